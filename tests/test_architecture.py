@@ -1,0 +1,138 @@
+r"""Who may import whom, read from the sources of both packages.
+
+Imports inside functions count too, and so do those for type checkers.
+"""
+
+import ast
+import sys
+from graphlib import TopologicalSorter
+from importlib.metadata import packages_distributions
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from packaging.utils import canonicalize_name
+
+from tests.setup_py import requirements
+
+ROOT = Path(__file__).resolve().parents[1]
+# A page of training or of an experiment may record, draw and show progress.
+TRAINING = {"labml", "labml_helpers", "matplotlib", "tqdm"}
+
+
+def sources(folder: str, pattern: str = "*.py") -> list[Path]:
+    r"""The modules below a folder, as paths relative to the repository."""
+    found = sorted(path.relative_to(ROOT) for path in (ROOT / folder).rglob(pattern))
+    assert found, f"no {pattern} in {folder}"
+    return found
+
+
+def module_name(path: Path) -> str:
+    r"""`labml_nn/transformers/__init__.py` is `labml_nn.transformers`."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path) -> list[tuple[int, str]]:
+    r"""What a module imports, with the lines; `from a import b` is both `a` and `a.b`."""
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(ast.parse((ROOT / path).read_bytes())):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            found.append((node.lineno, module))
+            found += [(node.lineno, f"{module}.{alias.name}") for alias in node.names]
+    return found
+
+
+def packages(path: Path) -> set[tuple[str, str]]:
+    r"""The packages outside the standard library that a module imports, each with `path:line`."""
+    named = {(f"{path}:{line}", module.partition(".")[0]) for line, module in imports(path)}
+    return {(place, name) for place, name in named if name not in sys.stdlib_module_names}
+
+
+def may_train(path: Path) -> bool:
+    r"""Whether a page may use the packages of the extra `train`."""
+    return path.is_relative_to("labml_nn/training") or path.name.endswith("experiment.py")
+
+
+def test_the_pages_import_torch_and_the_standard_library_only() -> None:
+    strangers = [
+        (place, name)
+        for path in sources("labml_nn")
+        for place, name in packages(path)
+        if name not in {"torch", "labml_nn"} | (TRAINING if may_train(path) else set())
+    ]
+    assert strangers == []
+
+
+def test_the_tool_imports_neither_the_pages_nor_what_trains_them() -> None:
+    strangers = [
+        (place, name)
+        for path in sources("literate")
+        for place, name in packages(path)
+        if name in {"labml_nn"} | TRAINING
+    ]
+    assert strangers == []
+
+
+@pytest.mark.parametrize(
+    ("name", "importer"),
+    [("torch", "literate/measured_run.py"), ("mkdocs", "literate/plugin.py")],
+)
+def test_one_module_of_the_tool_imports(name: str, importer: str) -> None:
+    importers = [
+        str(path)
+        for path in sources("literate")
+        if name in {imported for _, imported in packages(path)}
+    ]
+    assert importers == [importer]
+
+
+@pytest.mark.parametrize("package", ["labml_nn", "literate"])
+def test_imports_are_absolute(package: str) -> None:
+    relative = [
+        f"{path}:{line}"
+        for path in sources(package)
+        for line, module in imports(path)
+        if module.startswith(".")
+    ]
+    assert relative == []
+
+
+@pytest.mark.parametrize("package", ["labml_nn", "literate"])
+def test_no_module_imports_itself_by_way_of_others(package: str) -> None:
+    modules = {module_name(path): path for path in sources(package)}
+    graph = {
+        name: {module for _, module in imports(path) if module in modules}
+        for name, path in modules.items()
+    }
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the cycle
+
+
+@pytest.mark.parametrize(
+    ("folder", "pattern", "extras"),
+    [
+        ("labml_nn", "*.py", ["train"]),
+        ("literate", "*.py", ["site"]),
+        ("benchmarks", "*.py", ["train"]),
+        # Not all of tests/: what the tool is tried on may import what it likes.
+        ("tests", "test_*.py", ["train", "site", "test"]),
+        ("tests", "conftest.py", ["train", "site", "test"]),
+    ],
+)
+def test_every_import_is_a_requirement_in_setup_py(
+    folder: str, pattern: str, extras: list[str]
+) -> None:
+    required = chain(requirements("install"), *map(requirements, extras))
+    declared = {canonicalize_name(one.name) for one in required}
+    distributions = packages_distributions()
+    undeclared = [
+        (place, name)
+        for path in sources(folder, pattern)
+        for place, name in packages(path)
+        if name not in {"labml_nn", "literate", "tests", "benchmarks"}
+        and not declared & {canonicalize_name(one) for one in distributions.get(name, [])}
+    ]
+    assert undeclared == []

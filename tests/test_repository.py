@@ -1,0 +1,193 @@
+r"""What the repository promises a reader holds together: commands, versions, pins, the wheel."""
+
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import zipfile
+from configparser import ConfigParser
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.setup_py import facts, requirements
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def text_of(path: str) -> str:
+    r"""The text of a file, named by its path in the repository."""
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def files() -> list[Path]:
+    r"""The files that git tracks or would track, as paths relative to the repository."""
+    listed = subprocess.run(
+        # A folder that belongs to another user, as in a container, is fine here.
+        ["git", "-c", "safe.directory=*", "ls-files", "-z", "-co", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    ).stdout.decode()
+    found = {Path(name) for name in listed.split("\0") if name}
+    assert Path("setup.py") in found
+    return sorted(path for path in found if (ROOT / path).is_file())
+
+
+def targets() -> dict[str, str]:
+    r"""The targets of the Makefile that have a description, with the description."""
+    return dict(re.findall(r"^([a-z]+):.*## (.+)$", text_of("Makefile"), re.MULTILINE))
+
+
+def commands(markdown: str) -> list[str]:
+    r"""The lines of the code blocks for a shell, without their comments."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", text_of(markdown), re.MULTILINE | re.DOTALL)
+    lines = [line.partition("#")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line]
+
+
+def pins() -> dict[str, str]:
+    r"""The version that constraints.txt gives each package."""
+    lines = text_of("constraints.txt").splitlines()
+    split = [line.split("==") for line in lines if line and not line.startswith("#")]
+    return {canonicalize_name(name): version for name, version in split}
+
+
+def every_requirement() -> list[Requirement]:
+    r"""What the library and its extras require."""
+    return [one for extra in ("install", "train", "site", "test") for one in requirements(extra)]
+
+
+def test_no_file_is_larger_than_600_kilobytes() -> None:
+    assert [path for path in files() if (ROOT / path).stat().st_size > 600_000] == []
+
+
+def test_no_file_names_a_place_on_somebodys_machine() -> None:
+    place = re.compile(rb"(?<![\w.])/(home|Users|root|tmp|private|work|mnt)/[A-Za-z]")
+    named = [
+        f"{path}:{number}"
+        for path in files()
+        for number, line in enumerate((ROOT / path).read_bytes().splitlines(), start=1)
+        if place.search(line)
+    ]
+    assert named == []
+
+
+def test_the_lock_file_names_no_server() -> None:
+    lock = text_of("package-lock.json")
+    assert '"integrity"' in lock
+    assert '"resolved"' not in lock
+
+
+def test_the_readme_has_fewer_than_100_lines() -> None:
+    assert len(text_of("README.md").splitlines()) < 100
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_every_make_command_that_a_document_names_exists(document: str) -> None:
+    typed = [*commands(document), *re.findall(r"`([^`\n]+)`", text_of(document))]
+    named = {line.split()[1] for line in typed if line.startswith("make ")}
+    assert {"site", "test"} <= named
+    assert named <= set(targets())
+
+
+def test_every_target_that_can_be_typed_is_explained() -> None:
+    phony = re.search(r"^\.PHONY: (.+)$", text_of("Makefile"), re.MULTILINE)
+    assert phony is not None
+    assert set(phony[1].split()) == set(targets())
+
+
+def test_continuous_integration_types_the_command_for_tests_that_the_readme_gives() -> None:
+    lines = [line.partition("#")[0].strip() for line in text_of(".ci/run").splitlines()]
+    typed = [line for line in lines if line and not line.startswith(("set ", "cd "))]
+    assert [line.removesuffix(" < /dev/null") for line in typed] == ["make test"]
+    assert "make test" in commands("README.md")
+
+
+@pytest.mark.parametrize("workflow", ["test.yml", "pages.yml"])
+def test_a_workflow_runs_make_and_nothing_else(workflow: str) -> None:
+    jobs = yaml.safe_load(text_of(f".github/workflows/{workflow}"))["jobs"]
+    steps = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    assert steps
+    assert set(steps) <= {f"make {target}" for target in targets()}
+
+
+def test_the_changelog_s_newest_version_is_the_one_in_setup_py() -> None:
+    versions = re.findall(r"^## \[(\d[^]]*)\]", text_of("CHANGELOG.md"), re.MULTILINE)
+    assert versions[0] == facts()["version"]
+
+
+def test_every_requirement_is_pinned_to_a_version_that_it_admits() -> None:
+    pinned = pins()
+    unfit = [
+        str(one)
+        for one in every_requirement()
+        if pinned.get(canonicalize_name(one.name)) not in one.specifier
+    ]
+    assert unfit == []
+
+
+def test_what_the_requirements_bring_along_is_pinned_too() -> None:
+    # What torch brings along depends on its build: the one for CUDA has libraries of its own.
+    waiting = [one.name for one in every_requirement() if one.name != "torch"]
+    reached: set[str] = set()
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        brought = [Requirement(text) for text in metadata.requires(name) or []]
+        needed = {one.name for one in brought if not one.marker or one.marker.evaluate()}
+        reached.add(name)
+        waiting += [one for one in needed - {"torch"} if canonicalize_name(one) not in reached]
+    assert "markupsafe" in reached
+    assert reached - set(pins()) == set()
+
+
+def test_the_library_itself_requires_torch_alone() -> None:
+    assert [one.name for one in requirements("install")] == ["torch"]
+
+
+def test_nothing_requires_the_package_of_the_same_import_name() -> None:
+    names = {canonicalize_name(one.name) for one in every_requirement()} | set(pins())
+    assert "torch" in names
+    assert "labml-nn" not in names
+    assert facts()["name"] != "labml-nn"
+
+
+def test_the_wheel_holds_the_modules_and_the_files_they_read(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    packages = ["labml_nn", "literate"]
+    for package in packages:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, source / package, ignore=ignored)
+    for name in ["setup.py", "pyproject.toml", "README.md", "LICENSE"]:
+        shutil.copy(ROOT / name, source)
+    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation"]
+    built = subprocess.run(
+        [*build, "--disable-pip-version-check", "--wheel-dir", str(tmp_path), str(source)],
+        capture_output=True,
+        text=True,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    (wheel,) = tmp_path.glob("annotated_transformers-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        held = set(archive.namelist())
+        (listing,) = (one for one in held if one.endswith(".dist-info/entry_points.txt"))
+        entry_points = ConfigParser()
+        entry_points.read_string(archive.read(listing).decode())
+    expected = {
+        str(path.relative_to(source))
+        for package in packages
+        for path in (source / package).rglob("*")
+        if path.is_file()
+    }
+    assert {one for one in held if ".dist-info/" not in one} == expected
+    assert entry_points["mkdocs.plugins"]["literate"] == "literate.plugin:LiteratePlugin"
+
+
+def test_a_test_cannot_reach_another_machine() -> None:
+    with socket.socket() as connection, pytest.raises(AssertionError, match="loopback only"):
+        connection.connect(("192.0.2.1", 9))
