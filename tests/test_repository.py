@@ -88,6 +88,17 @@ def test_the_readme_has_fewer_than_100_lines() -> None:
     assert len(text_of("README.md").splitlines()) < 100
 
 
+def test_every_link_of_the_documents_within_the_repository_leads_to_a_file() -> None:
+    kept = set(files())
+    links = [
+        (document, target)
+        for document in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+        for target in re.findall(r"(?<!`)\[[^]]*\]\(([^)#:]+)\)", text_of(document))
+    ]
+    assert links
+    assert [link for link in links if Path(link[1]) not in kept] == []
+
+
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
 def test_every_make_command_that_a_document_names_exists(document: str) -> None:
     typed = [*commands(document), *re.findall(r"`([^`\n]+)`", text_of(document))]

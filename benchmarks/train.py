@@ -1,0 +1,141 @@
+r"""How many tokens a second does training make, beside nanoGPT?
+
+    python benchmarks/train.py --nanogpt DIR
+
+`DIR` is a checkout of https://github.com/karpathy/nanoGPT. Its model and its optimizer come from
+its `model.py` and run as its `train.py` runs them on a CPU: eager, in float32. Without `DIR` only
+our own numbers are printed.
+
+All variants have the same sizes and learn from the same text. They take turns, a few steps each,
+and the order changes from round to round, so that a busy moment of the machine hits all of them.
+"""
+
+import argparse
+import importlib.util
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import nn
+
+# As `python benchmarks/train.py` from a checkout, nothing needs to be installed.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from labml_nn.training.corpora import python_sources
+from labml_nn.training.data import CharTokenizer, random_batch
+from labml_nn.transformers.basic.autoregressive_experiment import Config, make_trainer
+
+# A variant is a function that makes one step and returns its loss.
+Step = Callable[[], torch.Tensor]
+
+
+def ours(precision: str, text: str) -> tuple[Step, int]:
+    trainer, _ = make_trainer(Config(device="cpu", precision=precision), text)
+    trainer.model.train()
+    return trainer.train_step, count(trainer.model)
+
+
+def nanogpt(folder: Path, text: str) -> tuple[Step, int]:
+    path = folder / "model.py"
+    if not path.is_file():
+        sys.exit(f"error: there is no {path}: give a checkout of nanoGPT")
+    spec = importlib.util.spec_from_file_location("nanogpt_model", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+
+    config, tokenizer = Config(), CharTokenizer(text)
+    torch.manual_seed(config.seed)
+    model = module.GPT(
+        module.GPTConfig(
+            block_size=config.seq_len,
+            vocab_size=len(tokenizer),
+            n_layer=config.n_layers,
+            n_head=config.heads,
+            n_embd=config.d_model,
+            dropout=config.dropout_prob,
+            bias=False,
+        )
+    )
+    optimizer = model.configure_optimizers(0.1, 1e-3, (0.9, 0.99), "cpu")
+    tokens = tokenizer.encode(text)
+    generator = torch.Generator().manual_seed(config.seed)
+
+    def step() -> torch.Tensor:
+        x, y = random_batch(tokens, config.seq_len, config.batch_size, generator)
+        # It has the batch first.
+        _, loss = model(x.t().contiguous(), y.t().contiguous())
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        return loss.detach()
+
+    return step, count(model)
+
+
+def count(model: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def measure(variants: dict[str, Step], rounds: int, steps: int) -> dict[str, list[float]]:
+    r"""Seconds a step in each round."""
+    names = list(variants)
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    for step in variants.values():
+        step()
+    for number in range(rounds):
+        shift = number % len(names)
+        for name in names[shift:] + names[:shift]:
+            start = time.perf_counter()
+            for _ in range(steps):
+                loss = variants[name]()
+            loss.item()
+            seconds[name].append((time.perf_counter() - start) / steps)
+    return seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Tokens a second of training, beside nanoGPT.")
+    parser.add_argument("--nanogpt", type=Path, metavar="DIR", help="a checkout of nanoGPT")
+    parser.add_argument("--rounds", type=int, default=15, help="turns of each (%(default)s)")
+    parser.add_argument("--steps", type=int, default=20, help="steps in a turn (%(default)s)")
+    arguments = parser.parse_args()
+
+    text = python_sources()
+    made = {}
+    if arguments.nanogpt is not None:
+        made["nanoGPT, float32"] = nanogpt(arguments.nanogpt, text)
+    for precision in ("auto", "float32", "bfloat16"):
+        made[f"ours, {precision}"] = ours(precision, text)
+    seconds = measure(
+        {name: step for name, (step, _) in made.items()}, arguments.rounds, arguments.steps
+    )
+
+    config = Config()
+    n_tokens = config.batch_size * config.seq_len
+    baseline = statistics.median(next(iter(seconds.values())))
+    print(
+        f"{config.n_layers} layers, {config.heads} heads, width {config.d_model}, "
+        f"context {config.seq_len}, batch {config.batch_size}\n"
+        f"torch {torch.__version__}, {torch.get_num_threads()} threads on {os.cpu_count()} cores, "
+        f"{platform.machine()}; medians of {arguments.rounds} turns of {arguments.steps} steps\n"
+    )
+    print(f"{'variant':<18}{'parameters':>12}{'ms a step':>12}{'tokens/s':>12}{'ratio':>8}")
+    for name, (_, n_parameters) in made.items():
+        median = statistics.median(seconds[name])
+        print(
+            f"{name:<18}{n_parameters:>12,}{1000 * median:>12.2f}{n_tokens / median:>12,.0f}"
+            f"{baseline / median:>8.2f}"
+        )
+    if arguments.nanogpt is None:
+        print("\nFor the comparison: git clone https://github.com/karpathy/nanoGPT, and --nanogpt.")
+
+
+if __name__ == "__main__":
+    main()

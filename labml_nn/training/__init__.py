@@ -1,0 +1,22 @@
+r"""
+---
+title: Training
+summary: From a text to a trained model, one page for each part of the way.
+---
+
+Everything that turns a model and a text into a trained model, small enough to be read in
+an evening. It needs PyTorch; the pages say where something else makes it nicer.
+
+* [Text as training data](data.py): tokens, random windows to train on, and fixed ones to
+  measure with
+* [Files](files.py) that are never half written
+* [Where the text comes from](corpora.py): a file, a checked download, or Python's own sources
+* [Sampling](sampling.py): text from a model
+* [Device and precision](device.py): where to compute, and with how many bits
+* [The training loop](loop.py): learning rate, steps, and the loss over a whole text
+* [Checkpoints](checkpoint.py): stop, and continue with the same bits
+* [Progress](progress.py), [pictures](figures.py) and the [record](recorder.py) of a run
+
+The [autoregressive transformer](../transformers/basic/autoregressive_experiment.py)
+puts them to use.
+"""

@@ -1,0 +1,182 @@
+r"""
+---
+title: Text as Training Data
+summary: Characters become numbers; random windows to train on, fixed windows to measure with.
+---
+
+A language model learns to predict what comes next, so a text needs no labels: the
+target of each character is the character after it. This page turns a text, which may come
+from [one of three places](corpora.py), into numbers and cuts windows out of them.
+
+The first nine tenths of the text are for training. Training takes windows at
+**random** places, so that no two steps see the same thing. The last tenth is kept for
+measuring, and there nothing is random: the windows lie side by side over *all* of it.
+Many scripts average a few random windows of the held-out text instead. That is faster,
+but on a small model the error of the estimate is as large as the differences between
+models that people argue about.
+
+As everywhere on this site the first axis is the sequence: a batch is
+`[seq_len, batch_size]`, and one column is one window.
+"""
+
+import torch
+
+
+class InputError(ValueError):
+    r"""
+    ## Something the reader can put right
+
+    The message is one sentence that names the thing and the remedy. A program shows it
+    as it is; any other exception is a mistake in the program.
+    """
+
+
+class CharTokenizer:
+    r"""
+    ## Characters as numbers
+
+    The vocabulary is every character of the text, in the order of their code points.
+    It is made from the *whole* text: which characters exist is the only thing about the
+    held-out part that is known in training.
+    """
+
+    def __init__(self, text: str) -> None:
+        r"""
+        * `text` is the text; a string of just its `symbols` gives the same tokenizer
+        """
+        self.symbols = "".join(sorted(set(text)))
+        self._index = {symbol: index for index, symbol in enumerate(self.symbols)}
+
+    def __len__(self) -> int:
+        return len(self.symbols)
+
+    def encode(self, text: str) -> torch.Tensor:
+        r"""
+        ### From text to numbers
+
+        The result is `[length]`, integers below the size of the vocabulary. A character
+        that is not in the vocabulary is an `InputError`, never dropped in silence.
+        """
+        try:
+            return torch.tensor([self._index[symbol] for symbol in text], dtype=torch.long)
+        except KeyError as error:
+            symbol = error.args[0]
+            raise InputError(
+                f"the character {symbol!r} at position {text.index(symbol)} is not among "
+                f"the {len(self)} characters of the training text"
+            ) from None
+
+    def decode(self, tokens: torch.Tensor) -> str:
+        r"""
+        ### And back
+
+        `tokens` is `[length]`.
+        """
+        return "".join(self.symbols[token] for token in tokens.tolist())
+
+
+def split(tokens: torch.Tensor, seq_len: int) -> tuple[torch.Tensor, torch.Tensor]:
+    r"""
+    ## Training and validation parts
+
+    Nine tenths and one tenth, *in order*. A shuffled split would put sentences of
+    one scene on both sides, and the validation loss would reward remembering them.
+
+    Training needs at least one whole window and its last target, validation one
+    character and its target; a shorter text is an `InputError`.
+    """
+    n_train = len(tokens) * 9 // 10
+    train, validation = tokens[:n_train], tokens[n_train:]
+    if len(train) <= seq_len or len(validation) < 2:
+        raise InputError(
+            f"a text of {len(tokens):,} characters is too short: its first nine tenths "
+            f"({len(train):,}) must be longer than the context of {seq_len:,}, and the rest at "
+            "least 2; give a longer text or a shorter context"
+        )
+    return train, validation
+
+
+def random_batch(
+    tokens: torch.Tensor, seq_len: int, batch_size: int, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    r"""
+    ## A random batch
+
+    `tokens` is `[length]`; inputs and targets are `[seq_len, batch_size]` each. The
+    randomness comes from `generator` alone, which lives on the CPU, so that the same
+    seed means the same batches on every device.
+    """
+    # The last start that still leaves a target for the last position.
+    starts = torch.randint(len(tokens) - seq_len, (batch_size,), generator=generator)
+
+    # A column of offsets and a row of starts make `[seq_len, batch_size]` positions.
+    offsets = torch.arange(seq_len, device=tokens.device).unsqueeze(1)
+    positions = offsets + starts.to(tokens.device)
+
+    # The targets are the same window, one character later.
+    return tokens[positions], tokens[positions + 1]
+
+
+def fixed_windows(tokens: torch.Tensor, seq_len: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    r"""
+    ## All the windows
+
+    The windows lie side by side and don't overlap. Every character except
+    the first is predicted once, each from at most `seq_len` characters before it.
+
+    The result is a list of inputs and targets: the windows of full length,
+    `[seq_len, n_windows]`, and, if anything is left at the end, one shorter window,
+    `[rest, 1]`. The loss over a text depends on the length of the windows, because the
+    first characters of a window have little before them: compare only losses
+    that were measured with the same `seq_len`.
+    """
+    n_windows, rest = divmod(len(tokens) - 1, seq_len)
+    end = n_windows * seq_len
+    windows = []
+
+    # A row is a window; transposed, a column is: `[seq_len, n_windows]`.
+    if n_windows:
+        inputs = tokens[:end].view(n_windows, seq_len).t()
+        targets = tokens[1 : end + 1].view(n_windows, seq_len).t()
+        windows.append((inputs, targets))
+
+    # What is left, as a batch of one: `[rest, 1]`.
+    if rest:
+        inputs = tokens[end:-1].unsqueeze(1)
+        targets = tokens[end + 1 :].unsqueeze(1)
+        windows.append((inputs, targets))
+    return windows
+
+
+def entropy(tokens: torch.Tensor) -> float:
+    r"""
+    ## What counting can do
+
+    $$
+    H = -\sum_i p_i \ln p_i
+    $$
+
+    with $p_i$ the frequency of token $i$, in nats. It is the loss of a model that knows
+    the frequencies and nothing else, so a model that learned anything about order is below it.
+    """
+    counts = tokens.bincount()
+    frequencies = counts[counts > 0] / len(tokens)
+    return -(frequencies * frequencies.log()).sum().item()
+
+
+def example(
+    rest: int = 3, batch_size: int = 5, seq_len: int = 7, n_windows: int = 11
+) -> tuple[torch.Tensor, torch.Tensor]:
+    r"""
+    ## Example
+    """
+    length = n_windows * seq_len + rest + 1
+    text = "".join(chr(97 + index % 26) for index in range(length))
+    tokenizer = CharTokenizer(text)
+    tokens = tokenizer.encode(text)
+    assert tokenizer.decode(tokens) == text
+
+    split(tokens, seq_len)
+    entropy(tokens)
+    fixed_windows(tokens, seq_len)
+    return random_batch(tokens, seq_len, batch_size, torch.Generator().manual_seed(1))

@@ -1,0 +1,48 @@
+r"""
+---
+title: Pictures of a Training
+summary: Loss curves, and what a head of attention looks at.
+---
+
+Two pictures that say more than their numbers. Both are drawn on axes that the caller
+made, so that they can stand alone or side by side.
+"""
+
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def draw_losses(axes: "Axes", history: list[tuple[int, dict[str, float]]]) -> None:
+    r"""
+    ## Loss curves
+
+    `history` is a list of steps and named numbers; there is a line for each name that starts
+    with `loss.`. As long as validation falls beside training, the model learns the
+    language. Where the lines part, it learns the text by heart.
+    """
+    names = sorted({name for _, values in history for name in values if name.startswith("loss.")})
+    for name in names:
+        points = [(step, values[name]) for step, values in history if name in values]
+        axes.plot(*zip(*points), label=name.removeprefix("loss."), marker="." * (len(points) < 20))
+    axes.set(xlabel="step", ylabel="cross entropy, nats a token")
+    axes.legend()
+
+
+def draw_attention(axes: "Axes", weights: torch.Tensor, queries: str, keys: str) -> None:
+    r"""
+    ## What a head looks at
+
+    `weights` has a row for each query and a column for each key, and each row sums to one:
+    the darker a cell, the more the query takes from that key. `queries` and `keys` are their
+    characters.
+    """
+    axes.imshow(weights.tolist(), cmap="Blues", vmin=0.0, vmax=1.0)
+    axes.set(xlabel="key", ylabel="query")
+    # A line break and a space would be invisible.
+    visible = str.maketrans({"\n": "↵", " ": "␣"})
+    axes.set_xticks(range(len(keys)), list(keys.translate(visible)), family="monospace")
+    axes.set_yticks(range(len(queries)), list(queries.translate(visible)), family="monospace")

@@ -1,0 +1,271 @@
+r"""
+---
+title: The Training Loop
+summary: A learning rate that rises and falls, the steps, and the loss over a whole text.
+---
+
+A step of training is four lines: predict, compare, differentiate, move. This page holds
+those four, and what makes them work well.
+
+The loop knows nothing of transformers. A *model* here is any module that takes tokens,
+sequence first, and gives logits for the token after each.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from labml_nn.training.data import InputError, fixed_windows, random_batch
+from labml_nn.training.device import autocast, choose_device, choose_precision
+from labml_nn.training.sampling import evaluating
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    r"""
+    ## How to train
+
+    A value that makes no sense is an `InputError` right here, before anything is
+    computed.
+    """
+
+    steps: int = 2000
+    batch_size: int = 12
+    seq_len: int = 64
+
+    # The highest learning rate, the share of the steps in which it rises to that,
+    # and the share of it that is left at the end.
+    learning_rate: float = 3e-3
+    warmup: float = 0.05
+    final: float = 0.1
+
+    # How fast weights decay, and the length that gradients are cut to.
+    weight_decay: float = 0.1
+    clip: float = 1.0
+
+    # See [device](device.py) for what `auto` is.
+    device: str = "auto"
+    precision: str = "auto"
+
+    # Steps from one point of the curves to the next.
+    record_every: int = 20
+    evaluate_every: int = 500
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch_size", "seq_len", "record_every", "evaluate_every"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("learning_rate", "clip"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise InputError(f"{name} must be above 0, got {getattr(self, name)}")
+        for name in ("warmup", "final", "weight_decay"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
+
+
+def rate_at(step: int, config: TrainConfig) -> float:
+    r"""
+    ## Learning rate of a step
+
+    A straight line up to the highest rate $\eta$ in the first $w$ of $n$ steps, then half a
+    cosine down to a fraction $f$ of it:
+
+    $$
+    \eta_t = \eta \cdot
+    \begin{cases}
+    \frac{t + 1}{w} & t < w \\[4pt]
+    f + \frac{1 - f}{2} \left(1 + \cos \pi \frac{t - w}{n - w} \right) & t \ge w
+    \end{cases}
+    $$
+
+    At the start AdamW has seen too few gradients to know their usual size, hence the slow
+    rise. At the end small steps settle what large ones kept in motion.
+    """
+    warmup_steps = round(config.warmup * config.steps)
+    if step < warmup_steps:
+        return config.learning_rate * (step + 1) / warmup_steps
+    progress = (step - warmup_steps) / (config.steps - warmup_steps)
+    cosine = (1 + math.cos(math.pi * progress)) / 2
+    return config.learning_rate * (config.final + (1 - config.final) * cosine)
+
+
+def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    r"""
+    ## What decays
+
+    Weight decay pulls matrices towards zero. Biases and the gains of normalisations
+    are left alone: for a gain, zero is nothing to be drawn to.
+    """
+    parameters = list(model.parameters())
+    return [
+        {"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
+        {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
+    ]
+
+
+def evaluate(model: nn.Module, tokens: torch.Tensor, seq_len: int, batch_size: int = 64) -> float:
+    r"""
+    ## The loss over a whole text
+
+    The mean cross entropy, in nats a token, over [all windows](data.py#fixed_windows) of
+    `tokens`. There is no chance in it. It is computed in `float32`, however the
+    model was trained, and `batch_size` only bounds the memory that it takes.
+    """
+    total = 0.0
+    with evaluating(model):
+        for inputs, targets in fixed_windows(tokens, seq_len):
+            # Sums, not means: the last batch and the last window are smaller than the others.
+            for x, y in zip(inputs.split(batch_size, dim=1), targets.split(batch_size, dim=1)):
+                logits = model(x).flatten(0, 1)
+                total += F.cross_entropy(logits, y.flatten(), reduction="sum").item()
+    return total / (len(tokens) - 1)
+
+
+class Trainer:
+    r"""
+    ## Trainer
+
+    A model, its optimizer, and how far they have come.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        train: torch.Tensor,
+        validation: torch.Tensor,
+        config: TrainConfig,
+    ) -> None:
+        r"""
+        * `model` is moved to the device and trained in place
+        * `train` and `validation` are the two parts of the text
+        * `config` says how to train
+        """
+        self.config = config
+        self.device = choose_device(config.device)
+        self.dtype = choose_precision(config.precision, self.device)
+        self.model = model.to(self.device)
+        self.train, self.validation = train.to(self.device), validation.to(self.device)
+
+        # Squared gradients are remembered for about 100 steps, not the usual 1,000: the runs
+        # are short.
+        self.optimizer = torch.optim.AdamW(
+            parameter_groups(self.model, config.weight_decay),
+            betas=(0.9, 0.99),
+            fused=self.device.type in ("cpu", "cuda"),
+        )
+
+        # Without float16 the scaler does nothing.
+        scaling = self.dtype is torch.float16
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=scaling)
+        self.generator = torch.Generator().manual_seed(config.seed)
+
+        # Steps made, and the time they took.
+        self.step = 0
+        self.seconds = 0.0
+
+    def train_step(self) -> torch.Tensor:
+        r"""
+        ### One step
+
+        Returns the loss of the batch. On a GPU nothing here waits for the result.
+        """
+        config = self.config
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate_at(self.step, config)
+        x, y = random_batch(self.train, config.seq_len, config.batch_size, self.generator)
+
+        # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
+        # holds as many examples as it has tokens.
+        with autocast(self.device, self.dtype):
+            logits = self.model(x)
+            loss = F.cross_entropy(logits.flatten(0, 1), y.flatten())
+        self.optimizer.zero_grad()
+        self.scaler.scale(loss).backward()
+
+        # All gradients together are cut to a length, so that one odd batch cannot
+        # throw the model far away.
+        self.scaler.unscale_(self.optimizer)
+        nn.utils.clip_grad_norm_(self.model.parameters(), config.clip)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+
+        self.step += 1
+        return loss.detach()
+
+    def run(
+        self,
+        record: Callable[[int, dict[str, float]], None],
+        progress: Callable[[range], Iterable[int]] = iter,
+        save: Callable[[], None] = lambda: None,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        r"""
+        ### All the steps
+
+        * `record` is called with the step and named numbers
+        * `progress` wraps the steps that are left, as `tqdm` does
+        * `save` is called after each evaluation, and before an early end
+        * `should_stop` is asked after each step
+
+        A loss that is no number any more is an `InputError`.
+        """
+        config = self.config
+        losses, start = [], time.perf_counter()
+        self.model.train()
+        for _ in progress(range(self.step, config.steps)):
+            losses.append(self.train_step())
+            if should_stop():
+                self.seconds += time.perf_counter() - start
+                save()
+                break
+            evaluation = self.step % config.evaluate_every == 0 or self.step == config.steps
+            if not evaluation and self.step % config.record_every:
+                continue
+
+            # Reading the losses waits for the GPU: only now is the work done.
+            loss = torch.stack(losses).mean().item()
+            seconds = time.perf_counter() - start
+            self.seconds += seconds
+            if not math.isfinite(loss):
+                raise InputError(
+                    f"the loss became {loss} before step {self.step}: train with a learning rate "
+                    f"below {config.learning_rate:g}"
+                )
+
+            values = {
+                "loss.train": loss,
+                "learning_rate": rate_at(self.step - 1, config),
+                "tokens_per_second": len(losses) * config.batch_size * config.seq_len / seconds,
+            }
+            if evaluation:
+                values["loss.validation"] = evaluate(self.model, self.validation, config.seq_len)
+            record(self.step, values)
+            if evaluation:
+                save()
+            losses, start = [], time.perf_counter()
+
+
+def example(
+    batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7, d_model: int = 11
+) -> dict[str, torch.Tensor]:
+    r"""
+    ## Example
+
+    A model that sees one token only, and a text in which one token is enough.
+    """
+    model = nn.Sequential(nn.Embedding(n_vocab, d_model), nn.Linear(d_model, n_vocab))
+    tokens = torch.arange(10 * n_vocab * seq_len) % n_vocab
+    config = TrainConfig(
+        steps=2, batch_size=batch_size, seq_len=seq_len, device="cpu", evaluate_every=2
+    )
+    history: list[tuple[int, dict[str, float]]] = []
+    trainer = Trainer(model, tokens, tokens[: 2 * seq_len], config)
+    trainer.run(lambda step, values: history.append((step, values)))
+    return dict(model.state_dict())

@@ -1,0 +1,35 @@
+r"""
+---
+title: Transformers
+summary: The transformer piece by piece, from attention to a model that writes.
+paper:
+  title: Attention Is All You Need
+  authors: Vaswani et al.
+  year: 2017
+  link: https://arxiv.org/abs/1706.03762
+---
+
+A transformer lets the positions of a sequence exchange what they know, and lets each
+think it over, a few times in turn. These are its pieces, in the order in which they
+need one another.
+
+1. [Multi-head attention](mha.py) is the exchange: each position takes a weighted mean
+   of the others, and learns whom to listen to.
+2. The [feed-forward network](feed_forward.py) is the thinking over, at each position
+   alone.
+3. [Positional encodings](positional_encoding.py) tell the model where a token stands,
+   which it could not see otherwise.
+4. [Models](models.py) puts these together: embeddings, layers, the stack, and a score
+   for each token.
+
+The rest makes one of them learn to write, a character at a time:
+
+5. [Data](../training/data.py) turns a text into tokens, and tokens into batches.
+6. [Sampling](../training/sampling.py) makes a model write.
+7. [The loop](../training/loop.py) trains it.
+8. [An autoregressive transformer](basic/autoregressive_experiment.py) is the model, and
+   the experiment from beginning to end.
+
+The paper has an encoder and a decoder, for translation. Here is one stack only: what it
+may see, a mask decides.
+"""

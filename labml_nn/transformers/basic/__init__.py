@@ -1,0 +1,10 @@
+r"""
+---
+title: A Transformer That Writes
+summary: The parts put together into a model of text, and trained.
+---
+
+The pages of the [section](../__init__.py) have the parts. Here they become
+[one model](autoregressive_experiment.py), trained to predict the next character of a text, on
+a laptop, in about a minute.
+"""

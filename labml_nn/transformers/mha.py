@@ -1,0 +1,299 @@
+r"""
+---
+title: Multi-Head Attention
+summary: Scaled dot-product attention with many heads, once to be read, once to be fast.
+paper:
+  title: Attention Is All You Need
+  authors: Vaswani et al.
+  year: 2017
+  link: https://arxiv.org/abs/1706.03762
+---
+
+Attention lets each position of one sequence gather what it needs from the positions of
+another, or of its own. Sequences have their positions on the **first** axis here:
+queries come as `[seq_len_q, batch_size, d_model]`, and what they look at comes as
+`[seq_len_k, batch_size, d_model]`.
+
+A position asks with a *query*, is found by its *key*, and hands over its *value*
+(section 3.2.1 of the paper):
+
+$$
+\operatorname{Attention}(Q, K, V) =
+\operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V
+$$
+
+The softmax runs along the keys, so a query takes home a weighted mean of the values.
+A single mean would blur together all that it was looking for. Hence the many *heads*:
+each has projections of its own, to $d_k$ features, and takes a mean of its own. With
+$d_k$ the width of the model divided by the number of heads, they cost no more than one
+wide head would (section 3.2.2).
+
+The page leaves out the layers around attention, which are in [models.py](models.py),
+and a cache of keys and values for generating text. It departs from the paper in two
+things that have become usual: projections have biases, and weights have dropout.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class PrepareForMultiHeadAttention(nn.Module):
+    r"""
+    ## Projection to heads
+
+    One linear layer makes the vectors of all heads. Queries, keys and values have one
+    each.
+    """
+
+    def __init__(self, d_model: int, heads: int, d_k: int, bias: bool) -> None:
+        r"""
+        * `d_model` is the number of features that come in
+        * `heads` is the number of heads
+        * `d_k` is the number of features that each head gets
+        * `bias` says whether the layer has a bias
+        """
+        super().__init__()
+        self.linear = nn.Linear(d_model, heads * d_k, bias=bias)
+        self.heads = heads
+        self.d_k = d_k
+
+    def forward(self, x: Tensor) -> Tensor:
+        r"""
+        ### Project and split
+
+        From `[..., d_model]`, with any axes before the last, to `[..., heads, d_k]`.
+        """
+        return self.linear(x).unflatten(-1, (self.heads, self.d_k))
+
+
+class MultiHeadAttention(nn.Module):
+    r"""
+    ## Multi-head attention
+
+    $$
+    \operatorname{MultiHead}(Q, K, V) =
+    \operatorname{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O
+    $$
+
+    There are two ways through it, with the same result. The *readable* one spells out
+    scores, softmax and mean. The *fused* one leaves all three to PyTorch, which works
+    through the scores in blocks and doesn't hold them all (except on a CPU that drops
+    weights out). Set `fused` to false to take the readable one; a subclass with scores
+    of its own does so from the start.
+
+    The weights are gone after a call, unless `keep_attn` is set: then the call takes
+    the readable way and leaves them in `attn`, as they were before dropout:
+    `[seq_len_q, seq_len_k, batch_size, heads]`.
+    """
+
+    def __init__(
+        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
+    ) -> None:
+        r"""
+        * `heads` is the number of heads, which must divide `d_model`
+        * `d_model` is the number of features that come in and go out
+        * `dropout_prob` is the probability that a weight is dropped
+        * `bias` says whether the four linear layers have biases
+        """
+        super().__init__()
+        if heads < 1 or d_model < 1 or d_model % heads:
+            raise ValueError(
+                "d_model must be a positive multiple of heads, "
+                f"got d_model={d_model} and heads={heads}"
+            )
+        self.d_model = d_model
+        self.d_k = d_model // heads
+
+        self.query = PrepareForMultiHeadAttention(d_model, heads, self.d_k, bias)
+        self.key = PrepareForMultiHeadAttention(d_model, heads, self.d_k, bias)
+        self.value = PrepareForMultiHeadAttention(d_model, heads, self.d_k, bias)
+        self.output = nn.Linear(d_model, d_model, bias=bias)
+        self.dropout = nn.Dropout(dropout_prob)
+
+        # PyTorch's kernel computes the scores itself and would silently ignore those of
+        # a subclass.
+        self.fused = type(self).get_scores is MultiHeadAttention.get_scores
+        self.keep_attn = False
+        self.attn: Tensor | None = None
+
+    def get_scores(self, query: Tensor, key: Tensor) -> Tensor:
+        r"""
+        ### Scores
+
+        $$
+        S_{ijbh} = \sum_d Q_{ibhd} K_{jbhd}
+        $$
+
+        From the query `[seq_len_q, batch_size, heads, d_k]`, which is divided by
+        $\sqrt{d_k}$ already, and the key `[seq_len_k, batch_size, heads, d_k]` to
+        `[seq_len_q, seq_len_k, batch_size, heads]`. Variants override this method.
+        """
+        return torch.einsum("ibhd,jbhd->ijbh", query, key)
+
+    def prepare_mask(
+        self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size
+    ) -> Tensor:
+        r"""
+        ### Check the mask
+
+        `mask` is `[seq_len_q, seq_len_k, batch_size]`, true where a query may attend to
+        a key; its first and last axes may have length one. The result has an axis for
+        the heads as well, `[seq_len_q, seq_len_k, batch_size, 1]`. Anything else is a
+        `ValueError`: in a mask of numbers, zero means *hidden* to some libraries and
+        *visible* to others.
+        """
+        if mask.dtype != torch.bool:
+            raise ValueError(
+                f"mask has dtype {mask.dtype}, expected torch.bool, true where a query "
+                "may attend: pass mask != 0, or mask == 0 if yours is added to scores"
+            )
+        expected = [query_shape[0], key_shape[0], query_shape[1]]
+        if (
+            mask.dim() != 3
+            or mask.shape[0] not in (1, expected[0])
+            or mask.shape[1] != expected[1]
+            or mask.shape[2] not in (1, expected[2])
+        ):
+            raise ValueError(
+                f"mask has shape {list(mask.shape)}, expected [seq_len_q, seq_len_k, "
+                f"batch_size] = {expected}, where the first and last may be 1"
+            )
+        return mask.unsqueeze(-1)
+
+    def forward(
+        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        r"""
+        ### Attend
+
+        `query` and the result are `[seq_len_q, batch_size, d_model]`, `key` and `value`
+        are `[seq_len_k, batch_size, d_model]`, and `mask` is as
+        [prepare_mask](mha.py#MultiHeadAttention.prepare_mask) takes it. A query that
+        may attend to nothing gets zero from every head. Shapes that don't fit together
+        are a `ValueError`.
+        """
+        check_shapes(query.shape, key.shape, value.shape, self.d_model)
+        if mask is not None:
+            mask = self.prepare_mask(mask, query.shape, key.shape)
+
+        # Scaling the query and not the scores gives the same product, and 16-bit
+        # numbers don't overflow on the way. `[seq_len_q, batch_size, heads, d_k]`
+        query = self.query(query) / math.sqrt(self.d_k)
+        key = self.key(key)
+        value = self.value(value)
+
+        # For an *idle* query, which may attend to nothing, the softmax would be 0/0. So
+        # it becomes zero and sees all keys: every number stays finite, gradients too.
+        if mask is not None:
+            has_key = mask.any(dim=1, keepdim=True)
+            query = query * has_key.transpose(1, 2)
+            mask = mask | ~has_key
+
+        self.attn = None
+        if self.fused and not self.keep_attn:
+            # PyTorch wants `[batch_size, heads, seq_len_q, d_k]`; these are views.
+            q, k, v = (t.permute(1, 2, 0, 3) for t in (query, key, value))
+            allowed = None if mask is None else mask.permute(2, 3, 0, 1)
+
+            # The query is scaled already. Whether the model trains, only we know.
+            p = self.dropout.p if self.training else 0.0
+            x = F.scaled_dot_product_attention(q, k, v, allowed, p, scale=1.0)
+            x = x.permute(2, 0, 1, 3)
+        else:
+            # Only minus infinity is sure to make a weight of exactly zero.
+            # `[seq_len_q, seq_len_k, batch_size, heads]`
+            scores = self.get_scores(query, key)
+            if mask is not None:
+                scores = scores.masked_fill(~mask, -math.inf)
+
+            # $$
+            # X_{ibhd} = \sum_j \operatorname{softmax}_j(S_{ijbh})\, V_{jbhd}
+            # $$
+            attn = scores.softmax(dim=1)
+            x = torch.einsum("ijbh,jbhd->ibhd", self.dropout(attn), value)
+            if self.keep_attn:
+                self.attn = attn.detach()
+
+        # What an idle query took home is thrown away.
+        if mask is not None:
+            x = x * has_key.transpose(1, 2)
+            if self.attn is not None:
+                self.attn = self.attn * has_key
+
+        # The heads, side by side again as `[seq_len_q, batch_size, d_model]`, meet in
+        # the output layer.
+        x = x.flatten(start_dim=2)
+        return self.output(x)
+
+
+def check_shapes(
+    query: torch.Size, key: torch.Size, value: torch.Size, d_model: int
+) -> None:
+    r"""
+    ## Check the shapes
+
+    PyTorch would broadcast some wrong shapes and attend to the wrong sequence.
+    """
+    fit = len(query) == 3 and query[1:] == key[1:] and key == value
+    if not fit or query[2] != d_model:
+        raise ValueError(
+            f"expected query [seq_len_q, batch_size, {d_model}] and key and value "
+            f"[seq_len_k, batch_size, {d_model}], got query {list(query)}, "
+            f"key {list(key)} and value {list(value)}"
+        )
+
+
+def causal_mask(seq_len: int, device: torch.device | str | None = None) -> Tensor:
+    r"""
+    ## Causal mask
+
+    Position $i$ may attend to position $j$ where $j \le i$: to itself and what came
+    before. The mask is `[seq_len, seq_len, 1]`, one for the whole batch.
+    """
+    ones = torch.ones(seq_len, seq_len, dtype=torch.bool, device=device)
+    return ones.tril().unsqueeze(-1)
+
+
+def spread_of_scores(d_k: int, n_samples: int = 1000) -> Tensor:
+    r"""
+    ## Why the scores are scaled
+
+    If the features of queries and keys are independent, with mean 0 and variance 1, a
+    score is a sum of $d_k$ terms of variance 1. Its standard deviation, which this
+    function measures, is $\sqrt{d_k}$. Unscaled scores of a wide head would be so far
+    apart that one key gets nearly all the weight, and the softmax next to no gradient
+    (footnote 4 of the paper).
+    """
+    query, key = torch.randn(2, n_samples, d_k)
+    return (query * key).sum(dim=-1).std()
+
+
+def example(
+    seq_len_q: int = 7,
+    seq_len_k: int = 11,
+    seq_len: int = 13,
+    batch_size: int = 3,
+    heads: int = 5,
+    d_k: int = 2,
+) -> tuple[Tensor, ...]:
+    r"""
+    ## Example
+
+    Cross attention both ways. Each sequence of the batch has a padding of its own; the
+    first is nothing else, so its queries are idle.
+    """
+    d_model = heads * d_k
+    attention = MultiHeadAttention(heads, d_model)
+    x = torch.randn(seq_len_q, batch_size, d_model)
+    memory = torch.randn(seq_len_k, batch_size, d_model)
+
+    # Sequence number $b$ of the batch has $b$ tokens.
+    in_sequence = torch.arange(seq_len_k)[:, None] < torch.arange(batch_size)
+    mask = in_sequence.expand(seq_len_q, seq_len_k, batch_size)
+    fused = attention(query=x, key=memory, value=memory, mask=mask)
+    attention.keep_attn = True
+    readable = attention(query=x, key=memory, value=memory, mask=mask)
+    return fused, readable, causal_mask(seq_len), spread_of_scores(d_k)

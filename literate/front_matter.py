@@ -1,0 +1,125 @@
+r"""
+---
+title: Front matter
+summary: What a page says about itself before it begins.
+---
+
+The docstring of a module begins with a few lines of YAML between two lines of `---`. They name the
+page: its title is the page's one first-level heading, its summary stands in search results.
+"""
+
+from dataclasses import dataclass, field
+
+import yaml
+
+from literate.problems import Problem
+from literate.rows import Note
+
+REQUIRED = ("title", "summary")
+OPTIONAL = ("paper",)
+PAPER = ("title", "authors", "year", "link")
+
+
+@dataclass(frozen=True)
+class FrontMatter:
+    r"""
+    ## The front matter of a page
+
+    `paper` is empty where a page has none; else it has exactly the keys title, authors, year and
+    link.
+    """
+
+    title: str = ""
+    summary: str = ""
+    paper: dict[str, str] = field(default_factory=dict)
+
+
+def split(note: Note, path: str) -> tuple[FrontMatter, Note, list[Problem]]:
+    r"""
+    ## Split a note into front matter and the rest
+
+    The rest keeps its line numbers. What is wrong with the front matter comes back as problems,
+    and what can be used of it is used all the same: a page can be shown while it is being written.
+    """
+    texts = note.texts
+    opening = next((index for index, text in enumerate(texts) if text.strip()), None)
+    if opening is None or texts[opening].strip() != "---":
+        sentence = (
+            "the module's docstring does not begin with front matter; "
+            "write `title:` and `summary:` between two lines of `---`."
+        )
+        return FrontMatter(), note, [Problem(path, note.first, sentence)]
+    closing = next(
+        (at for at in range(opening + 1, len(texts)) if texts[at].strip() == "---"), None
+    )
+    first = note.first + opening
+    if closing is None:
+        sentence = "the front matter is opened by `---` and never closed."
+        return FrontMatter(), note, [Problem(path, first, sentence)]
+    rest = Note(note.kind, note.first + closing + 1, texts[closing + 1 :])
+    try:
+        node = yaml.compose("\n".join(texts[opening + 1 : closing]), Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = first + 1 + (error.problem_mark.line if error.problem_mark else 0)
+        sentence = f"the front matter is not YAML: {error.problem}."
+        return FrontMatter(), rest, [Problem(path, line, sentence)]
+    except yaml.YAMLError as error:
+        sentence = f"the front matter is not YAML: {error}."
+        return FrontMatter(), rest, [Problem(path, first, sentence)]
+    values, problems = _mapping(node, REQUIRED + OPTIONAL, "", path, first)
+    paper: dict[str, str] = {}
+    if "paper" in values:
+        paper_values, more = _mapping(values["paper"], PAPER, "paper: ", path, first)
+        problems += more
+        paper = _scalars(paper_values, PAPER, "paper: ", path, values["paper"], first, problems)
+    flat = _scalars(values, REQUIRED, "", path, node, first, problems)
+    matter = FrontMatter(flat.get("title", ""), flat.get("summary", ""), paper)
+    return matter, rest, problems
+
+
+def _mapping(
+    node: yaml.Node | None, allowed: tuple[str, ...], where: str, path: str, first: int
+) -> tuple[dict[str, yaml.Node], list[Problem]]:
+    r"""
+    The nodes know their lines, which `yaml.safe_load` would drop.
+    """
+    if not isinstance(node, yaml.MappingNode):
+        line = first if node is None else first + 1 + node.start_mark.line
+        keys = ", ".join(f"`{key}`" for key in allowed)
+        return {}, [Problem(path, line, f"{where or 'the front matter '}needs the keys {keys}.")]
+    values: dict[str, yaml.Node] = {}
+    problems = []
+    for key, value in node.value:
+        line = first + 1 + key.start_mark.line
+        if key.value not in allowed:
+            keys = ", ".join(f"`{one}`" for one in allowed)
+            sentence = f"the front matter has an unknown key `{where}{key.value}`; known: {keys}."
+            problems.append(Problem(path, line, sentence))
+        elif key.value in values:
+            problems.append(Problem(path, line, f"the key `{where}{key.value}` stands here twice."))
+        else:
+            values[key.value] = value
+    return values, problems
+
+
+def _scalars(
+    values: dict[str, yaml.Node],
+    required: tuple[str, ...],
+    where: str,
+    path: str,
+    parent: yaml.Node | None,
+    first: int,
+    problems: list[Problem],
+) -> dict[str, str]:
+    flat: dict[str, str] = {}
+    for key in required:
+        value = values.get(key)
+        if isinstance(value, yaml.ScalarNode) and value.value.strip():
+            flat[key] = value.value.strip()
+        elif value is not None:
+            line = first + 1 + value.start_mark.line
+            problems.append(Problem(path, line, f"`{where}{key}` needs a text."))
+        elif isinstance(parent, yaml.MappingNode):
+            line = first + 1 + parent.start_mark.line if where else first
+            problems.append(Problem(path, line, f"the front matter has no `{where}{key}`."))
+    return flat

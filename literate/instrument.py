@@ -1,0 +1,282 @@
+r"""
+---
+title: Instrumented code
+summary: A module is compiled so that every tensor it binds or returns is handed to a recorder.
+---
+
+How does one see the tensors on each line of a module? A trace function is told when a line
+*starts*, and has to guess what the lines before it did: a `for` is visited once more after its
+last pass, a `with` when it ends, and a walrus that was skipped leaves an old value behind.
+
+So nothing is guessed here. The module is compiled with one more statement after each one that
+binds a name, and with the same call around each value that is returned:
+
+```python
+x = self.norm(x)
+__literate__(57, None, "x", x)
+return __literate__(58, "Encoder.forward", "return", x)
+```
+
+A statement that raises an exception records nothing, and all lines keep their numbers.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Literal
+
+# The name by which the code calls the recorder. Python doesn't mangle it inside a class.
+HOOK = "__literate__"
+
+
+def instrument(text: str, filename: str) -> CodeType:
+    r"""
+    ## Compile a module with its calls
+
+    The code expects a global `__literate__` that is called with a line, a qualified name or None,
+    the name of a value and the value, and that returns the value. Its method `axis` is called with
+    the names and values that `example` assigns.
+
+    * The line is the first one of the statement. That of an argument is the line of the `def`
+    * The qualified name tells what the value is part of: for an argument or a result the function,
+      for something set on `self` or in the body of a class the class, else None
+    """
+    tree = Instrument().visit(ast.parse(text))
+    return compile(ast.fix_missing_locations(tree), filename, "exec", dont_inherit=True)
+
+
+@dataclass(frozen=True)
+class Scope:
+    r"""
+    ## A class or function around the code
+
+    `name` is the qualified name; that of the module is empty.
+    """
+
+    kind: Literal["module", "class", "function"]
+    name: str
+    outer: "Scope | None"
+
+    def inner(self, kind: Literal["class", "function"], name: str) -> "Scope":
+        r"""
+        ### A scope inside this one
+        """
+        return Scope(kind, f"{self.name}.{name}" if self.name else name, self)
+
+    def owner_of(self, name: str) -> str | None:
+        r"""
+        ### The class that a bound name belongs to
+
+        What a class binds in its body belongs to it, and what its methods set on `self`.
+        """
+        if self.kind == "class":
+            return self.name
+        in_method = self.kind == "function" and self.outer is not None
+        if in_method and self.outer.kind == "class" and name.startswith("self."):
+            return self.outer.name
+        return None
+
+
+class Instrument(ast.NodeTransformer):
+    r"""
+    ## Add the calls to a tree
+
+    Lambdas and comprehensions are left alone.
+    """
+
+    def __init__(self) -> None:
+        self.scope = Scope("module", "", None)
+        self.line = 0
+
+    def visit(self, node: ast.AST) -> Any:
+        r"""
+        ### Any node
+
+        While the parts of a statement are visited, `line` is the line on which it starts.
+        """
+        outer = self.line
+        self.line = node.lineno if isinstance(node, ast.stmt) else outer
+        changed = super().visit(node)
+        self.line = outer
+        return changed
+
+    def visit_Lambda(self, node: ast.expr) -> ast.expr:
+        r"""
+        ### Expressions with a scope of their own
+        """
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_Lambda
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        r"""
+        ### Classes
+        """
+        self._visit_body(node, "class")
+        return node
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        r"""
+        ### Functions have arguments
+
+        They are recorded first of all, but below the docstring, which has to stay one.
+        """
+        inside = self._visit_body(node, "function")
+        every = node.args
+        names = [*every.posonlyargs, *every.args, every.vararg, *every.kwonlyargs, every.kwarg]
+        calls = [self._call(one.arg, _read(one.arg), inside.name) for one in names if one]
+        start = 1 if _is_docstring(node.body[0]) else 0
+        node.body[start:start] = [self._statement(call) for call in calls]
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        r"""
+        ### Functions have a result
+        """
+        self.generic_visit(node)
+        if node.value is not None:
+            node.value = self._call("return", node.value, self.scope.name)
+        return node
+
+    def visit_Yield(self, node: ast.Yield) -> ast.Yield:
+        r"""
+        ### Generators have many
+        """
+        self.generic_visit(node)
+        if node.value is not None:
+            node.value = self._call("yield", node.value, self.scope.name)
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
+        r"""
+        ### Assignments bind
+        """
+        self.generic_visit(node)
+        return [node, *self._assigned(*node.targets)]
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
+        r"""
+        ### So do those with an operator
+        """
+        self.generic_visit(node)
+        return [node, *self._assigned(node.target)]
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:
+        r"""
+        ### And those with an annotation, if they have a value
+        """
+        self.generic_visit(node)
+        return [node, *self._assigned(node.target)] if node.value else [node]
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        r"""
+        ### And those inside an expression
+        """
+        self.generic_visit(node)
+        return self._call(node.target.id, node)
+
+    def visit_For(self, node: Any) -> Any:
+        r"""
+        ### A loop binds before each pass
+        """
+        self.generic_visit(node)
+        node.body[:0] = self._bound(node.target)
+        return node
+
+    visit_AsyncFor = visit_For
+
+    def visit_With(self, node: Any) -> Any:
+        r"""
+        ### A `with` binds before its body
+        """
+        self.generic_visit(node)
+        node.body[:0] = self._bound(*[one.optional_vars for one in node.items if one.optional_vars])
+        return node
+
+    visit_AsyncWith = visit_With
+
+    def visit_Expr(self, node: ast.Expr) -> list[ast.stmt]:
+        r"""
+        ### A module is handed a buffer
+
+        `self.register_buffer("positions", …)` binds `self.positions`.
+        """
+        self.generic_visit(node)
+        match node.value:
+            case ast.Call(
+                func=ast.Attribute(value=module, attr="register_buffer" | "register_parameter"),
+                args=[ast.Constant(value=str(name)), *_],
+            ):
+                return [node, *self._bound(ast.Attribute(module, name, ast.Store()))]
+        return [node]
+
+    def _visit_body(self, node: Any, kind: Literal["class", "function"]) -> Scope:
+        r"""
+        Decorators, defaults and base classes are left alone.
+        """
+        outer = self.scope
+        self.scope = inside = outer.inner(kind, node.name)
+        # The visitor changes the list of statements in its place.
+        self.generic_visit(ast.Module(node.body, []))
+        self.scope = outer
+        return inside
+
+    def _assigned(self, *targets: ast.expr) -> list[ast.stmt]:
+        r"""
+        What `example` computes from its parameters, such as `d_model`, may name an axis. A loop
+        variable may not, nor may a name that is not meant to be read.
+        """
+        bound = self._bound(*targets)
+        if self.scope.name != "example" or self.scope.kind != "function":
+            return bound
+        names = [name for target in targets for name, _ in _places(target)]
+        axis = ast.Attribute(_read(HOOK), "axis", ast.Load())
+        return bound + [
+            self._statement(ast.Call(axis, [ast.Constant(name), _read(name)], []))
+            for name in names
+            if name.isidentifier() and not name.startswith("_")
+        ]
+
+    def _bound(self, *targets: ast.expr) -> list[ast.stmt]:
+        return [
+            self._statement(self._call(name, value, self.scope.owner_of(name)))
+            for target in targets
+            for name, value in _places(target)
+        ]
+
+    def _call(self, name: str, value: ast.expr, owner: str | None = None) -> ast.Call:
+        told = [ast.Constant(self.line), ast.Constant(owner), ast.Constant(name)]
+        return ast.Call(_read(HOOK), [*told, value], [])
+
+    def _statement(self, call: ast.Call) -> ast.stmt:
+        line = self.line
+        return ast.Expr(call, lineno=line, col_offset=0, end_lineno=line, end_col_offset=0)
+
+
+def _read(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str)
+
+
+def _places(target: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    r"""
+    The names and dotted names in a target, each with the expression that reads it. An element,
+    `x[0]`, has no name of its own.
+    """
+    match target:
+        case ast.Name(id=name):
+            yield name, _read(name)
+        case ast.Attribute(value=owner, attr=attribute):
+            for name, value in _places(owner):
+                yield f"{name}.{attribute}", ast.Attribute(value, attribute, ast.Load())
+        case ast.Starred(value=inner):
+            yield from _places(inner)
+        case ast.Tuple(elts=several) | ast.List(elts=several):
+            for one in several:
+                yield from _places(one)

@@ -1,0 +1,127 @@
+r"""
+---
+title: Links
+summary: Notes link to source files; the site links to pages; both work.
+---
+
+A note writes `[attention](mha.py#MultiHeadAttention)`, which a reader of the repository can follow.
+On the site the same link leads to the page that is made from that file. A link that leads nowhere
+is an error, for files, definitions and lines alike.
+"""
+
+import difflib
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from literate.source import Source
+
+# The target of an inline link, `](target "title")`, or of a reference, `[name]: target`.
+_TARGET = re.compile(
+    r"(?P<before>\]\(\s*|^ {0,3}\[[^\]\n]+\]:[ \t]+)"
+    r"(?P<target><[^<>\n]*>|(?:[^()\s]|\([^()\s]*\))*)"
+    r"(?P<title>\s+(?:\"[^\"]*\"|'[^']*'))?(?P<after>\s*\))?",
+    re.MULTILINE,
+)
+
+
+class UnknownTarget(Exception):
+    r"""
+    ## A link to nothing
+
+    Its text is the sentence for the author.
+    """
+
+
+@dataclass(frozen=True)
+class Links:
+    r"""
+    ## What can be linked to
+
+    * `pages` are the sources, by the path of their file from the root
+    * `uris` are the paths of the pages made from them, `transformers/mha.md`
+    * `root` is the folder that both paths and links are resolved in
+    * `docs` is the folder of the hand-written pages and pictures, from the root
+    """
+
+    pages: Mapping[str, Source]
+    uris: Mapping[str, str]
+    root: Path
+    docs: str
+
+    def resolve(self, path: str, target: str) -> str:
+        r"""
+        ### The target of a link, seen from the page
+
+        `path` is the file that the note stands in. Raises
+        [UnknownTarget](#UnknownTarget) with the sentence for the author.
+        """
+        if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:", target) or target.startswith("//"):
+            return target
+        file, _, anchor = target.partition("#")
+        linked = posixpath.normpath(posixpath.join(posixpath.dirname(path), file)) if file else path
+        if linked in self.pages:
+            self._check_anchor(linked, anchor, target)
+            uri = self.uris[linked]
+        else:
+            uri = self._document(linked, target)
+        if not file:
+            return f"#{anchor}"
+        relative = posixpath.relpath(uri, posixpath.dirname(self.uris[path]) or ".")
+        return f"{relative}#{anchor}" if anchor else relative
+
+    def _document(self, linked: str, target: str) -> str:
+        inside = posixpath.relpath(linked, self.docs)
+        if not inside.startswith("..") and (self.root / linked).is_file():
+            return inside
+        if (self.root / linked).exists():
+            raise UnknownTarget(f"the link to `{target}` leads to a file that is not on the site.")
+        near = difflib.get_close_matches(linked, self.pages, n=1)
+        hint = f"; did you mean `{near[0]}`?" if near else "."
+        raise UnknownTarget(f"the link to `{target}` leads to nothing: no file `{linked}`{hint}")
+
+    def _check_anchor(self, linked: str, anchor: str, target: str) -> None:
+        source = self.pages[linked]
+        names = [one.name for one in source.definitions]
+        if not anchor or anchor in names:
+            return
+        if re.fullmatch(r"L[1-9][0-9]*", anchor):
+            number = int(anchor[1:])
+            if number <= len(source.lines) and source.lines[number - 1].kind == "code":
+                return
+            sentence = f"the link to `{target}` leads to nothing: line {number} is no line of code."
+            raise UnknownTarget(sentence)
+        near = difflib.get_close_matches(anchor, names, n=1)
+        hint = f"; did you mean `{near[0]}`?" if near else "."
+        raise UnknownTarget(f"the link to `{target}` leads to nothing: no `{anchor}` there{hint}")
+
+
+@dataclass(frozen=True)
+class Target:
+    r"""
+    ## A target in a text
+
+    `start` and `end` are its place in the text, without the angle brackets it may stand in.
+    """
+
+    start: int
+    end: int
+    text: str
+
+
+def targets(text: str) -> Iterator[Target]:
+    r"""
+    ## The link targets in a piece of Markdown
+
+    The piece holds no code; [spans](notes.py#spans) sees to that.
+    """
+    for match in _TARGET.finditer(text):
+        if match["before"].startswith("]") and match["after"] is None:
+            continue
+        start, end = match.span("target")
+        if match["target"].startswith("<"):
+            start, end = start + 1, end - 1
+        if start < end:
+            yield Target(start, end, text[start:end])

@@ -1,0 +1,317 @@
+r"""
+---
+title: Measure
+summary: The example of a page runs, and every tensor on every line gets its shape, with names.
+---
+
+A page may end with an example whose parameters are the names of axes, with different primes as
+their sizes:
+
+```python
+def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2) -> torch.Tensor:
+```
+
+It is called twice, with these sizes and with [larger ones](axes.py#second_run), and every tensor
+that the module binds or returns on the way is written down. What is known about a tensor
+afterwards is what was measured, so a page can't say anything else.
+
+The code runs in a [child process](child.py); what it gave is [kept](store.py) until the sources
+change. PyTorch is not imported here.
+"""
+
+import ast
+import os
+import time
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from marshal import dumps
+from pathlib import Path
+from typing import Any
+
+from literate import axes, instrument
+from literate.axes import Sizes
+from literate.child import Child, Died, NotStarted
+from literate.problems import LiterateError, Problem
+from literate.source import Source
+from literate.store import Store
+
+# The line, the qualified name that the value is part of, and its name.
+Place = tuple[int, str | None, str]
+
+# What the child tells about one tensor: shape, dtype, low, mean, high.
+Seen = list[Any]
+
+# Of the shapes of a tensor that can't be compared, the first ones show why.
+MOST_SHAPES = 3
+
+# When one of these changes, everything is measured again.
+TOOLS = [
+    Path(__file__).with_name(f"{name}.py")
+    for name in ("axes", "child", "instrument", "measure", "measured_run")
+]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    r"""
+    ## One tensor, seen at one place
+
+    * `name` is the name it is bound to: `scores`, `self.attn`, an argument; or `return`, or
+      `yield`; or a part of something of that name, `return[0]`
+    * `sizes` are the lengths of its axes in the first and in the second run
+    * `axes` are their names
+    * `dtype` is `float32`, for example
+    * `low`, `mean` and `high` sum up its numbers in the first run, with four digits; None if there
+      are no finite numbers
+    """
+
+    name: str
+    sizes: tuple[tuple[int, ...], tuple[int, ...]]
+    axes: tuple[str, ...]
+    dtype: str
+    low: float | None
+    mean: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    r"""
+    ## All that was measured on a page
+
+    * `axes` are the names that may stand in a claim, with their sizes in both runs: the parameters
+      of the example and the numbers that it assigns
+    * `lines` holds, for the first line of a statement, what it binds or returns, in this order; the
+      arguments of a function are on the line of its `def`
+    * `functions` holds the arguments and results of each function, by qualified name; and for a
+      class, what it binds in its body and on `self`
+    """
+
+    axes: dict[str, Sizes]
+    lines: dict[int, tuple[Tensor, ...]]
+    functions: dict[str, tuple[Tensor, ...]]
+
+
+def measure(
+    sources: Sequence[Source],
+    root: Path,
+    store: Path,
+    *,
+    seconds: float = 60,
+    report: Callable[[str], None] = lambda line: None,
+) -> dict[str, Measurement]:
+    r"""
+    ## Measure the pages that have an example
+
+    * `sources` are the pages. One without a top-level `example` is never run
+    * `root` is the folder from which their modules are imported
+    * `store` is the folder in which measurements are kept
+    * `seconds` is how long one page may take
+    * `report` gets a line for each page that is really run
+
+    The result has the paths of the sources as its keys. Raises a
+    [LiterateError](problems.py#LiterateError) with the problems of all the pages whose example
+    can't be measured.
+    """
+    root = root.resolve()
+    kept = Store(store, root, TOOLS)
+    measured: dict[str, Measurement] = {}
+    problems: list[Problem] = []
+    with Child(root) as child:
+        for source in sources:
+            example = axes.example_of(source)
+            if example is None:
+                continue
+            try:
+                page = _Page(source, root, example)
+                measured[source.path] = page.measure(kept, child, seconds, report)
+            except NotStarted:
+                sentence = "can't be measured: see what `python -c 'import torch'` says."
+                raise LiterateError([Problem(source.path, example.lineno, sentence)]) from None
+            except LiterateError as error:
+                problems += error.problems
+    if problems:
+        raise LiterateError(problems)
+    return measured
+
+
+class _Page:
+    r"""
+    A page on its way to its measurement.
+    """
+
+    def __init__(self, source: Source, root: Path, example: ast.FunctionDef) -> None:
+        self.source = source
+        self.example = example
+        self.file = Path(os.path.abspath(root / source.path))
+        if not self.file.is_relative_to(root):
+            raise self.error(f"can't be imported, because the file is not in {root}")
+        # `package/folder/page.py` is imported as `package.folder.page`.
+        parts = self.file.relative_to(root).with_suffix("").parts
+        self.module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        first = axes.first_run(source, example)
+        self.runs = (first, axes.second_run(first))
+
+    def error(self, sentence: str, line: int | None = None) -> LiterateError:
+        problem = Problem(self.source.path, line or self.example.lineno, f"{sentence}.")
+        return LiterateError([problem])
+
+    def measure(
+        self, store: Store, child: Child, seconds: float, report: Callable[[str], None]
+    ) -> Measurement:
+        r"""
+        What is kept, or else what the child says.
+        """
+        key = store.key(self.module, self.source.text)
+        measurement = _from_json(store.load(self.module, key))
+        if measurement is not None:
+            return measurement
+        child.start()
+        started = time.perf_counter()
+        measurement = self.compare(*self.run(child, seconds))
+        store.save(self.module, key, asdict(measurement))
+        lines = measurement.lines
+        count = sum(len(tensors) for tensors in lines.values())
+        report(
+            f"measured {self.source.path}: {_plural(count, 'tensor')} on "
+            f"{_plural(len(lines), 'line')}, {time.perf_counter() - started:.1f} s"
+        )
+        return measurement
+
+    def run(self, child: Child, seconds: float) -> list[dict[str, Any]]:
+        r"""
+        What was seen in each run.
+        """
+        file = str(self.file)
+        code = instrument.instrument(self.source.text, file)
+        request = {
+            "module": self.module,
+            "file": file,
+            "code": b64encode(dumps(code)).decode(),
+            "hook": instrument.HOOK,
+            "runs": self.runs,
+        }
+        try:
+            answer = child.ask(request, seconds)
+        except Died as death:
+            raise self.error(f"running the page {death}") from None
+        if "error" not in answer:
+            return answer["runs"]
+        reason = answer["error"].rstrip(".")
+        if answer["stage"] == "import":
+            raise self.error(f"can't be imported: {reason}", answer["line"])
+        raise self.error(f"{self.call(int(answer['stage']))} raises {reason}", answer["line"])
+
+    def call(self, run: int) -> str:
+        r"""
+        The call of one run, as one would type it.
+        """
+        arguments = (f"{name}={size}" for name, size in self.runs[run].items())
+        return f"example({', '.join(arguments)})"
+
+    def compare(self, one: Mapping[str, Any], two: Mapping[str, Any]) -> Measurement:
+        r"""
+        What was seen at a place in the first run is the same tensor as what was seen there in the
+        second.
+        """
+        known = {name: (size, self.runs[1][name]) for name, size in self.runs[0].items()}
+        for name, size in one["axes"].items():
+            if name in two["axes"]:
+                known.setdefault(name, (size, two["axes"][name]))
+        name_of = axes.namer(known)
+
+        lines: dict[int, dict[Any, Tensor]] = {}
+        functions: dict[str, dict[Any, Tensor]] = {}
+        first, second = _places(one), _places(two)
+        for place in first | second:
+            line, owner, name = place
+            for seen, again in self.pairs(place, first.get(place, []), second.get(place, [])):
+                shape, dtype, *numbers = seen
+                sizes = (tuple(shape), tuple(again[0]))
+                named = tuple(name_of(both) for both in zip(*sizes, strict=True))
+                tensor = Tensor(name, sizes, named, dtype, *numbers)
+                # The same again, with other numbers, is nothing new.
+                lines.setdefault(line, {}).setdefault((name, sizes, dtype), tensor)
+                if owner is not None:
+                    functions.setdefault(owner, {}).setdefault((name, sizes, dtype), tensor)
+        return Measurement(
+            axes=known,
+            lines={line: tuple(found.values()) for line, found in sorted(lines.items())},
+            functions={name: tuple(found.values()) for name, found in functions.items()},
+        )
+
+    def pairs(
+        self, place: Place, first: Sequence[Seen], second: Sequence[Seen]
+    ) -> list[tuple[Seen, Seen]]:
+        r"""
+        One by one. Where a loop goes round more often in one run than in the other, one different
+        shape by one; and where something grows in such a loop, the first and the last shape.
+        """
+        line, _, name = place
+        if len(first) != len(second):
+            first, second = _different(first), _different(second)
+        if first and second and len(first) != len(second):
+            first, second = [first[0], first[-1]], [second[0], second[-1]]
+        if len(first) == len(second):
+            pairs = list(zip(first, second, strict=True))
+            if all(len(one[0]) == len(two[0]) and one[1] == two[1] for one, two in pairs):
+                return pairs
+        # A list may have more elements in one run.
+        if "[" in name and not (first and second):
+            return []
+        raise self.error(
+            f"`{name}` is {_shapes(first)} in {self.call(0)}, but {_shapes(second)} in "
+            f"{self.call(1)}; the steps of an example can't depend on its sizes",
+            line,
+        )
+
+
+def _places(run: Mapping[str, Any]) -> dict[Place, list[Seen]]:
+    return {(line, owner, name): seen for line, owner, name, seen in run["places"]}
+
+
+def _different(seen: Sequence[Seen]) -> list[Seen]:
+    found: dict[Any, Seen] = {}
+    for one in seen:
+        found.setdefault((tuple(one[0]), one[1]), one)
+    return list(found.values())
+
+
+def _shapes(seen: Sequence[Seen]) -> str:
+    shown = [f"{shape} {dtype}" for shape, dtype, *_ in seen[:MOST_SHAPES]]
+    more = ["…"] if len(seen) > MOST_SHAPES else []
+    return ", ".join([*shown, *more]) or "not there"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _from_json(kept: Any) -> Measurement | None:
+    r"""
+    None if nothing was kept, or nothing that makes sense.
+    """
+    try:
+        return Measurement(
+            axes={name: (int(one), int(two)) for name, (one, two) in kept["axes"].items()},
+            lines={int(line): _tensors(found) for line, found in kept["lines"].items()},
+            functions={name: _tensors(found) for name, found in kept["functions"].items()},
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _tensors(kept: Sequence[Mapping[str, Any]]) -> tuple[Tensor, ...]:
+    return tuple(
+        Tensor(
+            name=one["name"],
+            sizes=(tuple(one["sizes"][0]), tuple(one["sizes"][1])),
+            axes=tuple(one["axes"]),
+            dtype=one["dtype"],
+            low=one["low"],
+            mean=one["mean"],
+            high=one["high"],
+        )
+        for one in kept
+    )

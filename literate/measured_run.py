@@ -1,0 +1,351 @@
+r"""
+---
+title: The measured run
+summary: A child process runs the example of a page and writes down every tensor it meets.
+---
+
+This file is a program of its own, which [measure](measure.py) starts. It is the only file of the
+tool that knows PyTorch, and the only one that runs the code of a page: what goes wrong in a page,
+goes wrong here.
+
+Requests come as lines of JSON, one module each, and each gets one line back. The code of the
+module comes [instrumented](instrument.py), and compiled; whatever it imports is run as it is.
+"""
+
+import importlib
+import importlib.util
+import itertools
+import json
+import marshal
+import math
+import os
+import random
+import sys
+import traceback
+from base64 import b64decode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from types import CodeType, ModuleType
+from typing import Any, TextIO
+
+import torch
+
+MEMORY_LIMIT = 8 * 2**30
+
+# The first elements of a long list say enough.
+MOST_ELEMENTS = 8
+
+# Below this part of the largest number, the mean of 32-bit numbers is rounding noise.
+NOISE = 1e-6
+
+# What one tensor was: shape, dtype, low, mean, high.
+Seen = tuple[tuple[int, ...], str, float | None, float | None, float | None]
+
+# The line, the qualified name that it is part of, and the name of the value.
+Place = tuple[int, str | None, str]
+
+
+class Recorder:
+    r"""
+    ## The recorder
+
+    * `places` holds what was seen at each place, in the order in which it was seen
+    * `axes` holds the numbers that `example` assigned
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[Place, list[Seen]] = {}
+        self.axes: dict[str, int] = {}
+        self.recording = False
+
+    def __call__(self, line: int, owner: str | None, name: str, value: Any) -> Any:
+        r"""
+        ### Record a value, and hand it on
+
+        A page may define tensors of its own kind. What their methods compute while they are
+        summed up here is not part of the example.
+        """
+        if not self.recording:
+            self.recording = True
+            try:
+                for part, tensor in tensors_in(name, value):
+                    self._see((line, owner, part), tensor)
+            finally:
+                self.recording = False
+        return value
+
+    def axis(self, name: str, value: Any) -> None:
+        r"""
+        ### Record a number that may be the length of an axis
+        """
+        if type(value) is int and value > 0:
+            self.axes[name] = value
+
+    def _see(self, place: Place, tensor: torch.Tensor) -> None:
+        # The axes of a nested tensor have many lengths, or none that could be asked for.
+        try:
+            shape = tuple(int(size) for size in tensor.shape)
+        except (RuntimeError, TypeError, ValueError):
+            return
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        seen = self.places.setdefault(place, [])
+        known = next((one for one in seen if one[:2] == (shape, dtype)), None)
+        seen.append(known or (shape, dtype, *summary(tensor)))
+
+
+def tensors_in(name: str, value: Any, depth: int = 2) -> Iterator[tuple[str, torch.Tensor]]:
+    r"""
+    ## The tensors in a value, with their names
+
+    A tensor has the name of the value. Those in a tuple, list, dictionary, named tuple or
+    dataclass have the name with which one would reach them, `return[0]` or `state.mean`. The value
+    may hold values that hold tensors, but nothing deeper is looked at.
+    """
+    if isinstance(value, torch.Tensor):
+        yield name, value
+    elif depth:
+        for part, inner in itertools.islice(parts_of(value), MOST_ELEMENTS):
+            yield from tensors_in(f"{name}{part}", inner, depth - 1)
+
+
+def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
+    r"""
+    ## What a value holds, and how to reach it
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        yield from ((f".{one.name}", getattr(value, one.name, None)) for one in fields(value))
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        yield from ((f".{field}", part) for field, part in zip(value._fields, value, strict=False))
+    elif isinstance(value, tuple | list):
+        yield from ((f"[{index}]", part) for index, part in enumerate(value))
+    elif isinstance(value, dict):
+        # Keys of other kinds may print differently in every run.
+        named = ((key, part) for key, part in value.items() if isinstance(key, str | int))
+        yield from ((f"[{key!r}]", part) for key, part in named)
+
+
+def summary(tensor: torch.Tensor) -> tuple[float | None, float | None, float | None]:
+    r"""
+    ## Lowest, mean and highest number
+
+    Rounded to four digits; None for a tensor that is empty or holds numbers which are not finite
+    or have no order. Some tensors have no numbers to read, such as those inside of `torch.vmap`.
+    """
+    try:
+        with torch.no_grad():
+            numbers = tensor.detach().to("cpu", torch.float64)
+            found = [float(one) for one in (numbers.min(), numbers.mean(), numbers.max())]
+    except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
+        return None, None, None
+    if tensor.is_complex() or not all(math.isfinite(one) for one in found):
+        return None, None, None
+    low, mean, high = found
+    if abs(mean) < NOISE * max(-low, high):
+        mean = 0.0
+    return rounded(low), rounded(mean), rounded(high)
+
+
+def rounded(number: float) -> float:
+    r"""
+    ## Four significant digits
+    """
+    return float(f"{number:.4g}")
+
+
+class Finder:
+    r"""
+    ## The import of the measured module
+
+    Stands before Python's own finders and answers for one name.
+    """
+
+    def __init__(self, name: str, file: str, loader: SourceFileLoader) -> None:
+        self.name = name
+        self.file = file
+        self.loader = loader
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        r"""
+        ### Find the module
+        """
+        if name != self.name:
+            return None
+        return importlib.util.spec_from_file_location(name, self.file, loader=self.loader)
+
+
+class Loader(SourceFileLoader):
+    r"""
+    ## The code that the parent sent, with its recorder
+    """
+
+    def __init__(self, name: str, file: str, code: CodeType, hook: str, recorder: Recorder) -> None:
+        super().__init__(name, file)
+        self.code = code
+        self.hook = hook
+        self.recorder = recorder
+
+    def get_code(self, fullname: str) -> CodeType:
+        r"""
+        ### Neither the file nor a compiled copy is read
+        """
+        return self.code
+
+    def exec_module(self, module: ModuleType) -> None:
+        r"""
+        ### The recorder is there before the first line
+        """
+        setattr(module, self.hook, self.recorder)
+        super().exec_module(module)
+
+
+def measure(request: Mapping[str, Any], root: str) -> dict[str, Any]:
+    r"""
+    ## Measure a module
+
+    It is imported once and its example is called once for each set of sizes. What was seen during
+    the import was seen in every run. An exception is told with its stage, "import" or the number
+    of the run, and the last line of the module that it went through.
+    """
+    name, file, hook = request["module"], request["file"], request["hook"]
+    code = marshal.loads(b64decode(request["code"]))
+    recorder = Recorder()
+    finder = Finder(name, file, Loader(name, file, code, hook, recorder))
+    forget_modules(root)
+    reset_torch()
+    stage = "import"
+    runs = []
+    sys.meta_path.insert(0, finder)
+    try:
+        module = importlib.import_module(name)
+        imported = recorder.places
+        for number, sizes in enumerate(request["runs"]):
+            stage = str(number)
+            recorder.places = {place: list(seen) for place, seen in imported.items()}
+            recorder.axes = {}
+            reset_torch()
+            module.example(**sizes)
+            places = [[*place, seen] for place, seen in recorder.places.items()]
+            runs.append({"axes": recorder.axes, "places": places})
+    # An example that leaves with `sys.exit` has failed too.
+    except BaseException as error:
+        return {"stage": stage, "line": last_line(error, file), "error": in_a_line(error)}
+    finally:
+        sys.meta_path.remove(finder)
+    return {"runs": runs}
+
+
+def forget_modules(root: str) -> None:
+    r"""
+    ## Forget the modules under the root
+
+    They are imported again, as if nothing had run before.
+    """
+    for name in [name for name in sys.modules if is_under(root, name)]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+def is_under(root: str, name: str) -> bool:
+    r"""
+    ## Does a module belong to the root?
+
+    It does if the package around it lies directly in it. What is installed in a folder of the
+    root, PyTorch for example, does not.
+    """
+    package = sys.modules.get(name.partition(".")[0])
+    places = [*getattr(package, "__path__", ()), getattr(package, "__file__", None) or ""]
+    return any(os.path.dirname(str(place)) == root for place in places)
+
+
+def reset_torch() -> None:
+    r"""
+    ## The same PyTorch for everybody
+
+    Its defaults, one thread, and the same random numbers.
+    """
+    torch.set_default_dtype(torch.float32)
+    torch.set_default_device(None)
+    torch.set_grad_enabled(True)
+    torch.set_num_threads(1)
+    # New memory is filled, so that `torch.empty` has the same numbers every time. The public
+    # function loads the compiler as well, which takes longer than all pages together.
+    torch._C._set_deterministic_algorithms(True, warn_only=True)
+    torch.manual_seed(0)
+    random.seed(0)
+
+
+def last_line(error: BaseException, file: str) -> int | None:
+    r"""
+    ## The innermost line of the file that an exception went through
+    """
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in frames if frame.f_code.co_filename == file]
+    return lines[-1] if lines else None
+
+
+def in_a_line(error: BaseException) -> str:
+    r"""
+    ## An exception in one line
+    """
+    message = next(iter(str(error).strip().splitlines()), "")
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def limit_memory() -> None:
+    r"""
+    ## Fail before the machine does
+
+    Where the system has such limits, a page that asks for more gets an exception.
+    """
+    try:
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        limit = MEMORY_LIMIT if most == resource.RLIM_INFINITY else min(MEMORY_LIMIT, most)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
+    except (ImportError, ValueError, OSError):
+        return
+
+
+def open_channel() -> tuple[TextIO, TextIO]:
+    r"""
+    ## Requests and answers
+
+    They keep the pipes to the parent for themselves. What a page reads and prints goes nowhere.
+    """
+    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nowhere, descriptor)
+    return requests, answers
+
+
+def main(root: str) -> None:
+    r"""
+    ## Answer requests
+
+    The first line that is sent says that the process is ready, and with which PyTorch.
+    """
+    requests, answers = open_channel()
+    limit_memory()
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, root)
+    say(answers, {"torch": torch.__version__})
+    for request in requests:
+        say(answers, measure(json.loads(request), root))
+
+
+def say(answers: TextIO, answer: Mapping[str, Any]) -> None:
+    r"""
+    ## One answer is one line
+    """
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

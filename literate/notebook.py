@@ -1,0 +1,391 @@
+r"""
+---
+title: Notebook
+summary: A page becomes a notebook that runs anywhere, without this repository.
+---
+
+A page that defines a function `notebook` has a notebook. It is made of what the page is made of:
+the notes become text, the definitions become code, what the page uses from other pages comes first,
+and the [body](body.py) of that function comes last.
+
+Nothing in it is written by hand, so nothing in it can differ from the sources; and the same sources
+give the same bytes, so that a check can compare them.
+"""
+
+import hashlib
+import json
+import posixpath
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby, zip_longest
+from pathlib import Path
+from typing import Any
+
+import jupytext
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from literate.addresses import Addresses, with_addresses
+from literate.body import ENTRY, Body, has_notebook, take_body
+from literate.closure import Closure, closure
+from literate.front_matter import FrontMatter, split
+from literate.names import uses
+from literate.pieces import Piece, third_party
+from literate.problems import LiterateError, Problem
+from literate.rows import Note, rows
+from literate.snippet import import_lines, path_of, without_own_docstring
+from literate.source import Source
+
+# Where a package has another name for pip than for Python.
+DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "cv2": "opencv-python",
+    "labml_helpers": "labml-helpers",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+}
+PERCENT = {
+    "extension": ".py",
+    "format_name": "percent",
+    "notebook_metadata_filter": "all",
+    "cell_metadata_filter": "all",
+}
+HIDDEN = {"cellView": "form", "jupyter": {"source_hidden": True}}
+# The cell whose heading folds what comes from other pages.
+FOLDED = "from-other-pages"
+UNKNOWN = Addresses()
+
+# The first code of every notebook. Its imports are its own, so that it leaves no other name behind.
+SET_UP_NAME = "set_up_notebook"
+SET_UP = r'''#@title Set-up
+def set_up_notebook(needed: dict[str, str]) -> None:
+    """Say what this machine has; on Colab, install what it lacks."""
+    import platform
+    import subprocess
+    import sys
+    from importlib.metadata import version
+    from importlib.util import find_spec
+
+    missing = {name: package for name, package in needed.items() if find_spec(name) is None}
+    if "torch" in missing:
+        raise ModuleNotFoundError(
+            "This notebook needs torch: https://pytorch.org/get-started tells how to install it."
+        )
+    packages = list(missing.values())
+    if packages and "google.colab" not in sys.modules:
+        print(f"This notebook also needs {', '.join(packages)}: pip install {' '.join(packages)}")
+    elif packages:
+        # The torch that is here stays: a package that wants another one is not installed.
+        kept = [f"torch=={version('torch')}"] if "torch" in needed else []
+        command = [sys.executable, "-m", "pip", "install", "--quiet", *packages, *kept]
+        subprocess.run(command, check=True)
+    found = [f"Python {platform.python_version()}"]
+    if "torch" in needed:
+        import torch
+
+        found.append(f"torch {torch.__version__}")
+        if torch.cuda.is_available():
+            found.append(torch.cuda.get_device_name())
+        elif torch.backends.mps.is_available():
+            found.append("Apple GPU")
+        else:
+            found.append("no GPU, so the CPU does the work")
+    print(", ".join(found))
+
+
+'''
+
+
+def build(sources: Mapping[str, Source], module: str, addresses: Addresses = UNKNOWN) -> str:
+    r"""
+    ## Build a notebook
+
+    * `sources` are all modules of the package, in reading order
+    * `module` is the page, which has a function `notebook`
+    * `addresses` are where its links lead
+
+    Returns the text of the `.ipynb` file. Raises a [LiterateError](problems.py#LiterateError) where
+    a copy can't do what the original does.
+    """
+    found = closure(sources, module, [ENTRY])
+    source = sources[module]
+    entry = next(one for one in found.pieces if ENTRY in one.names)
+    body = take_body(entry, source.path)
+    _check_names(found, body, sources, module)
+    own = [one for one in found.pieces if one.module == module and one != entry]
+    others = [one for one in found.pieces if one.module != module]
+    _check_order(found, sources, module)
+
+    page = _Page(sources, module, addresses)
+    cells = [*page.introduction(), *page.set_up(found)]
+    if others:
+        cells += [*page.other_pages(others), new_markdown_cell("## On this page")]
+    cells += [*page.definitions(own), *page.body(entry, body)]
+    return _written(cells, bool(others), source)
+
+
+def file_name(source: Source, module: str) -> str:
+    r"""
+    ## The file of a notebook
+
+    Its path in the folder of notebooks is that of the page in its package; that of a package itself
+    is called `index.ipynb`.
+    """
+    _, _, inside = path_of(module, source).partition("/")
+    folder, name = posixpath.split(inside.removesuffix(".py"))
+    return posixpath.join(folder, "index" if name == "__init__" else name) + ".ipynb"
+
+
+def _check_names(found: Closure, body: Body, sources: Mapping[str, Source], module: str) -> None:
+    r"""
+    What was local becomes global, and must not become what a definition reads.
+    """
+    taken = dict.fromkeys(found.reads, "what a definition reads")
+    taken |= {one.binds: "an import" for one in found.imports}
+    taken |= {name: f"what `{one.names[0]}` defines" for one in found.pieces for name in one.names}
+    taken[SET_UP_NAME] = "the set-up"
+    for name, line in body.names.items():
+        if name in taken:
+            sentence = f"`{name}` would replace {taken[name]} in the notebook; rename it."
+            raise LiterateError([Problem(sources[module].path, line, sentence)])
+    for one in found.pieces:
+        path = sources[one.module].path
+        if SET_UP_NAME in one.names:
+            sentence = f"`{SET_UP_NAME}` is the name of the notebook's set-up; rename it."
+            raise LiterateError([Problem(path, one.line, sentence)])
+        for use in (use for statement in one.statements for use in uses(statement)):
+            if use.name == ENTRY:
+                sentence = f"`{one.names[0]}` calls `{ENTRY}`, which is no function in a notebook."
+                raise LiterateError([Problem(path, use.line, sentence)])
+
+
+def _check_order(found: Closure, sources: Mapping[str, Source], module: str) -> None:
+    own = [one.module == module for one in found.pieces]
+    if own != sorted(own):
+        first = found.pieces[own.index(True)]
+        sentence = (
+            f"`{first.names[0]}` has to be defined before what {module} imports, because the "
+            "modules import each other; a notebook needs pages that import earlier pages only."
+        )
+        raise LiterateError([Problem(sources[module].path, first.line, sentence)])
+
+
+class _Page:
+    r"""
+    The parts of a notebook, as lists of cells.
+    """
+
+    def __init__(self, sources: Mapping[str, Source], module: str, addresses: Addresses) -> None:
+        self.sources = sources
+        self.module = module
+        self.addresses = addresses
+
+    def introduction(self) -> Iterator[NotebookNode]:
+        source = self.sources[self.module]
+        matter, rest, problems = _front_matter(source)
+        if problems:
+            raise LiterateError(problems)
+        parts = [f"# {matter.title}", matter.summary]
+        if matter.paper:
+            paper = matter.paper
+            parts.append(
+                f"Paper: [{paper['title']}]({paper['link']}), {paper['authors']}, {paper['year']}."
+            )
+        colab = self.addresses.of_colab(file_name(source, self.module))
+        if colab is not None:
+            badge = "https://colab.research.google.com/assets/colab-badge.svg"
+            parts.append(f"[![Open in Colab]({badge})]({colab})")
+        parts.append(f"Made from {self.linked(f'`{path_of(self.module, source)}`', self.module)}.")
+        yield new_markdown_cell("\n\n".join(parts))
+        yield from self.note(rest, self.module)
+
+    def set_up(self, found: Closure) -> Iterator[NotebookNode]:
+        needed = {name: DISTRIBUTIONS.get(name, name) for name in third_party(found.outside)}
+        text = f"{SET_UP}{SET_UP_NAME}({json.dumps(needed, indent=4)})"
+        yield new_code_cell(text, metadata=HIDDEN)
+        imports = import_lines(found.imports, found.lazy_annotations).rstrip("\n")
+        if imports:
+            yield new_code_cell(imports)
+
+    def other_pages(self, pieces: Iterable[Piece]) -> Iterator[NotebookNode]:
+        r"""
+        JupyterLab folds a heading by the one mark, Colab by the other, below the notebook's own.
+        """
+        yield new_markdown_cell(
+            "## From other pages\n\nWhat this page uses, under the names of the pages it is from.",
+            metadata={"id": FOLDED, "jp-MarkdownHeadingCollapsed": True},
+        )
+        for module, group in groupby(pieces, lambda one: one.module):
+            source = self.sources[module]
+            title = _front_matter(source)[0].title or module
+            heading = f"### {self.linked(title, module)}\n\n`{path_of(module, source)}`"
+            yield new_markdown_cell(heading)
+            for block in _blocks(group):
+                title = ", ".join(name for one in block for name in one.names)
+                texts = [f"{one.note}\n{one.text}" if one.note else one.text for one in block]
+                yield new_code_cell(f"#@title {title}\n{''.join(texts).rstrip()}", metadata=HIDDEN)
+
+    def definitions(self, pieces: Iterable[Piece]) -> Iterator[NotebookNode]:
+        for block in _blocks(pieces):
+            first = block[0]
+            yield from self.note(_comment(first), self.module)
+            text = "".join(one.text for one in block)
+            docstring = self.docstring(first)
+            if docstring is not None:
+                yield from self.note(docstring, self.module)
+                text = without_own_docstring(text)
+            yield new_code_cell(text.rstrip())
+
+    def body(self, entry: Piece, body: Body) -> Iterator[NotebookNode]:
+        yield from self.note(_comment(entry), self.module)
+        yield from self.note(self.docstring(entry), self.module)
+        if body.form:
+            text = f"#@title Settings\n{body.form}".rstrip()
+            yield new_code_cell(text, metadata={"cellView": "form"})
+        for note, code in body.cells:
+            yield from self.note(note, self.module)
+            if code.strip():
+                yield new_code_cell(code.rstrip())
+
+    def note(self, note: Note | None, module: str) -> Iterator[NotebookNode]:
+        if note is not None:
+            text = with_addresses(note, self.sources[module].path, self.sources, self.addresses)
+            if text.strip():
+                yield new_markdown_cell(text)
+
+    def docstring(self, piece: Piece) -> Note | None:
+        if piece.definition is None:
+            return None
+        line = piece.definition.lineno
+        documented = (row for row in rows(self.sources[piece.module]) if row.documents)
+        return next((row.note for row in documented if row.documents.line == line), None)
+
+    def linked(self, text: str, module: str) -> str:
+        address = self.addresses.of_module(self.sources[module])
+        return text if address is None else f"[{text}]({address})"
+
+
+def _front_matter(source: Source) -> tuple[FrontMatter, Note, list[Problem]]:
+    for row in rows(source):
+        if row.note is not None and row.note.kind == "docstring" and row.documents is None:
+            return split(row.note, source.path)
+    missing = Problem(source.path, 1, "the module has no docstring; a page begins with one.")
+    return FrontMatter(), Note("docstring", 1, ()), [missing]
+
+
+def _comment(piece: Piece) -> Note | None:
+    if not piece.note:
+        return None
+    texts = [line.strip()[1:].removeprefix(" ") for line in piece.note.split("\n")]
+    return Note("comment", piece.line - len(texts), tuple(texts))
+
+
+def _blocks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+    r"""
+    Constants without notes of their own share a cell with the ones before them.
+    """
+    block: list[Piece] = []
+    for piece in pieces:
+        if block and (block[-1].definition or piece.definition or piece.note):
+            yield block
+            block = []
+        block.append(piece)
+    if block:
+        yield block
+
+
+def _written(cells: list[NotebookNode], folded: bool, source: Source) -> str:
+    r"""
+    The bytes of a notebook depend on its cells alone: each cell's id comes from what is in it.
+    """
+    seen: Counter[str] = Counter()
+    for cell in cells:
+        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:12]
+        seen[digest] += 1
+        number = f"-{seen[digest]}" if seen[digest] > 1 else ""
+        cell.id = cell.metadata.get("id", digest + number)
+    metadata = {
+        "accelerator": "GPU",
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    if folded:
+        metadata["colab"] = {"collapsed_sections": [FOLDED]}
+    notebook = new_notebook(cells=cells, metadata=metadata)
+    _check_percent(notebook, source)
+    return jupytext.writes(notebook, fmt="ipynb") + "\n"
+
+
+def _check_percent(notebook: NotebookNode, source: Source) -> None:
+    r"""
+    As a script, in the format that marks cells by `# %%`, the notebook has to stay the same.
+    """
+    script = jupytext.writes(notebook, fmt=PERCENT)
+    back = jupytext.reads(script, fmt=PERCENT).cells
+    for cell, again in zip_longest(notebook.cells, back, fillvalue=NotebookNode(source="")):
+        if _without_id(cell) == _without_id(again):
+            continue
+        first = cell.source.partition("\n")[0]
+        sentence = (
+            f"the cell that begins with `{first}` would not be the same cell after a way through "
+            "the format py:percent; does a line in it look like the mark of a cell, `# %%`?"
+        )
+        raise LiterateError([Problem(source.path, 1, sentence)])
+
+
+def _without_id(cell: NotebookNode) -> dict[str, Any]:
+    return {key: value for key, value in cell.items() if key != "id"}
+
+
+def write(sources: Mapping[str, Source], out: Path, addresses: Addresses = UNKNOWN) -> list[Path]:
+    r"""
+    ## Write all notebooks
+
+    Below the folder `out`, each under its [name](#file_name), and nothing if one of them can't be
+    built. Returns their paths.
+    """
+    built = _build_all(sources, out, addresses)
+    for path, text in built.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(path.name + ".part")
+        beside.write_text(text, encoding="utf-8", newline="\n")
+        beside.replace(path)
+    return list(built)
+
+
+def stale(
+    sources: Mapping[str, Source], out: Path, addresses: Addresses = UNKNOWN
+) -> list[Problem]:
+    r"""
+    ## The notebooks that are out of date
+
+    Those below the folder `out` that are missing, or are not byte for byte what
+    [write](#write) would write there, and those that no page has any more.
+    """
+    built = _build_all(sources, out, addresses)
+    again = "write the notebooks again, `python -m literate notebooks`."
+    problems = []
+    for path, text in built.items():
+        if not path.is_file():
+            problems.append(Problem(path.as_posix(), 1, f"is missing; {again}"))
+        elif path.read_bytes() != text.encode():
+            problems.append(Problem(path.as_posix(), 1, f"is not what the sources give; {again}"))
+    for path in sorted(out.rglob("*.ipynb")):
+        if path not in built:
+            problems.append(Problem(path.as_posix(), 1, "no page has this notebook; delete it."))
+    return sorted(problems)
+
+
+def _build_all(sources: Mapping[str, Source], out: Path, addresses: Addresses) -> dict[Path, str]:
+    built: dict[Path, str] = {}
+    problems: list[Problem] = []
+    for module, source in sources.items():
+        if has_notebook(source):
+            try:
+                built[out / file_name(source, module)] = build(sources, module, addresses)
+            except LiterateError as error:
+                problems += error.problems
+    if problems:
+        raise LiterateError(problems)
+    return built

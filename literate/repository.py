@@ -1,0 +1,56 @@
+r"""
+---
+title: Repository
+summary: Where the sources can be seen, if that is known.
+---
+
+Links to the source, to its editor and to Colab need the address of the repository. It is not
+written into any page: a fork, or a copy without a remote, would carry links to somebody else.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+BRANCH = "main"
+
+
+def address(root: Path) -> str | None:
+    r"""
+    ## The address of the repository
+
+    Without a slash at its end: from the variable `REPOSITORY_URL`, from the variables that GitHub
+    sets for its builds, or from the remote `origin` of git. None if none of them gives an `https`
+    address; then a page offers no such links.
+    """
+    environment = os.environ
+    given = environment.get("REPOSITORY_URL")
+    if given is None and "GITHUB_REPOSITORY" in environment:
+        server = environment.get("GITHUB_SERVER_URL", "https://github.com")
+        given = f"{server}/{environment['GITHUB_REPOSITORY']}"
+    return _https(_remote(root) if given is None else given)
+
+
+def _remote(root: Path) -> str:
+    try:
+        asked = subprocess.run(
+            ["git", "remote", "get-url", "origin"],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return ""
+    return asked.stdout.strip() if asked.returncode == 0 else ""
+
+
+def _https(remote: str) -> str | None:
+    r"""
+    `git@host:owner/name.git` is the same place. An address with a user or a password in it is not
+    for publishing.
+    """
+    known = r"(?:https://|git@|ssh://git@)([\w.-]+)[/:]([\w./-]+?)(?:\.git)?/?"
+    match = re.fullmatch(known, remote)
+    return f"https://{match[1]}/{match[2]}" if match else None

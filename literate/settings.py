@@ -1,0 +1,80 @@
+r"""
+---
+title: Settings
+summary: Which packages become pages, and where things lie.
+---
+
+The settings stand in one place, the table `tool.literate` of `pyproject.toml`, so that the command
+line and the plug-in of the site can't disagree. A project of one package needs only `sources`:
+
+```toml
+[tool.literate]
+sources = { my_package = "" }
+```
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from literate.problems import LiterateError, Problem
+
+
+@dataclass(frozen=True)
+class Settings:
+    r"""
+    ## The settings
+
+    * `root` is the folder of `pyproject.toml`; the others are paths from there
+    * `sources` maps each package to the folder of the site that its pages go to
+    * `docs` holds the hand-written pages and pictures
+    * `notebooks` is where notebooks are written
+    * `katex` is the npm package that sets formulas
+    * `store` keeps what was measured, until the sources change
+    """
+
+    root: Path
+    sources: Mapping[str, str]
+    docs: str = "docs"
+    notebooks: str = "notebooks"
+    katex: str = "node_modules/katex"
+    store: str = ".cache/literate"
+
+
+def load(start: Path) -> Settings:
+    r"""
+    ## Load the settings
+
+    From the first `pyproject.toml` with a table `tool.literate`, in `start` or above it.
+    """
+    start = start.resolve()
+    for folder in [start, *start.parents]:
+        file = folder / "pyproject.toml"
+        if not file.is_file():
+            continue
+        try:
+            table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("literate")
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise LiterateError([Problem(str(file), 1, f"is not TOML: {error}.")]) from None
+        if table is not None:
+            return _settings(file, table)
+    sentence = "no `pyproject.toml` with a table `[tool.literate]` here or above."
+    raise LiterateError([Problem(str(start), 1, sentence)])
+
+
+def _settings(file: Path, table: Mapping[str, object]) -> Settings:
+    known = [field.name for field in fields(Settings) if field.name != "root"]
+    for key in table:
+        if key not in known:
+            sentence = f"`tool.literate` has an unknown key `{key}`; known are {', '.join(known)}."
+            raise LiterateError([Problem(str(file), 1, sentence)])
+    sources = table.get("sources")
+    if not isinstance(sources, dict) or not sources:
+        sentence = "`tool.literate` needs `sources`, packages and the folders their pages go to."
+        raise LiterateError([Problem(str(file), 1, sentence)])
+    for package in sources:
+        if not (file.parent / package).is_dir():
+            sentence = f"`tool.literate` names the package `{package}`, which is not a folder here."
+            raise LiterateError([Problem(str(file), 1, sentence)])
+    return Settings(root=file.parent, **{key: table[key] for key in table})  # type: ignore[arg-type]

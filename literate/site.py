@@ -1,0 +1,204 @@
+r"""
+---
+title: Site
+summary: All sources of a project become all pages of its site.
+---
+
+The order is that of the arrows: sources are read, what they can link to is known, their examples
+are measured, and then the pages are written. Nothing here knows the engine that builds the site.
+"""
+
+import posixpath
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from literate import rules
+from literate.addresses import Addresses
+from literate.body import has_notebook
+from literate.formulas import Formulas
+from literate.links import Links
+from literate.measure import Measurement, measure
+from literate.page import Page, Takeaway, page
+from literate.pieces import by_module, module_name
+from literate.problems import LiterateError, Problem
+from literate.repository import address
+from literate.settings import Settings
+from literate.source import Source, read
+
+ASSETS = Path(__file__).parent / "assets"
+
+
+@dataclass(frozen=True)
+class Site:
+    r"""
+    ## The sources of a site
+
+    `uris` are the paths of their pages; both are keyed by the path of the file from the root.
+    """
+
+    settings: Settings
+    sources: Mapping[str, Source]
+    uris: Mapping[str, str]
+
+    @property
+    def links(self) -> Links:
+        r"""
+        ### What the notes can link to
+        """
+        return Links(self.sources, self.uris, self.settings.root, self.settings.docs)
+
+
+def load(settings: Settings) -> Site:
+    r"""
+    ## Read the sources
+
+    Every Python file of the packages that the settings name, in the order of their paths. A file
+    without a line of text has no page. All files that can't be parsed are reported together.
+    """
+    sources: dict[str, Source] = {}
+    uris: dict[str, str] = {}
+    problems: list[Problem] = []
+    for package, prefix in settings.sources.items():
+        folder = settings.root / package
+        for path in sorted(folder.rglob("*.py")):
+            name = path.relative_to(settings.root).as_posix()
+            try:
+                source = read(path, name)
+            except LiterateError as error:
+                problems += error.problems
+                continue
+            if source.text.strip():
+                sources[name] = source
+                uris[name] = _uri(path.relative_to(folder).as_posix(), prefix)
+    if problems:
+        raise LiterateError(problems)
+    return Site(settings, sources, uris)
+
+
+def _uri(relative: str, prefix: str) -> str:
+    folder, file = posixpath.split(relative)
+    stem = file.removesuffix(".py")
+    name = "index" if stem == "__init__" else stem
+    return posixpath.normpath(posixpath.join(prefix, folder, f"{name}.md"))
+
+
+def measurements(
+    site: Site, chosen: Iterable[Source], report: Callable[[str], None]
+) -> dict[str, Measurement]:
+    r"""
+    ## Measure the examples of the chosen sources
+
+    `report` gets a line for each module that is really run.
+    """
+    settings = site.settings
+    return measure(list(chosen), settings.root, settings.root / settings.store, report=report)
+
+
+def pages(
+    site: Site, chosen: Iterable[Source], measured: Mapping[str, Measurement]
+) -> Iterator[Page]:
+    r"""
+    ## Write the pages of the chosen sources
+
+    Their problems come with them: those that the notes have, and those against the conventions.
+    """
+    links = site.links
+    taken = _Takeaways(site)
+    with Formulas(site.settings.root / site.settings.katex) as formulas:
+        for source in chosen:
+            takeaway, problems = taken.of(source)
+            written = page(source, links, formulas, measured, takeaway)
+            problems += [*written.problems, *rules.problems(source)]
+            yield replace(written, problems=tuple(sorted(problems)))
+
+
+class _Takeaways:
+    r"""
+    The notebooks that go with the pages.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self.settings = site.settings
+        self.by_module = by_module(site.sources.values())
+        repository = address(site.settings.root)
+        self.addresses = Addresses(repository=repository, notebooks=site.settings.notebooks)
+
+    def of(self, source: Source) -> tuple[Takeaway | None, list[Problem]]:
+        if not has_notebook(source):
+            return None, []
+        # Jupytext takes long to import, and most sites of most people have no notebooks.
+        from literate.notebook import build, file_name
+
+        module = module_name(source.path)
+        name = file_name(source, module)
+        try:
+            text = build(self.by_module, module)
+        except LiterateError as error:
+            return None, list(error.problems)
+        colab = self.addresses.of_colab(name)
+        return Takeaway(f"notebooks/{name}", text, colab), []
+
+
+def correct_pages(site: Site, report: Callable[[str], None]) -> list[Page]:
+    r"""
+    ## All pages, or an error
+
+    Raises [LiterateError](problems.py#LiterateError) with the problems of all pages, if there are
+    any.
+    """
+    sources = list(site.sources.values())
+    written = list(pages(site, sources, measurements(site, sources, report)))
+    problems = [problem for one in written for problem in one.problems]
+    if problems:
+        raise LiterateError(problems)
+    return written
+
+
+def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
+    r"""
+    ## The files that the pages need beside them
+
+    Each with its path on the site: the tool's own style sheet and script, and of KaTeX the style
+    sheet, its licence and the fonts in the one format that every browser of today reads.
+    """
+    for path in sorted(ASSETS.iterdir()):
+        yield f"assets/{path.name}", path
+    katex = settings.root / settings.katex
+    yield "assets/katex/katex.min.css", katex / "dist" / "katex.min.css"
+    yield "assets/katex/LICENSE", katex / "LICENSE"
+    for path in sorted((katex / "dist" / "fonts").glob("*.woff2")):
+        yield f"assets/katex/fonts/{path.name}", path
+
+
+def write(site: Site, folder: Path, report: Callable[[str], None]) -> list[Path]:
+    r"""
+    ## Write the pages to a folder
+
+    For any other engine that builds a site from Markdown: the hand-written documents, the pages
+    and what they need. Nothing is written when a page has a problem. Files that lie in the folder
+    and are not part of the site stay.
+    """
+    pages_by_uri: dict[str, str] = {}
+    for one in correct_pages(site, report):
+        pages_by_uri |= {one.uri: one.markdown, **one.files}
+    docs = site.settings.root / site.settings.docs
+    copied = {path.relative_to(docs).as_posix(): path for path in _files(docs)}
+    copied.update(assets(site.settings))
+    written = []
+    for uri in sorted({*pages_by_uri, *copied}):
+        target = folder / uri
+        target.parent.mkdir(parents=True, exist_ok=True)
+        beside = target.with_name(target.name + ".part")
+        if uri in pages_by_uri:
+            beside.write_text(pages_by_uri[uri], encoding="utf-8", newline="\n")
+        else:
+            shutil.copyfile(copied[uri], beside)
+        beside.replace(target)
+        written.append(target)
+    return written
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(folder.rglob("*")) if path.is_file())

@@ -1,0 +1,158 @@
+r"""The attention page of the site that `make site` builds, read in a browser."""
+
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urljoin
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from literate.source import read
+
+MHA = "transformers/mha/"
+
+# The boxes of each row that has both a note and code.
+ROWS = """() => [...document.querySelectorAll('.row')].map(row => {
+    const box = one => one && one.getBoundingClientRect().toJSON();
+    return {
+        wide: row.classList.contains('wide'),
+        note: box(row.querySelector('.note > :first-child')),
+        code: box(row.querySelector('.code .line')),
+    };
+}).filter(row => row.note && row.code)"""
+
+
+@pytest.fixture(scope="module")
+def address(serve: Callable[[Path], str], site: Path) -> str:
+    return serve(site)
+
+
+@pytest.fixture
+def mha(page: Page, address: str) -> Page:
+    page.goto(urljoin(address, MHA), wait_until="networkidle")
+    return page
+
+
+def test_each_line_of_code_stands_on_the_page_once_with_its_number(
+    mha: Page, repository: Path
+) -> None:
+    source = read(repository / "labml_nn/transformers/mha.py")
+    lines = mha.evaluate(
+        """() => [...document.querySelectorAll('.line[id]')].map(line => [
+            line.id,
+            line.querySelector('a[data-line]').dataset.line,
+            line.lastElementChild.textContent])"""
+    )
+    assert lines == [
+        [f"L{line.number}", str(line.number), line.text.rstrip("\n")]
+        for line in source.lines
+        if line.kind == "code"
+    ]
+
+
+def test_notes_stand_left_of_their_code_and_start_on_its_line(mha: Page) -> None:
+    beside = [row for row in mha.evaluate(ROWS) if not row["wide"]]
+    assert len(beside) > 10
+    for row in beside:
+        assert row["note"]["right"] <= row["code"]["left"]
+        assert abs(row["note"]["top"] - row["code"]["top"]) < 8
+
+
+def test_a_long_note_of_a_class_stands_above_its_code(mha: Page) -> None:
+    above = [row for row in mha.evaluate(ROWS) if row["wide"]]
+    assert len(above) >= 2
+    assert all(row["note"]["bottom"] <= row["code"]["top"] for row in above)
+
+
+def test_on_a_narrow_screen_the_note_stands_above_and_nothing_scrolls_sideways(mha: Page) -> None:
+    mha.set_viewport_size({"width": 400, "height": 800})
+    rows = mha.evaluate(ROWS)
+    assert len(rows) > 10
+    assert all(row["note"]["bottom"] <= row["code"]["top"] for row in rows)
+    assert mha.evaluate("document.documentElement.scrollWidth") == 400
+
+
+def test_no_line_of_code_is_cut_at_1366_pixels(mha: Page) -> None:
+    mha.set_viewport_size({"width": 1366, "height": 768})
+    cut = mha.evaluate(
+        """() => [...document.querySelectorAll('.row pre')]
+            .filter(pre => pre.scrollWidth > pre.clientWidth)
+            .map(pre => pre.textContent)"""
+    )
+    assert cut == []
+
+
+def test_copied_code_has_neither_numbers_nor_shapes(mha: Page, repository: Path) -> None:
+    copied = mha.evaluate(
+        """() => {
+            const code = document.getElementById('MultiHeadAttention.get_scores')
+                .closest('.row').querySelector('.code code');
+            getSelection().selectAllChildren(code);
+            return getSelection().toString();
+        }"""
+    )
+    source = read(repository / "labml_nn/transformers/mha.py")
+    method = next(
+        one for one in source.definitions if one.name == "MultiHeadAttention.get_scores"
+    )
+    lines = [
+        line.text.rstrip("\n")
+        for line in source.lines[method.first - 1 : method.last]
+        if line.kind == "code"
+    ]
+    assert [line for line in copied.split("\n") if line.strip()] == lines
+
+
+def test_measured_shapes_are_shown_at_the_end_of_their_lines(mha: Page) -> None:
+    shapes = mha.evaluate(
+        """() => [...document.querySelectorAll('.line[data-shape]')].map(line =>
+            [line.textContent.trim(), getComputedStyle(line, '::after').content])"""
+    )
+    shown = {code: content.strip('"') for code, content in shapes}
+    scores = next(code for code in shown if code.startswith("scores = "))
+    assert shown[scores] == "[seq_len_q, seq_len_k, batch_size, heads]"
+    assert len(shown) > 15
+
+
+def test_a_link_to_a_line_brings_it_into_view_below_the_header(page: Page, address: str) -> None:
+    page.goto(urljoin(address, MHA), wait_until="networkidle")
+    line = page.evaluate("[...document.querySelectorAll('.line[id]')].at(-30).id")
+    page.goto(urljoin(address, MHA + "#" + line), wait_until="networkidle")
+    target = page.locator(f"#{line}").bounding_box()
+    header = page.locator(".md-header").bounding_box()
+    assert header["y"] + header["height"] <= target["y"] < 900 - target["height"]
+
+
+def test_formulas_are_set_with_the_fonts_of_the_site(mha: Page) -> None:
+    assert mha.locator("math").count() > 3
+    assert mha.evaluate("document.fonts.check('16px KaTeX_Math')")
+    loaded = mha.evaluate(
+        "performance.getEntriesByType('resource').map(one => one.name)"
+        ".filter(name => name.includes('KaTeX_'))"
+    )
+    assert any(name.endswith(".woff2") for name in loaded)
+
+
+def test_without_scripts_the_page_reads_in_full(browser: Browser, address: str) -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(urljoin(address, MHA))
+        assert page.locator("h1").inner_text().startswith("Multi-Head Attention")
+        assert page.locator(".line[id]").count() > 80
+        assert page.locator("math").count() > 3
+        assert page.locator(".row .note").first.is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_code_has_contrast_in_both_themes(browser: Browser, address: str, scheme: str) -> None:
+    with browser.new_context(color_scheme=scheme) as context:
+        page = context.new_page()
+        page.goto(urljoin(address, MHA), wait_until="networkidle")
+        background = "slate" if scheme == "dark" else "default"
+        assert page.locator("body").get_attribute("data-md-color-scheme") == background
+        page.add_script_tag(path="node_modules/axe-core/axe.min.js")
+        found = page.evaluate(
+            "axe.run('.row', {runOnly: ['color-contrast']}).then(result => result.violations"
+            ".flatMap(one => one.nodes.map(node => node.html + node.failureSummary)))"
+        )
+    assert found == []

@@ -1,0 +1,92 @@
+import pytest
+import torch
+
+from labml_nn.training.data import InputError
+from labml_nn.training.device import autocast, choose_device, choose_precision
+
+CPU, CUDA = torch.device("cpu"), torch.device("cuda")
+
+
+@pytest.mark.parametrize(
+    ("cuda", "mps", "expected"),
+    [(True, True, "cuda"), (True, False, "cuda"), (False, True, "mps"), (False, False, "cpu")],
+)
+def test_auto_prefers_cuda_to_mps_to_the_cpu(
+    monkeypatch: pytest.MonkeyPatch, cuda: bool, mps: bool, expected: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+    # No machine has all three, so nothing is put there.
+    asked = []
+    monkeypatch.setattr(torch, "zeros", lambda size, device: asked.append(device) or torch.ones(1))
+    choose_device("auto")
+    assert asked == [expected]
+
+
+@pytest.mark.parametrize("name", ["cuda:99", "no such thing", "cpu:x"])
+def test_a_device_that_cannot_be_used_is_refused_in_one_sentence(name: str) -> None:
+    with pytest.raises(InputError) as caught:
+        choose_device(name)
+    sentence = str(caught.value)
+    assert sentence.startswith(f"the device {name!r} cannot be used here: ")
+    assert "\n" not in sentence
+
+
+def test_the_cpu_can_always_be_used() -> None:
+    assert choose_device("cpu") == CPU
+
+
+@pytest.mark.parametrize(
+    ("able", "expected"),
+    [
+        ({"avx512_bf16": True}, torch.bfloat16),
+        ({"amx_bf16": True, "avx512_bf16": False}, torch.bfloat16),
+        ({"avx2": True, "avx512_bf16": False}, torch.float32),
+        ({}, torch.float32),
+    ],
+)
+def test_a_cpu_gets_bfloat16_if_it_has_instructions_for_it(
+    monkeypatch: pytest.MonkeyPatch, able: dict[str, bool], expected: torch.dtype
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: able, raising=False)
+    assert choose_precision("auto", CPU) is expected
+
+
+def test_a_cpu_whose_instructions_are_unknown_gets_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    assert choose_precision("auto", CPU) is torch.float32
+
+
+@pytest.mark.parametrize(
+    ("capability", "expected"),
+    [((7, 5), torch.float16), ((8, 0), torch.bfloat16), ((12, 0), torch.bfloat16)],
+)
+def test_a_card_before_ampere_gets_float16(
+    monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], expected: torch.dtype
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    assert choose_precision("auto", CUDA) is expected
+
+
+def test_an_apple_gpu_gets_float32() -> None:
+    assert choose_precision("auto", torch.device("mps")) is torch.float32
+
+
+def test_a_precision_that_is_asked_for_is_taken() -> None:
+    assert choose_precision("bfloat16", CPU) is torch.bfloat16
+    assert choose_precision("float32", CUDA) is torch.float32
+    assert choose_precision("float16", CUDA) is torch.float16
+
+
+@pytest.mark.parametrize(("name", "reason"), [("float8", "unknown"), ("float16", "CUDA card")])
+def test_a_precision_that_does_not_work_is_refused(name: str, reason: str) -> None:
+    with pytest.raises(InputError, match=f"{reason}.*"):
+        choose_precision(name, CPU)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_autocast_computes_products_in_the_precision(dtype: torch.dtype) -> None:
+    a = torch.randn(3, 5)
+    with autocast(CPU, dtype):
+        assert (a @ a.T).dtype is dtype
+        assert a.softmax(0).dtype is torch.float32

@@ -1,0 +1,39 @@
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from labml_nn.training.figures import draw_attention, draw_losses
+
+
+def test_each_loss_is_a_line_through_its_own_points() -> None:
+    axes = Figure().add_subplot()
+    history = [
+        (10, {"loss.train": 3.0, "learning_rate": 0.1}),
+        (20, {"loss.train": 2.0, "loss.validation": 2.5}),
+        (30, {"loss.train": 1.0, "loss.validation": 1.5}),
+    ]
+    draw_losses(axes, history)
+    lines = {line.get_label(): line.get_xydata().tolist() for line in axes.lines}
+    assert lines == {
+        "train": [[10, 3.0], [20, 2.0], [30, 1.0]],
+        "validation": [[20, 2.5], [30, 1.5]],
+    }
+
+
+def test_an_attention_map_has_queries_from_top_to_bottom_and_keys_from_left_to_right() -> None:
+    axes = Figure().add_subplot()
+    weights = torch.tensor([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0]])
+    draw_attention(axes, weights, "a\n", "b c")
+    image = axes.images[0]
+    assert image.get_array().tolist() == weights.tolist()
+    assert image.get_clim() == (0.0, 1.0)
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "↵"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["b", "␣", "c"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_weights_of_any_precision_can_be_drawn(dtype: torch.dtype) -> None:
+    axes = Figure().add_subplot()
+    draw_attention(axes, torch.eye(2, dtype=dtype), "ab", "ab")
+    assert axes.images[0].get_array().tolist() == [[1, 0], [0, 1]]

@@ -1,0 +1,287 @@
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from labml_nn.training.data import InputError, random_batch
+from labml_nn.training.loop import TrainConfig, Trainer, evaluate, parameter_groups, rate_at
+
+N_VOCAB, D_MODEL = 5, 11
+CONFIG = TrainConfig(
+    steps=20,
+    batch_size=3,
+    seq_len=7,
+    device="cpu",
+    precision="float32",
+    record_every=4,
+    evaluate_every=10,
+)
+
+
+def make_model(dropout_prob: float = 0.0) -> nn.Module:
+    torch.manual_seed(1)
+    return nn.Sequential(
+        nn.Embedding(N_VOCAB, D_MODEL),
+        nn.LayerNorm(D_MODEL),
+        nn.Dropout(dropout_prob),
+        nn.Linear(D_MODEL, N_VOCAB),
+    )
+
+
+def make_text(length: int) -> Tensor:
+    return torch.randint(N_VOCAB, (length,), generator=torch.Generator().manual_seed(2))
+
+
+def make_trainer(config: TrainConfig = CONFIG, dropout_prob: float = 0.0) -> Trainer:
+    return Trainer(make_model(dropout_prob), make_text(997), make_text(101), config)
+
+
+def run(trainer: Trainer) -> list[tuple[int, dict[str, float]]]:
+    history: list[tuple[int, dict[str, float]]] = []
+    trainer.run(lambda step, values: history.append((step, values)))
+    return history
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (0, 3e-3 / 100),
+        (49, 3e-3 / 2),
+        (99, 3e-3),
+        (100, 3e-3),
+        # A third, a half and two thirds of the way down, where the cosine is 1/2, 0 and -1/2.
+        (700, 3e-3 * (0.1 + 0.9 * 0.75)),
+        (1000, 3e-3 * (0.1 + 0.9 * 0.5)),
+        (1300, 3e-3 * (0.1 + 0.9 * 0.25)),
+        (1899, 3e-3 * 0.1),
+    ],
+)
+def test_the_rate_rises_in_a_line_and_falls_in_a_cosine(step: int, expected: float) -> None:
+    config = TrainConfig(steps=1900, learning_rate=3e-3, warmup=100 / 1900, final=0.1)
+    assert rate_at(step, config) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("warmup", [0.0, 0.3, 1.0])
+def test_the_rate_is_never_zero_nor_above_the_highest(warmup: float) -> None:
+    config = TrainConfig(steps=10, learning_rate=2.0, warmup=warmup, final=0.0)
+    rates = [rate_at(step, config) for step in range(10)]
+    assert max(rates) == 2.0
+    assert min(rates) > 0
+    top = rates.index(2.0)
+    assert rates[: top + 1] == sorted(rates[: top + 1])
+    assert rates[top:] == sorted(rates[top:], reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("steps", 0),
+        ("batch_size", 0),
+        ("seq_len", -3),
+        ("record_every", 0),
+        ("evaluate_every", 0),
+        ("learning_rate", 0.0),
+        ("learning_rate", math.nan),
+        ("learning_rate", math.inf),
+        ("clip", -1.0),
+        ("warmup", 1.5),
+        ("final", -0.1),
+        ("weight_decay", 2.0),
+    ],
+)
+def test_a_setting_without_sense_is_refused_by_name(field: str, value: float) -> None:
+    with pytest.raises(InputError, match=rf"^{field} must be .*, got {value}$"):
+        replace(CONFIG, **{field: value})
+
+
+def test_matrices_decay_and_nothing_else_does() -> None:
+    decaying, others = parameter_groups(make_model(), 0.3)
+    assert [list(p.shape) for p in decaying["params"]] == [[N_VOCAB, D_MODEL], [N_VOCAB, D_MODEL]]
+    assert [list(p.shape) for p in others["params"]] == [[D_MODEL], [D_MODEL], [N_VOCAB]]
+    assert (decaying["weight_decay"], others["weight_decay"]) == (0.3, 0.0)
+
+
+@pytest.mark.parametrize("batch_size", [1, 4, 64])
+@pytest.mark.parametrize("length", [8, 101, 106])
+def test_the_loss_is_that_of_a_loop_over_all_characters(length: int, batch_size: int) -> None:
+    # A model in which what comes before matters: the logits are running means.
+    class Running(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            torch.manual_seed(1)
+            self.table = nn.Embedding(N_VOCAB, N_VOCAB)
+
+        def forward(self, tokens: Tensor) -> Tensor:
+            sums = (5 * self.table(tokens)).cumsum(0)
+            return sums / torch.arange(1, len(tokens) + 1).view(-1, 1, 1)
+
+    model, seq_len = Running(), 7
+    text = make_text(length).tolist()
+    table = (5 * model.table.weight).tolist()
+    total = 0.0
+    for position in range(1, length):
+        start = (position - 1) // seq_len * seq_len
+        window = text[start:position]
+        logits = [sum(table[token][i] for token in window) / len(window) for i in range(N_VOCAB)]
+        total += math.log(sum(math.exp(logit) for logit in logits)) - logits[text[position]]
+    expected = total / (length - 1)
+    assert evaluate(model, torch.tensor(text), seq_len, batch_size) == pytest.approx(
+        expected, rel=1e-6
+    )
+
+
+def test_evaluation_has_no_dropout_and_leaves_the_model_in_training() -> None:
+    model = make_model(dropout_prob=0.5)
+    assert evaluate(model, make_text(101), 7) == evaluate(model, make_text(101), 7)
+    assert model.training
+
+
+def test_evaluation_is_not_trained_on() -> None:
+    trainer = make_trainer()
+    evaluate(trainer.model, trainer.validation, 7)
+    assert [p.grad for p in trainer.model.parameters()] == [None] * 5
+
+
+def test_two_steps_are_those_of_adamw_written_out() -> None:
+    config = replace(CONFIG, learning_rate=0.1, warmup=0.1, weight_decay=0.3, clip=0.05)
+    trainer = make_trainer(config)
+    for _ in range(2):
+        trainer.train_step()
+
+    # Loshchilov and Hutter 2019, algorithm 2, with gradients from autograd.
+    model = make_model()
+    generator = torch.Generator().manual_seed(config.seed)
+    first = [torch.zeros_like(p) for p in model.parameters()]
+    second = [torch.zeros_like(p) for p in model.parameters()]
+    for t in (1, 2):
+        x, y = random_batch(make_text(997), 7, 3, generator)
+        scores = model(x).log_softmax(-1)
+        loss = -sum(scores[i, j, y[i, j]] for i in range(7) for j in range(3)) / 21
+        gradients = torch.autograd.grad(loss, list(model.parameters()))
+        length = math.sqrt(sum(float((g**2).sum()) for g in gradients))
+        assert length > config.clip
+        rate = 0.1 * t / 2
+        with torch.no_grad():
+            for index, (p, g) in enumerate(zip(model.parameters(), gradients, strict=True)):
+                g = g * config.clip / length
+                first[index] = 0.9 * first[index] + 0.1 * g
+                second[index] = 0.99 * second[index] + 0.01 * g**2
+                p *= 1 - rate * 0.3 * (p.dim() == 2)
+                step = first[index] / (1 - 0.9**t)
+                p -= rate * step / ((second[index] / (1 - 0.99**t)).sqrt() + 1e-8)
+
+    for found, expected in zip(trainer.model.parameters(), model.parameters(), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_numbers_come_at_the_chosen_steps_and_evaluations_at_theirs() -> None:
+    history = run(make_trainer())
+    assert [step for step, _ in history] == [4, 8, 10, 12, 16, 20]
+    evaluated = [step for step, values in history if "loss.validation" in values]
+    assert evaluated == [10, 20]
+
+
+def test_the_last_step_is_evaluated_wherever_it_falls() -> None:
+    history = run(make_trainer(replace(CONFIG, steps=13)))
+    assert history[-1][0] == 13
+    assert "loss.validation" in history[-1][1]
+
+
+def test_recorded_numbers_are_what_they_say() -> None:
+    trainer, twin = make_trainer(), make_trainer()
+    history = run(trainer)
+    losses = [twin.train_step().item() for _ in range(20)]
+    step, values = history[1]
+    assert values["loss.train"] == pytest.approx(sum(losses[4:8]) / 4, rel=1e-6)
+    assert values["learning_rate"] == rate_at(step - 1, CONFIG)
+    expected = evaluate(twin.model, twin.validation, CONFIG.seq_len)
+    assert history[-1][1]["loss.validation"] == expected
+    # Five full intervals of four steps, and 4 steps have 84 tokens.
+    assert trainer.seconds > 84 / max(values["tokens_per_second"] for _, values in history)
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_seed_others() -> None:
+    losses = []
+    for seed in (1, 1, 2):
+        trainer = make_trainer(replace(CONFIG, seed=seed), dropout_prob=0.5)
+        torch.manual_seed(seed)
+        losses.append([values["loss.train"] for _, values in run(trainer)])
+    assert losses[0] == losses[1] != losses[2]
+
+
+def test_bfloat16_trains_nearly_like_float32() -> None:
+    float32, bfloat16 = (
+        run(make_trainer(replace(CONFIG, precision=precision)))
+        for precision in ("float32", "bfloat16")
+    )
+    one, other = float32[-1][1]["loss.validation"], bfloat16[-1][1]["loss.validation"]
+    assert one != other
+    assert one == pytest.approx(other, rel=0.02)
+
+
+def test_weights_stay_in_float32_whatever_the_precision() -> None:
+    trainer = make_trainer(replace(CONFIG, precision="bfloat16"))
+    trainer.train_step()
+    assert {p.dtype for p in trainer.model.parameters()} == {torch.float32}
+
+
+def test_what_can_be_predicted_is_learned() -> None:
+    text = torch.arange(997) % N_VOCAB
+    config = replace(CONFIG, steps=200, learning_rate=0.03)
+    trainer = Trainer(make_model(), text, text[:101], config)
+    assert evaluate(trainer.model, trainer.validation, 7) > 1
+    assert run(trainer)[-1][1]["loss.validation"] < 0.01
+
+
+def test_progress_gets_the_steps_that_are_left() -> None:
+    seen: list[range] = []
+
+    def progress(steps: range) -> Iterable[int]:
+        seen.append(steps)
+        return steps
+
+    trainer = make_trainer()
+    trainer.train_step()
+    trainer.run(lambda step, values: None, progress)
+    assert seen == [range(1, 20)]
+    assert trainer.step == 20
+
+
+def test_each_evaluation_is_recorded_and_then_saved() -> None:
+    events: list[str] = []
+    trainer = make_trainer()
+    trainer.run(
+        lambda step, values: events.append(f"record {step}"),
+        save=lambda: events.append(f"save {trainer.step}"),
+    )
+    assert [event for event in events if event.endswith(("10", "20"))] == [
+        "record 10",
+        "save 10",
+        "record 20",
+        "save 20",
+    ]
+    assert events.count("save 10") == events.count("save 20") == 1
+
+
+def test_a_stop_is_made_after_the_step_and_saved() -> None:
+    trainer = make_trainer()
+    saved: list[int] = []
+    trainer.run(
+        lambda step, values: None,
+        save=lambda: saved.append(trainer.step),
+        should_stop=lambda: trainer.step == 6,
+    )
+    assert (trainer.step, saved) == (6, [6])
+    assert trainer.seconds > 0
+
+
+def test_a_loss_that_is_no_number_stops_the_training() -> None:
+    trainer = make_trainer()
+    with torch.no_grad():
+        trainer.model[0].weight[0, 0] = math.nan
+    with pytest.raises(InputError, match="loss became nan before step 4: .* below 0.003"):
+        run(trainer)
+    assert trainer.step == 4

@@ -1,0 +1,177 @@
+import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from labml_nn.training.data import InputError
+from labml_nn.training.recorder import new_run, recording
+
+CONFIG = {"steps": 3, "learning_rate": 0.003, "device": "auto"}
+
+# Records three steps of two runs, and prints where they are. Whoever opens a connection fails.
+PROGRAM = r"""
+import socket
+from pathlib import Path
+
+def refuse(*args, **kwargs):
+    raise AssertionError("a connection")
+
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
+
+from labml_nn.training.recorder import new_run, recording
+
+paths = []
+for number in (1, 2):
+    path = new_run(Path("runs"), "name")
+    with recording(path, {"steps": 3, "learning_rate": 0.003, "device": "auto"}) as record:
+        record(1, {"loss.train": 1.5, "learning_rate": 0.1})
+        record(2, {"loss.train": 1.25})
+        record(3, {"loss.train": 1.125, "loss.validation": 1.0625})
+    paths.append(path)
+"""
+
+EXPECTED = {
+    "loss.train": [[1, [1.5]], [2, [1.25]], [3, [1.125]]],
+    "learning_rate": [[1, [0.1]]],
+    "loss.validation": [[3, [1.0625]]],
+}
+
+
+def read_log(path: Path) -> dict[str, list[list[int | list[float]]]]:
+    track: dict[str, list[list[int | list[float]]]] = {}
+    for line in (path / "log.jsonl").read_text().splitlines():
+        for name, points in json.loads(line)["track"].items():
+            track.setdefault(name, []).extend(points)
+    return track
+
+
+def run_program(
+    program: str, folder: Path, repository: Path
+) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(repository), "HOME": str(folder / "home")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+# What labml keeps for others in this process is as it was.
+SINGLETONS = """
+import labml.internal.computer.configs
+import labml.internal.logger
+assert labml.internal.logger._internal is None
+assert labml.internal.computer.configs._internal is None
+"""
+
+
+def test_labml_records_in_silence_without_a_network_and_only_into_the_run(
+    tmp_path: Path, repository: Path
+) -> None:
+    # Settings that labml would obey, and a repository that it would describe.
+    (tmp_path / ".labml.yaml").write_text(
+        "app_url: http://127.0.0.1:9/api/v1/\ncheck_repo_dirty: true\nexperiments_path: elsewhere\n"
+    )
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    before = set(tmp_path.iterdir())
+
+    done = run_program(f"{PROGRAM}{SINGLETONS}print(*paths, sep='\\n')", tmp_path, repository)
+    assert (done.returncode, done.stderr) == (0, "")
+    paths = [Path(line) for line in done.stdout.splitlines()]
+    assert len(set(paths)) == 2
+    for path in paths:
+        assert path.parent == tmp_path / "runs" / "name"
+        assert read_log(path) == EXPECTED
+        # Only labml writes this one.
+        assert '"status": "completed"' in (path / "run_log.jsonl").read_text()
+        assert "value: 0.003" in (path / "configs.yaml").read_text()
+        assert (path / "source.diff").read_text() == ""
+    assert set(tmp_path.iterdir()) - before == {tmp_path / "runs"}
+
+
+def test_labml_records_in_a_kernel_of_the_current_ipython(tmp_path: Path, repository: Path) -> None:
+    notebook = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_code_cell(f"import sys\nsys.path.insert(0, {str(repository)!r})"),
+            nbformat.v4.new_code_cell(PROGRAM.replace("socket.socket.connect =", "_ =")),
+            nbformat.v4.new_code_cell(
+                "import IPython\n"
+                "print(IPython.version_info[0], 'labml' in sys.modules)\n"
+                "print((paths[1] / 'log.jsonl').read_text())"
+            ),
+        ]
+    )
+    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+    client.execute()
+    silent, printed = notebook.cells[1].outputs, notebook.cells[2].outputs[0].text
+    assert silent == []
+    version, log = printed.split("\n", 1)
+    assert int(version.split()[0]) >= 9
+    assert version.split()[1] == "True"
+    assert json.loads(log)["track"] == EXPECTED
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+
+
+def test_a_crash_and_an_interruption_are_recorded_as_such(tmp_path: Path, repository: Path) -> None:
+    program = """
+import sys
+from pathlib import Path
+from labml_nn.training.recorder import new_run, recording
+
+for error in (KeyboardInterrupt, RuntimeError("why")):
+    path = new_run(Path("runs"), "name")
+    print(path)
+    try:
+        with recording(path, {}) as record:
+            record(1, {"loss.train": 1.5})
+            raise error
+    except BaseException as caught:
+        assert caught is error or isinstance(caught, KeyboardInterrupt)
+"""
+    done = run_program(program, tmp_path, repository)
+    assert (done.returncode, done.stderr) == (0, "")
+    interrupted, crashed = (Path(line) for line in done.stdout.splitlines())
+    for path, status in ((interrupted, "interrupted"), (crashed, "crashed")):
+        assert f'"status": "{status}"' in (path / "run_log.jsonl").read_text()
+        assert read_log(path) == {"loss.train": [[1, [1.5]]]}
+
+
+def test_without_labml_the_same_lines_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    # Python's way to say that a module is not there.
+    for name in [name for name in sys.modules if name.partition(".")[0] == "labml"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "labml", None)
+    path = new_run(tmp_path, "name")
+    with caplog.at_level(logging.WARNING), recording(path, CONFIG) as record:
+        record(1, {"loss.train": 1.5, "learning_rate": 0.1})
+        assert read_log(path) == {"loss.train": [[1, [1.5]]], "learning_rate": [[1, [0.1]]]}
+        record(2, {"loss.train": 1.25})
+        record(3, {"loss.train": 1.125, "loss.validation": 1.0625})
+    assert read_log(path) == EXPECTED
+    assert json.loads((path / "configs.json").read_text()) == CONFIG
+    assert len(caplog.records) == 1
+    assert caplog.records[0].getMessage().startswith("labml is not used for this run (")
+
+
+def test_runs_never_share_a_folder(tmp_path: Path) -> None:
+    paths = {new_run(tmp_path, "name") for _ in range(20)}
+    assert len(paths) == 20
+    assert {path.parent for path in paths} == {tmp_path / "name"}
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    with pytest.raises(InputError, match="cannot write .*/file/runs/name/.*: Not a directory"):
+        new_run(tmp_path / "file" / "runs", "name")
+    assert (tmp_path / "file").read_text() == "kept"

@@ -1,0 +1,166 @@
+r"""Positions against complex numbers, and against what their page claims."""
+
+import cmath
+
+import pytest
+import torch
+from torch import Tensor
+
+from labml_nn.transformers import positional_encoding
+from labml_nn.transformers.mha import MultiHeadAttention
+from labml_nn.transformers.positional_encoding import (
+    LearnedPositionalEncoding,
+    PositionalEncoding,
+    frequencies,
+    shift_positions,
+    sinusoidal_positions,
+)
+
+SEQ_LEN, MAX_LEN, BATCH_SIZE, D_MODEL = 5, 11, 3, 14
+
+
+def sequence(dtype: torch.dtype = torch.float32) -> Tensor:
+    r"""A sequence with gradients."""
+    torch.manual_seed(2)
+    return torch.randn(SEQ_LEN, BATCH_SIZE, D_MODEL).to(dtype).requires_grad_()
+
+
+def fixed(dropout_prob: float = 0.0) -> PositionalEncoding:
+    r"""Fixed encodings."""
+    return PositionalEncoding(D_MODEL, dropout_prob, MAX_LEN)
+
+
+def learned() -> LearnedPositionalEncoding:
+    r"""Learned encodings."""
+    torch.manual_seed(1)
+    return LearnedPositionalEncoding(D_MODEL, MAX_LEN)
+
+
+@pytest.mark.parametrize("d_model", [1, 2, 7, 14])
+def test_sines_and_cosines_are_the_parts_of_turning_complex_numbers(d_model: int) -> None:
+    encodings = sinusoidal_positions(d_model, 13)
+    assert encodings.shape == (13, d_model)
+    assert encodings.dtype == torch.float32
+    for position in range(13):
+        for feature in range(d_model):
+            pair = feature // 2
+            turned = cmath.exp(1j * position / 10_000 ** (2 * pair / d_model))
+            expected = (turned.imag, turned.real)[feature % 2]
+            assert encodings[position, feature].item() == pytest.approx(expected, abs=1e-7)
+
+
+def test_far_positions_are_as_exact_as_near_ones() -> None:
+    encodings = sinusoidal_positions(6, 5000)
+    expected = cmath.exp(4999j / 10_000 ** (2 / 6))
+    assert encodings[4999, 2].item() == pytest.approx(expected.imag, abs=1e-7)
+    assert encodings[4999, 3].item() == pytest.approx(expected.real, abs=1e-7)
+
+
+def test_frequencies_fall_from_one_to_nearly_a_ten_thousandth() -> None:
+    falling = frequencies(512)
+    assert falling[0] == 1
+    assert (falling[1:] < falling[:-1]).all()
+    assert 1 / 10_000 < falling[-1] < 1.05 / 10_000
+
+
+@pytest.mark.parametrize("offset", [0, 1, 4, -3])
+def test_encodings_of_later_positions_are_the_earlier_ones_turned(offset: int) -> None:
+    encodings = sinusoidal_positions(D_MODEL, 30)
+    earlier, later = encodings[10:20], encodings[10 + offset : 20 + offset]
+    torch.testing.assert_close(shift_positions(earlier, offset), later, rtol=0, atol=1e-6)
+
+
+def test_turning_is_linear() -> None:
+    one, other = torch.randn(2, 4, D_MODEL, dtype=torch.float64)
+    together = shift_positions(2 * one + 3 * other, 7)
+    apart = 2 * shift_positions(one, 7) + 3 * shift_positions(other, 7)
+    torch.testing.assert_close(together, apart, rtol=1e-12, atol=1e-12)
+
+
+def test_an_odd_width_cannot_be_turned() -> None:
+    with pytest.raises(ValueError, match="d_model must be even.*got 7"):
+        shift_positions(sinusoidal_positions(7, 3), 1)
+
+
+def test_without_positions_attention_does_not_know_the_order() -> None:
+    torch.manual_seed(3)
+    attention = MultiHeadAttention(2, D_MODEL, dropout_prob=0.0)
+    x, order = sequence(), [3, 0, 4, 1, 2]
+    shuffled = attention(query=x[order], key=x[order], value=x[order])
+    torch.testing.assert_close(shuffled, attention(query=x, key=x, value=x)[order])
+
+    placed, elsewhere = fixed()(x), fixed()(x[order])
+    shuffled = attention(query=elsewhere, key=elsewhere, value=elsewhere)
+    difference = shuffled - attention(query=placed, key=placed, value=placed)[order]
+    assert difference.abs().max() > 0.01
+
+
+def test_fixed_encodings_are_added_to_each_sequence() -> None:
+    x = sequence()
+    added = fixed()(x) - x
+    for b in range(BATCH_SIZE):
+        expected = sinusoidal_positions(D_MODEL, SEQ_LEN)
+        torch.testing.assert_close(added[:, b], expected, rtol=0, atol=1e-6)
+
+
+def test_learned_encodings_are_added_to_each_sequence() -> None:
+    module, x = learned(), sequence()
+    added = module(x) - x
+    for b in range(BATCH_SIZE):
+        expected = module.encodings[:SEQ_LEN, 0]
+        torch.testing.assert_close(added[:, b], expected, rtol=0, atol=1e-6)
+
+
+def test_learned_encodings_start_with_variance_one() -> None:
+    torch.manual_seed(4)
+    encodings = LearnedPositionalEncoding(256, 999).encodings
+    assert encodings.mean().item() == pytest.approx(0, abs=0.01)
+    assert encodings.var().item() == pytest.approx(1, abs=0.01)
+
+
+def test_learned_encodings_learn_from_all_sequences_up_to_their_length() -> None:
+    module, x = learned(), sequence()
+    weights = torch.randn_like(x)
+    (module(x) * weights).sum().backward()
+    gradient = module.encodings.grad[:, 0]
+    torch.testing.assert_close(gradient[:SEQ_LEN], weights.sum(dim=1))
+    assert not gradient[SEQ_LEN:].any()
+
+
+def test_the_longest_sequence_fits_and_a_longer_one_is_refused() -> None:
+    longest = torch.zeros(MAX_LEN, BATCH_SIZE, D_MODEL)
+    longer = torch.zeros(MAX_LEN + 1, BATCH_SIZE, D_MODEL)
+    for module in (fixed(), learned()):
+        assert module(longest).shape == longest.shape
+        with pytest.raises(ValueError, match="12 positions .* max_len=11"):
+            module(longer)
+
+
+def test_fixed_encodings_are_not_saved_and_learned_ones_are() -> None:
+    assert not fixed().state_dict()
+    assert not list(fixed().parameters())
+    shapes = {name: tuple(p.shape) for name, p in learned().state_dict().items()}
+    assert shapes == {"encodings": (MAX_LEN, 1, D_MODEL)}
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_encodings_follow_the_model_to_another_type(dtype: torch.dtype) -> None:
+    for module in (fixed(), learned()):
+        assert module.to(dtype)(sequence(dtype)).dtype == dtype
+
+
+def test_encodings_follow_the_model_to_another_device() -> None:
+    for module in (fixed(), learned()):
+        assert module.to("meta").encodings.device.type == "meta"
+
+
+def test_dropout_acts_on_the_sum_in_training_only() -> None:
+    x = sequence()
+    assert torch.equal(fixed(dropout_prob=1.0)(x), torch.zeros_like(x))
+    assert torch.equal(fixed(dropout_prob=1.0).eval()(x), fixed()(x))
+
+
+def test_the_example_adds_both_kinds() -> None:
+    one, other, shifted = positional_encoding.example(2, 3, 5, 7)
+    assert one.shape == other.shape == (2, 5, 14)
+    torch.testing.assert_close(shifted[0], sinusoidal_positions(14, 5)[4], rtol=0, atol=1e-6)

@@ -1,0 +1,586 @@
+r"""A notebook says what its page says, and is the same whenever the sources are."""
+
+import ast
+import json
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+
+import jupytext
+import nbformat
+import pytest
+import torch
+from nbformat import NotebookNode
+
+from literate.addresses import Addresses
+from literate.closure import closure
+from literate.notebook import SET_UP, build, file_name, has_notebook, stale, write
+from literate.pieces import by_module
+from literate.problems import LiterateError
+from literate.source import Source, read
+from tests.literate.packages import package
+
+FILES = {
+    "pkg/__init__.py": "",
+    "pkg/layers.py": '''
+        r"""
+        ---
+        title: The Layers
+        summary: Some.
+        ---
+        """
+
+        import math
+
+        import torch
+        from torch import nn
+
+        # A half, and
+        # no more.
+        HALF = 0.5
+        THIRD = 1 / 3
+
+
+        class Layer(nn.Module):
+            r"""
+            ## A layer
+            """
+
+            # Inside.
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return x * HALF * math.sqrt(THIRD)
+
+
+        def unused() -> None:
+            pass
+    ''',
+    "pkg/training/page.py": '''
+        r"""
+        ---
+        title: The Page
+        summary: It trains.
+        paper:
+          title: A Paper
+          authors: Somebody
+          year: 2017
+          link: https://example.org/paper
+        ---
+
+        Uses a [layer](../layers.py#Layer), as $x$ in
+
+        $$
+        x = \\theta
+        $$
+        """
+
+        import argparse
+        import sys
+
+        import torch
+        import sklearn.base
+
+        from pkg.layers import Layer, unused
+
+        # Small.
+        RATE = 0.1
+        STEPS = 3
+
+        # No page needs it.
+        OTHER = 4
+
+
+        class Model(torch.nn.Module):
+            r"""
+            ## The model
+
+            Of [layers](../layers.py).
+            """
+
+            def __init__(self) -> None:
+                r"""
+                * nothing
+                """
+                super().__init__()
+                self.layer = Layer()
+
+
+        class Failed(Exception):
+            r"""
+            ### What went wrong
+            """
+
+
+        # Above a function
+        # without a docstring.
+        def train(model: Model) -> float:
+            if not model:
+                raise Failed
+            return RATE * STEPS + sklearn.base.x
+
+
+        def main() -> int:
+            argparse.ArgumentParser()
+            return notebook()
+
+
+        # It begins.
+        def notebook(steps: int = 2, name: str = "a") -> None:
+            r"""
+            ## Train it
+            """
+            model = Model()
+
+            # ### The loss
+            # See [the model](#Model).
+            import tqdm
+
+            loss = train(model)
+            print(loss, name, tqdm)
+
+
+        def example() -> float:
+            return train(Model())
+
+
+        if __name__ == "__main__":
+            sys.exit(main())
+    ''',
+}
+PAGE = "pkg.training.page"
+
+
+def notebook_of(files: dict[str, str], addresses: Addresses | None = None) -> NotebookNode:
+    r"""The notebook of the page, read back."""
+    return nbformat.reads(build(package(files), PAGE, addresses or Addresses()), as_version=4)
+
+
+def sources_of(notebook: NotebookNode) -> list[tuple[str, str]]:
+    r"""The cells, as their kind and their text."""
+    return [(cell.cell_type, cell.source) for cell in notebook.cells]
+
+
+def test_the_cells_of_a_notebook_are() -> None:
+    cells = sources_of(notebook_of(FILES))
+    (set_up,) = (cell for cell in cells if cell[1].startswith("#@title Set-up"))
+    assert set_up[1].endswith(
+        '\nset_up_notebook({\n    "sklearn": "scikit-learn",\n'
+        '    "torch": "torch",\n    "tqdm": "tqdm"\n})'
+    )
+    cells.remove(set_up)
+    assert cells == [
+        (
+            "markdown",
+            "# The Page\n\nIt trains.\n\n"
+            "Paper: [A Paper](https://example.org/paper), Somebody, 2017.\n\n"
+            "Made from `pkg/training/page.py`.",
+        ),
+        ("markdown", "Uses a layer, as $x$ in\n\n$$\nx = \\theta\n$$"),
+        ("code", "import math\n\nimport sklearn.base\nimport torch\nfrom torch import nn"),
+        (
+            "markdown",
+            "## From other pages\n\nWhat this page uses, under the names of the pages it is from.",
+        ),
+        ("markdown", "### The Layers\n\n`pkg/layers.py`"),
+        ("code", "#@title HALF, THIRD\n# A half, and\n# no more.\nHALF = 0.5\nTHIRD = 1 / 3"),
+        (
+            "code",
+            '#@title Layer\nclass Layer(nn.Module):\n    r"""\n    ## A layer\n    """\n\n'
+            "    # Inside.\n    def forward(self, x: torch.Tensor) -> torch.Tensor:\n"
+            "        return x * HALF * math.sqrt(THIRD)",
+        ),
+        ("markdown", "## On this page"),
+        ("markdown", "Small."),
+        ("code", "RATE = 0.1\nSTEPS = 3"),
+        ("markdown", "## The model\n\nOf layers."),
+        (
+            "code",
+            "class Model(torch.nn.Module):\n    def __init__(self) -> None:\n"
+            '        r"""\n        * nothing\n        """\n'
+            "        super().__init__()\n        self.layer = Layer()",
+        ),
+        ("markdown", "### What went wrong"),
+        ("code", "class Failed(Exception):\n    pass"),
+        ("markdown", "Above a function\nwithout a docstring."),
+        (
+            "code",
+            "def train(model: Model) -> float:\n    if not model:\n        raise Failed\n"
+            "    return RATE * STEPS + sklearn.base.x",
+        ),
+        ("markdown", "It begins."),
+        ("markdown", "## Train it"),
+        (
+            "code",
+            '#@title Settings\nsteps = 2  #@param {type:"integer"}\n'
+            'name = "a"  #@param {type:"string"}',
+        ),
+        ("code", "model = Model()"),
+        ("markdown", "### The loss\nSee the model."),
+        ("code", "import tqdm\n\nloss = train(model)\nprint(loss, name, tqdm)"),
+    ]
+
+
+def test_links_and_badge_lead_to_the_repository() -> None:
+    repository = "https://github.com/owner/name"
+    files = f"{repository}/blob/main"
+    texts = [text for _, text in sources_of(notebook_of(FILES, Addresses(repository=repository)))]
+    layer = line_of(package(FILES)["pkg.layers"], "class Layer")
+    model = line_of(package(FILES)[PAGE], "class Model")
+    badge = "https://colab.research.google.com/assets/colab-badge.svg"
+    colab = "https://colab.research.google.com/github/owner/name/blob/main/notebooks"
+    assert texts[0].endswith(
+        f"\n\n[![Open in Colab]({badge})]({colab}/training/page.ipynb)\n\n"
+        f"Made from [`pkg/training/page.py`]({files}/pkg/training/page.py)."
+    )
+    assert texts[1].startswith(f"Uses a [layer]({files}/pkg/layers.py#L{layer}), as")
+    assert f"### [The Layers]({files}/pkg/layers.py)\n\n`pkg/layers.py`" in texts
+    assert f"### The loss\nSee [the model]({files}/pkg/training/page.py#L{model})." in texts
+
+
+def test_links_lead_to_the_pages_of_the_site() -> None:
+    addresses = Addresses(page=lambda module: f"https://site/{module}/")
+    texts = [text for _, text in sources_of(notebook_of(FILES, addresses))]
+    assert texts[1].startswith("Uses a [layer](https://site/pkg.layers/#Layer), as")
+    assert "### [The Layers](https://site/pkg.layers/)\n\n`pkg/layers.py`" in texts
+
+
+def test_what_is_from_other_pages_is_folded() -> None:
+    notebook = notebook_of(FILES)
+    (heading,) = (cell for cell in notebook.cells if cell.source.startswith("## From other pages"))
+    (layer,) = (cell for cell in notebook.cells if cell.source.startswith("#@title Layer"))
+    assert heading.metadata == {"id": heading.id, "jp-MarkdownHeadingCollapsed": True}
+    assert notebook.metadata.colab == {"collapsed_sections": [heading.id]}
+    assert layer.metadata == {"cellView": "form", "jupyter": {"source_hidden": True}}
+
+
+def test_a_page_that_uses_no_other_has_no_such_headings() -> None:
+    text = 'r"""\n---\ntitle: T\nsummary: S\n---\n"""\nX = 1\ndef notebook(): return_ = X'
+    files = {"pkg/training/page.py": text.replace(": return_", ":\n  return_")}
+    notebook = notebook_of(files)
+    assert [text for kind, text in sources_of(notebook) if kind == "markdown"] == [
+        "# T\n\nS\n\nMade from `pkg/training/page.py`."
+    ]
+    assert "colab" not in notebook.metadata
+
+
+def test_a_notebook_is_valid_and_says_what_it_needs() -> None:
+    text = build(package(FILES), PAGE)
+    notebook = json.loads(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nbformat.validate(notebook)
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    assert notebook["metadata"]["kernelspec"]["name"] == "python3"
+    assert notebook["metadata"]["language_info"] == {"name": "python"}
+    assert notebook["metadata"]["accelerator"] == "GPU"
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert {(cell["execution_count"], len(cell["outputs"])) for cell in code} == {(None, 0)}
+    ids = [cell["id"] for cell in notebook["cells"]]
+    assert len(set(ids)) == len(ids)
+    assert text.endswith("}\n")
+
+
+def test_the_same_sources_give_the_same_bytes_and_a_change_leaves_the_other_ids() -> None:
+    assert build(package(FILES), PAGE) == build(package(dict(reversed(FILES.items()))), PAGE)
+    changed = FILES | {"pkg/layers.py": FILES["pkg/layers.py"].replace("x * HALF", "HALF * x")}
+    before = [cell.id for cell in notebook_of(FILES).cells]
+    after = [cell.id for cell in notebook_of(changed).cells]
+    assert [one != two for one, two in zip(before, after, strict=True)].count(True) == 1
+
+
+def test_two_cells_with_the_same_text_have_different_ids() -> None:
+    body = "    # Again.\n    print(1)\n    # Again.\n    print(1)\n"
+    text = f'r"""\n---\ntitle: T\nsummary: S\n---\n"""\ndef notebook():\n{body}'
+    cells = notebook_of({"pkg/training/page.py": text}).cells
+    assert [cell.source for cell in cells[-4:]] == ["Again.", "print(1)"] * 2
+    assert len({cell.id for cell in cells[-4:]}) == 4
+
+
+def as_script_and_back(notebook: NotebookNode) -> NotebookNode:
+    r"""The notebook on its way through the format py:percent, without what that adds."""
+    keep_all = {"notebook_metadata_filter": "all", "cell_metadata_filter": "all"}
+    percent = {"extension": ".py", "format_name": "percent", **keep_all}
+    back = jupytext.reads(jupytext.writes(notebook, percent), percent)
+    del back.metadata["jupytext"]
+    for before, after in zip(notebook.cells, back.cells, strict=True):
+        after.id = before.id
+    return back
+
+
+def test_as_a_script_a_notebook_stays_the_same() -> None:
+    notebook = notebook_of(FILES)
+    assert nbformat.writes(as_script_and_back(notebook)) == nbformat.writes(notebook)
+
+
+def test_a_line_like_the_mark_of_a_cell_is_an_error() -> None:
+    files = FILES | {"pkg/layers.py": "Layer = [\n# %%\n1]"}
+    with pytest.raises(LiterateError) as caught:
+        notebook_of(files)
+    assert str(caught.value).startswith(
+        "pkg/training/page.py:1: the cell that begins with `#@title Layer` would not be the same"
+    )
+
+
+def line_of(source: Source, text: str) -> int:
+    r"""The line of a source that has a text."""
+    (found,) = (line.number for line in source.lines if text in line.text)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("loss = train(model)", "RATE = train(model)", "`RATE` would replace what `RATE` defines"),
+        ("steps: int = 2", "Layer: int = 2", "`Layer` would replace what `Layer` defines"),
+        ("loss = train(model)", "math = 1", "`math` would replace an import"),
+        ("import tqdm", "super = 1", "`super` would replace what a definition reads"),
+        ("import tqdm", "set_up_notebook = 1", "`set_up_notebook` would replace the set-up"),
+        ("year: 2017", "year: [2017]", "`paper: year` needs a text"),
+        ('name: str = "a"', "name: str = train", "the parameter `name` of `notebook` needs"),
+        ("import tqdm", "import pkg.layers", "imports pkg.layers inside `notebook`"),
+        ("RATE = 0.1", "set_up_notebook = RATE = 0.1", "is the name of the notebook's set-up"),
+    ],
+)
+def test_what_a_notebook_cannot_do_is_an_error(old: str, new: str, said: str) -> None:
+    page = FILES["pkg/training/page.py"]
+    assert page.count(old) == 1
+    files = FILES | {"pkg/training/page.py": page.replace(old, new)}
+    with pytest.raises(LiterateError) as caught:
+        notebook_of(files)
+    assert said in str(caught.value)
+    line = line_of(package(files)[PAGE], new)
+    assert str(caught.value).startswith(f"pkg/training/page.py:{line}: ")
+
+
+def test_a_notebook_that_is_called_by_what_it_needs_is_an_error() -> None:
+    page = FILES["pkg/training/page.py"].replace("import tqdm", "tqdm = main()")
+    with pytest.raises(LiterateError) as caught:
+        notebook_of(FILES | {"pkg/training/page.py": page})
+    line = line_of(package({"page.py": page})["page"], "return notebook()")
+    assert str(caught.value) == (
+        f"pkg/training/page.py:{line}: `main` calls `notebook`, which is no function in a notebook."
+    )
+
+
+def test_a_page_without_front_matter_is_an_error() -> None:
+    with pytest.raises(LiterateError, match="page.py:1: the module has no docstring"):
+        notebook_of({"pkg/training/page.py": "def notebook():\n  pass"})
+
+
+def test_a_page_that_an_earlier_page_imports_is_an_error() -> None:
+    files = {
+        "pkg/training/page.py": """
+            class Base: pass
+            from pkg.other import Child
+            def notebook():
+                child = Child()
+        """,
+        "pkg/other.py": "from pkg.training.page import Base\nclass Child(Base): pass",
+    }
+    with pytest.raises(LiterateError) as caught:
+        notebook_of(files)
+    assert str(caught.value).startswith(
+        "pkg/training/page.py:1: `Base` has to be defined before what pkg.training.page imports"
+    )
+
+
+def own_sources(repository: Path) -> dict[str, Source]:
+    r"""The modules of this repository's own package."""
+    return by_module(
+        read(path, path.relative_to(repository).as_posix())
+        for path in sorted((repository / "labml_nn").rglob("*.py"))
+    )
+
+
+def definitions(notebook: NotebookNode) -> Iterator[ast.stmt]:
+    r"""The classes and functions that a notebook defines."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            for statement in ast.parse(cell.source).body:
+                if isinstance(statement, ast.ClassDef | ast.FunctionDef):
+                    yield statement
+
+
+def without_docstrings(definition: ast.stmt) -> str:
+    r"""A syntax tree as text, with `pass` for a body that was nothing but a docstring."""
+    for node in ast.walk(definition):
+        match node:
+            case ast.FunctionDef(body=body) | ast.ClassDef(body=body):
+                kept = body[ast.get_docstring(node) is not None :]
+                node.body = kept or [ast.Pass()]
+    return ast.dump(definition)
+
+
+def test_every_definition_in_our_notebooks_is_that_of_its_source(repository: Path) -> None:
+    sources = own_sources(repository)
+    compared = 0
+    for page in (name for name, source in sources.items() if has_notebook(source)):
+        notebook = nbformat.reads(build(sources, page), as_version=4)
+        inlined = {one.name: without_docstrings(one) for one in definitions(notebook)}
+        pieces = closure(sources, page, ["notebook"]).pieces
+        originals = [one.definition for one in pieces if one.definition]
+        for original in (one for one in originals if one.name != "notebook"):
+            assert inlined[original.name] == without_docstrings(original)
+            compared += 1
+    assert compared > 20
+
+
+def test_our_notebooks_say_what_was_committed(repository: Path) -> None:
+    assert stale(own_sources(repository), repository / "notebooks") == []
+
+
+def test_our_notebooks_are_valid_and_stay_the_same_as_scripts(repository: Path) -> None:
+    paths = sorted((repository / "notebooks").rglob("*.ipynb"))
+    assert paths
+    for path in paths:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            notebook = nbformat.read(path, as_version=nbformat.NO_CONVERT)
+            nbformat.validate(notebook)
+        assert nbformat.writes(as_script_and_back(notebook)) == nbformat.writes(notebook)
+
+
+def test_a_page_has_a_notebook_if_it_defines_the_function(repository: Path) -> None:
+    def source(text: str) -> Source:
+        return package({"pkg/a.py": text})["pkg.a"]
+
+    assert has_notebook(source("def notebook(): pass"))
+    assert not has_notebook(source("class A:\n  def notebook(self): pass"))
+    assert not has_notebook(source("class notebook: pass"))
+    assert not has_notebook(source("from pkg.b import notebook"))
+    assert not any(map(has_notebook, tool_sources(repository)))
+
+
+def tool_sources(repository: Path) -> list[Source]:
+    r"""The modules of the tool, which are pages without notebooks."""
+    return [read(path) for path in sorted((repository / "literate").glob("*.py"))]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("labml_nn/transformers/basic/page.py", "transformers/basic/page.ipynb"),
+        ("labml_nn/page.py", "page.ipynb"),
+        ("labml_nn/rope/__init__.py", "rope/index.ipynb"),
+        ("labml_nn/__init__.py", "index.ipynb"),
+    ],
+)
+def test_a_notebook_has_the_path_of_its_page(path: str, expected: str) -> None:
+    ((module, source),) = package({path: ""}).items()
+    assert file_name(source, module) == expected
+
+
+SECOND = FILES["pkg/training/page.py"].replace(
+    "from pkg.layers import Layer, unused", "Layer = int"
+)
+
+
+def test_notebooks_are_written_below_a_folder_and_only_where_they_change(tmp_path: Path) -> None:
+    files = FILES | {"pkg/second.py": SECOND}
+    out = tmp_path / "notebooks"
+    assert write(package(files), out) == [out / "training/page.ipynb", out / "second.ipynb"]
+    first = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert sorted(first) == [out / "second.ipynb", out / "training/page.ipynb"]
+    assert first[out / "training/page.ipynb"] == build(package(files), PAGE).encode()
+
+    # A change of what only one of them uses.
+    changed = files | {"pkg/layers.py": files["pkg/layers.py"].replace("0.5", "0.25")}
+    assert [one.path for one in stale(package(changed), out)] == [f"{out}/training/page.ipynb"]
+    write(package(changed), out)
+    assert (out / "second.ipynb").read_bytes() == first[out / "second.ipynb"]
+    assert (out / "training/page.ipynb").read_bytes() != first[out / "training/page.ipynb"]
+
+    # And of what neither of them uses.
+    changed["pkg/layers.py"] = changed["pkg/layers.py"].replace("pass", "return None")
+    assert stale(package(changed), out) == []
+
+
+def test_what_is_stale_is_named_with_the_remedy(tmp_path: Path) -> None:
+    sources = package(FILES)
+    again = "write the notebooks again, `python -m literate notebooks`."
+    path = tmp_path / "training/page.ipynb"
+    assert [str(one) for one in stale(sources, tmp_path)] == [f"{path}:1: is missing; {again}"]
+    write(sources, tmp_path)
+    assert stale(sources, tmp_path) == []
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    (tmp_path / "old.ipynb").write_text("{}")
+    assert [str(one) for one in stale(sources, tmp_path)] == [
+        f"{tmp_path}/old.ipynb:1: no page has this notebook; delete it.",
+        f"{path}:1: is not what the sources give; {again}",
+    ]
+
+
+def test_nothing_is_written_when_one_notebook_has_a_problem(tmp_path: Path) -> None:
+    files = FILES | {"pkg/z.py": "def notebook(a):\n  pass", "pkg/y.py": "def notebook(b):\n  pass"}
+    with pytest.raises(LiterateError) as caught:
+        write(package(files), tmp_path)
+    assert [one.path for one in caught.value.problems] == ["pkg/y.py", "pkg/z.py"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    r"""The commands that would be run."""
+    found: list[list[str]] = []
+    monkeypatch.setattr(subprocess, "run", lambda command, check: found.append(command))
+    return found
+
+
+def set_up(needed: dict[str, str]) -> None:
+    r"""Run the set-up of a notebook."""
+    names: dict[str, object] = {}
+    exec(SET_UP, names)
+    names["set_up_notebook"](needed)
+
+
+def test_on_colab_the_set_up_installs_what_is_missing_and_keeps_torch(
+    commands: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    set_up({"json": "json", "no_such_module": "no-such-package", "torch": "torch"})
+    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
+    assert commands == [[*pip, "no-such-package", f"torch=={version('torch')}"]]
+    assert f", torch {torch.__version__}, " in capsys.readouterr().out
+
+
+def test_elsewhere_the_set_up_says_what_is_missing_and_installs_nothing(
+    commands: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_up({"no_such_module": "no-such-package", "neither": "neither"})
+    assert commands == []
+    said = capsys.readouterr().out
+    assert "also needs no-such-package, neither: pip install no-such-package neither\n" in said
+    assert "torch" not in said
+
+
+def test_on_colab_the_set_up_installs_nothing_when_all_is_there(
+    commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    set_up({"json": "json"})
+    assert commands == []
+
+
+@pytest.mark.parametrize(
+    ("cuda", "mps", "said"),
+    [
+        (True, False, "Tesla T4"),
+        (False, True, "Apple GPU"),
+        (False, False, "no GPU, so the CPU does the work"),
+    ],
+)
+def test_the_set_up_says_what_does_the_work(
+    cuda: bool,
+    mps: bool,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "Tesla T4")
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+    set_up({"torch": "torch"})
+    assert capsys.readouterr().out.endswith(f", {said}\n")

@@ -1,0 +1,86 @@
+r"""Settings and the repository's address."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from literate import repository
+from literate.problems import LiterateError
+from literate.settings import load
+
+
+def test_settings_are_found_above(tmp_path: Path) -> None:
+    (tmp_path / "pkg" / "deep").mkdir(parents=True)
+    (tmp_path / "pkg" / "pyproject.toml").write_text("[tool.other]\n")
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.literate]\nsources = { pkg = "" }\ndocs = "text"\n'
+    )
+    found = load(tmp_path / "pkg" / "deep")
+    assert (found.root, found.sources, found.docs) == (tmp_path, {"pkg": ""}, "text")
+    assert found.notebooks == "notebooks"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[tool.other]", "no `pyproject.toml` with a table `[tool.literate]`"),
+        ("[tool.literate]\nsources = { pkg = '' }\nsorces = 1", "unknown key `sorces`"),
+        ("[tool.literate]", "needs `sources`"),
+        ("[tool.literate]\nsources = { no = '' }", "names the package `no`, which is not a folder"),
+        ("[tool.literate", "is not TOML"),
+    ],
+)
+def test_wrong_settings_are_named(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(LiterateError) as caught:
+        load(tmp_path)
+    assert words in str(caught.value)
+    assert str(tmp_path) in str(caught.value)
+
+
+@pytest.fixture
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("REPOSITORY_URL", "GITHUB_REPOSITORY", "GITHUB_SERVER_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("no_variables")
+@pytest.mark.parametrize(
+    ("remote", "address"),
+    [
+        ("https://github.com/a/b.git", "https://github.com/a/b"),
+        ("https://github.com/a/b", "https://github.com/a/b"),
+        ("git@github.com:a/b.git", "https://github.com/a/b"),
+        ("ssh://git@github.com/a/b", "https://github.com/a/b"),
+        ("https://user:secret@github.com/a/b", None),
+        ("http://github.com/a/b", None),
+        ("/srv/git/b.git", None),
+        ("../b", None),
+    ],
+)
+def test_the_address_comes_from_the_remote(
+    tmp_path: Path, remote: str, address: str | None
+) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "remote", "add", "origin", remote], cwd=tmp_path, check=True)
+    assert repository.address(tmp_path) == address
+
+
+@pytest.mark.usefixtures("no_variables")
+def test_without_a_remote_there_is_no_address(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    assert repository.address(tmp_path) is None
+
+
+@pytest.mark.usefixtures("no_variables")
+def test_the_environment_comes_before_the_remote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_REPOSITORY", "c/d")
+    assert repository.address(tmp_path) == "https://github.com/c/d"
+    monkeypatch.setenv("REPOSITORY_URL", "https://example.org/e/f/")
+    assert repository.address(tmp_path) == "https://example.org/e/f"
+    monkeypatch.setenv("REPOSITORY_URL", "")
+    assert repository.address(tmp_path) is None

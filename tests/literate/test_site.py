@@ -1,0 +1,354 @@
+r"""Sites built by MkDocs, strictly, in folders of their own: what is on them, what stops them."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from literate import settings, site
+from literate.problems import LiterateError
+
+KATEX = Path(__file__).parents[2] / "node_modules" / "katex"
+
+ATTENTION = '''r"""
+---
+title: Attention
+summary: Scores.
+---
+
+A score for each pair, $d_k$ features. See [the start](__init__.py).
+"""
+
+import torch
+from torch import Tensor
+
+
+def scores(query: Tensor, key: Tensor) -> Tensor:
+    r"""
+    ## Scores
+
+    From `[seq_len, batch_size, d_k]` to `[seq_len, seq_len, batch_size]`.
+    """
+    # One number for each pair: `[seq_len, seq_len, batch_size]`
+    product = torch.einsum("ibd,jbd->ijb", query, key)
+    return product
+
+
+def example(seq_len: int = 7, batch_size: int = 3, d_k: int = 2) -> Tensor:
+    r"""
+    ## Example
+    """
+    query = torch.randn(seq_len, batch_size, d_k)
+    return scores(query, query)
+'''
+
+HOME = '''r"""
+---
+title: Start
+summary: Where it starts.
+---
+
+Read [attention](attention.py#scores), its [product](attention.py#L21) first.
+"""
+'''
+
+MKDOCS = """
+site_name: Case
+theme: { name: material, font: false }
+plugins: [search, literate]
+extra_css: [assets/katex/katex.min.css, assets/literate.css]
+markdown_extensions: [footnotes, md_in_html, tables, toc, pymdownx.superfences]
+validation: { omitted_files: warn, absolute_links: warn, unrecognized_links: warn, anchors: warn }
+nav: [index.md, attention.md]
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    files = {
+        "pyproject.toml": f'[tool.literate]\nsources = {{ pkg = "" }}\nkatex = "{KATEX}"\n',
+        "mkdocs.yml": MKDOCS,
+        "docs/images/note.txt": "a file by hand",
+        "pkg/__init__.py": HOME,
+        "pkg/attention.py": ATTENTION,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def build(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    command = command or ("mkdocs", "build", "--strict")
+    return subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=project,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+class Lines(HTMLParser):
+    r"""Of a page: its lines of code by number, with their measured shapes; its ids and links."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.code: dict[str, str] = {}
+        self.shapes: dict[str, str] = {}
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.claims: list[str] = []
+        self._line = ""
+        self._depth = 0
+        self._claim = False
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.ids += [values["id"]] if values.get("id") else []
+        self.links += [values["href"]] if tag == "a" and values.get("href") else []
+        if values.get("class") == "line" and values.get("id"):
+            self._line, self._depth = values["id"], 0
+            assert self._line not in self.code
+            self.code[self._line] = ""
+            if "data-shape" in values:
+                self.shapes[self._line] = values["data-shape"]
+        if values.get("class") == "claim":
+            self._claim = True
+            self.claims.append("")
+        self._depth += tag == "span"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._depth -= tag == "span"
+        if self._line and self._depth == 0:
+            self._line = ""
+        if tag == "code":
+            self._claim = False
+
+    def handle_data(self, data: str) -> None:
+        if self._line:
+            self.code[self._line] += data
+        if self._claim:
+            self.claims[-1] += data
+
+
+def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
+    built = build(project)
+    assert built.returncode == 0, built.stderr
+    page = Lines(project / "site" / "attention" / "index.html")
+    source = ATTENTION.split("\n")
+    assert page.code == {
+        f"L{number}": source[number - 1]
+        for number in [10, 11, 14, 21, 22, 25, 29, 30]
+    }
+    assert page.shapes == {
+        "L14": "query [seq_len, batch_size, d_k], key [seq_len, batch_size, d_k]",
+        "L21": "[seq_len, seq_len, batch_size]",
+        "L22": "→ [seq_len, seq_len, batch_size]",
+        "L29": "[seq_len, batch_size, d_k]",
+        "L30": "→ [seq_len, seq_len, batch_size]",
+    }
+    assert page.claims == [
+        "[seq_len, batch_size, d_k]",
+        "[seq_len, seq_len, batch_size]",
+        "[seq_len, seq_len, batch_size]",
+    ]
+    assert "scores" in page.ids
+    home = Lines(project / "site" / "index.html")
+    assert {"attention/#scores", "attention/#L21"} <= set(home.links)
+    text = (project / "site" / "attention" / "index.html").read_text()
+    assert "<math" in text and "katex-html" in text
+    assert (project / "site" / "assets" / "katex" / "fonts" / "KaTeX_Main-Regular.woff2").is_file()
+    assert (project / "site" / "assets" / "katex" / "LICENSE").is_file()
+
+
+def test_search_finds_words_of_the_notes(project: Path) -> None:
+    assert build(project).returncode == 0
+    index = json.loads((project / "site" / "search" / "search_index.json").read_text())
+    assert any("score for each pair" in entry["text"] for entry in index["docs"])
+
+
+Change = Callable[[str], str]
+
+
+def replaced(old: str, new: str) -> Change:
+    def change(text: str) -> str:
+        assert old in text
+        return text.replace(old, new, 1)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "words"),
+    [
+        (
+            replaced("From `[seq_len, batch_size, d_k]`", "From `[batch_size, seq_len, d_k]`"),
+            "pkg/attention.py:18",
+            "the note says [batch_size, seq_len, d_k]",
+        ),
+        (
+            replaced("pair: `[seq_len, seq_len,", "pair: `[seq_len, seq_ln,"),
+            "pkg/attention.py:20",
+            "`seq_ln`",
+        ),
+        (
+            replaced("[the start](__init__.py)", "[the start](start.py)"),
+            "pkg/attention.py:7",
+            "the link to `start.py` leads to nothing",
+        ),
+        (
+            replaced('r"""\n    ## Scores', '"""\n    ## Scores'),
+            "pkg/attention.py:15",
+            'the docstring is not raw; begin it with `r"""`',
+        ),
+        (
+            replaced("summary: Scores.", "summary: Scores.\nnotebok: yes"),
+            "pkg/attention.py:5",
+            "unknown key `notebok`",
+        ),
+        (replaced("return product", "return product)"), "pkg/attention.py:22", "unmatched ')'"),
+        (replaced("$d_k$", "$\\frac{d_k$"), "pkg/attention.py:7", "can't be set"),
+        (replaced("ijb\", query", "ijx\", query"), "pkg/attention.py:21", "einsum"),
+        (replaced("## Scores", "# Scores"), "pkg/attention.py:16", "first level"),
+    ],
+    ids=["shape", "axis", "link", "raw", "key", "syntax", "formula", "example", "title"],
+)
+def test_a_mistake_stops_the_build_with_its_place(
+    project: Path, change: Change, place: str, words: str
+) -> None:
+    page = project / "pkg" / "attention.py"
+    page.write_text(change(ATTENTION))
+    for command in [("mkdocs", "build"), ("literate", "check")]:
+        failed = build(project, *command)
+        named = [line for line in failed.stderr.splitlines() if place + ":" in line]
+        assert failed.returncode == 1, failed.stderr
+        assert len(named) == 1 and words in named[0], failed.stderr
+        assert "Traceback" not in failed.stderr
+    assert not (project / "site").exists()
+    # Corrected, it builds.
+    page.write_text(ATTENTION)
+    assert build(project).returncode == 0
+
+
+def test_all_problems_are_named_at_once(project: Path) -> None:
+    page = project / "pkg" / "attention.py"
+    wrong = replaced("[the start](__init__.py)", "[x](no.py) and [y](none.py)")(ATTENTION)
+    page.write_text(replaced("summary: Scores.", "sumary: Scores.")(wrong))
+    failed = build(project, "literate", "check")
+    lines = [line for line in failed.stderr.splitlines() if not line.startswith("measured")]
+    assert [line.split(": ")[0] for line in lines] == [
+        "pkg/attention.py:2",
+        "pkg/attention.py:4",
+        "pkg/attention.py:7",
+        "pkg/attention.py:7",
+    ]
+
+
+def test_check_takes_single_pages(project: Path) -> None:
+    (project / "pkg" / "attention.py").write_text(replaced("## Scores", "# Scores")(ATTENTION))
+    assert build(project, "literate", "check", "pkg/__init__.py").returncode == 0
+    assert build(project, "literate", "check", "pkg/attention.py").returncode == 1
+    assert build(project, "literate", "check", "pkg").returncode == 1
+    missing = build(project, "literate", "check", "pkg/no.py")
+    assert "pkg/no.py:1: is no page" in missing.stderr
+
+
+def test_measure_prints_what_was_measured(project: Path) -> None:
+    printed = build(project, "literate", "measure", "pkg/attention.py").stdout
+    lines = printed.splitlines()
+    assert "    22  return: [seq_len, seq_len, batch_size] float32 [7, 7, 3]" in lines
+
+
+def test_write_gives_the_pages_to_any_engine(project: Path) -> None:
+    out = project / "out"
+    written = build(project, "literate", "write", "out")
+    assert written.returncode == 0, written.stderr
+    files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+    assert {
+        "index.md",
+        "attention.md",
+        "images/note.txt",
+        "assets/literate.css",
+        "assets/katex/katex.min.css",
+    } <= files
+    assert not [name for name in files if name.endswith(".part")]
+    assert "[attention](attention.md#scores)" in (out / "index.md").read_text()
+    before = {name: (out / name).read_bytes() for name in files}
+    assert build(project, "literate", "write", "out").returncode == 0
+    assert {name: (out / name).read_bytes() for name in files} == before
+
+
+def test_write_writes_nothing_when_a_page_has_a_problem(project: Path) -> None:
+    (project / "pkg" / "attention.py").write_text(replaced("## Scores", "# Scores")(ATTENTION))
+    assert build(project, "literate", "write", "out").returncode == 1
+    assert not (project / "out").exists()
+
+
+def test_reading_a_site_needs_no_torch(project: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from literate import settings, site;"
+        "loaded = site.load(settings.load(Path('.')));"
+        "pages = site.correct_pages(loaded, print);"
+        "print(len(pages), 'torch' in sys.modules, 'pkg' in sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=project, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.splitlines()[-1] == "2 False False"
+
+
+def test_files_that_are_no_python_are_named_together(project: Path) -> None:
+    (project / "pkg" / "a.py").write_text("x = (\n")
+    (project / "pkg" / "b.py").write_text("def\n")
+    with pytest.raises(LiterateError) as caught:
+        site.load(settings.load(project))
+    assert [(one.path, one.line) for one in caught.value.problems] == [
+        ("pkg/a.py", 1),
+        ("pkg/b.py", 1),
+    ]
+
+
+NOTEBOOK = '''
+
+def notebook(seq_len: int = 7) -> None:
+    r"""
+    ## Notebook
+    """
+    # Scores of a sequence.
+    print(scores(torch.randn(seq_len, 3, 2), torch.randn(seq_len, 3, 2)).shape)
+'''
+
+
+@pytest.mark.parametrize(
+    ("address", "badge"),
+    [
+        ("", []),
+        (
+            "https://github.com/a/b",
+            ["https://colab.research.google.com/github/a/b/blob/main/notebooks/attention.ipynb"],
+        ),
+    ],
+)
+def test_a_page_offers_its_own_notebook(
+    project: Path, monkeypatch: pytest.MonkeyPatch, address: str, badge: list[str]
+) -> None:
+    monkeypatch.setenv("REPOSITORY_URL", address)
+    (project / "pkg" / "attention.py").write_text(ATTENTION + NOTEBOOK)
+    built = build(project)
+    assert built.returncode == 0, built.stderr
+    page = Lines(project / "site" / "attention" / "index.html")
+    assert [link for link in page.links if "colab" in link] == badge
+    assert "../notebooks/attention.ipynb" in page.links
+    assert not [link for link in Lines(project / "site" / "index.html").links if "ipynb" in link]
+    served = (project / "site" / "notebooks" / "attention.ipynb").read_text()
+    assert build(project, "literate", "notebooks", "--out", "out").returncode == 0
+    assert served == (project / "out" / "attention.ipynb").read_text()
+    assert "Scores of a sequence." in served
