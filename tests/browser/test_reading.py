@@ -143,16 +143,49 @@ def test_without_scripts_the_page_reads_in_full(browser: Browser, address: str) 
         assert page.locator(".row .note").first.is_visible()
 
 
+PAGES = [
+    "",
+    "transformers/",
+    MHA,
+    "transformers/basic/autoregressive_experiment/",
+    "training/loop/",
+    "literate/page/",
+]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_code_has_contrast_in_both_themes(browser: Browser, address: str, scheme: str) -> None:
-    with browser.new_context(color_scheme=scheme) as context:
+@pytest.mark.parametrize("width", [1400, 400])
+def test_no_page_has_a_barrier(
+    browser: Browser, repository: Path, address: str, scheme: str, width: int
+) -> None:
+    viewport = {"width": width, "height": 900}
+    with browser.new_context(color_scheme=scheme, viewport=viewport) as context:
+        page = context.new_page()
+        found = []
+        for one in PAGES:
+            page.goto(urljoin(address, one), wait_until="networkidle")
+            page.add_script_tag(path=repository / "node_modules/axe-core/axe.min.js")
+            found += page.evaluate(
+                "axe.run().then(result => result.violations.flatMap(one =>"
+                " one.nodes.map(node => one.id + ' ' + node.html)))"
+            )
+        background = page.locator("body").get_attribute("data-md-color-scheme")
+    assert background == {"light": "default", "dark": "slate"}[scheme]
+    assert found == []
+
+
+def test_a_button_copies_the_lines_of_its_row(
+    browser: Browser, repository: Path, address: str
+) -> None:
+    with browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
         page = context.new_page()
         page.goto(urljoin(address, MHA), wait_until="networkidle")
-        background = "slate" if scheme == "dark" else "default"
-        assert page.locator("body").get_attribute("data-md-color-scheme") == background
-        page.add_script_tag(path="node_modules/axe-core/axe.min.js")
-        found = page.evaluate(
-            "axe.run('.row', {runOnly: ['color-contrast']}).then(result => result.violations"
-            ".flatMap(one => one.nodes.map(node => node.html + node.failureSummary)))"
-        )
-    assert found == []
+        row = page.locator(".row", has=page.locator("[id='MultiHeadAttention.get_scores']"))
+        row.locator(".code").hover()
+        row.get_by_role("button", name="Copy line").click()
+        assert row.get_by_role("button").inner_text() == "Copied"
+        copied = page.evaluate("navigator.clipboard.readText()")
+    source = read(repository / "labml_nn/transformers/mha.py")
+    method = next(one for one in source.definitions if one.name == "MultiHeadAttention.get_scores")
+    lines = source.lines[method.first - 1 : method.last]
+    assert copied == "".join(line.text for line in lines if line.kind == "code")

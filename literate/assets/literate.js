@@ -1,0 +1,52 @@
+// What a page can do beyond being read. Without this script it still reads in full.
+
+// A button on each block of code copies its lines, without their numbers and shapes.
+for (const block of document.querySelectorAll(".row > .code")) {
+  const lines = [...block.querySelectorAll(".line")];
+  const numbered = lines.filter((line) => line.id);
+  const [first, last] = [numbered[0].id, numbered[numbered.length - 1].id];
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  const range = first === last ? `line ${first.slice(1)}` : `lines ${first.slice(1)} to ${last.slice(1)}`;
+  button.setAttribute("aria-label", `Copy ${range}`);
+  button.addEventListener("click", async () => {
+    const text = lines.map((line) => line.lastElementChild?.textContent ?? "").join("\n");
+    try {
+      await navigator.clipboard.writeText(text + "\n");
+      say(button, "Copied");
+    } catch {
+      // The browser may refuse, on a page that is not served by https: then the lines are selected.
+      getSelection().selectAllChildren(block.querySelector("code"));
+      say(button, "Selected");
+    }
+  });
+  block.append(button);
+}
+
+const status = document.createElement("p");
+status.className = "visually-hidden";
+status.setAttribute("role", "status");
+document.body.append(status);
+
+function say(button, word) {
+  const label = button.textContent;
+  button.textContent = status.textContent = word;
+  setTimeout(() => {
+    button.textContent = label;
+    status.textContent = "";
+  }, 1500);
+}
+
+// Whatever scrolls by itself can be reached by the keyboard; what doesn't scroll is no stop.
+const scrolling = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+  }
+});
+document.querySelectorAll(".row pre, .katex-display").forEach((one) => scrolling.observe(one));
+
+// The theme gives its search the role of a dialogue and no name.
+document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
