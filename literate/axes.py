@@ -59,7 +59,7 @@ def first_run(source: Source, example: ast.FunctionDef) -> dict[str, int]:
         what = f"`{argument.arg}` of example() has"
         if default is None:
             sentence = f"{what} no default; give it a prime."
-        elif type(size) is not int or not is_prime(size):
+        elif not isinstance(size, int) or not is_prime(size):
             sentence = f"{what} the default {ast.unparse(default)}; give it a prime."
         elif same:
             sentence = f"{what} the same default as `{same[0]}`; give it another prime."

@@ -230,7 +230,7 @@ class Instrument(ast.NodeTransformer):
         variable may not, nor may a name that is not meant to be read.
         """
         bound = self._bound(*targets)
-        if self.scope.name != "example" or self.scope.kind != "function":
+        if self.scope.name != "example":
             return bound
         names = [name for target in targets for name, _ in _places(target)]
         axis = ast.Attribute(_read(HOOK), "axis", ast.Load())

@@ -156,6 +156,10 @@ def test_numbers_and_names_that_never_change_can_be_claimed() -> None:
     assert found == [None, None]
 
 
+def test_half_of_an_odd_number_is_rounded_down() -> None:
+    assert problem("[seq_len // 2]", tensor("x", (3, 11))) is None
+
+
 def test_a_scalar_has_the_empty_shape() -> None:
     assert problem("[..., seq_len]", tensor("loss")) == (
         "the note says [..., seq_len], measured [] (loss)."

@@ -73,6 +73,9 @@ PAGES = {
             c = torch.ones(n * n + 1)
             _hidden = n - 3
             d = torch.ones(n - 3, m * m * k)
+            nothing, flag = 0, True
+            if n == 5:
+                in_the_first_run_only = 7
         """,
     "package/loops.py": """\
         import torch
@@ -89,12 +92,14 @@ PAGES = {
                 y = x.double()
             for step in range(n):
                 z = torch.full((m,), float(step))
-            for w in (torch.ones(2, m), torch.ones(6 // m, m)):
+            for w in (torch.ones(2, m), torch.ones(6 // m, m), torch.ones(1, m)):
                 v = w
             grow(torch.ones(n, m))
             pieces = torch.ones(n).split(1)
         """,
     "package/numbers.py": """\
+        import random
+
         import torch
 
 
@@ -110,6 +115,7 @@ PAGES = {
             i = torch.rand(n)
             j = torch.empty(1, device="meta")
             k = torch.empty(n)
+            l = torch.full((1,), random.random())
         """,
     "package/containers.py": """\
         from dataclasses import dataclass
@@ -181,15 +187,33 @@ PAGES = {
                 read = torch.ones(1 + len(sys.stdin.read()))
             return mine
         """,
-    "package/machine.py": """\
-        import os
-
+    "package/imported.py": """\
         import torch
 
 
+        def make(n):
+            x = torch.ones(n)
+            return x
+
+
+        TABLE = make(4)
+
+
         def example(n=3):
-            threads = torch.zeros(torch.get_num_threads())
-            accelerators = torch.zeros(torch.cuda.device_count())
+            make(n)
+        """,
+    "package/machine.py": """\
+        import os
+        from pathlib import Path
+
+        import torch
+        from this import MINE
+
+
+        def example(n=3):
+            accelerators = torch.zeros(len(os.environ["CUDA_VISIBLE_DEVICES"]))
+            here = torch.zeros(1 + Path("package/machine.py").exists())
+            mine = torch.zeros(MINE)
             hashed = torch.tensor([float(hash("one") % 1000)])
         """,
     "package/selfish.py": """\
@@ -203,11 +227,17 @@ PAGES = {
             calls = torch.ones(len(CALLS))
             torch.set_default_dtype(torch.float64)
             torch.set_grad_enabled(False)
+            torch.set_num_threads(2)
             torch.manual_seed(5)
             random = torch.rand(1)
+            torch.set_default_device("meta")
         """,
     "package/shared.py": "CALLS = []\n",
+    # Python has a module of this name, too.
+    "this.py": "MINE = 5\n",
     "package/sub/__init__.py": """\
+        import sys
+
         import torch
 
         from package.attention import Attention
@@ -215,9 +245,10 @@ PAGES = {
 
 
         def example(n=3, m=2):
-            random = torch.rand(1, requires_grad=True)
             calls = torch.ones(len(CALLS), n)
-            scale = Attention(n, m).scale * random
+            defaults = torch.ones(torch.get_num_threads(), 2 + torch.is_grad_enabled())
+            plain = torch.ones(1 + hasattr(sys.modules["package.attention"], "__literate__"))
+            scale = Attention(n, m).scale
         """,
     "package/never.py": """\
         from pathlib import Path
@@ -263,9 +294,12 @@ def reports() -> list[str]:
 @pytest.fixture(scope="module")
 def measured(root: Path, reports: list[str]) -> dict[str, Measurement]:
     sources = write(root, PAGES)
+    # Two pages are there twice, at the end of it all.
     again = {f"package/{name}2.py": PAGES[f"package/{name}.py"] for name in ("numbers", "selfish")}
     sources += write(root, again)
-    return measure(sources, root, root / "store", report=reports.append)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        return measure(sources, root, root / "store", report=reports.append)
 
 
 def seen(tensors: Iterable[Tensor]) -> list[str]:
@@ -279,6 +313,7 @@ def numbers(measurement: Measurement) -> dict[str, tuple[float | None, ...]]:
 
 def test_each_line_has_its_tensors(measured: dict[str, Measurement]) -> None:
     lines = measured["package/attention.py"].lines
+    assert list(lines) == sorted(lines)
     x = "seq_len, batch_size, d_model"
     heads = "seq_len, batch_size, heads, d_k"
     scores = "seq_len, seq_len, batch_size, heads"
@@ -354,8 +389,8 @@ def test_passes_of_a_loop_are_told_once_for_each_shape(measured: dict[str, Measu
         12: ["y: n", "y: m"],
         14: ["z: m"],
         # The second one looks like the first in the first run only.
-        15: ["w: 2, m", "w: ?, m"],
-        16: ["v: 2, m", "v: ?, m"],
+        15: ["w: 2, m", "w: ?, m", "w: 1, m"],
+        16: ["v: 2, m", "v: ?, m", "v: 1, m"],
         # The second run has more of them, and both have more than are looked at.
         18: [f"pieces[{index}]: 1" for index in range(7)],
     }
@@ -366,7 +401,8 @@ def test_numbers_are_those_of_the_first_run_with_four_digits(
 ) -> None:
     found = numbers(measured["package/numbers.py"])
     nothing = (None, None, None)
-    assert found.pop("i") == pytest.approx((0.0885, 0.4511, 0.7682), abs=0.5)
+    assert found.pop("l") == pytest.approx((0.8444,) * 3)
+    assert found.pop("i") == pytest.approx((0.0885, 0.451, 0.7682), abs=1e-3)
     assert found == {
         **{"a": (0.0, 1.5, 3.0), "b": (-0.6667, -0.1667, 0.3333), "c": nothing, "d": nothing},
         **{"e": (0.0, 0.5, 1.0), "f": nothing, "g": (-12350000.0, 0.0, 12350000.0)},
@@ -396,19 +432,29 @@ def test_random_numbers_depend_neither_on_the_place_nor_on_the_pages_before(
 def test_what_one_page_does_to_its_modules_and_to_torch_ends_with_it(
     measured: dict[str, Measurement],
 ) -> None:
-    tensors = (
-        measured["package/sub/__init__.py"].functions,
-        measured["package/sub/__init__.py"].lines,
-    )
-    assert seen(tensors[1][9]) == ["calls: 0, n"]
-    assert {one.dtype for line in tensors[1].values() for one in line} == {"float32"}
-    assert len(measured["package/selfish.py"].lines) == 2
+    lines = measured["package/sub/__init__.py"].lines
+    assert [seen(lines[10]), seen(lines[11])] == [["calls: 0, n"], ["defaults: 1, 3"]]
+    assert (lines[11][0].dtype, lines[11][0].low) == ("float32", 1.0)
 
 
-def test_only_the_page_itself_is_recorded(measured: dict[str, Measurement]) -> None:
+def test_what_a_page_imports_is_neither_changed_nor_recorded(
+    measured: dict[str, Measurement],
+) -> None:
     measurement = measured["package/sub/__init__.py"]
-    assert sorted(measurement.lines) == [8, 9, 10]
+    assert seen(measurement.lines[12]) == ["plain: 1"]
+    assert list(measurement.lines) == [10, 11, 12, 13]
     assert measurement.functions == {}
+
+
+def test_what_runs_during_the_import_was_there_in_both_runs(
+    measured: dict[str, Measurement],
+) -> None:
+    measurement = measured["package/imported.py"]
+    assert {line: seen(tensors) for line, tensors in measurement.lines.items()} == {
+        5: ["x: 4", "x: n"],
+        6: ["return: 4", "return: n"],
+        9: ["TABLE: 4"],
+    }
 
 
 def test_tensors_in_containers_have_the_names_that_reach_them(
@@ -450,11 +496,14 @@ def test_unusual_code_is_measured_like_any_other(measured: dict[str, Measurement
 
 def test_the_machine_does_not_show(measured: dict[str, Measurement]) -> None:
     lines = measured["package/machine.py"].lines
-    assert [one.sizes[0] for line in lines.values() for one in line] == [(1,), (0,), (1,)]
+    tensors = [one for line in lines.values() for one in line]
+    assert {one.name: one.sizes[0] for one in tensors} == {
+        **{"accelerators": (0,), "here": (2,), "mine": (5,), "hashed": (1,)}
+    }
     command = [sys.executable, "-c", "print(hash('one') % 1000)"]
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     expected = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
-    assert lines[9][0].mean == float(expected)
+    assert tensors[-1].mean == float(expected)
 
 
 def test_a_page_without_an_example_never_runs(measured: dict[str, Measurement], root: Path) -> None:
@@ -531,6 +580,8 @@ def test_errors_have_their_place_and_one_sentence(tmp_path: Path) -> None:
                     raise ValueError("too\\nlong.")
             """,
         "c_import.py": "x = 1\nfrom no_such_module import y\ndef example(n=3): ...\n",
+        # The tool has a module of this name, which is not for pages.
+        "c_strange.py": "import instrument\ndef example(n=3): ...\n",
         "d_leaves.py": "import sys\ndef example(n=3):\n    sys.exit(2)\n",
         "e_nothing_said.py": "def example(n=3):\n    assert n == 4\n",
         "f_broken.py": "import f_syntax\ndef example(n=3): ...\n",
@@ -544,6 +595,14 @@ def test_errors_have_their_place_and_one_sentence(tmp_path: Path) -> None:
 
             def example(n=3, m=2):
                 if n == 3:
+                    x = torch.ones(n)
+            """,
+        "j_branch2.py": """\
+            import torch
+
+
+            def example(n=3):
+                if n > 3:
                     x = torch.ones(n)
             """,
         "k_rank.py": """\
@@ -579,6 +638,7 @@ def test_errors_have_their_place_and_one_sentence(tmp_path: Path) -> None:
         "a_raises.py:3: example(n=3) raises ValueError: 3 is too many.",
         "b_second.py:3: example(n=7, m=5) raises ValueError: too.",
         "c_import.py:2: can't be imported: ModuleNotFoundError: No module named 'no_such_module'.",
+        "c_strange.py:1: can't be imported: ModuleNotFoundError: No module named 'instrument'.",
         "d_leaves.py:3: example(n=3) raises SystemExit: 2.",
         "e_nothing_said.py:2: example(n=3) raises AssertionError.",
         "f_broken.py:1: can't be imported: SyntaxError: invalid syntax (f_syntax.py, line 1).",
@@ -588,6 +648,8 @@ def test_errors_have_their_place_and_one_sentence(tmp_path: Path) -> None:
         "i_prime.py:1: `n` of example() has the default 4; give it a prime.",
         "j_branch.py:6: `x` is [3] float32 in example(n=3, m=2), but not there in "
         f"example(n=7, m=5); {steps}",
+        "j_branch2.py:6: `x` is not there in example(n=3), but [5] float32 in example(n=5); "
+        f"{steps}",
         "k_rank.py:5: `x` is [3] float32 in example(n=3, m=2), but [7, 7, 7] float32 in "
         f"example(n=7, m=5); {steps}",
         f"l_dtype.py:5: `x` is [3] int64 in example(n=3), but [5] int32 in example(n=5); {steps}",

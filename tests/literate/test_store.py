@@ -13,11 +13,12 @@ from literate.store import Store
 MODULES = {
     "package/__init__.py": "",
     "package/page.py": "import package.deep.one\n",
-    "package/deep/__init__.py": "",
+    "package/deep/__init__.py": "from . import from_init\n",
+    "package/deep/from_init.py": "",
     "package/deep/one.py": "def later():\n    from . import two\n    from ..three import x as y\n",
     "package/deep/two.py": "from package.deep.four import *\n",
     "package/deep/four.py": "import single, torch, package.page\n",
-    "package/three.py": "from . import nothing_of_this_name\n",
+    "package/three.py": "from . import nothing_of_this_name, nor_of_this\n",
     "single.py": "syntax error\n",
     "package/unused.py": "",
     "package/deep/three.py": "",
@@ -56,7 +57,7 @@ def test_the_same_files_give_the_same_key_anywhere(
     [
         *("package/__init__.py", "package/page.py", "package/deep/__init__.py"),
         *("package/deep/one.py", "package/deep/two.py", "package/deep/four.py"),
-        *("package/three.py", "single.py"),
+        *("package/three.py", "package/deep/from_init.py", "single.py"),
     ],
 )
 def test_a_change_in_anything_imported_changes_the_key(root: Path, path: str) -> None:
@@ -77,6 +78,20 @@ def test_a_module_that_appears_where_one_was_missing_changes_the_key(root: Path)
     before = key(root)
     (root / "package/nothing_of_this_name.py").write_text("", encoding="utf-8")
     assert key(root) != before
+
+
+def test_the_name_of_an_imported_module_changes_the_key(root: Path) -> None:
+    there = root / "package/nothing_of_this_name.py"
+    there.write_text("x = 1\n", encoding="utf-8")
+    before = key(root)
+    there.rename(root / "package/nor_of_this.py")
+    assert key(root) != before
+
+
+def test_importing_a_module_runs_the_packages_around_it(root: Path) -> None:
+    before = store(root).key("package.unused", "")
+    (root / "package/__init__.py").write_text("changed = 1\n", encoding="utf-8")
+    assert store(root).key("package.unused", "") != before
 
 
 def test_text_and_module_change_the_key(root: Path) -> None:
