@@ -9,6 +9,7 @@ began above. Its tokens are then cut at the line ends.
 """
 
 import html
+from collections.abc import Mapping
 from itertools import groupby
 
 from pygments.lexers.python import PythonLexer
@@ -17,16 +18,17 @@ from pygments.token import STANDARD_TYPES
 from literate.source import Source
 
 
-def lines(source: Source) -> list[str]:
+def lines(source: Source, links: Mapping[tuple[int, int], str]) -> list[str]:
     r"""
     ## The lines of a file as HTML
 
     One entry per line, without its line ending. The text of the HTML is exactly the text of the
-    line.
+    line. `links` gives, for line and column, the address that the name which begins there leads to.
     """
     text = "".join(line.text.rstrip("\r\n") + "\n" for line in source.lines)
     lexer = PythonLexer(stripnl=False, ensurenl=False)
-    marked: list[list[tuple[str, str]]] = [[]]
+    marked: list[list[tuple[str, str, str]]] = [[]]
+    column = 0
     for kind, value in lexer.get_tokens(text):
         name = STANDARD_TYPES.get(kind, "")
         # Plain names, signs and white space need no colour, so they need no element either.
@@ -34,17 +36,20 @@ def lines(source: Source) -> list[str]:
         for index, piece in enumerate(value.split("\n")):
             if index:
                 marked.append([])
+                column = 0
             if piece:
-                marked[-1].append((name, piece))
+                marked[-1].append((name, links.get((len(marked), column), ""), piece))
+                column += len(piece)
     return [_elements(pieces) for pieces in marked]
 
 
-def _elements(pieces: list[tuple[str, str]]) -> str:
+def _elements(pieces: list[tuple[str, str, str]]) -> str:
     r"""
     Neighbours of one colour share an element.
     """
     elements = []
-    for name, run in groupby(pieces, key=lambda piece: piece[0]):
-        text = html.escape("".join(piece for _, piece in run), quote=False)
+    for (name, link), run in groupby(pieces, key=lambda piece: piece[:2]):
+        text = html.escape("".join(piece for _, _, piece in run), quote=False)
+        text = f'<a href="{html.escape(link)}">{text}</a>' if link else text
         elements.append(f'<span class="{name}">{text}</span>' if name else text)
     return "".join(elements)

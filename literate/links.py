@@ -72,6 +72,19 @@ class Links:
         relative = posixpath.relpath(uri, posixpath.dirname(self.uris[path]) or ".")
         return f"{relative}#{anchor}" if anchor else relative
 
+    def address(self, path: str, linked: str, anchor: str) -> str:
+        r"""
+        ### The address of a page, seen from another page
+
+        For HTML, which an engine leaves as it is. Pages have the addresses of folders: that of
+        `transformers/mha.md` is `transformers/mha/`.
+        """
+        if path == linked and anchor:
+            return f"#{anchor}"
+        here, there = (_folder(self.uris[one]) for one in (path, linked))
+        relative = posixpath.relpath(there or ".", here or ".") + "/"
+        return f"{relative}#{anchor}" if anchor else relative
+
     def _document(self, linked: str, target: str) -> str:
         inside = posixpath.relpath(linked, self.docs)
         if not inside.startswith("..") and (self.root / linked).is_file():
@@ -125,3 +138,8 @@ def targets(text: str) -> Iterator[Target]:
             start, end = start + 1, end - 1
         if start < end:
             yield Target(start, end, text[start:end])
+
+
+def _folder(uri: str) -> str:
+    folder, file = posixpath.split(uri.removesuffix(".md"))
+    return folder if file == "index" else posixpath.join(folder, file)

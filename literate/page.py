@@ -27,7 +27,9 @@ from literate.formulas import FormulaError, Formulas
 from literate.links import Links, UnknownTarget, targets
 from literate.measure import Measurement, Tensor
 from literate.notes import Span, literal, spans
+from literate.pieces import by_module
 from literate.problems import Problem
+from literate.references import references
 from literate.rows import Note, Row, rows
 from literate.source import Source
 
@@ -98,7 +100,7 @@ def page(
     """
     uri = links.uris[source.path]
     context = _Context(source, links, formulas, measurements.get(source.path), [])
-    code = highlight.lines(source)
+    code = highlight.lines(source, _addresses(source, links))
     matter = front_matter.FrontMatter()
     written = []
     has_front_matter = False
@@ -134,6 +136,16 @@ def page(
     )
     files = {takeaway.uri: takeaway.text} if takeaway else {}
     return Page(uri, title, markdown, files, tuple(context.problems))
+
+
+def _addresses(source: Source, links: Links) -> dict[tuple[int, int], str]:
+    r"""
+    Where the names in the code lead to, by line and column.
+    """
+    return {
+        (one.line, one.column): links.address(source.path, one.path, one.target)
+        for one in references(source, by_module(links.pages.values()))
+    }
 
 
 def _is_long(row: Row) -> bool:

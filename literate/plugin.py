@@ -41,6 +41,8 @@ class LiteratePlugin(BasePlugin):
             self.settings: Settings = load(_folder(config))
         except LiterateError as error:
             raise PluginError(str(error)) from None
+        if not config.use_directory_urls:
+            raise PluginError("literate needs `use_directory_urls: true`, which is the default.")
         # Not `repo_url`: for an address at GitHub, Material would ask GitHub from every page.
         address = repository.address(self.settings.root)
         config.edit_uri = f"{address}/edit/{repository.BRANCH}/" if address else ""

@@ -1,0 +1,133 @@
+r"""
+---
+title: References
+summary: A name in code leads to what it stands for, found by scopes and imports, not by its text.
+---
+
+Where the code of a page uses something that this or another page defines, the name becomes a link
+to the definition. Which names these are is a question of [scopes](names.py#uses): a local variable
+that happens to have the name of a class is no reference to it.
+"""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from literate.names import bindings, bound_by_import, uses
+from literate.pieces import absolute, module_name
+from literate.problems import LiterateError
+from literate.source import Source
+
+# The file and the qualified name of a definition; no name is the file as a whole.
+Target = tuple[str, str]
+
+
+@dataclass(frozen=True, order=True)
+class Reference:
+    r"""
+    ## A name that stands for a definition
+
+    * `line` and `column` are where it begins, the column counted in characters from zero
+    * `name` is the name as it stands there
+    * `path` and `target` are the file and the qualified name of the definition
+    """
+
+    line: int
+    column: int
+    name: str
+    path: str
+    target: str
+
+
+def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]:
+    r"""
+    ## The references in a source
+
+    `modules` are all sources by the names of their modules. A name that a module binds more than
+    once stands for different things at different times, and is left alone.
+    """
+    known = _known(source, modules)
+    found: list[tuple[int, int, str, Target]] = []
+    for statement in source.tree.body:
+        for use in uses(statement):
+            if use.name in known and use.column >= 0:
+                found.append((use.line, use.column, use.name, known[use.name]))
+    found += _imported(source, modules)
+    found += _methods(source)
+    placed = {
+        Reference(line, _characters(source, line, column), name, *target)
+        for line, column, name, target in found
+    }
+    return sorted(placed)
+
+
+def _known(source: Source, modules: Mapping[str, Source]) -> dict[str, Target]:
+    r"""
+    What the names of a module stand for, where that is a definition of one of the modules.
+    """
+    count = Counter(bindings(source.tree.body))
+    known = {one.name: (source.path, one.name) for one in source.definitions if not one.depth}
+    for statement, alias, target in _from_imports(source, modules):
+        if statement in source.tree.body:
+            known[bound_by_import(alias)] = target
+    return {name: target for name, target in known.items() if count[name] == 1}
+
+
+def _from_imports(
+    source: Source, modules: Mapping[str, Source]
+) -> Iterator[tuple[ast.ImportFrom, ast.alias, Target]]:
+    r"""
+    Each `from … import name` of a definition or of a module of ours.
+    """
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        try:
+            origin = absolute(node, module_name(source.path), source)
+        except LiterateError:
+            continue
+        for alias in node.names:
+            inside = modules.get(origin)
+            submodule = modules.get(f"{origin}.{alias.name}")
+            defined = inside.definitions if inside else ()
+            if inside and any(one.name == alias.name for one in defined):
+                yield node, alias, (inside.path, alias.name)
+            elif submodule:
+                yield node, alias, (submodule.path, "")
+
+
+def _imported(
+    source: Source, modules: Mapping[str, Source]
+) -> Iterator[tuple[int, int, str, Target]]:
+    r"""
+    The name in the import itself.
+    """
+    for _, alias, target in _from_imports(source, modules):
+        yield alias.lineno, alias.col_offset, alias.name, target
+
+
+def _methods(source: Source) -> Iterator[tuple[int, int, str, Target]]:
+    r"""
+    `self.forward`, inside the class that defines `forward`.
+    """
+    names = {one.name for one in source.definitions}
+    for definition in source.definitions:
+        if definition.kind != "class":
+            continue
+        for node in ast.walk(definition.node):
+            match node:
+                case ast.Attribute(value=ast.Name(id="self"), attr=attribute):
+                    target = f"{definition.name}.{attribute}"
+                    end = node.end_col_offset or 0
+                    if target in names:
+                        column = end - len(attribute.encode())
+                        line = node.end_lineno or node.lineno
+                        yield line, column, attribute, (source.path, target)
+
+
+def _characters(source: Source, line: int, column: int) -> int:
+    r"""
+    `ast` counts bytes.
+    """
+    return len(source.lines[line - 1].text.encode()[:column].decode())
