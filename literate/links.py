@@ -69,8 +69,8 @@ class Links:
             uri = self._document(linked, target)
         if not file:
             return f"#{anchor}"
-        relative = posixpath.relpath(uri, posixpath.dirname(self.uris[path]) or ".")
-        return f"{relative}#{anchor}" if anchor else relative
+        document = relative(posixpath.dirname(self.uris[path]), uri)
+        return f"{document}#{anchor}" if anchor else document
 
     def address(self, path: str, linked: str, anchor: str) -> str:
         r"""
@@ -81,9 +81,9 @@ class Links:
         """
         if path == linked and anchor:
             return f"#{anchor}"
-        here, there = (_folder(self.uris[one]) for one in (path, linked))
-        relative = posixpath.relpath(there or ".", here or ".") + "/"
-        return f"{relative}#{anchor}" if anchor else relative
+        here, there = (folder(self.uris[one]) for one in (path, linked))
+        address = relative(here, there) + "/"
+        return f"{address}#{anchor}" if anchor else address
 
     def _document(self, linked: str, target: str) -> str:
         inside = posixpath.relpath(linked, self.docs)
@@ -140,6 +140,18 @@ def targets(text: str) -> Iterator[Target]:
             yield Target(start, end, text[start:end])
 
 
-def _folder(uri: str) -> str:
-    folder, file = posixpath.split(uri.removesuffix(".md"))
-    return folder if file == "index" else posixpath.join(folder, file)
+def folder(uri: str) -> str:
+    r"""
+    ## The folder that a page becomes
+
+    `transformers/mha.md` becomes `transformers/mha`, `transformers/index.md` `transformers`.
+    """
+    above, file = posixpath.split(uri.removesuffix(".md"))
+    return above if file == "index" else posixpath.join(above, file)
+
+
+def relative(here: str, there: str) -> str:
+    r"""
+    ## The way from a folder to something
+    """
+    return posixpath.relpath(there or ".", here or ".")

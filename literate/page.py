@@ -24,7 +24,7 @@ from markupsafe import Markup
 
 from literate import claims, front_matter, highlight
 from literate.formulas import FormulaError, Formulas
-from literate.links import Links, UnknownTarget, targets
+from literate.links import Links, UnknownTarget, folder, relative, targets
 from literate.measure import Measurement, Tensor
 from literate.notes import Span, literal, spans
 from literate.pieces import by_module
@@ -51,7 +51,7 @@ class Page:
     ## A page
 
     * `uri` is where it goes on the site, `transformers/mha.md`
-    * `files` are texts that go with it, by where they go: its notebook
+    * `files` are texts that go with it, by where they go: its notebook, its snippets
     * `problems` is what its author has to correct; a site is built only when there are none
     """
 
@@ -63,17 +63,33 @@ class Page:
 
 
 @dataclass(frozen=True)
-class Takeaway:
+class File:
     r"""
-    ## What a reader can take away
+    ## A text that goes with a page
 
-    A notebook: `uri` is where it goes on the site, `text` is what is in it, and `colab` the address
-    that opens it there, if the repository's is known.
+    `uri` is where it goes on the site.
     """
 
     uri: str
     text: str
+
+
+@dataclass(frozen=True)
+class Takeaways:
+    r"""
+    ## What a reader can take away
+
+    * `notebook` is that of the page, and `colab` the address that opens it there, if the
+      repository's is known
+    * `snippets` are the definitions that can be copied with all that they need, by name
+    """
+
+    notebook: File | None
     colab: str | None
+    snippets: Mapping[str, File]
+
+
+NOTHING = Takeaways(None, None, {})
 
 
 @dataclass(frozen=True)
@@ -93,7 +109,7 @@ def page(
     links: Links,
     formulas: Formulas,
     measurements: Mapping[str, Measurement],
-    takeaway: Takeaway | None = None,
+    takeaways: Takeaways = NOTHING,
 ) -> Page:
     r"""
     ## Write a page
@@ -113,12 +129,14 @@ def page(
             has_front_matter = True
         wide = is_module or _is_long(row)
         heading, note = _heading(row, note)
-        anchored = row.documents.name if heading and row.documents else None
+        anchored = row.documents.name if heading and row.documents else ""
+        snippet = takeaways.snippets.get(anchored)
         written.append(
             {
                 "wide": wide,
                 "note": heading + (_note(note, row, context) if note else ""),
                 "code": _code(row, code, context, anchored),
+                "snippet": _beside(uri, snippet),
             }
         )
     if not has_front_matter:
@@ -130,12 +148,20 @@ def page(
         heading=literal(title),
         paper={key: literal(value) for key, value in matter.paper.items()},
         link=html.escape(matter.paper.get("link", "")),
-        notebook=posixpath.relpath(takeaway.uri, posixpath.dirname(uri) or ".") if takeaway else "",
-        colab=html.escape(takeaway.colab or "") if takeaway else "",
+        notebook=_beside(uri, takeaways.notebook),
+        colab=html.escape(takeaways.colab or ""),
         rows=[row for row in written if row["note"] or row["code"]],
     )
-    files = {takeaway.uri: takeaway.text} if takeaway else {}
-    return Page(uri, title, markdown, files, tuple(context.problems))
+    files = [*takeaways.snippets.values(), *([takeaways.notebook] if takeaways.notebook else [])]
+    texts = {file.uri: file.text for file in files}
+    return Page(uri, title, markdown, texts, tuple(context.problems))
+
+
+def _beside(uri: str, file: File | None) -> str:
+    r"""
+    The address of a file, seen from the page.
+    """
+    return relative(folder(uri), file.uri) if file else ""
 
 
 def _addresses(source: Source, links: Links) -> dict[tuple[int, int], str]:
@@ -249,7 +275,7 @@ def _claim(span: Span, row: Row, context: _Context) -> str:
     return f'<code class="claim" title="measured when this page was built">{shown}</code>'
 
 
-def _code(row: Row, code: Sequence[str], context: _Context, anchored: str | None) -> Markup:
+def _code(row: Row, code: Sequence[str], context: _Context, anchored: str) -> Markup:
     r"""
     Every line of code carries its number in the file. The number, like the measured shape, is an
     attribute that the style sheet shows: so neither is copied along with the code.

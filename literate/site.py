@@ -11,6 +11,7 @@ are measured, and then the pages are written. Nothing here knows the engine that
 import posixpath
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,11 +21,12 @@ from literate.body import has_notebook
 from literate.formulas import Formulas
 from literate.links import Links
 from literate.measure import Measurement, measure
-from literate.page import Page, Takeaway, page
+from literate.page import File, Page, Takeaways, page
 from literate.pieces import by_module, module_name
 from literate.problems import LiterateError, Problem
 from literate.repository import address
 from literate.settings import Settings
+from literate.snippet import snippet
 from literate.source import Source, read
 
 ASSETS = Path(__file__).parent / "assets"
@@ -108,37 +110,48 @@ def pages(
     taken = _Takeaways(site)
     with Formulas(site.settings.root / site.settings.katex) as formulas:
         for source in chosen:
-            takeaway, problems = taken.of(source)
-            written = page(source, links, formulas, measured, takeaway)
+            takeaways, problems = taken.of(source)
+            written = page(source, links, formulas, measured, takeaways)
             problems += [*written.problems, *rules.problems(source)]
             yield replace(written, problems=tuple(sorted(problems)))
 
 
 class _Takeaways:
     r"""
-    The notebooks that go with the pages.
+    What goes with the pages.
     """
 
     def __init__(self, site: Site) -> None:
-        self.settings = site.settings
+        self.uris = site.uris
         self.by_module = by_module(site.sources.values())
         repository = address(site.settings.root)
         self.addresses = Addresses(repository=repository, notebooks=site.settings.notebooks)
 
-    def of(self, source: Source) -> tuple[Takeaway | None, list[Problem]]:
+    def of(self, source: Source) -> tuple[Takeaways, list[Problem]]:
+        snippets = dict(self.snippets(source))
         if not has_notebook(source):
-            return None, []
+            return Takeaways(None, None, snippets), []
         # Jupytext takes long to import, and most sites of most people have no notebooks.
         from literate.notebook import build, file_name
 
         module = module_name(source.path)
         name = file_name(source, module)
         try:
-            text = build(self.by_module, module)
+            notebook = File(f"notebooks/{name}", build(self.by_module, module))
         except LiterateError as error:
-            return None, list(error.problems)
-        colab = self.addresses.of_colab(name)
-        return Takeaway(f"notebooks/{name}", text, colab), []
+            return Takeaways(None, None, snippets), list(error.problems)
+        return Takeaways(notebook, self.addresses.of_colab(name), snippets), []
+
+    def snippets(self, source: Source) -> Iterator[tuple[str, File]]:
+        r"""
+        Not everything can be copied: what reads the file it stands in can't. It has no snippet.
+        """
+        inside = self.uris[source.path].removesuffix(".md")
+        for one in source.definitions:
+            if one.depth == 0 and one.docstring is not None and not one.name.startswith("_"):
+                with suppress(LiterateError):
+                    text = snippet(self.by_module, module_name(source.path), one.name)
+                    yield one.name, File(f"snippets/{inside}/{one.name}.py", text)
 
 
 def correct_pages(site: Site, report: Callable[[str], None]) -> list[Page]:

@@ -11,18 +11,37 @@ for (const block of document.querySelectorAll(".row > .code")) {
   button.textContent = "Copy";
   const range = first === last ? `line ${first.slice(1)}` : `lines ${first.slice(1)} to ${last.slice(1)}`;
   button.setAttribute("aria-label", `Copy ${range}`);
-  button.addEventListener("click", async () => {
+  button.addEventListener("click", () => {
     const text = lines.map((line) => line.lastElementChild?.textContent ?? "").join("\n");
-    try {
-      await navigator.clipboard.writeText(text + "\n");
-      say(button, "Copied");
-    } catch {
+    copy(button, text + "\n").catch(() => {
       // The browser may refuse, on a page that is not served by https: then the lines are selected.
       getSelection().selectAllChildren(block.querySelector("code"));
       say(button, "Selected");
-    }
+    });
   });
-  block.append(button);
+
+  // A snippet is a file that runs by itself; with this script it is copied, not downloaded.
+  const actions = document.createElement("div");
+  actions.className = "actions";
+  const snippet = block.querySelector(".snippet");
+  if (snippet) {
+    snippet.title = "Copy this definition with all that it needs";
+    snippet.addEventListener("click", (event) => {
+      event.preventDefault();
+      fetch(snippet.href)
+        .then((answer) => (answer.ok ? answer.text() : Promise.reject(answer.status)))
+        .then((text) => copy(snippet, text))
+        .catch(() => (location.href = snippet.href));
+    });
+    actions.append(snippet);
+  }
+  actions.append(button);
+  block.append(actions);
+}
+
+async function copy(button, text) {
+  await navigator.clipboard.writeText(text);
+  say(button, "Copied");
 }
 
 const status = document.createElement("p");

@@ -1,5 +1,7 @@
 r"""The attention page of the site that `make site` builds, read in a browser."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urljoin
@@ -189,3 +191,34 @@ def test_a_button_copies_the_lines_of_its_row(
     method = next(one for one in source.definitions if one.name == "MultiHeadAttention.get_scores")
     lines = source.lines[method.first - 1 : method.last]
     assert copied == "".join(line.text for line in lines if line.kind == "code")
+
+
+def test_a_definition_is_copied_with_all_that_it_needs(
+    browser: Browser, repository: Path, address: str
+) -> None:
+    with browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
+        page = context.new_page()
+        page.goto(urljoin(address, MHA), wait_until="networkidle")
+        # The code of a class whose note is long stands below it.
+        row = page.locator(".row", has=page.locator("[id='MultiHeadAttention']"))
+        row.locator(".code").hover()
+        row.get_by_role("link", name="Snippet").click()
+        page.wait_for_function("document.querySelector('[role=status]').textContent === 'Copied'")
+        copied = page.evaluate("navigator.clipboard.readText()")
+    command = [sys.executable, "-m", "literate", "snippet"]
+    printed = subprocess.run(
+        [*command, "labml_nn/transformers/mha.py:MultiHeadAttention"],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert copied == printed.stdout
+    assert "class PrepareForMultiHeadAttention" in copied
+
+
+def test_a_name_in_the_code_leads_to_its_definition(page: Page, address: str) -> None:
+    page.goto(urljoin(address, "transformers/models/"), wait_until="networkidle")
+    page.locator(".line a", has_text="MultiHeadAttention").last.click()
+    page.wait_for_url("**/transformers/mha/#MultiHeadAttention")
+    assert page.locator(":target").inner_text().startswith("Multi-head attention")

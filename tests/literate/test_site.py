@@ -352,3 +352,23 @@ def test_a_page_offers_its_own_notebook(
     assert build(project, "literate", "notebooks", "--out", "out").returncode == 0
     assert served == (project / "out" / "attention.ipynb").read_text()
     assert "Scores of a sequence." in served
+
+
+def test_each_definition_is_served_as_the_snippet_that_the_command_prints(project: Path) -> None:
+    assert build(project).returncode == 0
+    page = Lines(project / "site" / "attention" / "index.html")
+    assert [link for link in page.links if "snippets" in link] == [
+        "../snippets/attention/scores.py",
+        "../snippets/attention/example.py",
+    ]
+    served = (project / "site" / "snippets" / "attention" / "example.py").read_text()
+    assert served == build(project, "literate", "snippet", "pkg/attention.py:example").stdout
+    assert "def scores(" in served
+
+
+def test_a_definition_that_cannot_be_copied_has_no_snippet(project: Path) -> None:
+    own = '\n\ndef here() -> str:\n    r"""\n    ## Here\n    """\n    return __file__\n'
+    (project / "pkg" / "attention.py").write_text(ATTENTION + own)
+    assert build(project).returncode == 0
+    page = Lines(project / "site" / "attention" / "index.html")
+    assert len([link for link in page.links if "snippets" in link]) == 2
