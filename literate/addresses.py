@@ -117,7 +117,7 @@ def _without_link(plain: str, target: Target) -> list[tuple[int, int, str]]:
     """
     close = plain.rindex("]", 0, target.start)
     following = _AFTER.match(plain, target.end)
-    if plain[close + 1] == ":" or following is None:
+    if following is None:
         line_end = plain.find("\n", target.end)
         first = plain.rfind("\n", 0, target.start) + 1
         return [(first, len(plain) if line_end < 0 else line_end, "")]

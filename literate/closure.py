@@ -327,12 +327,9 @@ def _merged(found: Iterable[Found]) -> list[Import]:
     them needs when it runs is not for type checkers only.
     """
     imports = {one for one in found if isinstance(one, Import)}
-    running = {(one.binds, one.means) for one in imports if not one.typing_only}
     kept: dict[tuple[str, str, str], Import] = {}
-    for one in sorted(imports):
-        if one.typing_only and (one.binds, one.means) in running:
-            continue
+    for one in sorted(imports, key=lambda one: (one.typing_only, one)):
         # `import a.b` and `import a.c` bind the same name, and both are needed.
         dotted = "" if one.name or one.alias else one.module
         kept.setdefault((one.binds, one.means, dotted), one)
-    return list(kept.values())
+    return sorted(kept.values())

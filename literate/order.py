@@ -66,10 +66,13 @@ def _as_imported(
     begun: set[str] = set()
 
     def run(name: str) -> None:
-        if name in begun or name not in package:
+        if name not in package:
+            return
+        # A package comes before the modules in it, and may have imported this one.
+        run(name.rpartition(".")[0])
+        if name in begun:
             return
         begun.add(name)
-        run(name.rpartition(".")[0])
         imports = [one for them in module(name).imports.values() for one in them]
         steps: list[Found] = [one for one in imports if not one.typing_only]
         steps += [piece for piece in needs if piece.module == name]
@@ -78,18 +81,17 @@ def _as_imported(
                 order.append(step)
             else:
                 run(step.module)
-                run(f"{step.module}.{step.name}")
 
     for name in names:
         run(name)
     return order
 
 
-def _line_of(step: Found) -> tuple[int, bool]:
+def _line_of(step: Found) -> tuple[int, tuple[str, ...]]:
     r"""
     A new name for a piece has the line of that piece, and comes behind it.
     """
-    return step.line, isinstance(step, Piece) and bool(step.renames)
+    return step.line, step.names if isinstance(step, Piece) and step.renames else ()
 
 
 def _too_early(needs: Needs, order: Sequence[Piece]) -> Iterator[tuple[Piece, Piece]]:

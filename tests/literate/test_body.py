@@ -50,6 +50,7 @@ def test_comments_between_statements_are_notes_and_those_inside_are_code() -> No
             # in between
             else:
                 pass
+                # at its end
             # See?
     ''')
     assert cells(body) == [
@@ -71,7 +72,8 @@ def test_comments_between_statements_are_notes_and_those_inside_are_code() -> No
             "    pass\n"
             "# in between\n"
             "else:\n"
-            "    pass\n",
+            "    pass\n"
+            "    # at its end\n",
         ),
         ("See?", "\n"),
     ]

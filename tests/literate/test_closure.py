@@ -124,14 +124,15 @@ def test_a_cycle_is_ordered_as_python_imports_it() -> None:
 
 
 def test_a_package_runs_before_its_modules() -> None:
+    # `import pkg.a` works, because it runs `pkg` first, and `pkg` imports `pkg.b`.
     files = {
-        "pkg/a.py": "from pkg.sub.b import B\nclass A(B): pass",
-        "pkg/sub/b.py": "from pkg.sub import make\nB = make()",
-        "pkg/sub/__init__.py": "from pkg.base import Base\ndef make(): return Base",
-        "pkg/base.py": "class Base: pass",
+        "pkg/a.py": "from pkg.b import B\nclass A(B): pass",
+        "pkg/b.py": "class B: pass\nfrom pkg.a import A\nLATER = A",
+        "pkg/c.py": "from pkg.a import A\nfrom pkg.b import LATER\ndef c(): return A, LATER",
+        "pkg/__init__.py": "from pkg.b import LATER",
     }
-    order = names(closure(package(files), "pkg.a", ["A"]))
-    assert order == ["pkg.base.Base", "pkg.sub.make", "pkg.sub.b.B", "pkg.a.A"]
+    order = names(closure(package(files), "pkg.c", ["c"]))
+    assert order == ["pkg.b.B", "pkg.a.A", "pkg.b.LATER", "pkg.c.c"]
 
 
 def test_two_classes_that_need_each_other_first_are_an_error() -> None:
@@ -190,6 +191,22 @@ def test_an_import_for_type_checkers_stays_one_unless_another_module_runs_it() -
     assert closure(sources, "pkg.b", ["g"]).imports == (Import("decimal", "Decimal", "", False),)
 
 
+def test_of_two_spellings_the_one_that_runs_is_kept() -> None:
+    checked = """
+        from typing import TYPE_CHECKING
+        if TYPE_CHECKING:
+            from abc import ABC
+            from torch import nn
+        def f(x: "nn", y: "ABC"): return x
+    """
+    running = "import torch.nn as nn\nfrom pkg.a import f\ndef g(): return f(nn)"
+    sources = package({"pkg/a.py": checked, "pkg/b.py": running})
+    assert closure(sources, "pkg.b", ["g"]).imports == (
+        Import("abc", "ABC", "", True),
+        Import("torch.nn", "", "nn", False),
+    )
+
+
 def test_packages_from_outside_are_found_inside_functions_too() -> None:
     files = {
         "pkg/a.py": """
@@ -241,6 +258,20 @@ def test_an_import_under_another_name_becomes_an_assignment() -> None:
     assert [piece.text for piece in found.pieces if piece.renames] == ["L = Long\n"]
     order = names(found)
     assert order.index("pkg.a.Long") < order.index("pkg.a.L") < order.index("pkg.b.B")
+
+
+def test_another_name_comes_behind_what_it_names() -> None:
+    files = {
+        "pkg/a.py": "def first(): pass\ndef second(): pass",
+        "pkg/pass_on.py": "from pkg.a import first\nfrom math import pi",
+        "pkg/b.py": """
+            from pkg.pass_on import first as f, pi as p
+            from pkg.a import second as s
+            def b(): return f, s, p
+        """,
+    }
+    order = [name.rpartition(".")[2] for name in names(closure(package(files), "pkg.b", ["b"]))]
+    assert order == ["first", "second", "s", "f", "p", "b"]
 
 
 def test_all_statements_that_bind_a_name_belong_to_it() -> None:

@@ -56,6 +56,7 @@ NOW, LATER = True, False
         ("class C:\n a = 1\n b = [x for x in a]", {}),
         ("x = [a for a in b if c]", {"b": NOW, "c": NOW}),
         ("x = {a: d for a in b for d in a if e}", {"b": NOW, "e": NOW}),
+        ("x = [c for a in b if (c := a)]", {"b": NOW, "c": NOW}),
         ("def f(): return (a for a in b), a", {"b": LATER, "a": LATER}),
         ("def f():\n [(y := a) for a in b]\n return y", {"b": LATER}),
         ("x = lambda a, b=c: a + b + d", {"c": NOW, "d": LATER}),
