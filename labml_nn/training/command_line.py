@@ -229,7 +229,8 @@ def train(
     n_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     print(
         f"{len(text):,} characters of {len(tokenizer)} kinds, {n_parameters:,} parameters, "
-        f"{str(trainer.dtype).removeprefix('torch.')} on {trainer.device}\nrun {path}"
+        f"{str(trainer.dtype).removeprefix('torch.')} on {trainer.device}\nrun {path}",
+        flush=True,
     )
 
     # What is recorded is shown as well, and the last loss is kept for the end.

@@ -26,8 +26,9 @@ def draw_losses(axes: "Axes", history: list[tuple[int, dict[str, float]]]) -> No
     """
     names = sorted({name for _, values in history for name in values if name.startswith("loss.")})
     for name in names:
-        points = [(step, values[name]) for step, values in history if name in values]
-        axes.plot(*zip(*points), label=name.removeprefix("loss."), marker="." * (len(points) < 20))
+        steps = [step for step, values in history if name in values]
+        losses = [values[name] for _, values in history if name in values]
+        axes.plot(steps, losses, ".-", label=name.removeprefix("loss."))
     axes.set(xlabel="step", ylabel="cross entropy, nats a token")
     axes.legend()
 

@@ -122,7 +122,7 @@ def evaluate(model: nn.Module, tokens: torch.Tensor, seq_len: int, batch_size: i
     with evaluating(model):
         for inputs, targets in fixed_windows(tokens, seq_len):
             # Sums, not means: the last batch and the last window are smaller than the others.
-            for x, y in zip(inputs.split(batch_size, dim=1), targets.split(batch_size, dim=1)):
+            for x, y in zip(inputs.split(batch_size, 1), targets.split(batch_size, 1), strict=True):
                 logits = model(x).flatten(0, 1)
                 total += F.cross_entropy(logits, y.flatten(), reduction="sum").item()
     return total / (len(tokens) - 1)
@@ -221,7 +221,7 @@ class Trainer:
         self.model.train()
         for _ in progress(range(self.step, config.steps)):
             losses.append(self.train_step())
-            if should_stop():
+            if self.step < config.steps and should_stop():
                 self.seconds += time.perf_counter() - start
                 save()
                 break

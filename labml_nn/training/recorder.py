@@ -94,10 +94,7 @@ def start_labml(path: Path, config: dict[str, Any], stack: ExitStack) -> Record:
         swapped(labml.internal.logger, SimpleNamespace(log=ignore)),
         swapped(labml.internal.computer.configs, SimpleNamespace(add_project=ignore)),
     ):
-        # `app_url` is the address of a server; there is none.
-        lab.configure(
-            {"path": project, "experiments_path": runs, "check_repo_dirty": False, "app_url": None}
-        )
+        lab.configure({"path": project, "experiments_path": runs})
         experiment.create(
             name=path.parent.name, uuid=path.name, python_file=project, writers={"file"}
         )

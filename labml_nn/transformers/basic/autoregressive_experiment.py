@@ -20,8 +20,9 @@ such a model. With nothing to translate from it needs no attention to an encoder
 what is left is a stack of self-attention layers under a causal mask, the kind of model that
 large language models are.
 
-The recipe is small: four layers, a width of 128, a context of 64 characters,
-and 2,000 steps. What it reaches is measured over the *whole* validation text.
+The recipe is small: four layers, a width of 128, a context of 64 characters, and 2,000
+steps. On Tiny Shakespeare it reaches 1.69 nats a character over the *whole* validation
+text, the mean of three seeds.
 
 It departs from the paper in the place of the
 [normalisation](../models.py#TransformerLayer), and in GELU, which reached a loss 0.02

@@ -70,6 +70,7 @@ def test_a_run_leaves_its_loss_its_record_and_its_checkpoint(
     assert "2,200 characters of 28 kinds, 644 parameters, float32 on cpu" in out
     assert re.search(r"^12 steps in \d+\.\d seconds, [\d,]+ tokens a second$", out, re.MULTILINE)
     assert (path / "log.jsonl").stat().st_size > 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
     # The loss that is printed is the loss of what was saved.
     state = load_checkpoint(path / "checkpoint.pt")
@@ -210,9 +211,7 @@ def test_a_mistake_is_told_in_one_sentence_before_anything_is_made(
     assert (tmp_path / "text").read_text() == TEXT
 
 
-def test_an_unknown_corpus_is_refused(
-    command: Command, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_corpus_is_refused(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     assert command("--corpus=bible", text=None) == 2
     assert capsys.readouterr().err.startswith("error: unknown corpus 'bible': there are tiny_shak")
 

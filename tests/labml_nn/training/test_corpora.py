@@ -67,15 +67,6 @@ def hanging_in_the_middle(handler: BaseHTTPRequestHandler, end: threading.Event)
     end.wait()
 
 
-def dripping(handler: BaseHTTPRequestHandler, end: threading.Event) -> None:
-    send(handler, b"", len(CONTENT))
-    with suppress(OSError):
-        for byte in CONTENT:
-            handler.wfile.write(bytes([byte]))
-            if end.wait(0.05):
-                return
-
-
 def not_found(handler: BaseHTTPRequestHandler, end: threading.Event) -> None:
     handler.send_error(404)
 
@@ -148,7 +139,6 @@ def test_a_good_download_is_kept_and_read_from_the_cache_next_time(
         (oversize, 30, "more than the expected "),
         (hanging_before_the_answer, 0.3, "timed out"),
         (hanging_in_the_middle, 0.3, "timed out"),
-        (dripping, 0.3, "it took longer than 0.3 seconds"),
         (not_found, 30, "HTTP Error 404: Not Found"),
         (no_http, 30, "what is this?"),
         (redirecting, 30, "/elsewhere, which is not https"),
@@ -171,6 +161,25 @@ def test_a_bad_download_is_told_in_one_sentence_and_leaves_nothing(
     assert "--corpus python" in sentence
     assert "--text FILE" in sentence
     assert "\n" not in sentence
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_drips_is_left_before_it_has_finished(
+    serve: Callable[[Answer], RemoteText], tmp_path: Path
+) -> None:
+    dripped = []
+
+    def dripping(handler: BaseHTTPRequestHandler, end: threading.Event) -> None:
+        send(handler, b"", len(CONTENT))
+        with suppress(OSError):
+            for byte in CONTENT[:100]:
+                handler.wfile.write(bytes([byte]))
+                dripped.append(byte)
+                end.wait(0.05)
+
+    with pytest.raises(InputError, match="it took longer than 0.3 seconds"):
+        tiny_shakespeare(serve(dripping), tmp_path, timeout=0.3)
+    assert 0 < len(dripped) < 100
     assert list(tmp_path.iterdir()) == []
 
 
@@ -276,9 +285,7 @@ def test_the_library_is_read_in_order_and_cut(
     assert python_sources(max_length=8) == "first se"
 
 
-def test_a_library_without_sources_is_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_library_without_sources_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("sysconfig.get_path", {"stdlib": str(tmp_path)}.__getitem__)
     with pytest.raises(InputError, match="no Python sources in .*--text FILE"):
         python_sources()

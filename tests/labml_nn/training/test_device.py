@@ -32,6 +32,15 @@ def test_a_device_that_cannot_be_used_is_refused_in_one_sentence(name: str) -> N
     assert "\n" not in sentence
 
 
+def test_of_a_long_complaint_the_first_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def complain(size: int, device: str) -> None:
+        raise RuntimeError("no driver\nCompile with TORCH_USE_CUDA_DSA\n")
+
+    monkeypatch.setattr(torch, "zeros", complain)
+    with pytest.raises(InputError, match="^the device 'cuda' cannot be used here: no driver$"):
+        choose_device("cuda")
+
+
 def test_the_cpu_can_always_be_used() -> None:
     assert choose_device("cpu") == CPU
 

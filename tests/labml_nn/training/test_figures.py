@@ -22,7 +22,7 @@ def test_each_loss_is_a_line_through_its_own_points() -> None:
 
 def test_an_attention_map_has_queries_from_top_to_bottom_and_keys_from_left_to_right() -> None:
     axes = Figure().add_subplot()
-    weights = torch.tensor([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0]])
+    weights = torch.tensor([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]])
     draw_attention(axes, weights, "a\n", "b c")
     image = axes.images[0]
     assert image.get_array().tolist() == weights.tolist()

@@ -15,6 +15,15 @@ def test_the_new_file_takes_the_place_of_the_old(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
+def test_who_reads_the_old_file_meanwhile_reads_it_to_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with path.open() as reader:
+        with replacing(path) as temporary:
+            temporary.write_text("new")
+        assert reader.read() == "old"
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_what_goes_wrong_while_writing_leaves_the_old_file_alone(
     tmp_path: Path, error: type[BaseException]

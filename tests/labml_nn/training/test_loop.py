@@ -236,6 +236,14 @@ def test_what_can_be_predicted_is_learned() -> None:
     assert run(trainer)[-1][1]["loss.validation"] < 0.01
 
 
+def test_a_model_that_was_evaluating_is_trained_in_training_mode() -> None:
+    trainer = make_trainer()
+    trainer.model.eval()
+    modes: list[bool] = []
+    trainer.run(lambda step, values: modes.append(trainer.model.training))
+    assert modes == [True] * 6
+
+
 def test_progress_gets_the_steps_that_are_left() -> None:
     seen: list[range] = []
 
@@ -272,10 +280,22 @@ def test_a_stop_is_made_after_the_step_and_saved() -> None:
     trainer.run(
         lambda step, values: None,
         save=lambda: saved.append(trainer.step),
-        should_stop=lambda: trainer.step == 6,
+        should_stop=lambda: trainer.step == 3,
     )
-    assert (trainer.step, saved) == (6, [6])
+    assert (trainer.step, saved) == (3, [3])
+    # Nothing was recorded yet, and still the time counts.
     assert trainer.seconds > 0
+
+
+def test_a_stop_at_the_last_step_is_an_end_like_any_other() -> None:
+    history: list[tuple[int, dict[str, float]]] = []
+    trainer = make_trainer()
+    trainer.run(
+        lambda step, values: history.append((step, values)),
+        should_stop=lambda: trainer.step == 20,
+    )
+    assert history[-1][0] == 20
+    assert "loss.validation" in history[-1][1]
 
 
 def test_a_loss_that_is_no_number_stops_the_training() -> None:

@@ -29,15 +29,25 @@ def test_in_a_file_there_are_lines_and_no_bar(capsys: pytest.CaptureFixture[str]
 
 
 def test_on_a_terminal_there_is_a_bar_from_where_the_run_was(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(sys, "stdout", terminal)
     assert follow(Progress()) == [3, 4, 5]
     assert "3/6" in terminal.getvalue()
     assert "6/6" in terminal.getvalue()
     assert "loss=3.000" in terminal.getvalue()
-    assert capsys.readouterr().out == LINE
+
+
+def test_a_line_does_not_run_into_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    progress = Progress()
+    for _ in progress(range(3)):
+        progress.record(1000, VALUES)
+    assert terminal.getvalue().count(f"\r{LINE}") == 3
 
 
 def test_a_bar_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:

@@ -168,8 +168,11 @@ def test_the_mask_is_no_weight() -> None:
     assert {name for name, _ in model.named_buffers() if name.endswith("mask")} == {"mask"}
 
 
-def test_dropout_acts_in_training_only() -> None:
+def test_dropout_acts_everywhere_and_in_training_only() -> None:
     model = make_model(dropout_prob=0.5)
+    rates = [module.p for module in model.modules() if isinstance(module, nn.Dropout)]
+    # The embedding, and in each layer attention, feed-forward network and residual.
+    assert rates == [0.5] * (1 + 3 * N_LAYERS)
     tokens = make_tokens(7)
     assert not model(tokens).equal(model(tokens))
     model.eval()
@@ -183,6 +186,8 @@ def test_attention_maps_are_rows_of_weights_over_the_past() -> None:
     assert weights.shape == (7, 7, HEADS)
     torch.testing.assert_close(weights.sum(1), torch.ones(7, HEADS))
     assert float(weights.permute(2, 0, 1).triu(1).sum()) == 0
+    # Nothing was dropped, or it would not come out the same.
+    assert attention_map(model, tokens).equal(weights)
     assert model.training
     model(tokens)
     assert model.encoder.layers[-1].self_attn.attn is None
@@ -219,11 +224,13 @@ def test_the_recipe_is_that_of_the_page() -> None:
 
 
 def test_the_same_seed_gives_the_same_bits() -> None:
-    losses = []
+    losses, weights = [], []
     for seed in (1, 1, 2):
         trainer, _ = make_trainer(Config(device="cpu", seed=seed, d_model=8, d_ff=8), TEXT)
+        weights.append(trainer.model.generator.projection.weight.tolist())
         losses.append([trainer.train_step().item() for _ in range(3)])
     assert losses[0] == losses[1] != losses[2]
+    assert weights[0] == weights[1] != weights[2]
 
 
 @pytest.mark.parametrize(
@@ -271,8 +278,12 @@ def test_the_program_is_found_and_a_mistake_ends_with_status_2(
 def test_the_notebook_trains_shows_and_checks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown: list[int] = []
-    monkeypatch.setattr(plt, "show", lambda: shown.append(len(plt.gcf().axes)))
+    shown: list[list[tuple[int, int]]] = []
+
+    def show() -> None:
+        shown.append([(len(axes.lines), len(axes.images)) for axes in plt.gcf().axes])
+
+    monkeypatch.setattr(plt, "show", show)
     (tmp_path / "text").write_text(TEXT)
     notebook(
         text_file=str(tmp_path / "text"),
@@ -285,8 +296,8 @@ def test_the_notebook_trains_shows_and_checks(
         sample_length=30,
     )
     out, err = capsys.readouterr()
-    # One picture of the curves, one with a map for each head.
-    assert shown == [1, 3]
+    # Two curves and the line of counting; then a map for each head.
+    assert shown == [[(3, 0)], [(0, 1), (0, 1), (0, 1)]]
     assert "60/60" in err
     assert out.startswith(TEXT[:300])
     assert "counting alone reaches" in out
