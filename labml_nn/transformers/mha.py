@@ -198,10 +198,16 @@ class MultiHeadAttention(nn.Module):
             q, k, v = (t.permute(1, 2, 0, 3) for t in (query, key, value))
             allowed = None if mask is None else mask.permute(2, 3, 0, 1)
 
-            # The query is scaled already. Whether the model trains, only we know.
+            # On a CPU the kernel is slow with 16-bit numbers, unless sequences are long.
+            if q.device.type == "cpu" and q.element_size() == 2:
+                q, k, v = q.float(), k.float(), v.float()
+
+            # The query is scaled already. Whether the model trains, only we know. And
+            # autocast on a CPU would make 16-bit numbers again.
             p = self.dropout.p if self.training else 0.0
-            x = F.scaled_dot_product_attention(q, k, v, allowed, p, scale=1.0)
-            x = x.permute(2, 0, 1, 3)
+            with torch.autocast("cpu", enabled=False):
+                x = F.scaled_dot_product_attention(q, k, v, allowed, p, scale=1.0)
+            x = x.permute(2, 0, 1, 3).to(value.dtype)
         else:
             # Only minus infinity is sure to make a weight of exactly zero.
             # `[seq_len_q, seq_len_k, batch_size, heads]`

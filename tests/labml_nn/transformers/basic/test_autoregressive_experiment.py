@@ -193,18 +193,6 @@ def test_attention_maps_are_rows_of_weights_over_the_past() -> None:
     assert model.encoder.layers[-1].self_attn.attn is None
 
 
-@pytest.mark.parametrize(
-    ("precision", "seq_len", "fused"),
-    [("float32", 64, True), ("bfloat16", 64, False), ("bfloat16", 129, True)],
-)
-def test_short_windows_in_16_bits_on_a_cpu_take_the_readable_way(
-    precision: str, seq_len: int, fused: bool
-) -> None:
-    config = Config(device="cpu", precision=precision, seq_len=seq_len, d_model=8, d_ff=8)
-    trainer, _ = make_trainer(config, TEXT)
-    assert [layer.self_attn.fused for layer in trainer.model.encoder.layers] == [fused] * 4
-
-
 def test_the_way_of_attention_changes_no_loss() -> None:
     config = Config(device="cpu", precision="bfloat16", steps=5, d_model=8, d_ff=8)
     losses = []
