@@ -185,7 +185,8 @@ def test_a_button_copies_the_lines_of_its_row(
         row = page.locator(".row", has=page.locator("[id='MultiHeadAttention.get_scores']"))
         row.locator(".code").hover()
         row.get_by_role("button", name="Copy line").click()
-        assert row.get_by_role("button").inner_text() == "Copied"
+        # The browser answers when it has written.
+        page.wait_for_function("document.querySelector('[role=status]').textContent === 'Copied'")
         copied = page.evaluate("navigator.clipboard.readText()")
     source = read(repository / "labml_nn/transformers/mha.py")
     method = next(one for one in source.definitions if one.name == "MultiHeadAttention.get_scores")
