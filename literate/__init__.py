@@ -16,9 +16,12 @@ What happens to a file, in this order:
    by a [child process](measured_run.py) that alone knows PyTorch: how [axes](axes.py) get their
    names, how code is [instrumented](instrument.py), how the [child](child.py) is kept in check, and
    what is [kept](store.py);
-5. [claims](claims.py), [links](links.py) and [formulas](formulas.py): what a note says is checked;
-6. [references](references.py), [highlighting](highlight.py) and [page](page.py): names become
-   links, and rows become Markdown;
+5. [claims](claims.py), [links](links.py) and [formulas](formulas.py), with their
+   [symbols](symbols.py): what a note says is checked;
+6. [references](references.py), the documentation of [PyTorch](pytorch.py),
+   [highlighting](highlight.py), [listing](listing.py) and [page](page.py): names become links, and
+   rows become Markdown; what a reader may ask, such as the [places](places.py) of a name, is told
+   [about](about.py) the page in a file beside it;
 7. [site](site.py): so do all files of a project, as its [settings](settings.py) say, by its
    [rules](rules.py), and each [problem](problems.py) is named;
 8. [plug-in](plugin.py): MkDocs is handed the pages, with links to their

@@ -1,15 +1,48 @@
-// Reads one JSON text per line, [formula, isDisplay], and answers with one: {html} or {error}.
-// HTML is for the eye, MathML beside it for screen readers and for copying.
+// Reads one JSON text per line, [formula, marked, isDisplay], and answers with one: {html, styles} or
+// {error}. The MathML is that of the formula, for screen readers and for copying; the HTML, for the
+// eye, is that of the marked formula, in which the symbols carry their keys.
+const { createHash } = require("node:crypto");
 const path = require("node:path");
 const readline = require("node:readline");
 const katex = require(path.join(process.argv[2], "dist", "katex.js"));
 
+function set(formula, marked, displayMode) {
+  const strict = { displayMode, throwOnError: true, strict: "error" };
+  const mathml = katex.renderToString(formula, { ...strict, output: "mathml" });
+  const options = { ...strict, output: "html", strict: "ignore", trust: isMark };
+  let html;
+  try {
+    html = katex.renderToString(marked, options);
+  } catch {
+    // There are places in TeX where a group can't stand; there the symbols do without their marks.
+    html = katex.renderToString(formula, options);
+  }
+  const math = /<math.*<\/math>/s.exec(mathml)[0];
+  return html.replace('<span class="katex">', `$&<span class="katex-mathml">${math}</span>`);
+}
+
+const isMark = (context) => context.command === "\\htmlData";
+
+// A site that forbids inline styles can't have them in its formulas: each becomes a class, whose name
+// is made from the style, so that it is the same on every page.
+function classes(html) {
+  const styles = {};
+  const named = html.replace(/<[a-z][^>]* style="[^"]*"[^>]*>/g, (tag) => {
+    const style = / style="([^"]*)"/.exec(tag)[1];
+    const name = "k" + createHash("sha256").update(style).digest("hex").slice(0, 8);
+    styles[name] = style;
+    const rest = tag.replace(/ style="[^"]*"/, "");
+    return / class="/.test(rest)
+      ? rest.replace(/ class="/, `$&${name} `)
+      : rest.replace(/^<[a-z]+/, `$& class="${name}"`);
+  });
+  return { html: named, styles };
+}
+
 readline.createInterface({ input: process.stdin }).on("line", (line) => {
-  const [formula, displayMode] = JSON.parse(line);
   let answer;
   try {
-    const options = { displayMode, output: "htmlAndMathml", strict: "error", throwOnError: true };
-    answer = { html: katex.renderToString(formula, options) };
+    answer = classes(set(...JSON.parse(line)));
   } catch (error) {
     answer = { error: String(error.rawMessage || error.message) };
   }

@@ -14,11 +14,15 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from literate.notes import MARKS
 from literate.problems import LiterateError, Problem
+from literate.symbols import marked
 
 _SCRIPT = Path(__file__).parent / "formulas.js"
 _TAG = re.compile(r"(<[^>]*>)")
@@ -32,6 +36,20 @@ class FormulaError(Exception):
     """
 
 
+@dataclass(frozen=True)
+class Formula:
+    r"""
+    ## A formula that is set
+
+    * `html` stands on one line and is left as it is by Markdown
+    * `styles` are what its elements need, by the classes that they have: a site can forbid inline
+      styles
+    """
+
+    html: str
+    styles: Mapping[str, str]
+
+
 class Formulas:
     r"""
     ## The setter of formulas
@@ -43,7 +61,7 @@ class Formulas:
     def __init__(self, katex: Path) -> None:
         self._katex = katex
         self._process: subprocess.Popen[str] | None = None
-        self._known: dict[tuple[str, bool], str] = {}
+        self._known: dict[tuple[str, str, bool], Formula] = {}
 
     def __enter__(self) -> "Formulas":
         return self
@@ -58,27 +76,29 @@ class Formulas:
             self._process.communicate()
             self._process = None
 
-    def render(self, formula: str, display: bool) -> str:
+    def render(
+        self, formula: str, display: bool, keys: frozenset[str] = frozenset()
+    ) -> Formula:
         r"""
         ### Set a formula
 
-        Returns HTML on one line that Markdown leaves as it is. Raises
+        The [symbols](symbols.py#Symbol) that have one of the keys carry it in `data-s`. Raises
         [FormulaError](#FormulaError).
         """
-        key = (formula, display)
-        if key not in self._known:
-            answer = self._ask(formula, display)
+        question = (formula, marked(formula, keys), display)
+        if question not in self._known:
+            answer = self._ask(question)
             if "error" in answer:
                 raise FormulaError(answer["error"].rstrip("."))
-            self._known[key] = _guard(answer["html"])
-        return self._known[key]
+            self._known[question] = Formula(_guard(answer["html"]), answer["styles"])
+        return self._known[question]
 
-    def _ask(self, formula: str, display: bool) -> dict[str, str]:
+    def _ask(self, question: tuple[str, str, bool]) -> dict[str, Any]:
         if self._process is None:
             self._process = self._start()
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None and stdout is not None
-        stdin.write(json.dumps([formula, display]) + "\n")
+        stdin.write(json.dumps(question) + "\n")
         stdin.flush()
         line = stdout.readline()
         if not line:
@@ -103,6 +123,16 @@ class Formulas:
             text=True,
             encoding="utf-8",
         )
+
+
+def style_sheet(styles: Mapping[str, str]) -> str:
+    r"""
+    ## The style sheet of the formulas
+
+    The rules win over those of KaTeX's own sheet, as the inline styles did that they were.
+    """
+    rules = (f".katex .{name}.{name}{{{style}}}\n" for name, style in sorted(styles.items()))
+    return "".join(rules)
 
 
 def _guard(rendered: str) -> str:

@@ -39,7 +39,7 @@ from literate.store import Store
 # The line, the qualified name that the value is part of, and its name.
 Place = tuple[int, str | None, str]
 
-# What the child tells about one tensor: shape, dtype, low, mean, high.
+# What the child tells about one tensor: shape, dtype, low, mean, high, picture.
 Seen = list[Any]
 
 # Of the shapes of a tensor that can't be compared, the first ones show why.
@@ -64,6 +64,7 @@ class Tensor:
     * `dtype` is `float32`, for example
     * `low`, `mean` and `high` sum up its numbers in the first run, with four digits; None if there
       are no finite numbers
+    * `picture` shows them, as [the child draws it](measured_run.py#picture); or is empty
     """
 
     name: str
@@ -73,6 +74,7 @@ class Tensor:
     low: float | None
     mean: float | None
     high: float | None
+    picture: str = ""
 
 
 @dataclass(frozen=True)
@@ -312,6 +314,7 @@ def _tensors(kept: Sequence[Mapping[str, Any]]) -> tuple[Tensor, ...]:
             low=one["low"],
             mean=one["mean"],
             high=one["high"],
+            picture=one["picture"],
         )
         for one in kept
     )

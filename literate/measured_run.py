@@ -39,8 +39,11 @@ MOST_ELEMENTS = 8
 # Below this part of the largest number, the mean of 32-bit numbers is rounding noise.
 NOISE = 1e-6
 
-# What one tensor was: shape, dtype, low, mean, high.
-Seen = tuple[tuple[int, ...], str, float | None, float | None, float | None]
+# A picture has at most so many rows and columns.
+PICTURE = (16, 32)
+
+# What one tensor was: shape, dtype, low, mean, high, picture.
+Seen = tuple[tuple[int, ...], str, float | None, float | None, float | None, str]
 
 # The line, the qualified name that it is part of, and the name of the value.
 Place = tuple[int, str | None, str]
@@ -91,7 +94,7 @@ class Recorder:
         dtype = str(tensor.dtype).removeprefix("torch.")
         seen = self.places.setdefault(place, [])
         known = next((one for one in seen if one[:2] == (shape, dtype)), None)
-        seen.append(known or (shape, dtype, *summary(tensor)))
+        seen.append(known or (shape, dtype, *summed_up(tensor)))
 
 
 def tensors_in(name: str, value: Any, depth: int = 2) -> Iterator[tuple[str, torch.Tensor]]:
@@ -125,25 +128,48 @@ def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"[{key!r}]", part) for key, part in named)
 
 
-def summary(tensor: torch.Tensor) -> tuple[float | None, float | None, float | None]:
+def summed_up(tensor: torch.Tensor) -> tuple[float | None, float | None, float | None, str]:
     r"""
-    ## Lowest, mean and highest number
+    ## Lowest, mean and highest number, and a picture
 
-    Rounded to four digits; None for a tensor that is empty or holds numbers which are not finite
-    or have no order. Some tensors have no numbers to read, such as those inside of `torch.vmap`.
+    The numbers are rounded to four digits. All that is None, and the picture empty, for a tensor
+    that is empty or holds numbers which are not finite or have no order. Some tensors have no
+    numbers to read, such as those inside of `torch.vmap`.
     """
+    nothing = (None, None, None, "")
     try:
         with torch.no_grad():
             numbers = tensor.detach().to("cpu", torch.float64)
             found = [float(one) for one in (numbers.min(), numbers.mean(), numbers.max())]
+            if tensor.is_complex() or not all(math.isfinite(one) for one in found):
+                return nothing
+            low, mean, high = found
+            drawn = picture(numbers, low, high)
     except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
-        return None, None, None
-    if tensor.is_complex() or not all(math.isfinite(one) for one in found):
-        return None, None, None
-    low, mean, high = found
+        return nothing
     if abs(mean) < NOISE * max(-low, high):
         mean = 0.0
-    return rounded(low), rounded(mean), rounded(high)
+    return rounded(low), rounded(mean), rounded(high), drawn
+
+
+def picture(numbers: torch.Tensor, low: float, high: float) -> str:
+    r"""
+    ## A small picture
+
+    `0,2:04f/8c0` is one of two rows: the axes that it shows, which are the two longest, while the
+    others are at their first place; then sixteen steps from the lowest number to the highest, as
+    digits from 0 to f.
+    """
+    shape = numbers.shape
+    longest = sorted(range(numbers.dim()), key=lambda axis: (-shape[axis], axis))[:2]
+    kept = sorted(longest)
+    shown = numbers[tuple(slice(None) if axis in kept else 0 for axis in range(numbers.dim()))]
+    # With fewer than two axes there is one row.
+    shown = shown.reshape(-1, shown.shape[-1] if shown.dim() else 1)
+    shown = shown[: PICTURE[0], : PICTURE[1]]
+    steps = ((shown - low) / ((high - low) or 1) * 15.999).long()
+    rows = "/".join("".join(f"{step:x}" for step in row) for row in steps.tolist())
+    return f"{','.join(map(str, kept))}:{rows}"
 
 
 def rounded(number: float) -> float:

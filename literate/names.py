@@ -181,7 +181,7 @@ class _Reader(ast.NodeVisitor):
         self.each(node.decorator_list)
         self.defaults(node.args)
         with_parameters = self.type_parameters(node)
-        arguments = _arguments(node.args)
+        arguments = arguments_of(node.args)
         for argument in arguments:
             self.annotation(argument.annotation)
         self.annotation(node.returns)
@@ -193,7 +193,7 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self.defaults(node.args)
-        self.function(_arguments(node.args), [node.body])
+        self.function(arguments_of(node.args), [node.body])
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.each(node.decorator_list)
@@ -309,6 +309,11 @@ class _Reader(ast.NodeVisitor):
         self.now = now
 
 
-def _arguments(arguments: ast.arguments) -> list[ast.arg]:
+def arguments_of(arguments: ast.arguments) -> list[ast.arg]:
+    r"""
+    ## The arguments of a function
+
+    Those with a star come last.
+    """
     named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     return [*named, *(one for one in (arguments.vararg, arguments.kwarg) if one)]

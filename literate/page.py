@@ -16,22 +16,25 @@ import html
 import json
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import jinja2
-from markupsafe import Markup
 
-from literate import claims, front_matter, highlight
+from literate import claims, front_matter
+from literate.about import about
 from literate.formulas import FormulaError, Formulas
 from literate.links import Links, UnknownTarget, folder, relative, targets
-from literate.measure import Measurement, Tensor
+from literate.listing import Listing
+from literate.measure import Measurement
 from literate.notes import Span, literal, spans
-from literate.pieces import by_module
+from literate.places import places
 from literate.problems import Problem
-from literate.references import references
+from literate.references import Network, network
 from literate.rows import Note, Row, rows
 from literate.source import Source
+from literate.symbols import symbols
 
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
 _TEMPLATES = jinja2.Environment(
@@ -51,7 +54,9 @@ class Page:
     ## A page
 
     * `uri` is where it goes on the site, `transformers/mha.md`
-    * `files` are texts that go with it, by where they go: its notebook, its snippets
+    * `files` are texts that go with it, by where they go: its notebook, its snippets, and what is
+      [told about it](about.py)
+    * `styles` are those that its [formulas](formulas.py#style_sheet) need
     * `problems` is what its author has to correct; a site is built only when there are none
     """
 
@@ -59,6 +64,7 @@ class Page:
     title: str
     markdown: str
     files: Mapping[str, str]
+    styles: Mapping[str, str]
     problems: tuple[Problem, ...]
 
 
@@ -81,15 +87,18 @@ class Takeaways:
 
     * `notebook` is that of the page, and `colab` the address that opens it there, if the
       repository's is known
-    * `snippets` are the definitions that can be copied with all that they need, by name
+    * `snippets` are the definitions that can be copied with all that they need, by name; the empty
+      name is the whole module
+    * `bare` are the same without their notes
     """
 
     notebook: File | None
     colab: str | None
     snippets: Mapping[str, File]
+    bare: Mapping[str, File]
 
 
-NOTHING = Takeaways(None, None, {})
+NOTHING = Takeaways(None, None, {}, {})
 
 
 @dataclass(frozen=True)
@@ -98,7 +107,10 @@ class _Context:
     links: Links
     formulas: Formulas
     measurement: Measurement | None
+    network: Network
+    keys: frozenset[str]
     problems: list[Problem]
+    styles: dict[str, str]
 
     def report(self, line: int, sentence: str) -> None:
         self.problems.append(Problem(self.source.path, line, sentence))
@@ -110,13 +122,25 @@ def page(
     formulas: Formulas,
     measurements: Mapping[str, Measurement],
     takeaways: Takeaways = NOTHING,
+    references: Network | None = None,
 ) -> Page:
     r"""
     ## Write a page
+
+    `references` are those of all pages; they are found anew if they are not given.
     """
     uri = links.uris[source.path]
-    context = _Context(source, links, formulas, measurements.get(source.path), [])
-    code = highlight.lines(source, _addresses(source, links))
+    context = _Context(
+        source,
+        links,
+        formulas,
+        measurements.get(source.path),
+        references or network(links.pages.values()),
+        _repeated(source),
+        [],
+        {},
+    )
+    code = Listing(source, links, context.network, context.measurement)
     matter = front_matter.FrontMatter()
     written = []
     has_front_matter = False
@@ -130,13 +154,14 @@ def page(
         wide = is_module or _is_long(row)
         heading, note = _heading(row, note)
         anchored = row.documents.name if heading and row.documents else ""
-        snippet = takeaways.snippets.get(anchored)
         written.append(
             {
                 "wide": wide,
                 "note": heading + (_note(note, row, context) if note else ""),
-                "code": _code(row, code, context, anchored),
-                "snippet": _beside(uri, snippet),
+                "uses": code.uses(anchored) if anchored else (),
+                "code": code.of(row, anchored),
+                "snippet": _beside(uri, takeaways.snippets.get(anchored) if anchored else None),
+                "bare": _beside(uri, takeaways.bare.get(anchored) if anchored else None),
             }
         )
     if not has_front_matter:
@@ -150,11 +175,17 @@ def page(
         link=html.escape(matter.paper.get("link", "")),
         notebook=_beside(uri, takeaways.notebook),
         colab=html.escape(takeaways.colab or ""),
+        module=_beside(uri, takeaways.snippets.get("")),
+        bare=_beside(uri, takeaways.bare.get("")),
+        shapes=context.measurement is not None,
         rows=[row for row in written if row["note"] or row["code"]],
     )
-    files = [*takeaways.snippets.values(), *([takeaways.notebook] if takeaways.notebook else [])]
+    files = [*takeaways.snippets.values(), *takeaways.bare.values()]
+    files += [takeaways.notebook] if takeaways.notebook else []
     texts = {file.uri: file.text for file in files}
-    return Page(uri, title, markdown, texts, tuple(context.problems))
+    told = posixpath.join(folder(uri), "about.json")
+    texts[told] = about(source, title, context.measurement)
+    return Page(uri, title, markdown, texts, context.styles, tuple(context.problems))
 
 
 def _beside(uri: str, file: File | None) -> str:
@@ -164,14 +195,20 @@ def _beside(uri: str, file: File | None) -> str:
     return relative(folder(uri), file.uri) if file else ""
 
 
-def _addresses(source: Source, links: Links) -> dict[tuple[int, int], str]:
+def _repeated(source: Source) -> frozenset[str]:
     r"""
-    Where the names in the code lead to, by line and column.
+    The symbols of formulas that stand more than once on the page, or in its code too.
     """
-    return {
-        (one.line, one.column): links.address(source.path, one.path, one.target)
-        for one in references(source, by_module(links.pages.values()))
-    }
+    count = Counter(
+        symbol.key
+        for row in rows(source)
+        if row.note is not None
+        for span in spans(row.note)
+        if span.kind in ("inline", "display")
+        for symbol in symbols(span.content)
+    )
+    names = {name.removeprefix("self.") for name in places(source)}
+    return frozenset(key for key, number in count.items() if number > 1 or key in names)
 
 
 def _is_long(row: Row) -> bool:
@@ -216,14 +253,15 @@ def _span(span: Span, row: Row, context: _Context) -> str:
         return span.text
     display = span.kind == "display"
     try:
-        rendered = context.formulas.render(span.content, display)
+        formula = context.formulas.render(span.content, display, context.keys)
     except FormulaError as error:
         context.report(span.line, f"the formula `{span.content.strip()}` can't be set: {error}.")
         return ""
+    context.styles.update(formula.styles)
     if not display:
-        return rendered
+        return formula.html
     indent = span.text[: len(span.text) - len(span.text.lstrip(" "))]
-    return f"{indent}{rendered}\n"
+    return f"{indent}{formula.html}\n"
 
 
 def _text(span: Span, context: _Context) -> str:
@@ -273,48 +311,3 @@ def _claim(span: Span, row: Row, context: _Context) -> str:
         return span.text
     shown = literal(span.content)
     return f'<code class="claim" title="measured when this page was built">{shown}</code>'
-
-
-def _code(row: Row, code: Sequence[str], context: _Context, anchored: str) -> Markup:
-    r"""
-    Every line of code carries its number in the file. The number, like the measured shape, is an
-    attribute that the style sheet shows: so neither is copied along with the code.
-    """
-    names = {one.line: one.name for one in context.source.definitions if one.name != anchored}
-    shown = []
-    for line in row.code:
-        number = line.number
-        if line.kind == "blank":
-            shown.append('<span class="line"></span>')
-            continue
-        shape = _shape(context.measurement, number)
-        attribute = f' data-shape="{html.escape(shape)}"' if shape else ""
-        anchor = f'<a id="{html.escape(names[number])}"></a>' if number in names else ""
-        link = f'<a href="#L{number}" data-line="{number}" aria-label="Line {number}"></a>'
-        shown.append(
-            f'<span class="line" id="L{number}"{attribute}>{anchor}{link}'
-            f"<span>{code[number - 1]}</span></span>"
-        )
-    return Markup("\n".join(shown))
-
-
-def _shape(measurement: Measurement | None, number: int) -> str:
-    r"""
-    One tensor needs no name, the line names it; several do. A result has an arrow.
-    """
-    tensors = measurement.lines.get(number, ()) if measurement else ()
-    by_name: dict[str, list[str]] = {}
-    for tensor in tensors:
-        shapes = by_name.setdefault(tensor.name, [])
-        if _axes(tensor) not in shapes:
-            shapes.append(_axes(tensor))
-    parts = []
-    for name, shapes in by_name.items():
-        label = name.replace("return", "→", 1) if name.startswith("return") else name
-        alone = len(by_name) == 1 and not name.startswith("return")
-        parts.append(" or ".join(shapes) if alone else f"{label} {' or '.join(shapes)}")
-    return ", ".join(parts)
-
-
-def _axes(tensor: Tensor) -> str:
-    return f"[{', '.join(tensor.axes)}]"

@@ -66,6 +66,8 @@ class LiteratePlugin(BasePlugin):
             files.append(file)
             for uri, text in page.files.items():
                 files.append(File.generated(config, uri, content=text))
+        for uri, text in site.generated(written).items():
+            files.append(File.generated(config, uri, content=text))
         for uri, path in site.assets(self.settings):
             files.append(File.generated(config, uri, abs_src_path=str(path)))
         return files

@@ -11,11 +11,11 @@ that happens to have the name of a class is no reference to it.
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from literate.names import bindings, bound_by_import, uses
-from literate.pieces import absolute, module_name
+from literate.pieces import absolute, by_module, module_name
 from literate.problems import LiterateError
 from literate.source import Source
 
@@ -40,6 +40,44 @@ class Reference:
     target: str
 
 
+@dataclass(frozen=True)
+class Network:
+    r"""
+    ## The references of all pages
+
+    * `references` are those in each file
+    * `used` are, for each target, the references that lead to it, each with the file that it stands
+      in; what is only imported, or stands in the definition itself, is not used
+    """
+
+    references: Mapping[str, tuple[Reference, ...]]
+    used: Mapping[Target, tuple[tuple[str, Reference], ...]]
+
+
+def network(sources: Iterable[Source]) -> Network:
+    r"""
+    ## Find the references of all pages
+    """
+    pages = list(sources)
+    modules = by_module(pages)
+    found = {source.path: tuple(references(source, modules)) for source in pages}
+    used: dict[Target, list[tuple[str, Reference]]] = {}
+    for source in pages:
+        imports = {
+            line
+            for node in ast.walk(source.tree)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        }
+        for one in found[source.path]:
+            within = source.definition_at(one.line)
+            name = within.name if within else ""
+            itself = one.path == source.path and f"{name}.".startswith(f"{one.target}.")
+            if one.line not in imports and not itself:
+                used.setdefault((one.path, one.target), []).append((source.path, one))
+    return Network(found, {target: tuple(uses) for target, uses in used.items()})
+
+
 def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]:
     r"""
     ## The references in a source
@@ -56,7 +94,7 @@ def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]
     found += _imported(source, modules)
     found += _methods(source)
     placed = {
-        Reference(line, _characters(source, line, column), name, *target)
+        Reference(line, source.characters(line, column), name, *target)
         for line, column, name, target in found
     }
     return sorted(placed)
@@ -124,10 +162,3 @@ def _methods(source: Source) -> Iterator[tuple[int, int, str, Target]]:
                         column = end - len(attribute.encode())
                         line = node.end_lineno or node.lineno
                         yield line, column, attribute, (source.path, target)
-
-
-def _characters(source: Source, line: int, column: int) -> int:
-    r"""
-    `ast` counts bytes.
-    """
-    return len(source.lines[line - 1].text.encode()[:column].decode())

@@ -18,12 +18,13 @@ from pathlib import Path
 from literate import rules
 from literate.addresses import Addresses
 from literate.body import has_notebook
-from literate.formulas import Formulas
+from literate.formulas import Formulas, style_sheet
 from literate.links import Links
 from literate.measure import Measurement, measure
 from literate.page import File, Page, Takeaways, page
 from literate.pieces import by_module, module_name
 from literate.problems import LiterateError, Problem
+from literate.references import network
 from literate.repository import address
 from literate.settings import Settings
 from literate.snippet import snippet
@@ -108,10 +109,11 @@ def pages(
     """
     links = site.links
     taken = _Takeaways(site)
+    references = network(site.sources.values())
     with Formulas(site.settings.root / site.settings.katex) as formulas:
         for source in chosen:
             takeaways, problems = taken.of(source)
-            written = page(source, links, formulas, measured, takeaways)
+            written = page(source, links, formulas, measured, takeaways, references)
             problems += [*written.problems, *rules.problems(source)]
             yield replace(written, problems=tuple(sorted(problems)))
 
@@ -128,9 +130,10 @@ class _Takeaways:
         self.addresses = Addresses(repository=repository, notebooks=site.settings.notebooks)
 
     def of(self, source: Source) -> tuple[Takeaways, list[Problem]]:
-        snippets = dict(self.snippets(source))
+        snippets = dict(self.snippets(source, notes=True))
+        bare = dict(self.snippets(source, notes=False))
         if not has_notebook(source):
-            return Takeaways(None, None, snippets), []
+            return Takeaways(None, None, snippets, bare), []
         # Jupytext takes long to import, and most sites of most people have no notebooks.
         from literate.notebook import build, file_name
 
@@ -139,19 +142,27 @@ class _Takeaways:
         try:
             notebook = File(f"notebooks/{name}", build(self.by_module, module))
         except LiterateError as error:
-            return Takeaways(None, None, snippets), list(error.problems)
-        return Takeaways(notebook, self.addresses.of_colab(name), snippets), []
+            return Takeaways(None, None, snippets, bare), list(error.problems)
+        return Takeaways(notebook, self.addresses.of_colab(name), snippets, bare), []
 
-    def snippets(self, source: Source) -> Iterator[tuple[str, File]]:
+    def snippets(self, source: Source, notes: bool) -> Iterator[tuple[str, File]]:
         r"""
-        Not everything can be copied: what reads the file it stands in can't. It has no snippet.
+        The snippets of a page: its definitions, and all of it. Not everything can be copied: what
+        reads the file it stands in can't. It has no snippet.
         """
         inside = self.uris[source.path].removesuffix(".md")
-        for one in source.definitions:
-            if one.depth == 0 and one.docstring is not None and not one.name.startswith("_"):
-                with suppress(LiterateError):
-                    text = snippet(self.by_module, module_name(source.path), one.name)
-                    yield one.name, File(f"snippets/{inside}/{one.name}.py", text)
+        ending = "py" if notes else "bare.py"
+        names = [
+            one.name
+            for one in source.definitions
+            if one.depth == 0 and one.docstring is not None and not one.name.startswith("_")
+        ]
+        for name in [*names, ""] if names else []:
+            with suppress(LiterateError):
+                module = module_name(source.path)
+                text = snippet(self.by_module, module, name or None, notes)
+                place = f"{inside}/{name}" if name else inside
+                yield name, File(f"snippets/{place}.{ending}", text)
 
 
 def correct_pages(site: Site, report: Callable[[str], None]) -> list[Page]:
@@ -167,6 +178,18 @@ def correct_pages(site: Site, report: Callable[[str], None]) -> list[Page]:
     if problems:
         raise LiterateError(problems)
     return written
+
+
+def generated(written: Iterable[Page]) -> dict[str, str]:
+    r"""
+    ## The texts that belong to the site as a whole
+
+    By where they go: the style sheet of the formulas.
+    """
+    styles: dict[str, str] = {}
+    for one in written:
+        styles |= one.styles
+    return {"assets/formulas.css": style_sheet(styles)}
 
 
 def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
@@ -194,8 +217,10 @@ def write(site: Site, folder: Path, report: Callable[[str], None]) -> list[Path]
     and are not part of the site stay.
     """
     pages_by_uri: dict[str, str] = {}
-    for one in correct_pages(site, report):
+    written_pages = correct_pages(site, report)
+    for one in written_pages:
         pages_by_uri |= {one.uri: one.markdown, **one.files}
+    pages_by_uri |= generated(written_pages)
     docs = site.settings.root / site.settings.docs
     copied = {path.relative_to(docs).as_posix(): path for path in _files(docs)}
     copied.update(assets(site.settings))

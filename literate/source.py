@@ -92,6 +92,14 @@ class Source:
     definitions: tuple[Definition, ...]
     tree: ast.Module = field(repr=False, compare=False)
 
+    def characters(self, line: int, column: int) -> int:
+        r"""
+        ### A column in characters
+
+        `column` is one of `ast`, which counts the bytes of UTF-8.
+        """
+        return len(self.lines[line - 1].text.encode()[:column].decode(errors="ignore"))
+
     def definition_at(self, line: int) -> Definition | None:
         r"""
         ### The innermost definition around a line

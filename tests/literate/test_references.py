@@ -1,7 +1,7 @@
 r"""References: which names in code are links, and to what. Scopes decide, not spelling."""
 
 from literate.pieces import by_module
-from literate.references import references
+from literate.references import network, references
 from literate.source import Source, parse
 
 OTHER = "class Layer:\n    pass\n\n\ndef norm(x):\n    return x\n\n\nSIZE = 3\n"
@@ -94,3 +94,19 @@ def test_what_is_no_definition_is_no_target() -> None:
 def test_a_source_alone_has_references_to_itself() -> None:
     source: Source = parse("def f():\n    return f\n", "a.py")
     assert [one.target for one in references(source, {})] == ["f"]
+
+
+def test_a_definition_knows_where_it_is_used() -> None:
+    user = (
+        "from pkg.b import norm\n\n\nclass A:\n    def f(self):\n        return norm(self.g())\n\n"
+        "    def g(self):\n        return self.g\n\n\nx = norm\n"
+    )
+    found = network([parse(user, "pkg/a.py"), parse(OTHER, "pkg/b.py")])
+    places = {
+        target: [(path, one.line) for path, one in uses] for target, uses in found.used.items()
+    }
+    # Neither the import nor what stands in the definition itself is a use.
+    assert places == {
+        ("pkg/b.py", "norm"): [("pkg/a.py", 6), ("pkg/a.py", 12)],
+        ("pkg/a.py", "A.g"): [("pkg/a.py", 6)],
+    }

@@ -358,12 +358,22 @@ def test_each_definition_is_served_as_the_snippet_that_the_command_prints(projec
     assert build(project).returncode == 0
     page = Lines(project / "site" / "attention" / "index.html")
     assert [link for link in page.links if "snippets" in link] == [
+        "../snippets/attention.py",
+        "../snippets/attention.bare.py",
         "../snippets/attention/scores.py",
+        "../snippets/attention/scores.bare.py",
         "../snippets/attention/example.py",
+        "../snippets/attention/example.bare.py",
     ]
-    served = (project / "site" / "snippets" / "attention" / "example.py").read_text()
-    assert served == build(project, "literate", "snippet", "pkg/attention.py:example").stdout
-    assert "def scores(" in served
+    for target, arguments in [
+        ("attention/example.py", ["pkg/attention.py:example"]),
+        ("attention/example.bare.py", ["pkg/attention.py:example", "--no-notes"]),
+        ("attention.py", ["pkg/attention.py"]),
+        ("attention.bare.py", ["pkg/attention.py", "--no-notes"]),
+    ]:
+        served = (project / "site" / "snippets" / target).read_text()
+        assert served == build(project, "literate", "snippet", *arguments).stdout
+        assert "def scores(" in served
 
 
 def test_a_definition_that_cannot_be_copied_has_no_snippet(project: Path) -> None:
@@ -371,4 +381,6 @@ def test_a_definition_that_cannot_be_copied_has_no_snippet(project: Path) -> Non
     (project / "pkg" / "attention.py").write_text(ATTENTION + own)
     assert build(project).returncode == 0
     page = Lines(project / "site" / "attention" / "index.html")
-    assert len([link for link in page.links if "snippets" in link]) == 2
+    snippets = {link.split("/")[-1] for link in page.links if "snippets" in link}
+    # Nor has the whole module one, of which it is a part.
+    assert snippets == {"scores.py", "scores.bare.py", "example.py", "example.bare.py"}

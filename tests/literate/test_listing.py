@@ -1,0 +1,84 @@
+r"""The code of a row: numbers, anchors, links and shapes, and where definitions are used."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from literate.links import Links
+from literate.listing import MOST_USES, Listing
+from literate.measure import Measurement, Tensor
+from literate.references import network
+from literate.rows import rows
+from literate.source import Source, parse
+
+CODE = "import torch\n\n\ndef scale(x):\n    return torch.sqrt(x)\n\n\ny = scale(1)\n"
+
+
+def listing(sources: list[Source], measurement: Measurement | None = None) -> Listing:
+    pages = {one.path: one for one in sources}
+    uris = {path: path.replace(".py", ".md") for path in pages}
+    links = Links(pages, uris, Path("."), "docs")
+    return Listing(sources[0], links, network(sources), measurement)
+
+
+def shown(measurement: Measurement | None = None) -> str:
+    source = parse(CODE, "a.py")
+    one = listing([source], measurement)
+    return "\n".join(one.of(row, "") for row in rows(source))
+
+
+def tensor(name: str, *axes: str) -> Tensor:
+    sizes = tuple(range(2, 2 + len(axes)))
+    return Tensor(name, (sizes, sizes), axes, "float32", None, None, None)
+
+
+def test_names_lead_to_definitions_and_to_the_documentation_of_pytorch() -> None:
+    found = re.findall(r'<a href="([^"]*)">([^<]*)</a>', shown())
+    assert found == [
+        ("https://docs.pytorch.org/docs/stable/generated/torch.sqrt.html", "sqrt"),
+        ("#scale", "scale"),
+    ]
+
+
+def test_a_definition_without_a_heading_has_its_anchor_in_the_code() -> None:
+    assert '<span class="line" id="L4"><a id="scale"></a>' in shown()
+
+
+@pytest.mark.parametrize(
+    ("tensors", "shape"),
+    [
+        ([tensor("x", "n", "m")], "[n, m]"),
+        ([tensor("x", "n"), tensor("x", "m")], "[n] or [m]"),
+        ([tensor("x", "n"), tensor("y", "m")], "x [n], y [m]"),
+        ([tensor("return", "n")], "→ [n]"),
+        ([tensor("yield", "n")], "→ [n]"),
+        ([tensor("return[0]", "n"), tensor("return[1]")], "→[0] [n], →[1] []"),
+    ],
+)
+def test_shapes_stand_on_their_line(tensors: list[Tensor], shape: str) -> None:
+    html = shown(Measurement({}, {5: tuple(tensors)}, {}))
+    assert re.findall(r'id="(L\d+)" data-shape="([^"]*)"', html) == [("L5", shape)]
+
+
+def test_uses_are_listed_once_for_each_definition_that_uses() -> None:
+    user = (
+        "from a import scale\n\n\nclass B:\n    def f(self):\n        return scale(scale(1))\n\n\n"
+        "z = scale\n"
+    )
+    uses = listing([parse(CODE, "a.py"), parse(user, "b.py")]).uses("scale")
+    assert uses.places == (
+        ("the module", "#L8"),
+        ("b.B.f", "../b/#L6"),
+        ("b", "../b/#L9"),
+    )
+    assert uses.more == 0
+
+
+def test_a_page_does_not_grow_with_the_uses() -> None:
+    users = [
+        parse("from a import scale\n\nz = scale\n", f"user{number:03}.py") for number in range(50)
+    ]
+    uses = listing([parse(CODE, "a.py"), *users]).uses("scale")
+    assert len(uses.places) == MOST_USES
+    assert uses.more == 51 - MOST_USES
