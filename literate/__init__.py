@@ -16,7 +16,8 @@ What happens to a file, in this order:
    by a [child process](measured_run.py) that alone knows PyTorch: how [axes](axes.py) get their
    names, how code is [instrumented](instrument.py), how the [child](child.py) is kept in check, and
    what is [kept](store.py);
-5. [claims](claims.py), [links](links.py) and [formulas](formulas.py): what a note says is checked;
+5. [claims](claims.py), [links](links.py), [formulas](formulas.py) and the
+   [spelling of names](spelling.py): what a note says is checked;
 6. [references](references.py), [highlighting](highlight.py) and [page](page.py): names become
    links, and rows become Markdown;
 7. [site](site.py): so do all files of a project, as its [settings](settings.py) say, by its
@@ -26,5 +27,5 @@ What happens to a file, in this order:
 9. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py): what a reader takes
    away runs by itself.
 
-The [command line](__main__.py) offers each step on its own.
+The [command line](__main__.py) offers each step on its own, and writes [new pages](new.py).
 """
