@@ -27,7 +27,10 @@ ELEMENTS = set(
 ATTRIBUTES = set(
     "alt aria-hidden aria-label aria-pressed class d data-line data-name data-number data-shape "
     "data-view encoding height href id role src start style tabindex title type viewbox width "
-    "xmlns preserveaspectratio display mathvariant stretchy fence separator accent".split()
+    "xmlns preserveaspectratio display mathvariant stretchy fence separator accent "
+    "linebreak lspace rspace columnalign rowspacing columnspacing mathsize minsize maxsize "
+    "scriptlevel displaystyle mathcolor accentunder depth voffset rowlines columnlines notation "
+    "symmetric".split()
 )
 
 
