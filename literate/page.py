@@ -303,7 +303,8 @@ def _claim(span: Span, row: Row, context: _Context) -> str:
     r"""
     Inline code that is a list of axes claims a shape, and must equal what was measured.
     """
-    shown = highlight.visible(literal(span.content))
+    # On one line, or the engine might take its end for a list.
+    shown = highlight.visible(literal(" ".join(span.content.split("\n"))))
     plain = f"<code>{shown}</code>"
     claim = claims.parse(span.content)
     if claim is None:

@@ -172,6 +172,11 @@ def test_links_lead_to_the_web_or_the_site_only(formulas: Formulas) -> None:
     assert "`javascript:alert(1)` does not begin with `https://`" in problem.sentence
 
 
+def test_code_that_goes_over_a_list_takes_nothing_apart(formulas: Formulas) -> None:
+    source = parse(f'{HEAD}1. A `quote\' of old,\n2. and `another\'.\n"""\n', "a.py")
+    assert "A quote' of old, 2. and" in assert_only_data(source, formulas).text
+
+
 def test_a_block_of_code_that_is_never_closed_is_named(formulas: Formulas) -> None:
     source = parse(f'{HEAD}Text.\n\n```\n<b>\n"""\nx = "```"\n', "a.py")
     (problem,) = written(source, formulas).problems
