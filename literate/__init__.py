@@ -16,8 +16,8 @@ What happens to a file, in this order:
    by a [child process](measured_run.py) that alone knows PyTorch: how [axes](axes.py) get their
    names, how code is [instrumented](instrument.py), how the [child](child.py) is kept in check, and
    what is [kept](store.py);
-5. [claims](claims.py), [links](links.py) and [formulas](formulas.py), with their
-   [symbols](symbols.py): what a note says is checked;
+5. [claims](claims.py), [links](links.py), [formulas](formulas.py) with their
+   [symbols](symbols.py), and the [spelling of names](spelling.py): what a note says is checked;
 6. [references](references.py), the documentation of [PyTorch](pytorch.py),
    [highlighting](highlight.py), [listing](listing.py) and [page](page.py): names become links, and
    rows become Markdown; what a reader may ask, such as the [places](places.py) of a name, is told
@@ -29,5 +29,5 @@ What happens to a file, in this order:
 9. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py): what a reader takes
    away runs by itself.
 
-The [command line](__main__.py) offers each step on its own.
+The [command line](__main__.py) offers each step on its own, and writes [new pages](new.py).
 """

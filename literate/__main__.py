@@ -1,7 +1,7 @@
 r"""
 ---
 title: Command line
-summary: Check, measure, write, notebooks, snippet.
+summary: New, check, measure, write, notebooks, snippet.
 ---
 
 ```
@@ -18,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from literate import settings, site
+from literate import new, settings, site
 from literate.measure import Measurement
 from literate.pieces import by_module, module_name
 from literate.problems import LiterateError, Problem
@@ -50,6 +50,12 @@ def _parser() -> argparse.ArgumentParser:
         epilog="The settings are the table [tool.literate] of pyproject.toml.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    page = commands.add_parser("new", help="write a new page that builds, to be changed")
+    page.add_argument(
+        "page", metavar="PAGE", help="its path: transformers/my_idea, or with the package in front"
+    )
+    page.set_defaults(run=_new)
 
     check = commands.add_parser("check", help="name every problem of the pages, and write nothing")
     check.set_defaults(run=_check)
@@ -110,11 +116,29 @@ def _choose(loaded: Site, paths: Sequence[str]) -> list[Source]:
     return list(chosen.values())
 
 
+def _new(chosen: argparse.Namespace) -> int:
+    loaded = settings.load(Path.cwd())
+    planned = new.plan(loaded, chosen.page)
+    new.write(loaded, planned)
+    for path in planned.files:
+        print(f"wrote {path}")
+    for uri in planned.uris:
+        if planned.navigation is None:
+            print(f"TO DO: add the line `- {uri}` to `nav` in {new.NAVIGATION}, at its place")
+        else:
+            print(f"listed {uri} in {new.NAVIGATION}")
+    address = planned.uris[-1].removesuffix(".md")
+    print(f"It builds as it is: `make serve` shows it at http://127.0.0.1:8000/{address}/")
+    print("Next: change it to yours, and ask `python -m literate check` as often as you like.")
+    return 0
+
+
 def _check(chosen: argparse.Namespace) -> int:
     loaded = site.load(settings.load(Path.cwd()))
     sources = _choose(loaded, chosen.paths)
     measured = site.measurements(loaded, sources, _say)
     problems = [one for page in site.pages(loaded, sources, measured) for one in page.problems]
+    problems += [] if chosen.paths else site.of_documents(loaded)
     if problems:
         raise LiterateError(problems)
     print(f"{len(sources)} pages checked, no problems.")

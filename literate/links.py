@@ -20,7 +20,7 @@ from literate.source import Source
 
 # The target of an inline link, `](target "title")`, or of a reference, `[name]: target`.
 _TARGET = re.compile(
-    r"(?P<before>\]\(\s*|^ {0,3}\[[^\]\n]+\]:[ \t]+)"
+    r"(?P<before>\]\(\s*|^ {0,3}\[(?!\^)[^\]\n]+\]:[ \t]+)"
     r"(?P<target><[^<>\n]*>|(?:[^()\s]|\([^()\s]*\))*)"
     r"(?P<title>\s+(?:\"[^\"]*\"|'[^']*'))?(?P<after>\s*\))?",
     re.MULTILINE,
@@ -58,8 +58,10 @@ class Links:
         `path` is the file that the note stands in. Raises
         [UnknownTarget](#UnknownTarget) with the sentence for the author.
         """
-        if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:", target) or target.startswith("//"):
+        if re.match(r"(?:https?|mailto):", target):
             return target
+        if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:", target) or target.startswith("//"):
+            raise UnknownTarget(f"the link to `{target}` is none to follow; use `https:`.")
         file, _, anchor = target.partition("#")
         linked = posixpath.normpath(posixpath.join(posixpath.dirname(path), file)) if file else path
         if linked in self.pages:

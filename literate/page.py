@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import jinja2
 
-from literate import claims, front_matter
+from literate import claims, front_matter, highlight
 from literate.about import about
 from literate.formulas import FormulaError, Formulas
 from literate.links import Links, UnknownTarget, folder, relative, targets
@@ -37,6 +37,9 @@ from literate.source import Source
 from literate.symbols import symbols
 
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
+_OPENING = re.compile(r"(\s*(?:[-*+] +|\d+\. +)?)(`{3,}|~{3,})\s*([\w+-]*)")
+_DEFINITION = re.compile(r"(?P<footnote>^ {0,3}\[\^[^\]\n]+\]:)|\]:", re.MULTILINE)
+_IN_ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", '"': "%22", "`": "%60"})
 _TEMPLATES = jinja2.Environment(
     # The template writes Markdown; what goes into it is escaped here, where its kind is known.
     loader=jinja2.PackageLoader("literate"),
@@ -152,7 +155,7 @@ def page(
             context.problems.extend(problems)
             has_front_matter = True
         wide = is_module or _is_long(row)
-        heading, note = _heading(row, note)
+        heading, note = _heading(row, note, context)
         anchored = row.documents.name if heading and row.documents else ""
         written.append(
             {
@@ -168,11 +171,12 @@ def page(
         context.report(1, "the module has no docstring; a page begins with one, and front matter.")
     title = matter.title or posixpath.splitext(posixpath.basename(source.path))[0]
     markdown = _TEMPLATES.get_template("page.md.jinja").render(
-        title=json.dumps(title, ensure_ascii=False),
-        summary=json.dumps(matter.summary, ensure_ascii=False),
+        # Themes put both into HTML as they are, the summary between quotes.
+        title=json.dumps(html.escape(title), ensure_ascii=False),
+        summary=json.dumps(html.escape(matter.summary), ensure_ascii=False),
         heading=literal(title),
         paper={key: literal(value) for key, value in matter.paper.items()},
-        link=html.escape(matter.paper.get("link", "")),
+        link=html.escape(_web(matter.paper.get("link", ""), context)),
         notebook=_beside(uri, takeaways.notebook),
         colab=html.escape(takeaways.colab or ""),
         module=_beside(uri, takeaways.snippets.get("")),
@@ -186,6 +190,13 @@ def page(
     told = posixpath.join(folder(uri), "about.json")
     texts[told] = about(source, title, context.measurement)
     return Page(uri, title, markdown, texts, context.styles, tuple(context.problems))
+
+
+def _web(address: str, context: _Context) -> str:
+    if not address or re.match(r"https?://", address):
+        return address
+    context.report(1, f"the paper's link `{address}` does not begin with `https://`.")
+    return ""
 
 
 def _beside(uri: str, file: File | None) -> str:
@@ -221,7 +232,7 @@ def _is_long(row: Row) -> bool:
     return len(row.note.texts) > len(row.code) + 8
 
 
-def _heading(row: Row, note: Note | None) -> tuple[str, Note | None]:
+def _heading(row: Row, note: Note | None, context: _Context) -> tuple[str, Note | None]:
     r"""
     The heading of a docstring gets the name of what it documents as its anchor, which no edit
     above it can move.
@@ -231,7 +242,8 @@ def _heading(row: Row, note: Note | None) -> tuple[str, Note | None]:
     for index, text in enumerate(note.texts):
         match = _HEADING.fullmatch(text)
         if match:
-            level, words = len(match[1]), html.escape(match[2], quote=False)
+            level = len(match[1])
+            words = _note(Note(note.kind, note.first + index, (match[2],)), row, context)
             name = html.escape(row.documents.name)
             rest = Note(note.kind, note.first + index + 1, note.texts[index + 1 :])
             return f'<h{level} id="{name}" markdown="1">{words}</h{level}>\n\n', rest
@@ -250,7 +262,7 @@ def _span(span: Span, row: Row, context: _Context) -> str:
     if span.kind == "code":
         return _claim(span, row, context)
     if span.kind == "fence":
-        return span.text
+        return _fence(span, context)
     display = span.kind == "display"
     try:
         formula = context.formulas.render(span.content, display, context.keys)
@@ -280,34 +292,71 @@ def _text(span: Span, context: _Context) -> str:
         except UnknownTarget as error:
             context.report(span.line + span.text.count("\n", 0, target.start), str(error))
             continue
-        pieces += [_escape(span.text[position : target.start]), resolved]
+        before = span.text[position : target.start]
+        opening = re.search(r"(?:\]\(\s*|\]:[ \t]+)<?$", before)
+        assert opening is not None
+        if re.match("https?:", resolved) and re.search(r"!\[[^\]]*$", before[: opening.start()]):
+            sentence = f"the picture `{resolved}` is on another machine; put it into the docs."
+            context.report(span.line + span.text.count("\n", 0, target.start), sentence)
+        pieces += [_escape(before[: opening.start()]), opening[0], resolved.translate(_IN_ADDRESS)]
         position = target.end
     return "".join(pieces) + _escape(span.text[position:])
 
 
 def _escape(text: str) -> str:
+    r"""
+    What is no code, formula or link by [our reading](notes.py#spans) must not be one by that of the
+    engine: so what would begin one is spelled in another way.
+    """
     escaped = text.replace("&", "&amp;").replace("<", "&lt;")
-    return re.sub(r"&lt;(https?://[^<>\s]+)>", r"<\1>", escaped)
+    escaped = re.sub(r"\\?`", "&#96;", escaped).replace("~~~", "&#126;~~")
+    escaped = escaped.replace("](", "]&#40;")
+    escaped = _DEFINITION.sub(lambda match: match["footnote"] or "]&#58;", escaped)
+    escaped = re.sub(r"&lt;(https?://[^<>\s]+)>", r"<\1>", escaped)
+    return highlight.visible(escaped)
+
+
+def _fence(span: Span, context: _Context) -> str:
+    r"""
+    A block of code, on one line and in one inline element, so that the engine can't take it apart.
+    """
+    opening = _OPENING.match(span.text)
+    lines = span.text.rstrip().split("\n")
+    before, language = "", ""
+    if opening is None:
+        lines = [line[4:] for line in lines]
+    else:
+        before, mark, language = opening.groups()
+        closed = len(lines) > 1 and set(lines[-1].strip()) == {mark[0]}
+        lines = lines[1:-1] if closed else lines[1:]
+        if not closed:
+            context.report(span.line, f"the block of code is opened by {mark} and never closed.")
+        indent = " " * len(before)
+        lines = [line.removeprefix(indent) for line in lines]
+    code = highlight.block("\n".join(lines), language)
+    return f'{before}<code class="block" tabindex="0">{code}</code>\n'
 
 
 def _claim(span: Span, row: Row, context: _Context) -> str:
     r"""
     Inline code that is a list of axes claims a shape, and must equal what was measured.
     """
+    # On one line, or the engine might take its end for a list.
+    shown = highlight.visible(literal(" ".join(span.content.split("\n"))))
+    plain = f"<code>{shown}</code>"
     claim = claims.parse(span.content)
     if claim is None:
-        return span.text
+        return plain
     measurement = context.measurement
     if measurement is None:
         context.report(
             span.line,
             f"the note says {span.content}, but the module has no example() to measure it by.",
         )
-        return span.text
+        return plain
     tensors = claims.tensors_for(row, context.source, measurement)
     problem = claims.check(claim, tensors, measurement.axes)
     if problem is not None:
         context.report(span.line, problem)
-        return span.text
-    shown = literal(span.content)
+        return plain
     return f'<code class="claim" title="measured when this page was built">{shown}</code>'

@@ -43,7 +43,7 @@ class LiteratePlugin(BasePlugin):
             raise PluginError(str(error)) from None
         if not config.use_directory_urls:
             raise PluginError("literate needs `use_directory_urls: true`, which is the default.")
-        # Not `repo_url`: for an address at GitHub, Material would ask GitHub from every page.
+        # Not “repo_url”: for an address at GitHub, Material would ask GitHub from every page.
         address = repository.address(self.settings.root)
         config.edit_uri = f"{address}/edit/{repository.BRANCH}/" if address else ""
         return config

@@ -28,7 +28,7 @@ def problems(source: Source) -> Iterator[Problem]:
 
 def _not_raw(source: Source) -> Iterator[Problem]:
     r"""
-    In a docstring that is not raw Python turns `\theta` into a tab and `heta`, for `help()` and for
+    In a docstring that is not raw Python turns `\theta` into a tab and “heta”, for `help()` and for
     everybody who reads `__doc__`.
     """
     documented = [source.docstring, *(one.docstring for one in source.definitions)]

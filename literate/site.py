@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from literate import rules
+from literate import rules, spelling
 from literate.addresses import Addresses
 from literate.body import has_notebook
 from literate.formulas import Formulas, style_sheet
@@ -74,13 +74,18 @@ def load(settings: Settings) -> Site:
                 continue
             if source.text.strip():
                 sources[name] = source
-                uris[name] = _uri(path.relative_to(folder).as_posix(), prefix)
+                uris[name] = uri(path.relative_to(folder).as_posix(), prefix)
     if problems:
         raise LiterateError(problems)
     return Site(settings, sources, uris)
 
 
-def _uri(relative: str, prefix: str) -> str:
+def uri(relative: str, prefix: str) -> str:
+    r"""
+    ## The page of a file
+
+    `relative` is the path of the file in its package, `prefix` the folder that the package goes to.
+    """
     folder, file = posixpath.split(relative)
     stem = file.removesuffix(".py")
     name = "index" if stem == "__init__" else stem
@@ -110,12 +115,29 @@ def pages(
     links = site.links
     taken = _Takeaways(site)
     references = network(site.sources.values())
+    names = spelling.names(site.sources.values(), site.settings.root)
     with Formulas(site.settings.root / site.settings.katex) as formulas:
         for source in chosen:
             takeaways, problems = taken.of(source)
             written = page(source, links, formulas, measured, takeaways, references)
             problems += [*written.problems, *rules.problems(source)]
+            problems += spelling.problems(source, names)
             yield replace(written, problems=tuple(sorted(problems)))
+
+
+def of_documents(site: Site) -> list[Problem]:
+    r"""
+    ## The problems of the hand-written pages
+    """
+    root = site.settings.root
+    names = spelling.names(site.sources.values(), root)
+    return [
+        problem
+        for path in sorted((root / site.settings.docs).rglob("*.md"))
+        for problem in spelling.problems_of_document(
+            path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"), names
+        )
+    ]
 
 
 class _Takeaways:
@@ -174,7 +196,7 @@ def correct_pages(site: Site, report: Callable[[str], None]) -> list[Page]:
     """
     sources = list(site.sources.values())
     written = list(pages(site, sources, measurements(site, sources, report)))
-    problems = [problem for one in written for problem in one.problems]
+    problems = [problem for one in written for problem in one.problems] + of_documents(site)
     if problems:
         raise LiterateError(problems)
     return written

@@ -133,7 +133,7 @@ def test_every_page_with_code_of_tensors_is_measured(repository: Path) -> None:
 
 
 def test_the_commands_explain_themselves(repository: Path) -> None:
-    for command in [[], ["check"], ["measure"], ["write"], ["notebooks"], ["snippet"]]:
+    for command in [[], ["new"], ["check"], ["measure"], ["write"], ["notebooks"], ["snippet"]]:
         asked = subprocess.run(
             [sys.executable, "-m", "literate", *command, "--help"],
             cwd=repository,
@@ -150,4 +150,4 @@ def test_the_commands_explain_themselves(repository: Path) -> None:
         check=False,
     )
     assert wrong.returncode == 2
-    assert "'check', 'measure', 'write', 'notebooks', 'snippet'" in wrong.stderr
+    assert "'new', 'check', 'measure', 'write', 'notebooks', 'snippet'" in wrong.stderr

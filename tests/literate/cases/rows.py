@@ -12,7 +12,7 @@ paper:
 The first paragraph, with *emphasis* and a [link](rows.py#Scale.forward).
 
 * a list with `code`
-* and [a line](#L23)
+* and [a line](#L31)
 """
 
 import math

@@ -1,0 +1,136 @@
+r"""A site of pages that try to be more than text, in a browser."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from literate.source import Source, read
+
+ROOT = Path(__file__).resolve().parents[2]
+HOSTILE = '''r"""
+---
+title: "</title><script>window.executed = 'title'</script> & <b> \\"quoted\\" שלום"
+summary: "\\"><script>window.executed = 'summary'</script>"
+---
+
+<script>window.executed = 'note'</script> and `<script>window.executed = 'code'</script>`, a tag
+<img src=x onerror="window.executed = 'image'"> and [x]:javascript:window.executed='link'
+
+    <script>window.executed = 'indented'</script>
+
+> ```
+> <script>window.executed = 'quoted'</script>
+> ```
+
+```html
+</code></pre></div></section><script>window.executed = 'fence'</script>
+    {{ four }} `` $spaces$ 🙂 \u202e
+```
+"""
+a = "</code></pre><script>window.executed = 'string'</script>"
+b = "\tתו\t", "שלום", 'עולם', "\u202e", "\x02", {"🙂": "$x$ {{ y }} {% z %} ``` ~~~ &lt; &#60;"}
+
+
+def f(user: str) -> str:
+    r"""
+    ## F <script>window.executed = 'heading'</script> `<i>`
+
+    * a list
+    ```{.python onclick="window.executed = 'attribute'"}
+    <script>window.executed = 'list'</script>
+    """
+    # <svg onload="window.executed = 'comment'"> <!-- ``` ~~~
+    return f"{user}" + "LONG"  # </span><script>window.executed = 'remark'</script>
+'''.replace("LONG", "<long> " * 2000)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    r"""A site of one hostile page, built as this site is."""
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "lib").mkdir()
+    (folder / "docs").mkdir()
+    (folder / "lib/__init__.py").write_text(HOSTILE, encoding="utf-8", newline="\n")
+    (folder / "pyproject.toml").write_text('[tool.literate]\nsources = { lib = "" }\n')
+    (folder / "node_modules").symlink_to(ROOT / "node_modules")
+    configuration = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[0]
+    (folder / "mkdocs.yml").write_text(configuration, encoding="utf-8")
+    # The block that is never closed would stop the build, as it should.
+    hostile = (folder / "lib/__init__.py").read_text(encoding="utf-8")
+    closed = hostile.replace("'list'</script>\n", "'list'</script>\n    ```\n")
+    (folder / "lib/__init__.py").write_text(closed, encoding="utf-8", newline="\n")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    shutil.rmtree(folder / "docs")
+    return folder
+
+
+@pytest.fixture
+def source(project: Path, page: Page, serve: Callable[[Path], str]) -> Source:
+    r"""The source of the page that the browser is at."""
+    page.goto(serve(project / "site"))
+    page.wait_for_load_state("networkidle")
+    return read(project / "lib/__init__.py", "lib/__init__.py")
+
+
+def test_nothing_in_a_source_is_executed(page: Page, source: Source) -> None:
+    assert page.evaluate("window.executed") is None
+    # Nor would it be by the search, which shows pieces of pages.
+    assert page.locator("article script, article svg[onload], article img[src=x]").count() == 0
+    handlers = """() => [...document.querySelectorAll("article *")].flatMap(
+        (one) => one.getAttributeNames().filter((name) => name.startsWith("on")))"""
+    assert page.evaluate(handlers) == []
+    assert page.title().startswith("</title><script>window.executed = 'title'</script> & <b> \"q")
+    summary = page.locator("meta[name=description]").get_attribute("content")
+    assert summary == "\"><script>window.executed = 'summary'</script>"
+
+
+def test_each_line_of_code_is_that_of_the_file(page: Page, source: Source) -> None:
+    texts = """() => Object.fromEntries([...document.querySelectorAll(".line[id]")].map(
+        (line) => [line.id, line.querySelector(":scope > span").textContent]))"""
+    assert page.evaluate(texts) == {
+        f"L{line.number}": line.text.rstrip("\n") for line in source.lines if line.kind == "code"
+    }
+
+
+def test_notes_show_what_stands_in_them(page: Page, source: Source) -> None:
+    text = page.locator("article").evaluate("(article) => article.textContent")
+    for words in [
+        "<script>window.executed = 'note'</script> and <script>window.executed = 'code'</script>,",
+        "<img src=x onerror=\"window.executed = 'image'\"> and",
+        "[x]:javascript:window.executed='link'",
+        "<script>window.executed = 'indented'</script>",
+        "</code></pre></div></section><script>window.executed = 'fence'</script>\n"
+        "    {{ four }} `` $spaces$ 🙂 \u202e",
+        "F <script>window.executed = 'heading'</script> <i>",
+        "<script>window.executed = 'list'</script>",
+        "<svg onload=\"window.executed = 'comment'\"> <!-- ``` ~~~",
+    ]:
+        assert words in text
+
+
+def test_text_from_right_to_left_stays_in_its_string(page: Page, source: Source) -> None:
+    # The first of two strings stands to the left of the second, whatever is in them.
+    (number,) = [line.number for line in source.lines if line.text.startswith("b = ")]
+    places = """(id) => [...document.querySelectorAll(`#${id} > span span`)]
+        .filter((one) => /[א-ת]/.test(one.textContent))
+        .map((one) => one.getBoundingClientRect().left)"""
+    left = page.evaluate(places, f"L{number}")
+    assert len(left) >= 3
+    assert left == sorted(left)
+    shown = """(id) => [...document.querySelectorAll(`#${id} .unseen`)].map((one) =>
+        [getComputedStyle(one).unicodeBidi, getComputedStyle(one, "::before").content])"""
+    assert page.evaluate(shown, f"L{number}") == [["isolate", '"U+202E"'], ["isolate", '"U+0002"']]

@@ -1,0 +1,184 @@
+r"""Whatever stands in a source is shown as what it is, and does nothing."""
+
+import codecs
+import sysconfig
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from literate.formulas import Formulas
+from literate.problems import LiterateError
+from literate.source import parse, read
+from tests.literate.shown import ROOT, assert_only_data, rendered, written
+
+HEAD = 'r"""\n---\ntitle: A\nsummary: B\n---\n\n'
+
+
+@pytest.fixture(scope="module")
+def formulas() -> Iterator[Formulas]:
+    with Formulas(ROOT / "node_modules" / "katex") as formulas:
+        yield formulas
+
+
+def render(paths: list[Path]) -> int:
+    r"""The number of those that are pages; what Python can't read is none."""
+    pages = 0
+    with Formulas(ROOT / "node_modules" / "katex") as formulas:
+        for path in paths:
+            try:
+                source = read(path)
+            except LiterateError:
+                continue
+            assert_only_data(source, formulas)
+            pages += 1
+    return pages
+
+
+def spread(folder: str, count: int) -> list[Path]:
+    r"""So many files of a folder, taken evenly from all that are not huge."""
+    installed = Path(sysconfig.get_path("purelib"))
+    files = [
+        path
+        for path in sorted(Path(folder).rglob("*.py"))
+        if path.stat().st_size < 60_000
+        and (installed == Path(folder) or "site-packages" not in path.parts)
+    ]
+    return files[:: max(1, len(files) // count)][:count]
+
+
+@pytest.mark.parametrize(("place", "count"), [("stdlib", 60), ("purelib", 200)])
+def test_modules_that_were_never_meant_for_this_become_pages(place: str, count: int) -> None:
+    paths = spread(sysconfig.get_path(place), count)
+    with ProcessPoolExecutor(2) as pool:
+        pages = sum(pool.map(render, [paths[::2], paths[1::2]]))
+    assert pages > 0.9 * count
+
+
+MARKS = [
+    "<script>alert(1)</script>", "<b onclick=x>", "</div>", "</section>", "<!--", "-->",
+    "<![CDATA[",
+    "<?php", "`", "``", "```", "~~~", "    ", "- ", "* ", "1. ", "> ", "\n", "\n\n", "\n\n    ",
+    "$", "$$", "[a](javascript:alert(1))", "[a](javascript:alert('a b'))",
+    "[x]: javascript:alert(1)",
+    "[x]:javascript:alert(1)", "[x]:\njavascript:alert(1)", "[x][x]", "[x]", "![i](x onerror=y)",
+    "![i](https://e.org/a.png)", "<javascript:alert(1)>", "<https://e.org>", "&lt;script&gt;",
+    "{: onclick=alert(1) }", "{#id}", "word", "\\", "\t", "|", "---", "===", "# h",
+    "[^1]: note <i>",
+    "[^1]", "*", "_", "<div markdown=1>", "&", "&#60;script>", "]", "(", "\u202e", "`<i>`",
+    "\x02wzxhzdk:1\x03", "\x02klzzwxh:0001\x03", "<details>", "<p", "<a href=", "'", '"',
+    "``` html", "```{.python onclick=1}", "!!! note", '--8<-- "setup.py"', "\x0c", "\u2028",
+    "/// html | script", "{{ x }}", "{% raw %}", "🙂", "שלום",
+]  # fmt: skip
+TEXT = st.lists(st.sampled_from(MARKS) | st.text(max_size=3), max_size=8).map("".join)
+
+
+def quotable(text: str) -> str:
+    r"""What may stand in a docstring, and be written to a file."""
+    kept = text.replace('"""', "").replace("\0", "").replace("\r", "")
+    return kept.encode(errors="ignore").decode().rstrip('\\"')
+
+
+@settings(max_examples=250)
+@given(TEXT, TEXT, TEXT, TEXT)
+def test_any_notes_and_strings_are_text(
+    formulas: Formulas, module: str, function: str, comment: str, string: str
+) -> None:
+    indented = quotable(function).replace("\n", "\n    ")
+    lines = "".join(f"# {line}\n" for line in quotable(comment).split("\n"))
+    text = (
+        f'{HEAD}{quotable(module)}\n"""\nx = 1\n\n\ndef f():\n    r"""\n'
+        f'    ## F {indented}\n    """\n'
+        f'    return """{quotable(string)}\\n"""\n\n\n{lines}y = {ascii(string)}  # {lines[2:]}'
+    )
+    try:
+        source = parse(text, "case.py")
+    except LiterateError:
+        # A form feed or a backslash at an odd place may make it no program.
+        return
+    assert_only_data(source, formulas)
+
+
+@settings(max_examples=150)
+@given(st.lists(st.sampled_from(MARKS) | st.text(max_size=4), max_size=6).map("".join))
+def test_a_word_in_code_is_shown_as_it_is(formulas: Formulas, text: str) -> None:
+    words = quotable(text).replace("`", "").replace("\n", " ").strip()
+    source = parse(f'{HEAD}Before `{words or "x"}` after.\n"""\nx = 1\n', "case.py")
+    assert f"Before {words or 'x'} after." in rendered(written(source, formulas).markdown).text
+
+
+def of(data: bytes, tmp_path: Path, formulas: Formulas) -> str:
+    path = tmp_path / "case.py"
+    path.write_bytes(data)
+    return assert_only_data(read(path, "case.py"), formulas).text
+
+
+def test_tabs_and_very_long_lines_keep_their_length(tmp_path: Path, formulas: Formulas) -> None:
+    text = HEAD + '"""\nif True:\n\tx = "a\tb"\ny = "' + "<long> " * 20_000 + '"\n'
+    assert "<long> " * 20_000 in of(text.encode(), tmp_path, formulas)
+
+
+def test_a_note_of_one_long_line_is_shown(tmp_path: Path, formulas: Formulas) -> None:
+    long = "a_b*c " * 5_000
+    assert long.strip() in of(f"{HEAD}`{long}`\n".encode() + b'"""\n', tmp_path, formulas)
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_line_endings_are_not_shown(ending: str, tmp_path: Path, formulas: Formulas) -> None:
+    text = f'{HEAD}One\ntwo.\n\n```\nthree\n\n  four\n```\n"""\nx = 1\n# five\ny = 2\n'
+    shown = of(text.replace("\n", ending).encode(), tmp_path, formulas)
+    assert "One\ntwo." in shown and "three\n\n  four" in shown and "\r" not in shown
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path, formulas: Formulas) -> None:
+    shown = of(codecs.BOM_UTF8 + f'{HEAD}"""\nx = 1\n'.encode(), tmp_path, formulas)
+    assert "\ufeff" not in shown and "x = 1" in shown
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8", "shift_jis", "cp1251"])
+def test_a_declared_encoding_is_read(encoding: str, tmp_path: Path, formulas: Formulas) -> None:
+    words = {"latin-1": "é ÿ", "utf-8": "é 🙂 שלום", "shift_jis": "日本", "cp1251": "да"}[encoding]
+    text = f'# -*- coding: {encoding} -*-\n{HEAD}Note {words}.\n"""\nx = "{words}"\n'
+    shown = of(text.encode(encoding), tmp_path, formulas)
+    assert f"Note {words}." in shown and f'x = "{words}"' in shown
+
+
+def test_what_turns_the_direction_of_text_is_marked(formulas: Formulas) -> None:
+    code = 'access = "user\u202e \u2066# only for admins\u2069 \u2066"  # \u200b'
+    source = parse(f'{HEAD}A note \u202e, `\u2067` and\n\n```\n\u2066\n```\n"""\n{code}\n', "a.py")
+    assert_only_data(source, formulas)
+    page = written(source, formulas).markdown
+    for character in "\u202e\u2066\u2067\u2069\u200b":
+        mark = f'data-number="U+{ord(character):04X}">{character}</bdi>'
+        assert page.count(character) == page.count(mark) > 0
+
+
+def test_links_lead_to_the_web_or_the_site_only(formulas: Formulas) -> None:
+    note = "[a](javascript:alert(1)) [b](data:text/html,x) [c](//e.org) ![d](https://e.org/d.png)"
+    source = parse(f'{HEAD}{note}\n[e](mailto:a@e.org)\n"""\nx = 1\n', "a.py")
+    sentences = [one.sentence for one in written(source, formulas).problems]
+    assert sentences == [
+        "the link to `javascript:alert(1)` is none to follow; use `https:`.",
+        "the link to `data:text/html,x` is none to follow; use `https:`.",
+        "the link to `//e.org` is none to follow; use `https:`.",
+        "the picture `https://e.org/d.png` is on another machine; put it into the docs.",
+    ]
+    paper = "paper: {title: A, authors: B, year: 1, link: 'javascript:alert(1)'}\n---\n"
+    source = parse(HEAD.replace("---\n\n", paper) + '"""\n', "a.py")
+    (problem,) = written(source, formulas).problems
+    assert "`javascript:alert(1)` does not begin with `https://`" in problem.sentence
+
+
+def test_code_that_goes_over_a_list_takes_nothing_apart(formulas: Formulas) -> None:
+    source = parse(f'{HEAD}1. A `quote\' of old,\n2. and `another\'.\n"""\n', "a.py")
+    assert "A quote' of old, 2. and" in assert_only_data(source, formulas).text
+
+
+def test_a_block_of_code_that_is_never_closed_is_named(formulas: Formulas) -> None:
+    source = parse(f'{HEAD}Text.\n\n```\n<b>\n"""\nx = "```"\n', "a.py")
+    (problem,) = written(source, formulas).problems
+    assert str(problem) == "a.py:9: the block of code is opened by ``` and never closed."
+    assert_only_data(source, formulas)
