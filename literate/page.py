@@ -24,7 +24,7 @@ from markupsafe import Markup
 
 from literate import claims, front_matter, highlight
 from literate.formulas import FormulaError, Formulas
-from literate.links import Links, UnknownTarget, folder, relative, targets
+from literate.links import Links, UnknownTarget, targets
 from literate.measure import Measurement, Tensor
 from literate.notes import Span, literal, spans
 from literate.pieces import by_module
@@ -57,6 +57,7 @@ class Page:
 
     uri: str
     title: str
+    summary: str
     markdown: str
     files: Mapping[str, str]
     problems: tuple[Problem, ...]
@@ -136,32 +137,35 @@ def page(
                 "wide": wide,
                 "note": heading + (_note(note, row, context) if note else ""),
                 "code": _code(row, code, context, anchored),
-                "snippet": _beside(uri, snippet),
+                "snippet": links.beside(uri, snippet.uri) if snippet else "",
             }
         )
     if not has_front_matter:
         context.report(1, "the module has no docstring; a page begins with one, and front matter.")
     title = matter.title or posixpath.splitext(posixpath.basename(source.path))[0]
     markdown = _TEMPLATES.get_template("page.md.jinja").render(
-        title=json.dumps(title, ensure_ascii=False),
-        summary=json.dumps(matter.summary, ensure_ascii=False),
+        title=stated(title),
+        summary=stated(matter.summary),
         heading=literal(title),
         paper={key: literal(value) for key, value in matter.paper.items()},
         link=html.escape(matter.paper.get("link", "")),
-        notebook=_beside(uri, takeaways.notebook),
+        notebook=links.beside(uri, takeaways.notebook.uri) if takeaways.notebook else "",
         colab=html.escape(takeaways.colab or ""),
         rows=[row for row in written if row["note"] or row["code"]],
     )
     files = [*takeaways.snippets.values(), *([takeaways.notebook] if takeaways.notebook else [])]
     texts = {file.uri: file.text for file in files}
-    return Page(uri, title, markdown, texts, tuple(context.problems))
+    return Page(uri, title, matter.summary, markdown, texts, tuple(context.problems))
 
 
-def _beside(uri: str, file: File | None) -> str:
+def stated(text: str) -> str:
     r"""
-    The address of a file, seen from the page.
+    ## A text for the front matter of a page
+
+    Escaped: the templates of the engines take it for HTML. And as JSON, which is YAML that needs no
+    care with colons and quotes.
     """
-    return relative(folder(uri), file.uri) if file else ""
+    return json.dumps(html.escape(text), ensure_ascii=False)
 
 
 def _addresses(source: Source, links: Links) -> dict[tuple[int, int], str]:
