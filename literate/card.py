@@ -12,6 +12,7 @@ brings along, so that nothing has to be installed or asked for.
 import hashlib
 import os
 import unicodedata
+from bisect import bisect_right
 from io import BytesIO
 from pathlib import Path
 
@@ -115,9 +116,10 @@ def _wrapped(text: str, font: ImageFont.FreeTypeFont, width: int, most: int) -> 
 def _cut(text: str, font: ImageFont.FreeTypeFont, width: int) -> str:
     if font.getlength(text) <= width:
         return text
-    while font.getlength(f"{text}…") > width:
-        text = text[:-1]
-    return text.rstrip(" .,;:") + "…"
+    fitting = bisect_right(
+        range(len(text)), width, key=lambda end: font.getlength(f"{text[:end]}…")
+    )
+    return text[: fitting - 1].rstrip(" .,;:") + "…"
 
 
 def _letters(text: str) -> str:

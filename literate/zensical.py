@@ -46,9 +46,14 @@ def build(loaded: Site, destination: Path, report: Callable[[str], None]) -> Non
     site.write(resolving, folder / "docs", report, cards_for=name if address else None)
     (folder / _SETTINGS).write_text(derived(mapping, root, folder), encoding="utf-8")
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", _SETTINGS]
-    if subprocess.run(command, cwd=folder, check=False).returncode != 0:
-        sentence = "Zensical did not build the site; above it says why."
-        raise LiterateError([Problem(_SETTINGS, 1, sentence)])
+    run = subprocess.run(command, cwd=folder, stderr=subprocess.PIPE, text=True, check=False)
+    # Zensical ends with a traceback of its own, of which the last line says what it is about.
+    warnings, crashed, traceback = run.stderr.partition("Traceback (most recent call last)")
+    if warnings.strip():
+        report(warnings.strip())
+    if run.returncode != 0:
+        reason = traceback.strip().splitlines()[-1] if crashed else "above it says why."
+        raise LiterateError([Problem(_SETTINGS, 1, f"Zensical did not build the site: {reason}")])
     if not address:
         # It would name no page.
         (folder / "site" / "sitemap.xml").unlink(missing_ok=True)

@@ -1,6 +1,8 @@
 r"""Both engines build the same site: every page, all rows, formulas and links."""
 
+import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -10,7 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from literate.repository import address
 from tests.conftest import SITE_URL
+from tests.test_repository import files
 from tests.test_site import dead_links, documents_of, is_elsewhere, target
 
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
@@ -146,3 +150,56 @@ def test_both_engines_say_the_same_of_a_page(site: Path, other: Path) -> None:
 def test_both_site_maps_name_the_same_pages(site: Path, other: Path) -> None:
     maps = [(folder / "sitemap.xml").read_text(encoding="utf-8") for folder in (site, other)]
     assert len({tuple(sorted(one.splitlines())) for one in maps}) == 1
+
+
+@pytest.fixture(scope="module")
+def copy(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    r"""The repository in another folder, at another depth, with what was measured in the first."""
+    folder = tmp_path_factory.mktemp("copy") / "a folder" / "within" / "another"
+    for path in files():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(repository / path, folder / path)
+    (folder / "node_modules").symlink_to(repository / "node_modules")
+    kept = shutil.ignore_patterns("zensical", "cards")
+    shutil.copytree(repository / ".cache/literate", folder / ".cache/literate", ignore=kept)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("engine", "first"),
+    [(["mkdocs", "build", "--strict"], "site"), (["literate", "zensical"], "other")],
+    ids=["mkdocs", "zensical"],
+)
+def test_in_another_folder_on_another_day_the_same_bytes_are_built(
+    engine: list[str], first: str, copy: Path, repository: Path, request: pytest.FixtureRequest
+) -> None:
+    before: Path = request.getfixturevalue(first)
+    built = subprocess.run(
+        [sys.executable, "-m", *engine, "--site-dir", str(copy.parent / first)],
+        cwd=copy,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(copy),
+            "NO_MKDOCS_2_WARNING": "1",
+            "SITE_URL": SITE_URL,
+            "REPOSITORY_URL": address(repository) or "",
+            "SOURCE_DATE_EPOCH": "86400",
+            "TZ": "Asia/Tokyo",
+            "PYTHONHASHSEED": "3",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    assert "measured" not in built.stderr
+    assert contents(copy.parent / first) == contents(before)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    r"""A hash of each file, by its path."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
