@@ -137,7 +137,7 @@ def page(
                 "wide": wide,
                 "note": heading + (_note(note, row, context) if note else ""),
                 "code": _code(row, code, context, anchored),
-                "snippet": links.beside(uri, snippet.uri) if snippet else "",
+                "snippet": _beside(links, uri, snippet),
             }
         )
     if not has_front_matter:
@@ -149,7 +149,7 @@ def page(
         heading=literal(title),
         paper={key: literal(value) for key, value in matter.paper.items()},
         link=html.escape(matter.paper.get("link", "")),
-        notebook=links.beside(uri, takeaways.notebook.uri) if takeaways.notebook else "",
+        notebook=_beside(links, uri, takeaways.notebook),
         colab=html.escape(takeaways.colab or ""),
         rows=[row for row in written if row["note"] or row["code"]],
     )
@@ -166,6 +166,13 @@ def stated(text: str) -> str:
     care with colons and quotes.
     """
     return json.dumps(html.escape(text), ensure_ascii=False)
+
+
+def _beside(links: Links, uri: str, file: File | None) -> str:
+    r"""
+    The address of a file, seen from the page.
+    """
+    return links.beside(uri, file.uri) if file else ""
 
 
 def _addresses(source: Source, links: Links) -> dict[tuple[int, int], str]:

@@ -152,6 +152,8 @@ PAGES = [
     "transformers/basic/autoregressive_experiment/",
     "training/loop/",
     "literate/page/",
+    "changelog/",
+    "contributing/",
 ]
 
 
