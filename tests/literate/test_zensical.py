@@ -11,6 +11,8 @@ import yaml
 from literate import settings, site, zensical
 from literate.problems import LiterateError
 
+# What MkDocs says of a file that takes the place of another.
+REPLACED = "error:To replace an existing file:DeprecationWarning"
 KATEX = Path(__file__).parents[2] / "node_modules" / "katex"
 
 HOME = '''r"""
@@ -24,7 +26,9 @@ Read [other](other.py#double).
 
 from pkg.other import double
 
-four = double(2)
+
+def four() -> int:
+    return double(2)
 '''
 
 OTHER = '''r"""
@@ -33,6 +37,8 @@ title: Other
 summary: Twice as much.
 ---
 """
+
+from pkg import four
 
 
 def double(number: int) -> int:
@@ -74,7 +80,7 @@ def build(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", *(command or ("literate", "zensical"))],
         cwd=project,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONWARNINGS": REPLACED},
         capture_output=True,
         text=True,
         check=False,
@@ -104,6 +110,8 @@ def test_without_an_address_a_site_has_neither_map_nor_cards(
     assert "<title>Start &amp; &lt;b&gt; - Case</title>" in home
     assert 'content="Where &quot;it&quot; starts."' in home
     assert 'href="other/#double">double</a>' in home
+    other = (project / "site" / "other" / "index.html").read_text()
+    assert 'href="../#four">four</a>' in other
     news = (project / "site" / "news" / "index.html").read_text()
     assert 'href="../other/#double"' in news
     guide = (project / "site" / "guide" / "index.html").read_text()
@@ -196,7 +204,7 @@ def test_a_site_that_fails_leaves_the_last_one(project: Path) -> None:
     (project / "pkg" / "other.py").write_text(OTHER.replace("## Double", "# Double"))
     failed = build(project)
     assert failed.returncode == 1
-    assert "pkg/other.py:11: a heading of the first level" in failed.stderr
+    assert "pkg/other.py:13: a heading of the first level" in failed.stderr
     assert (project / "site" / "index.html").read_bytes() == before
 
 
