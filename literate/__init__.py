@@ -23,9 +23,10 @@ What happens to a file, in this order:
    rows become Markdown; what a reader may ask, such as the [places](places.py) of a name, is told
    [about](about.py) the page in a file beside it;
 7. [site](site.py): so do all files of a project, as its [settings](settings.py) say, by its
-   [rules](rules.py), and each [problem](problems.py) is named;
+   [rules](rules.py), [documents](documents.py) written by hand too, each page with its
+   [card](card.py), and each [problem](problems.py) is named;
 8. [plug-in](plugin.py): MkDocs is handed the pages, with links to their
-   [repository](repository.py);
+   [repository](repository.py); or [Zensical](zensical.py) is, which will take its place;
 9. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py): what a reader takes
    away runs by itself.
 

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from literate import new, settings, site
+from literate import new, settings, site, zensical
 from literate.measure import Measurement
 from literate.pieces import by_module, module_name
 from literate.problems import LiterateError, Problem
@@ -69,6 +69,12 @@ def _parser() -> argparse.ArgumentParser:
     write = commands.add_parser("write", help="write the pages as Markdown, for any engine")
     write.add_argument("folder", metavar="DEST", type=Path, help="the folder to write to")
     write.set_defaults(run=_write)
+
+    other = commands.add_parser("zensical", help="build the site with Zensical, not MkDocs")
+    other.add_argument(
+        "--site-dir", type=Path, metavar="DIR", help="the folder to build; site/ if not given"
+    )
+    other.set_defaults(run=_zensical)
 
     books = commands.add_parser("notebooks", help="write the notebooks")
     books.add_argument(
@@ -137,11 +143,12 @@ def _check(chosen: argparse.Namespace) -> int:
     loaded = site.load(settings.load(Path.cwd()))
     sources = _choose(loaded, chosen.paths)
     measured = site.measurements(loaded, sources, _say)
-    problems = [one for page in site.pages(loaded, sources, measured) for one in page.problems]
-    problems += [] if chosen.paths else site.of_documents(loaded)
+    pages = [*site.pages(loaded, sources, measured)]
+    pages += [] if chosen.paths else site.documents(loaded)
+    problems = [one for page in pages for one in page.problems]
     if problems:
         raise LiterateError(problems)
-    print(f"{len(sources)} pages checked, no problems.")
+    print(f"{len(pages)} pages checked, no problems.")
     return 0
 
 
@@ -168,6 +175,12 @@ def _print_measurement(path: str, measurement: Measurement) -> None:
 def _write(chosen: argparse.Namespace) -> int:
     written = site.write(site.load(settings.load(Path.cwd())), chosen.folder, _say)
     print(f"{len(written)} files written to {chosen.folder}.")
+    return 0
+
+
+def _zensical(chosen: argparse.Namespace) -> int:
+    loaded = site.load(settings.load(Path.cwd()))
+    zensical.build(loaded, chosen.site_dir or loaded.settings.root / "site", _say)
     return 0
 
 

@@ -13,7 +13,7 @@ import difflib
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from literate.source import Source
@@ -44,12 +44,17 @@ class Links:
     * `uris` are the paths of the pages made from them, `transformers/mha.md`
     * `root` is the folder that both paths and links are resolved in
     * `docs` is the folder of the hand-written pages and pictures, from the root
+    * `documents` are the paths of the hand-written pages, by the path of their file from the root
+    * `resolves_html` says whether the engine resolves links in HTML too, as Zensical does, and
+      MkDocs, which resolves those in Markdown only, does not
     """
 
     pages: Mapping[str, Source]
     uris: Mapping[str, str]
     root: Path
     docs: str
+    documents: Mapping[str, str] = field(default_factory=dict)
+    resolves_html: bool = False
 
     def resolve(self, path: str, target: str) -> str:
         r"""
@@ -67,25 +72,38 @@ class Links:
         if linked in self.pages:
             self._check_anchor(linked, anchor, target)
             uri = self.uris[linked]
+        elif linked in self.documents:
+            uri = self.documents[linked]
         else:
             uri = self._document(linked, target)
         if not file:
             return f"#{anchor}"
-        document = relative(posixpath.dirname(self.uris[path]), uri)
+        here = self.uris[path] if path in self.uris else self.documents[path]
+        document = relative(posixpath.dirname(here), uri)
         return f"{document}#{anchor}" if anchor else document
 
     def address(self, path: str, linked: str, anchor: str) -> str:
         r"""
         ### The address of a page, seen from another page
 
-        For HTML, which an engine leaves as it is. Pages have the addresses of folders: that of
+        For HTML. If the engine leaves that as it is, pages have the addresses of folders: that of
         `transformers/mha.md` is `transformers/mha/`.
         """
         if path == linked and anchor:
             return f"#{anchor}"
-        here, there = (folder(self.uris[one]) for one in (path, linked))
-        address = relative(here, there) + "/"
+        here, there = self.uris[path], self.uris[linked]
+        address = self.beside(here, there if self.resolves_html else folder(there))
+        if not self.resolves_html:
+            address += "/"
         return f"{address}#{anchor}" if anchor else address
+
+    def beside(self, uri: str, other: str) -> str:
+        r"""
+        ### The address of a file of the site, seen from a page
+
+        `uri` is the page. For HTML, too.
+        """
+        return relative(posixpath.dirname(uri) if self.resolves_html else folder(uri), other)
 
     def _document(self, linked: str, target: str) -> str:
         inside = posixpath.relpath(linked, self.docs)

@@ -25,7 +25,7 @@ import jinja2
 from literate import claims, front_matter, highlight
 from literate.about import about
 from literate.formulas import FormulaError, Formulas
-from literate.links import Links, UnknownTarget, folder, relative, targets
+from literate.links import Links, UnknownTarget, folder, targets
 from literate.listing import Listing
 from literate.measure import Measurement
 from literate.notes import Span, literal, spans
@@ -65,6 +65,7 @@ class Page:
 
     uri: str
     title: str
+    summary: str
     markdown: str
     files: Mapping[str, str]
     styles: Mapping[str, str]
@@ -163,24 +164,24 @@ def page(
                 "note": heading + (_note(note, row, context) if note else ""),
                 "uses": code.uses(anchored) if anchored else (),
                 "code": code.of(row, anchored),
-                "snippet": _beside(uri, takeaways.snippets.get(anchored) if anchored else None),
-                "bare": _beside(uri, takeaways.bare.get(anchored) if anchored else None),
+                # The empty name is that of the module.
+                "snippet": anchored and _beside(links, uri, takeaways.snippets, anchored),
+                "bare": anchored and _beside(links, uri, takeaways.bare, anchored),
             }
         )
     if not has_front_matter:
         context.report(1, "the module has no docstring; a page begins with one, and front matter.")
     title = matter.title or posixpath.splitext(posixpath.basename(source.path))[0]
     markdown = _TEMPLATES.get_template("page.md.jinja").render(
-        # Themes put both into HTML as they are, the summary between quotes.
-        title=json.dumps(html.escape(title), ensure_ascii=False),
-        summary=json.dumps(html.escape(matter.summary), ensure_ascii=False),
+        title=stated(title),
+        summary=stated(matter.summary),
         heading=literal(title),
         paper={key: literal(value) for key, value in matter.paper.items()},
         link=html.escape(_web(matter.paper.get("link", ""), context)),
-        notebook=_beside(uri, takeaways.notebook),
+        notebook=links.beside(uri, takeaways.notebook.uri) if takeaways.notebook else "",
         colab=html.escape(takeaways.colab or ""),
-        module=_beside(uri, takeaways.snippets.get("")),
-        bare=_beside(uri, takeaways.bare.get("")),
+        module=_beside(links, uri, takeaways.snippets, ""),
+        bare=_beside(links, uri, takeaways.bare, ""),
         shapes=context.measurement is not None,
         rows=[row for row in written if row["note"] or row["code"]],
     )
@@ -189,7 +190,8 @@ def page(
     texts = {file.uri: file.text for file in files}
     told = posixpath.join(folder(uri), "about.json")
     texts[told] = about(source, title, context.measurement)
-    return Page(uri, title, markdown, texts, context.styles, tuple(context.problems))
+    problems = tuple(context.problems)
+    return Page(uri, title, matter.summary, markdown, texts, context.styles, problems)
 
 
 def _web(address: str, context: _Context) -> str:
@@ -199,11 +201,21 @@ def _web(address: str, context: _Context) -> str:
     return ""
 
 
-def _beside(uri: str, file: File | None) -> str:
+def stated(text: str) -> str:
     r"""
-    The address of a file, seen from the page.
+    ## A text for the front matter of a page
+
+    Escaped: the templates of the engines take it for HTML. And as JSON, which is YAML that needs no
+    care with colons and quotes.
     """
-    return relative(folder(uri), file.uri) if file else ""
+    return json.dumps(html.escape(text), ensure_ascii=False)
+
+
+def _beside(links: Links, uri: str, files: Mapping[str, File], name: str) -> str:
+    r"""
+    The address of the file that is named so, seen from the page.
+    """
+    return links.beside(uri, files[name].uri) if name in files else ""
 
 
 def _repeated(source: Source) -> frozenset[str]:

@@ -43,6 +43,8 @@ class LiteratePlugin(BasePlugin):
             raise PluginError(str(error)) from None
         if not config.use_directory_urls:
             raise PluginError("literate needs `use_directory_urls: true`, which is the default.")
+        # Below the folder of overrides that the project itself may have.
+        config.theme.dirs.insert(1 if config.theme.custom_dir else 0, str(site.THEME))
         # Not “repo_url”: for an address at GitHub, Material would ask GitHub from every page.
         address = repository.address(self.settings.root)
         config.edit_uri = f"{address}/edit/{repository.BRANCH}/" if address else ""
@@ -59,8 +61,11 @@ class LiteratePlugin(BasePlugin):
             written = site.correct_pages(loaded, log.info)
         except LiterateError as error:
             raise PluginError(f"\n{error}") from None
-        sources = {uri: path for path, uri in loaded.uris.items()}
+        sources = {uri: path for path, uri in {**loaded.uris, **loaded.documents}.items()}
         for page in written:
+            # A document of the folder docs/: its links have been resolved since.
+            if by_hand := files.get_file_from_path(page.uri):
+                files.remove(by_hand)
             file = File.generated(config, page.uri, content=page.markdown)
             file.edit_uri = sources[page.uri] if config.edit_uri else None
             files.append(file)
@@ -68,9 +73,23 @@ class LiteratePlugin(BasePlugin):
                 files.append(File.generated(config, uri, content=text))
         for uri, text in site.generated(written).items():
             files.append(File.generated(config, uri, content=text))
-        for uri, path in site.assets(self.settings):
+        copied = [*site.assets(self.settings)]
+        if config.site_url:
+            copied += site.cards(self.settings, written, config.site_name)
+        for uri, path in copied:
             files.append(File.generated(config, uri, abs_src_path=str(path)))
         return files
+
+    def on_post_build(self, *, config: MkDocsConfig) -> None:
+        r"""
+        ### Leave no site map that is none
+
+        Without the address of the site it would name no page. The packed one holds a date.
+        """
+        folder = Path(config.site_dir)
+        (folder / "sitemap.xml.gz").unlink(missing_ok=True)
+        if not config.site_url:
+            (folder / "sitemap.xml").unlink(missing_ok=True)
 
     def on_serve(
         self, server: LiveReloadServer, *, config: MkDocsConfig, builder: object
@@ -78,8 +97,8 @@ class LiteratePlugin(BasePlugin):
         r"""
         ### Watch the sources
         """
-        for package in self.settings.sources:
-            server.watch(str(self.settings.root / package))
+        for path in [*self.settings.sources, *self.settings.documents]:
+            server.watch(str(self.settings.root / path))
         return server
 
 

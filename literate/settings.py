@@ -15,7 +15,7 @@ sources = { my_package = "" }
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from literate.problems import LiterateError, Problem
@@ -29,6 +29,7 @@ class Settings:
     * `root` is the folder of `pyproject.toml`; the others are paths from there
     * `sources` maps each package to the folder of the site that its pages go to
     * `docs` holds the hand-written pages and pictures
+    * `documents` maps hand-written pages that lie elsewhere, such as the changelog, to their pages
     * `notebooks` is where notebooks are written
     * `katex` is the npm package that sets formulas
     * `store` keeps what was measured, until the sources change
@@ -37,6 +38,7 @@ class Settings:
     root: Path
     sources: Mapping[str, str]
     docs: str = "docs"
+    documents: Mapping[str, str] = field(default_factory=dict)
     notebooks: str = "notebooks"
     katex: str = "node_modules/katex"
     store: str = ".cache/literate"
@@ -64,7 +66,7 @@ def load(start: Path) -> Settings:
 
 
 def _settings(file: Path, table: Mapping[str, object]) -> Settings:
-    known = [field.name for field in fields(Settings) if field.name != "root"]
+    known = [one.name for one in fields(Settings) if one.name != "root"]
     for key in table:
         if key not in known:
             sentence = f"`tool.literate` has an unknown key `{key}`; known are {', '.join(known)}."
@@ -76,5 +78,15 @@ def _settings(file: Path, table: Mapping[str, object]) -> Settings:
     for package in sources:
         if not (file.parent / package).is_dir():
             sentence = f"`tool.literate` names the package `{package}`, which is not a folder here."
+            raise LiterateError([Problem(str(file), 1, sentence)])
+    documents = table.get("documents", {})
+    if not isinstance(documents, dict) or not all(
+        isinstance(uri, str) and uri.endswith(".md") for uri in documents.values()
+    ):
+        sentence = "`documents` of `tool.literate` maps files to pages, whose names end in `.md`."
+        raise LiterateError([Problem(str(file), 1, sentence)])
+    for document in documents:
+        if not (file.parent / document).is_file():
+            sentence = f"`tool.literate` names the document `{document}`, which is not a file here."
             raise LiterateError([Problem(str(file), 1, sentence)])
     return Settings(root=file.parent, **{key: table[key] for key in table})  # type: ignore[arg-type]

@@ -18,8 +18,10 @@ from pathlib import Path
 from literate import rules, spelling
 from literate.addresses import Addresses
 from literate.body import has_notebook
+from literate.documents import document
 from literate.formulas import Formulas, style_sheet
 from literate.links import Links
+from literate.links import folder as folder_of
 from literate.measure import Measurement, measure
 from literate.page import File, Page, Takeaways, page
 from literate.pieces import by_module, module_name
@@ -31,6 +33,8 @@ from literate.snippet import snippet
 from literate.source import Source, read
 
 ASSETS = Path(__file__).parent / "assets"
+# What the theme of an engine is told to do otherwise.
+THEME = Path(__file__).parent / "theme"
 
 
 @dataclass(frozen=True)
@@ -38,19 +42,24 @@ class Site:
     r"""
     ## The sources of a site
 
-    `uris` are the paths of their pages; both are keyed by the path of the file from the root.
+    `uris` are the paths of their pages, and `documents` those of the hand-written ones; all are
+    keyed by the path of the file from the root. `resolves_html` is that of its
+    [links](links.py#Links).
     """
 
     settings: Settings
     sources: Mapping[str, Source]
     uris: Mapping[str, str]
+    documents: Mapping[str, str]
+    resolves_html: bool = False
 
     @property
     def links(self) -> Links:
         r"""
         ### What the notes can link to
         """
-        return Links(self.sources, self.uris, self.settings.root, self.settings.docs)
+        root, docs = self.settings.root, self.settings.docs
+        return Links(self.sources, self.uris, root, docs, self.documents, self.resolves_html)
 
 
 def load(settings: Settings) -> Site:
@@ -75,9 +84,21 @@ def load(settings: Settings) -> Site:
             if source.text.strip():
                 sources[name] = source
                 uris[name] = uri(path.relative_to(folder).as_posix(), prefix)
+    docs = settings.root / settings.docs
+    documents = {
+        path.relative_to(settings.root).as_posix(): path.relative_to(docs).as_posix()
+        for path in _files(docs)
+        if path.suffix == ".md"
+    }
+    documents |= settings.documents
+    made = {uri: name for name, uri in uris.items()}
+    for name, place in documents.items():
+        if place in made:
+            sentence = f"would be the page `{place}`, which is that of `{made[place]}`."
+            problems.append(Problem(name, 1, sentence))
     if problems:
         raise LiterateError(problems)
-    return Site(settings, sources, uris)
+    return Site(settings, sources, uris, documents)
 
 
 def uri(relative: str, prefix: str) -> str:
@@ -125,19 +146,18 @@ def pages(
             yield replace(written, problems=tuple(sorted(problems)))
 
 
-def of_documents(site: Site) -> list[Problem]:
+def documents(site: Site) -> Iterator[Page]:
     r"""
-    ## The problems of the hand-written pages
+    ## Write the pages of the hand-written documents
     """
+    links = site.links
     root = site.settings.root
     names = spelling.names(site.sources.values(), root)
-    return [
-        problem
-        for path in sorted((root / site.settings.docs).rglob("*.md"))
-        for problem in spelling.problems_of_document(
-            path.relative_to(root).as_posix(), path.read_text(encoding="utf-8"), names
-        )
-    ]
+    for path in site.documents:
+        written = document(path, links)
+        text = (root / path).read_text(encoding="utf-8")
+        misspelt = spelling.problems_of_document(path, text, names)
+        yield replace(written, problems=tuple(sorted([*written.problems, *misspelt])))
 
 
 class _Takeaways:
@@ -195,8 +215,8 @@ def correct_pages(site: Site, report: Callable[[str], None]) -> list[Page]:
     any.
     """
     sources = list(site.sources.values())
-    written = list(pages(site, sources, measurements(site, sources, report)))
-    problems = [problem for one in written for problem in one.problems] + of_documents(site)
+    written = [*pages(site, sources, measurements(site, sources, report)), *documents(site)]
+    problems = [problem for one in written for problem in one.problems]
     if problems:
         raise LiterateError(problems)
     return written
@@ -230,22 +250,43 @@ def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
         yield f"assets/katex/fonts/{path.name}", path
 
 
-def write(site: Site, folder: Path, report: Callable[[str], None]) -> list[Path]:
+def cards(settings: Settings, pages: Iterable[Page], site_name: str) -> Iterator[tuple[str, Path]]:
+    r"""
+    ## The cards of the pages
+
+    Each with its path on the site, in the folder that its page becomes. They are drawn once, and
+    then kept beside the measurements.
+    """
+    # Pillow takes long to import, and without the address of a site there are no cards.
+    from literate import card
+
+    kept = settings.root / settings.store / "cards"
+    for one in pages:
+        uri = posixpath.join(folder_of(one.uri), "card.png")
+        yield uri, card.kept(one.title, one.summary, site_name, kept)
+
+
+def write(
+    site: Site, folder: Path, report: Callable[[str], None], cards_for: str | None = None
+) -> list[Path]:
     r"""
     ## Write the pages to a folder
 
     For any other engine that builds a site from Markdown: the hand-written documents, the pages
-    and what they need. Nothing is written when a page has a problem. Files that lie in the folder
-    and are not part of the site stay.
+    and what they need, with their cards if `cards_for` gives the name of the site. Nothing is
+    written when a page has a problem. Files that lie in the folder and are not part of the site
+    stay.
     """
     pages_by_uri: dict[str, str] = {}
-    written_pages = correct_pages(site, report)
-    for one in written_pages:
+    correct = correct_pages(site, report)
+    for one in correct:
         pages_by_uri |= {one.uri: one.markdown, **one.files}
-    pages_by_uri |= generated(written_pages)
+    pages_by_uri |= generated(correct)
     docs = site.settings.root / site.settings.docs
     copied = {path.relative_to(docs).as_posix(): path for path in _files(docs)}
     copied.update(assets(site.settings))
+    if cards_for is not None:
+        copied.update(cards(site.settings, correct, cards_for))
     written = []
     for uri in sorted({*pages_by_uri, *copied}):
         target = folder / uri

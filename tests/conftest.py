@@ -57,6 +57,10 @@ def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
+# Below the root of its host, as a project's pages are at GitHub.
+SITE_URL = "https://example.org/sub/"
+
+
 @pytest.fixture(scope="session")
 def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     r"""The website, built once, strictly, as `make site` builds it."""
@@ -65,7 +69,7 @@ def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     built = subprocess.run(
         command,
         cwd=repository,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "SITE_URL": SITE_URL},
         capture_output=True,
         text=True,
         check=False,

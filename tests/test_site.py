@@ -8,14 +8,16 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from PIL import Image
 
 from literate.settings import load
 from literate.site import load as load_site
 from literate.site import measurements
+from tests.conftest import SITE_URL
 
 
 class Document(HTMLParser):
-    r"""The ids, the links, what is loaded, and the link to the next page."""
+    r"""The ids, the links, what is loaded, the link to the next page, what it says of itself."""
 
     # What a browser loads by itself.
     LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src"}
@@ -27,6 +29,8 @@ class Document(HTMLParser):
         self.loaded: list[str] = []
         self.next = ""
         self.headings = 0
+        self.canonical: list[str] = []
+        self.stated: dict[str, list[str]] = {}
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -39,14 +43,24 @@ class Document(HTMLParser):
                 self.next = values["href"]
         if tag in self.LOADED and self.LOADED[tag] in values:
             self.loaded.append(values[self.LOADED[tag]])
+        if tag == "link" and values.get("rel") == "canonical":
+            self.canonical.append(values["href"])
+        if tag == "meta" and "content" in values:
+            name = values.get("property") or values.get("name", "")
+            self.stated.setdefault(name, []).append(values["content"])
         if tag == "link" and values.get("rel") in ("stylesheet", "icon", "preload", "preconnect"):
             self.loaded.append(values["href"])
 
 
-@pytest.fixture(scope="module")
-def documents(site: Path) -> dict[str, Document]:
+def documents_of(site: Path) -> dict[str, Document]:
+    r"""The pages of a site, by their files."""
     pages = sorted(path for path in site.rglob("*.html") if path.name != "404.html")
     return {path.relative_to(site).as_posix(): Document(path) for path in pages}
+
+
+@pytest.fixture(scope="module")
+def documents(site: Path) -> dict[str, Document]:
+    return documents_of(site)
 
 
 def target(page: str, link: str) -> str:
@@ -75,22 +89,25 @@ def test_every_source_has_its_page(documents: dict[str, Document], repository: P
         assert f"{page}/index.html".lstrip("/") in documents
 
 
+def dead_links(site: Path, documents: dict[str, Document]) -> list[str]:
+    r"""The links to no file, or to no anchor in it."""
+    dead = []
+    for page, document in documents.items():
+        for link in document.links:
+            file, anchor = target(page, link), unquote(urlsplit(link).fragment)
+            # The theme's own anchors: the tabs of an index, the top of the page.
+            theirs = anchor.startswith("__") or file not in documents
+            found = not anchor or theirs or anchor in documents[file].ids
+            if not is_elsewhere(link) and not ((site / file).is_file() and found):
+                dead.append(f"{page} links to {link}")
+    return dead
+
+
 def test_every_link_leads_to_a_file_and_an_anchor(
     site: Path, documents: dict[str, Document]
 ) -> None:
-    checked = 0
-    for page, document in documents.items():
-        for link in document.links:
-            if is_elsewhere(link):
-                continue
-            file = target(page, link)
-            assert (site / file).is_file(), f"{page} links to {link}"
-            anchor = unquote(urlsplit(link).fragment)
-            # The theme's own anchors: the tabs of an index, the top of the page.
-            if anchor and file in documents and not anchor.startswith("__"):
-                assert anchor in documents[file].ids, f"{page} links to {link}"
-            checked += 1
-    assert checked > 1000
+    assert dead_links(site, documents) == []
+    assert sum(len(document.links) for document in documents.values()) > 1000
 
 
 def test_no_id_stands_twice_on_a_page_and_each_has_one_title(
@@ -118,10 +135,67 @@ def test_the_pages_follow_each_other_in_reading_order(documents: dict[str, Docum
     assert order[:3] == ["index.html", "transformers/index.html", "transformers/mha/index.html"]
 
 
-def test_the_site_map_names_the_pages(site: Path, documents: dict[str, Document]) -> None:
-    namespace = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
-    entries = ET.parse(site / "sitemap.xml").getroot().findall(f"{namespace}url")
-    assert len(entries) in (0, len(documents))
+def address_of(page: str) -> str:
+    return SITE_URL + page.removesuffix("index.html")
+
+
+def test_the_site_map_names_each_page_once_and_nothing_else(
+    site: Path, documents: dict[str, Document]
+) -> None:
+    names = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+    root = ET.parse(site / "sitemap.xml").getroot()
+    assert root.tag == f"{names}urlset"
+    assert {one.tag for one in root} == {f"{names}url"}
+    assert {one.tag for one in root.iterfind("*/*")} == {f"{names}loc"}
+    named = [one.text for one in root.iterfind("*/*")]
+    assert sorted(named) == sorted(map(address_of, documents))
+
+
+def test_every_page_says_what_it_is_about_in_words_of_its_own(
+    documents: dict[str, Document],
+) -> None:
+    descriptions = []
+    for page, document in documents.items():
+        assert document.canonical == [address_of(page)]
+        (description,) = document.stated["description"]
+        assert 10 < len(description) < 200, page
+        descriptions.append(description)
+    twice = {one for one in descriptions if descriptions.count(one) > 1}
+    assert twice == set()
+
+
+def test_every_page_has_a_card(site: Path, documents: dict[str, Document]) -> None:
+    for page, document in documents.items():
+        stated = {name: values[0] for name, values in document.stated.items() if len(values) == 1}
+        assert stated["og:url"] == address_of(page)
+        assert stated["og:type"] == ("website" if page == "index.html" else "article")
+        assert stated["og:description"] == stated["description"]
+        assert stated["og:image:alt"] == f"{stated['og:title']}: {stated['description']}"
+        assert stated["twitter:card"] == "summary_large_image"
+        assert stated["og:image"] == f"{address_of(page)}card.png"
+        card = site / page.replace("index.html", "card.png")
+        assert card.stat().st_size < 40_000
+        with Image.open(card) as image:
+            assert (image.format, image.mode) == ("PNG", "P")
+            named = stated["og:image:width"], stated["og:image:height"]
+            assert named == tuple(map(str, image.size)) == ("1200", "630")
+
+
+def test_what_is_no_page_is_not_to_be_found(site: Path) -> None:
+    missing = Document(site / "404.html")
+    assert missing.canonical == []
+    assert not [name for name in missing.stated if name.startswith("og:")]
+
+
+def test_the_documents_of_the_repository_are_pages(
+    site: Path, documents: dict[str, Document], repository: Path
+) -> None:
+    for name in ("changelog", "contributing"):
+        headings = (repository / f"{name.upper()}.md").read_text(encoding="utf-8").split("\n## ")
+        assert len(headings) > 2
+        text = (site / name / "index.html").read_text(encoding="utf-8")
+        assert text.count("<h2 ") == len(headings) - 1
+    assert "../transformers/mha/" in documents["contributing/index.html"].links
 
 
 def test_every_page_with_code_of_tensors_is_measured(repository: Path) -> None:
@@ -133,7 +207,8 @@ def test_every_page_with_code_of_tensors_is_measured(repository: Path) -> None:
 
 
 def test_the_commands_explain_themselves(repository: Path) -> None:
-    for command in [[], ["new"], ["check"], ["measure"], ["write"], ["notebooks"], ["snippet"]]:
+    commands = ["new", "check", "measure", "write", "zensical", "notebooks", "snippet"]
+    for command in [[], *([one] for one in commands)]:
         asked = subprocess.run(
             [sys.executable, "-m", "literate", *command, "--help"],
             cwd=repository,
@@ -150,4 +225,4 @@ def test_the_commands_explain_themselves(repository: Path) -> None:
         check=False,
     )
     assert wrong.returncode == 2
-    assert "'new', 'check', 'measure', 'write', 'notebooks', 'snippet'" in wrong.stderr
+    assert ", ".join(map(repr, commands)) in wrong.stderr

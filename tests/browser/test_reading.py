@@ -152,6 +152,8 @@ PAGES = [
     "transformers/basic/autoregressive_experiment/",
     "training/loop/",
     "literate/page/",
+    "changelog/",
+    "contributing/",
 ]
 
 
@@ -223,3 +225,41 @@ def test_a_name_in_the_code_leads_to_its_definition(page: Page, address: str) ->
     page.locator(".line a", has_text="MultiHeadAttention").last.click()
     page.wait_for_url("**/transformers/mha/#MultiHeadAttention")
     assert page.locator(":target").inner_text().startswith("Multi-head attention")
+
+
+@pytest.mark.parametrize("page", [MHA, "transformers/", "changelog/"])
+def test_a_copy_on_the_disk_reads_with_its_formulas_right(
+    browser: Browser, site: Path, address: str, page: str
+) -> None:
+    look = """() => ({
+        fonts: [...document.fonts].filter(one => one.status == 'loaded').map(one => one.family),
+        formulas: [...document.querySelectorAll('.katex-html')].map(one => one.innerText),
+        widths: [...document.querySelectorAll('.katex-html')].map(one => one.offsetWidth),
+        hidden: [...document.querySelectorAll('.katex-mathml')].map(one => one.offsetWidth),
+        text: document.querySelector('article').innerText,
+        background: [...document.querySelectorAll('.row .code')].map(
+            one => getComputedStyle(one).backgroundColor),
+        notes: [...document.querySelectorAll('.row .note')].map(one => one.offsetWidth),
+    })"""
+    found = []
+    for start in (address, site.as_uri() + "/"):
+        with browser.new_context(viewport={"width": 1400, "height": 900}) as context:
+            tab = context.new_page()
+            tab.goto(urljoin(start, page + "index.html"), wait_until="networkidle")
+            found.append(tab.evaluate(look))
+    served, copied = found
+    assert copied == served
+    assert len(copied["text"]) > 100
+
+
+def test_the_formulas_of_a_copy_on_the_disk_are_set_with_its_fonts(
+    browser: Browser, site: Path
+) -> None:
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{site.as_uri()}/{MHA}index.html", wait_until="networkidle")
+        assert page.locator(".katex-html").count() > 3
+        assert page.evaluate("document.fonts.check('16px KaTeX_Math')")
+        assert "KaTeX_Math" in page.evaluate(
+            "[...document.fonts].filter(one => one.status == 'loaded').map(one => one.family)"
+        )

@@ -1,5 +1,6 @@
 r"""Links: from source files to pages, and none to nothing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,8 @@ def links(tmp_path: Path) -> Links:
         "pkg/t/basic/run.py": "t/basic/run.md",
         "tool/__init__.py": "tool/index.md",
     }
-    return Links(sources, uris, tmp_path, "docs")
+    (tmp_path / "NEWS.md").write_text("")
+    return Links(sources, uris, tmp_path, "docs", {"NEWS.md": "about/news.md"})
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,9 @@ def links(tmp_path: Path) -> Links:
         ("pkg/__init__.py", "../tool/__init__.py", "tool/index.md"),
         ("tool/__init__.py", "../pkg/t/mha.py#L4", "../t/mha.md#L4"),
         ("pkg/t/mha.py", "../../docs/images/a.png", "../images/a.png"),
+        ("pkg/t/mha.py", "../../NEWS.md#part", "../about/news.md#part"),
+        ("NEWS.md", "pkg/t/mha.py#Attention", "../t/mha.md#Attention"),
+        ("NEWS.md", "#part", "#part"),
         ("pkg/t/mha.py", "https://example.org/a.py#b", "https://example.org/a.py#b"),
         ("pkg/t/mha.py", "mailto:a@example.org", "mailto:a@example.org"),
     ],
@@ -99,3 +104,28 @@ def test_targets_are_found(text: str, expected: list[str]) -> None:
     found = list(targets(text))
     assert [one.text for one in found] == expected
     assert [text[one.start : one.end] for one in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "linked", "anchor", "folders", "files"),
+    [
+        ("pkg/t/mha.py", "pkg/__init__.py", "", "../../", "../index.md"),
+        ("pkg/t/mha.py", "pkg/t/__init__.py", "a", "../#a", "index.md#a"),
+        ("pkg/t/__init__.py", "pkg/t/mha.py", "a.b", "mha/#a.b", "mha.md#a.b"),
+        ("pkg/__init__.py", "tool/__init__.py", "", "tool/", "tool/index.md"),
+        ("pkg/t/mha.py", "pkg/t/mha.py", "a", "#a", "#a"),
+    ],
+)
+def test_an_address_in_html_is_what_the_engine_expects(
+    links: Links, path: str, linked: str, anchor: str, folders: str, files: str
+) -> None:
+    assert links.address(path, linked, anchor) == folders
+    assert replace(links, resolves_html=True).address(path, linked, anchor) == files
+
+
+def test_a_file_beside_a_page_is_seen_from_its_folder_or_its_file(links: Links) -> None:
+    assert links.beside("t/mha.md", "notebooks/mha.ipynb") == "../../notebooks/mha.ipynb"
+    assert links.beside("t/index.md", "notebooks/mha.ipynb") == "../notebooks/mha.ipynb"
+    resolving = replace(links, resolves_html=True)
+    assert resolving.beside("t/mha.md", "notebooks/mha.ipynb") == "../notebooks/mha.ipynb"
+    assert resolving.beside("index.md", "notebooks/mha.ipynb") == "notebooks/mha.ipynb"

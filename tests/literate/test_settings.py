@@ -29,6 +29,18 @@ def test_settings_are_found_above(tmp_path: Path) -> None:
         ("[tool.literate]", "needs `sources`"),
         ("[tool.literate]\nsources = { no = '' }", "names the package `no`, which is not a folder"),
         ("[tool.literate", "is not TOML"),
+        (
+            "[tool.literate]\nsources = { pkg = '' }\ndocuments = { 'no.md' = 'no.md' }",
+            "names the document `no.md`, which is not a file",
+        ),
+        (
+            "[tool.literate]\nsources = { pkg = '' }\ndocuments = ['pyproject.toml']",
+            "`documents` of `tool.literate` maps files to pages",
+        ),
+        (
+            "[tool.literate]\nsources = { pkg = '' }\ndocuments = { 'pyproject.toml' = 'a' }",
+            "`documents` of `tool.literate` maps files to pages",
+        ),
     ],
 )
 def test_wrong_settings_are_named(tmp_path: Path, text: str, words: str) -> None:

@@ -316,6 +316,21 @@ def test_files_that_are_no_python_are_named_together(project: Path) -> None:
     ]
 
 
+def test_a_document_in_the_place_of_a_page_is_named(project: Path) -> None:
+    (project / "docs" / "attention.md").write_text("# By hand\n\nBy hand.\n")
+    with pytest.raises(LiterateError) as caught:
+        site.load(settings.load(project))
+    sentence = "docs/attention.md:1: would be the page `attention.md`, which is that of"
+    assert str(caught.value) == f"{sentence} `pkg/attention.py`."
+
+
+def test_check_names_the_problems_of_documents(project: Path) -> None:
+    (project / "docs" / "by_hand.md").write_text("# By hand\n\n[No](no.py).\n")
+    failed = build(project, "literate", "check")
+    assert failed.returncode == 1
+    assert "docs/by_hand.md:3: the link to `no.py` leads to nothing" in failed.stderr
+
+
 NOTEBOOK = '''
 
 def notebook(seq_len: int = 7) -> None:
