@@ -133,7 +133,8 @@ def test_every_page_with_code_of_tensors_is_measured(repository: Path) -> None:
 
 
 def test_the_commands_explain_themselves(repository: Path) -> None:
-    for command in [[], ["check"], ["measure"], ["write"], ["notebooks"], ["snippet"]]:
+    names = ["check", "measure", "write", "notebooks", "snippet", "lighten", "policy"]
+    for command in [[], *([name] for name in names)]:
         asked = subprocess.run(
             [sys.executable, "-m", "literate", *command, "--help"],
             cwd=repository,
@@ -150,4 +151,4 @@ def test_the_commands_explain_themselves(repository: Path) -> None:
         check=False,
     )
     assert wrong.returncode == 2
-    assert "'check', 'measure', 'write', 'notebooks', 'snippet'" in wrong.stderr
+    assert all(f"'{name}'" in wrong.stderr for name in names)
