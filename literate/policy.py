@@ -68,7 +68,7 @@ class _Inline(HTMLParser):
                 self.problems.append(Problem(str(self._path), self.getpos()[0], sentence))
 
     def handle_data(self, data: str) -> None:
-        # What looks like a tag inside a script comes as a piece of its own.
+        # The parser may hand a text over in pieces.
         self._text += data
 
     def handle_endtag(self, tag: str) -> None:
