@@ -19,7 +19,7 @@ ifeq ($(build_with_$(ENGINE)),)
 $(error ENGINE is "$(ENGINE)", which is none; the engines are mkdocs and zensical)
 endif
 
-# Arguments for the program that `make test`, `make train` and `make serve` run.
+# Arguments for the program that `make test`, `make train`, `make serve` and `make bench-site` run.
 ARGS ?=
 
 run := .venv/bin/python
@@ -37,10 +37,10 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 # The steps write the same folders; two at once, under `make -j`, would spoil them.
 .NOTPARALLEL:
-.PHONY: help site serve notebooks train test lint check bench clean distclean
+.PHONY: help site serve notebooks train test lint check bench bench-site clean distclean
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 site: $(made)/site node_modules/.made ## Measure the pages; build the website into site/ and the notebooks
 	$(run) -m $(build_with_$(ENGINE))
@@ -71,11 +71,15 @@ check: lint test site ## lint, test and site, one after another
 bench: $(made)/train ## Run the benchmarks
 	@for script in benchmarks/*.py; do echo "== $$script"; $(run) "$$script" || exit 1; done
 
+# ANCHOR names the folder `docs` of the site that this one descends from; see the program's --help.
+bench-site: $(made)/test node_modules/.made benchmarks/figures/node_modules/.made ## Print the figures of the site
+	$(run) -m benchmarks.figures $(if $(ANCHOR),--anchor "$(ANCHOR)") $(ARGS)
+
 clean: ## Remove what was built; the runs stay
 	rm -rf site .cache build dist annotated_transformers.egg-info
 
 distclean: clean ## Remove what was installed, too
-	rm -rf .venv node_modules
+	rm -rf .venv node_modules benchmarks/figures/node_modules
 
 # The set-up
 
@@ -114,4 +118,9 @@ $(made)/test: $(made)/site
 # npm comes from PyPI, with Node. It empties node_modules first: the stamp goes with it.
 node_modules/.made: package.json package-lock.json .npmrc $(made)/site
 	.venv/bin/npm ci
+	@touch $@
+
+# Lighthouse brings two hundred packages: they are installed for `make bench-site` alone.
+benchmarks/figures/node_modules/.made: $(addprefix benchmarks/figures/,package.json package-lock.json .npmrc) $(made)/site
+	cd benchmarks/figures && ../../.venv/bin/npm ci
 	@touch $@

@@ -28,7 +28,9 @@ What happens to a file, in this order:
 8. [plug-in](plugin.py): MkDocs is handed the pages, with links to their
    [repository](repository.py); or [Zensical](zensical.py) is, which will take its place;
 9. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py): what a reader takes
-   away runs by itself.
+   away runs by itself;
+10. [lighten](lighten.py) and [policy](policy.py): the built site loses what no page needs, and
+    says what browsers may be told to refuse.
 
 The [command line](__main__.py) offers each step on its own, and writes [new pages](new.py).
 """

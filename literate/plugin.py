@@ -10,6 +10,7 @@ its check of links treat them like any other.
 
 import logging
 from pathlib import Path
+from typing import Literal
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
@@ -18,6 +19,7 @@ from mkdocs.plugins import BasePlugin
 from mkdocs.structure.files import File, Files
 
 from literate import repository, site
+from literate.lighten import lighten
 from literate.problems import LiterateError
 from literate.settings import Settings, load
 
@@ -32,6 +34,12 @@ class LiteratePlugin(BasePlugin):
     It has no options of its own: the [settings](settings.py#Settings) are those of the command
     line.
     """
+
+    def on_startup(self, *, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:
+        r"""
+        ### Note what MkDocs is asked to do
+        """
+        self.serves = command == "serve"
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         r"""
@@ -82,14 +90,17 @@ class LiteratePlugin(BasePlugin):
 
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         r"""
-        ### Leave no site map that is none
+        ### Leave no site map that is none, and lighten what was built
 
-        Without the address of the site it would name no page. The packed one holds a date.
+        Without the address of the site the map would name no page. The packed one holds a date.
+        While a page is written, nobody waits for its bytes.
         """
         folder = Path(config.site_dir)
         (folder / "sitemap.xml.gz").unlink(missing_ok=True)
         if not config.site_url:
             (folder / "sitemap.xml").unlink(missing_ok=True)
+        if not self.serves:
+            lighten(folder)
 
     def on_serve(
         self, server: LiveReloadServer, *, config: MkDocsConfig, builder: object

@@ -74,6 +74,15 @@ def test_on_a_narrow_screen_the_note_stands_above_and_nothing_scrolls_sideways(m
     assert mha.evaluate("document.documentElement.scrollWidth") == 400
 
 
+def test_on_a_narrow_screen_each_line_is_high_enough_for_a_finger(mha: Page) -> None:
+    mha.set_viewport_size({"width": 400, "height": 800})
+    heights = mha.evaluate(
+        "[...document.querySelectorAll('.line[id]')].map(one => one.getBoundingClientRect().height)"
+    )
+    assert len(heights) > 80
+    assert min(heights) >= 24
+
+
 def test_no_line_of_code_is_cut_at_1366_pixels(mha: Page) -> None:
     mha.set_viewport_size({"width": 1366, "height": 768})
     cut = mha.evaluate(
