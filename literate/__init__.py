@@ -21,10 +21,12 @@ What happens to a file, in this order:
    links, and rows become Markdown;
 7. [site](site.py): so do all files of a project, as its [settings](settings.py) say, by its
    [rules](rules.py), and each [problem](problems.py) is named;
-8. [plug-in](plugin.py): MkDocs is handed the pages, with links to their
+8. [search](search.py): the rows, as [plain text](plain.py), become the index that readers look
+   words up in;
+9. [plug-in](plugin.py): MkDocs is handed the pages, with links to their
    [repository](repository.py);
-9. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py): what a reader takes
-   away runs by itself.
+10. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py): what a reader takes
+    away runs by itself.
 
 The [command line](__main__.py) offers each step on its own.
 """

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from literate import rules
+from literate import rules, search
 from literate.addresses import Addresses
 from literate.body import has_notebook
 from literate.formulas import Formulas
@@ -50,6 +50,15 @@ class Site:
         ### What the notes can link to
         """
         return Links(self.sources, self.uris, self.settings.root, self.settings.docs)
+
+    @property
+    def search_index(self) -> dict[str, str]:
+        r"""
+        ### What a reader can look up
+
+        The files of the [search](search.py#index), with their paths on the site.
+        """
+        return search.index(self.sources, self.uris, self.settings.root / self.settings.docs)
 
 
 def load(settings: Settings) -> Site:
@@ -196,6 +205,7 @@ def write(site: Site, folder: Path, report: Callable[[str], None]) -> list[Path]
     pages_by_uri: dict[str, str] = {}
     for one in correct_pages(site, report):
         pages_by_uri |= {one.uri: one.markdown, **one.files}
+    pages_by_uri |= site.search_index
     docs = site.settings.root / site.settings.docs
     copied = {path.relative_to(docs).as_posix(): path for path in _files(docs)}
     copied.update(assets(site.settings))

@@ -67,5 +67,45 @@ const scrolling = new ResizeObserver((entries) => {
 });
 document.querySelectorAll(".row pre, .katex-display").forEach((one) => scrolling.observe(one));
 
-// The theme gives its search the role of a dialogue and no name.
-document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
+// The search is a script of its own, which is fetched when it is first used.
+const searchScript = new URL("search.js", document.currentScript.src);
+const find = document.createElement("button");
+find.type = "button";
+find.className = "find";
+find.setAttribute("aria-label", "Search");
+find.setAttribute("aria-keyshortcuts", "/ Control+K Meta+K");
+find.innerHTML =
+  '<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="10" cy="10" r="6"/><path d="m15 15 6 6"/></svg>' +
+  '<span>Search</span><kbd aria-hidden="true">/</kbd>';
+document.querySelector(".md-header__inner")?.append(find);
+
+function loadSearch() {
+  const script = document.createElement("script");
+  script.src = searchScript;
+  script.addEventListener("error", () => {
+    say(find.querySelector("span"), "Not loaded");
+    find.addEventListener("click", loadSearch, { once: true });
+  });
+  document.head.append(script);
+}
+find.addEventListener("click", loadSearch, { once: true });
+
+addEventListener("keydown", (event) => {
+  const { key, ctrlKey, metaKey, altKey, target } = event;
+  const pressed = key === "k" ? ctrlKey !== metaKey : key === "/" && !ctrlKey && !metaKey;
+  const typing = target.closest?.("input:not([type=radio], [type=checkbox]), textarea, select");
+  if (!pressed || altKey || typing || target.isContentEditable) return;
+  event.preventDefault();
+  find.click();
+});
+
+// Where a note stands above its code, who comes for the first line of a row sees the note, too.
+function showRow() {
+  const line = document.querySelector(".line:target");
+  const row = line?.closest(".row");
+  if (row?.querySelector(".line[id]") !== line) return;
+  const height = line.getBoundingClientRect().bottom - row.getBoundingClientRect().top;
+  if (height < innerHeight * 0.8) row.scrollIntoView();
+}
+addEventListener("hashchange", showRow);
+addEventListener("load", showRow);
