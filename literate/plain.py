@@ -34,9 +34,12 @@ _MARKS = (
     (re.compile(r"^[ \t]*(?:[-*_][ \t]*){3,}$", re.MULTILINE), ""),
     (re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t:|-]*)?$", re.MULTILINE), ""),
     (re.compile(r"^[ \t]*\|(.*)\|[ \t]*$", re.MULTILINE), r"\1"),
-    (re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|[-*+][ \t]+|\d+\.[ \t]+)+", re.MULTILINE), ""),
-    # Emphasis: an underscore inside a word is one.
-    (re.compile(r"(\*{1,3})(?=[^\s*])(.+?)(?<=[^\s*])\1", re.DOTALL), r"\2"),
+    (re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?)+", re.MULTILINE), ""),
+    (re.compile(r"^[ \t]*(?:[-*+]|\d+\.)[ \t]+", re.MULTILINE), " · "),
+    # Emphasis, the strong first, since it may stand inside the other.
+    (re.compile(r"\*\*(?=[^\s*])(.+?)(?<=[^\s*])\*\*", re.DOTALL), r"\1"),
+    (re.compile(r"\*(?=[^\s*])(.+?)(?<=[^\s*])\*", re.DOTALL), r"\1"),
+    # An underscore inside a word is one.
     (re.compile(r"(?<!\w)(_{1,3})(?=[^\s_])(.+?)(?<=[^\s_])\1(?!\w)", re.DOTALL), r"\2"),
 )
 
@@ -69,4 +72,5 @@ def plain(note: Note, *, tags: bool = False) -> str:
         text = mark.sub(rest, text)
     if tags:
         text = html.unescape(_TAG.sub(" ", text))
-    return " ".join(_KEPT.sub(lambda match: kept[int(match[1])], text).split())
+    text = _KEPT.sub(lambda match: kept[int(match[1])], text)
+    return " ".join(text.split()).removeprefix("· ")

@@ -77,7 +77,7 @@ def of_source(source: Source) -> Entries:
     ## The rows of a source
 
     The docstring of the module is an entry apart from the code under it: it leads to the top of the
-    page, and its text begins with what the front matter says.
+    page, and its text has what the front matter says, too.
     """
     names = _names(source)
     title = posixpath.splitext(posixpath.basename(source.path))[0]
@@ -87,7 +87,8 @@ def of_source(source: Source) -> Entries:
         if note is not None and note.kind == "docstring" and row.documents is None:
             matter, note, _ = front_matter.split(note, source.path)
             title = matter.title or title
-            said = [matter.summary, *matter.paper.values(), plain(note)]
+            paper = ", ".join(text for key, text in matter.paper.items() if key != "link")
+            said = [matter.summary, plain(note), f"Paper: {paper}" if paper else ""]
             found.append(Entry("", note=" ".join(filter(None, said))))
             note = None
         if note is not None or row.code:
@@ -106,9 +107,16 @@ def _entry(source: Source, row: Row, note: Note | None, names: Mapping[int, list
         name=name,
         heading=heading,
         line=code[0] if code else 0,
-        names=_new_names(names.get(number, []) for number in code),
+        names=_new_names(names.get(number, []) for number in _upto_last(code)),
         note=plain(note) if note else "",
     )
+
+
+def _upto_last(code: list[int]) -> range:
+    r"""
+    A docstring may stand between two lines of code: then its lines are counted, too.
+    """
+    return range(code[0], code[-1] + 1) if code else range(0)
 
 
 def _heading(note: Note) -> tuple[str, Note]:

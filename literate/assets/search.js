@@ -76,6 +76,8 @@
   let rows = [];
   let notes = [];
   const asked = new Set();
+  let coming = 0;
+  let failed = false;
 
   // In small letters, with every letter in its old place.
   function folded(text) {
@@ -97,20 +99,26 @@
         names: folded(names),
       })),
     );
-    update();
   });
   addEventListener("search-notes", ({ detail }) => {
     notes = detail.map(folded);
-    update();
   });
 
   function load(name) {
     if (asked.has(name)) return;
     asked.add(name);
+    coming += 1;
+    failed = false;
     const script = element("script", { src: new URL(name, assets) });
+    script.addEventListener("load", () => {
+      coming -= 1;
+      update();
+    });
     script.addEventListener("error", () => {
       asked.delete(name);
-      count.textContent = "The index can't be loaded. Close the search and open it again.";
+      coming -= 1;
+      failed = true;
+      update();
     });
     document.head.append(script);
   }
@@ -162,13 +170,14 @@
   // What a word of the query is worth in a row: a definition of that name comes before a heading,
   // that before a name in the code, a part of a name, and a word of the note.
   function worth(row, note, query) {
-    if (query.word === row.own || (row.own && query.word === row.name.lower)) return 9;
+    if (query.word === row.own) return 9;
     const heading = fit(row.heading, query);
     if (heading === 2) return 7;
     const names = fit(row.names, query);
     if (names && hasName(row.names, query)) return 6;
     if (heading) return 5;
-    if (names) return 2 + names;
+    const parts = Math.max(names, row.own && fit(row.name, query));
+    if (parts) return 2 + parts;
     return note ? fit(note, query) : 0;
   }
 
@@ -180,12 +189,15 @@
       own += value;
       // What a row doesn't say itself, its page or its definition may say.
       if (!value && !fit(row.title, query) && !fit(row.name, query)) return 0;
-      sum += value || 0.5;
+      // Where a note speaks of what stands beside it, more is to be read.
+      sum += value ? value + (note && fit(note, query) ? 0.5 : 0) : 0.5;
     }
     if (!own) return 0;
-    // The definition that has all the words in its name comes before the page about it.
+    // The definition that has all the words in its name comes before the page about it, and the
+    // more of its name they are, the earlier.
     const named = row.own && queries.every((query) => fit(row.name, query));
-    return named ? sum + 1 : sum;
+    const length = queries.reduce((all, query) => all + query.word.length, 0);
+    return named ? sum + 1 + length / row.name.text.length : sum;
   }
 
   function find(queries) {
@@ -212,22 +224,26 @@
     list.replaceChildren(...options);
     list.scrollTop = 0;
     list.hidden = !options.length;
+    list.setAttribute("aria-busy", String(coming > 0));
     input.setAttribute("aria-expanded", String(options.length > 0));
     activate(options.length ? 0 : -1);
-    count.textContent = !queries.length
-      ? ""
-      : !rows.length
-        ? "Loading the index"
-        : `${found.length || "No"} ${found.length === 1 ? "result" : "results"}` +
-          (found.length > most ? `, the first ${most} are shown` : "");
+    count.textContent = summary(queries.length, found.length);
+  }
+
+  function summary(words, found) {
+    if (failed) return "The index can't be loaded. Close the search and open it again.";
+    if (!words) return "";
+    if (coming && !found) return "Loading the index";
+    const results = `${found || "No"} ${found === 1 ? "result" : "results"}`;
+    return found > most ? `${results}, the first ${most} are shown` : results;
   }
 
   function option({ row, note }, queries, index) {
     const path = [element("span", {}, ...marked(row.title, queries))];
     const name = row.name.text
       ? element("code", {}, ...marked(row.name, queries))
-      : row.heading.text !== row.title.text && element("span", {}, ...marked(row.heading, queries));
-    if (name) path.push(" › ", name);
+      : element("span", {}, ...marked(row.heading, queries));
+    if (name.textContent && row.anchor) path.push(" › ", name);
 
     const text = [];
     if (row.name.text && row.heading.text) {
@@ -274,7 +290,8 @@
     const first = queries
       .map((query) => places({ text, lower }, query).next().value?.at ?? Infinity)
       .reduce((one, other) => Math.min(one, other), Infinity);
-    const from = first === Infinity || first < 80 ? 0 : text.lastIndexOf(" ", first - 40) + 1;
+    const near = Math.min(first - 40, text.length - 200);
+    const from = first === Infinity || near < 40 ? 0 : text.lastIndexOf(" ", near) + 1;
     const until = text.length - from < 220 ? text.length : text.lastIndexOf(" ", from + 200);
     const cut = text.slice(from, Math.max(until, from + 100));
     return folded(`${from ? "… " : ""}${cut}${from + cut.length < text.length ? " …" : ""}`);
