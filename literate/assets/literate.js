@@ -94,7 +94,7 @@ addEventListener("keydown", (event) => {
   const { key, ctrlKey, metaKey, altKey, target } = event;
   const pressed = key === "k" ? ctrlKey !== metaKey : key === "/" && !ctrlKey && !metaKey;
   const typing = target.closest?.("input:not([type=radio], [type=checkbox]), textarea, select");
-  if (!pressed || altKey || typing || target.isContentEditable) return;
+  if (!pressed || altKey || typing?.checkVisibility() || target.isContentEditable) return;
   event.preventDefault();
   find.click();
 });

@@ -51,7 +51,9 @@
   }
 
   dialog.addEventListener("keydown", (event) => {
-    // What a key does on the page, it doesn't do behind the dialogue.
+    // What a key does on the page, it doesn't do behind the dialogue. Closed, the dialogue keeps the
+    // focus until the browser draws again.
+    if (!dialog.open) return;
     event.stopPropagation();
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step || !options.length) return;

@@ -295,7 +295,8 @@ def bare(tmp_path: Path) -> Path:
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "a b" / "trap").mkdir(parents=True)
     (folder / "a b" / "trap" / "index.html").write_text(
-        "<!doctype html><html lang=en><meta charset=utf-8><link rel=icon href=data:,><title>Trap</title>"
+        "<!doctype html><html lang=en><meta charset=utf-8><title>Trap</title>"
+        "<link rel=icon href=data:,>"
         "<link rel=stylesheet href=../../assets/literate.css>"
         "<header><nav class=md-header__inner></nav></header>"
         "<h2 id=Trap>Trap</h2><script src=../../assets/literate.js></script>"
