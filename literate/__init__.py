@@ -25,11 +25,13 @@ What happens to a file, in this order:
 7. [site](site.py): so do all files of a project, as its [settings](settings.py) say, by its
    [rules](rules.py), [documents](documents.py) written by hand too, each page with its
    [card](card.py), and each [problem](problems.py) is named;
-8. [plug-in](plugin.py): MkDocs is handed the pages, with links to their
+8. [search](search.py): the rows, as [plain text](plain.py), become the index that readers look
+   words up in;
+9. [plug-in](plugin.py): MkDocs is handed the pages, with links to their
    [repository](repository.py); or [Zensical](zensical.py) is, which will take its place;
-9. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py): what a reader takes
-   away runs by itself;
-10. [lighten](lighten.py) and [policy](policy.py): the built site loses what no page needs, and
+10. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py): what a reader takes
+    away runs by itself;
+11. [lighten](lighten.py) and [policy](policy.py): the built site loses what no page needs, and
     says what browsers may be told to refuse.
 
 The [command line](__main__.py) offers each step on its own, and writes [new pages](new.py).

@@ -4,10 +4,10 @@ title: Page
 summary: The rows of a source become one Markdown document.
 ---
 
-A page is *one* document, not one for each row: so footnotes, headings, the table of contents and
-search belong to the engine that builds the site, and any engine that reads Markdown can build it.
-The HTML in it is the wrapper of a row, the lines of code, which carry their numbers and measured
-shapes, and the formulas.
+A page is *one* document, not one for each row: so footnotes, headings and the table of contents
+belong to the engine that builds the site, and any engine that reads Markdown can build it. The HTML
+in it is the wrapper of a row, the lines of code, which carry their numbers and measured shapes, and
+the formulas.
 
 While a page is written, everything that its notes claim is checked.
 """

@@ -4,8 +4,8 @@ title: Plug-in
 summary: The one module that knows MkDocs.
 ---
 
-MkDocs is handed the pages as if they had been written by hand, so its navigation, its search and
-its check of links treat them like any other.
+MkDocs is handed the pages as if they had been written by hand, so its navigation and its check of
+links treat them like any other.
 """
 
 import logging
@@ -79,7 +79,7 @@ class LiteratePlugin(BasePlugin):
             files.append(file)
             for uri, text in page.files.items():
                 files.append(File.generated(config, uri, content=text))
-        for uri, text in site.generated(written).items():
+        for uri, text in (site.generated(written) | loaded.search_index).items():
             files.append(File.generated(config, uri, content=text))
         copied = [*site.assets(self.settings)]
         if config.site_url:

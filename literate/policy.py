@@ -20,9 +20,9 @@ checksum costs nothing and admits these very scripts alone. Material's settings 
 `<script>` too, but as JSON, which no browser runs and no policy asks about.
 
 A new version of the theme changes the checksums, so the policy is printed from each build. Hosts
-that read a file named “_headers” get it as the line after `/*`. GitHub Pages can't send it, and the pages
-carry none of their own in a `<meta>`: for a copy of the site on a disk, browsers don't agree on
-what `'self'` means, and it would not be readable any more.
+that read a file named “_headers” get it as the line after `/*`. GitHub Pages can't send it, and the
+pages carry none of their own in a `<meta>`: for a copy of the site on a disk, browsers don't agree
+on what `'self'` means, and it would not be readable any more.
 """
 
 from base64 import b64encode

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from literate import rules, spelling
+from literate import rules, search, spelling
 from literate.addresses import Addresses
 from literate.body import has_notebook
 from literate.documents import document
@@ -60,6 +60,15 @@ class Site:
         """
         root, docs = self.settings.root, self.settings.docs
         return Links(self.sources, self.uris, root, docs, self.documents, self.resolves_html)
+
+    @property
+    def search_index(self) -> dict[str, str]:
+        r"""
+        ### What a reader can look up
+
+        The files of the [search](search.py#index), with their paths on the site.
+        """
+        return search.index(self.sources, self.uris, self.settings.root / self.settings.docs)
 
 
 def load(settings: Settings) -> Site:
@@ -281,7 +290,7 @@ def write(
     correct = correct_pages(site, report)
     for one in correct:
         pages_by_uri |= {one.uri: one.markdown, **one.files}
-    pages_by_uri |= generated(correct)
+    pages_by_uri |= generated(correct) | site.search_index
     docs = site.settings.root / site.settings.docs
     copied = {path.relative_to(docs).as_posix(): path for path in _files(docs)}
     copied.update(assets(site.settings))

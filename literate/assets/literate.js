@@ -44,7 +44,15 @@ function aim(scroll) {
     return first <= number && number <= last;
   });
   for (const line of lines) line.classList.add("aimed");
-  if (scroll) lines[0]?.scrollIntoView();
+  if (scroll && lines.length) bringIntoView(lines[0]);
+}
+
+// Where a note stands above its code, who comes for the first line of a row sees the note, too.
+function bringIntoView(line) {
+  const row = line.closest(".row");
+  const height = line.getBoundingClientRect().bottom - row.getBoundingClientRect().top;
+  const whole = row.querySelector(".line[id]") === line && height < innerHeight * 0.8;
+  (whole ? row : line).scrollIntoView();
 }
 
 // To set the address would scroll to the line, which the reader already sees.
@@ -456,8 +464,43 @@ const scrolling = new ResizeObserver((entries) => {
 });
 for (const one of every(".row pre, .katex-display")) scrolling.observe(one);
 
-// The theme calls two things “Navigation”, and gives its search the role of a dialogue and no name.
+// The theme calls two things “Navigation”.
 document.querySelector(".md-path")?.setAttribute("aria-label", "Path");
-document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
+
+// ## Search
+
+// The search is a script of its own, which is fetched when it is first used.
+const searchScript = new URL("search.js", document.currentScript.src);
+const find = document.createElement("button");
+find.type = "button";
+find.className = "find";
+find.setAttribute("aria-label", "Search");
+find.setAttribute("aria-keyshortcuts", "/ Control+K Meta+K");
+find.innerHTML =
+  '<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="10" cy="10" r="6"/><path d="m15 15 6 6"/></svg>' +
+  '<span>Search</span><kbd aria-hidden="true">/</kbd>';
+document.querySelector(".md-header__inner")?.append(find);
+
+function loadSearch() {
+  const script = document.createElement("script");
+  script.src = searchScript;
+  script.addEventListener("error", () => {
+    say(find.querySelector("span"), "Not loaded");
+    find.addEventListener("click", loadSearch, { once: true });
+  });
+  document.head.append(script);
+}
+find.addEventListener("click", loadSearch, { once: true });
+
+addEventListener("keydown", (event) => {
+  const { key, ctrlKey, metaKey, altKey, target } = event;
+  const pressed = key === "k" ? ctrlKey !== metaKey : key === "/" && !ctrlKey && !metaKey;
+  const typing = target.closest?.("input:not([type=radio], [type=checkbox]), textarea, select");
+  if (!pressed || altKey || typing?.checkVisibility() || target.isContentEditable) return;
+  event.preventDefault();
+  find.click();
+});
 
 aim(true);
+// Fonts and pictures have come, and may have moved what was aimed at.
+addEventListener("load", () => aim(true));

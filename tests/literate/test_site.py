@@ -1,6 +1,5 @@
 r"""Sites built by MkDocs, strictly, in folders of their own: what is on them, what stops them."""
 
-import json
 import os
 import subprocess
 import sys
@@ -60,7 +59,7 @@ Read [attention](attention.py#scores), its [product](attention.py#L21) first.
 MKDOCS = """
 site_name: Case
 theme: { name: material, font: false }
-plugins: [search, literate]
+plugins: [literate]
 extra_css: [assets/katex/katex.min.css, assets/literate.css]
 markdown_extensions: [footnotes, md_in_html, tables, toc, pymdownx.superfences]
 validation: { omitted_files: warn, absolute_links: warn, unrecognized_links: warn, anchors: warn }
@@ -169,10 +168,16 @@ def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
     assert (project / "site" / "assets" / "katex" / "LICENSE").is_file()
 
 
-def test_search_finds_words_of_the_notes(project: Path) -> None:
+def test_the_words_of_the_notes_can_be_searched(project: Path) -> None:
+    (project / "docs" / "guide.md").write_text("# Guide\n\nWritten by hand.\n")
+    (project / "mkdocs.yml").write_text(MKDOCS.replace("[index.md,", "[index.md, guide.md,"))
     assert build(project).returncode == 0
-    index = json.loads((project / "site" / "search" / "search_index.json").read_text())
-    assert any("score for each pair" in entry["text"] for entry in index["docs"])
+    assert build(project, "literate", "write", "out").returncode == 0
+    for name in ("search-names.js", "search-notes.js"):
+        served = (project / "site" / "assets" / name).read_text()
+        assert served == (project / "out" / "assets" / name).read_text()
+    assert "A score for each pair, d_k features. See the start." in served
+    assert "Written by hand." in served
 
 
 Change = Callable[[str], str]
