@@ -16,14 +16,15 @@ import ast
 import io
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from literate.problems import LiterateError, Problem
 
 Kind = Literal["docstring", "comment", "code", "blank"]
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,20 @@ class Source:
     docstring: Docstring | None
     definitions: tuple[Definition, ...]
     tree: ast.Module = field(repr=False, compare=False)
+    _made: dict[Callable[..., Any], Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def once(self, make: Callable[["Source"], Made]) -> Made:
+        r"""
+        ### What follows from the source alone
+
+        `make` works it out when it is first asked for. The result is kept as long as the source,
+        so whoever gets it must not change it.
+        """
+        if make not in self._made:
+            self._made[make] = make(self)
+        return self._made[make]
 
     def definition_at(self, line: int) -> Definition | None:
         r"""
