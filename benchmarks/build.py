@@ -24,13 +24,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
 # As `python benchmarks/build.py` from a checkout, nothing needs to be installed.
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from literate.rows import rows
 from literate.settings import load
 from literate.source import parse
+
+ROOT = Path(__file__).resolve().parents[1]
 
 SMALL, LARGE = 66, 264
 # How much may each ratio be?
@@ -256,9 +257,7 @@ def main() -> int:
     print(f"A build from nothing, everything measured before; medians of {arguments.rounds}\n")
     print(f"{'':16}{'modules':>8}{'processor':>12}{'clock':>10}{'HTML per page':>16}")
     for key in folders:
-        print(
-            f"{key[0]:16}{key[1]:>8}{cpu[key]:>10.2f} s{wall[key]:>8.2f} s{page[key]:>14,.0f} B"
-        )
+        print(f"{key[0]:16}{key[1]:>8}{cpu[key]:>10.2f} s{wall[key]:>8.2f} s{page[key]:>14,.0f} B")
     print(f"\n{'ratio':56}{'measured':>9}{'bar':>6}")
     ratios = {
         f"processor, ours to plain Material, {SMALL} modules": (

@@ -22,7 +22,8 @@ What happens to a file, in this order:
 7. [site](site.py): so do all files of a project, as its [settings](settings.py) say, by its
    [rules](rules.py), and each [problem](problems.py) is named;
 8. [plug-in](plugin.py): MkDocs is handed the pages, with links to their
-   [repository](repository.py);
+   [repository](repository.py) and with [ready HTML](ready.py); while an author writes, the pages
+   are [live](live.py);
 9. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py): what a reader takes
    away runs by itself.
 

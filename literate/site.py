@@ -11,7 +11,7 @@ are measured, and then the pages are written. Nothing here knows the engine that
 import posixpath
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from literate.addresses import Addresses
 from literate.body import has_notebook
 from literate.formulas import Formulas
 from literate.links import Links
-from literate.measure import Measurement, measure
+from literate.measure import Bench, Measurement, measure
 from literate.page import File, Page, Takeaways, page
 from literate.pieces import by_module, module_name
 from literate.problems import LiterateError, Problem
@@ -30,6 +30,7 @@ from literate.snippet import snippet
 from literate.source import Source, read
 
 ASSETS = Path(__file__).parent / "assets"
+NO_SOURCES: Mapping[str, Source] = {}
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,11 @@ class Site:
         return Links(self.sources, self.uris, self.settings.root, self.settings.docs)
 
 
-def load(settings: Settings) -> Site:
+def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
     r"""
     ## Read the sources
+
+    `known` are sources read before; one whose text is the same is taken as it is.
 
     Every Python file of the packages that the settings name, in the order of their paths. A file
     without a line of text has no page. All files that can't be parsed are reported together.
@@ -67,7 +70,7 @@ def load(settings: Settings) -> Site:
         for path in sorted(folder.rglob("*.py")):
             name = path.relative_to(settings.root).as_posix()
             try:
-                source = read(path, name)
+                source = read(path, name, known.get(name))
             except LiterateError as error:
                 problems += error.problems
                 continue
@@ -87,28 +90,40 @@ def _uri(relative: str, prefix: str) -> str:
 
 
 def measurements(
-    site: Site, chosen: Iterable[Source], report: Callable[[str], None]
+    site: Site,
+    chosen: Iterable[Source],
+    report: Callable[[str], None],
+    bench: Bench | None = None,
 ) -> dict[str, Measurement]:
     r"""
     ## Measure the examples of the chosen sources
 
-    `report` gets a line for each module that is really run.
+    `report` gets a line for each module that is really run. `bench` is what to measure with, if
+    there is one already.
     """
-    settings = site.settings
-    return measure(list(chosen), settings.root, settings.root / settings.store, report=report)
+    root = site.settings.root
+    store = root / site.settings.store
+    return measure(list(chosen), root, store, report=report, bench=bench)
 
 
 def pages(
-    site: Site, chosen: Iterable[Source], measured: Mapping[str, Measurement]
+    site: Site,
+    chosen: Iterable[Source],
+    measured: Mapping[str, Measurement],
+    setter: Formulas | None = None,
 ) -> Iterator[Page]:
     r"""
     ## Write the pages of the chosen sources
 
-    Their problems come with them: those that the notes have, and those against the conventions.
+    One by one, as they are asked for. `setter` sets the formulas, if there is one already.
+
+    The problems of a page come with it: those that its notes have, and those against the
+    conventions.
     """
     links = site.links
     taken = _Takeaways(site)
-    with Formulas(site.settings.root / site.settings.katex) as formulas:
+    katex = site.settings.root / site.settings.katex
+    with nullcontext(setter) if setter else Formulas(katex) as formulas:
         for source in chosen:
             takeaways, problems = taken.of(source)
             written = page(source, links, formulas, measured, takeaways)

@@ -117,13 +117,15 @@ class Source:
         return max(inside, key=lambda one: one.depth, default=None)
 
 
-def read(path: Path, name: str | None = None) -> Source:
+def read(path: Path, name: str | None = None, known: Source | None = None) -> Source:
     r"""
     ## Read a file
 
-    `name` is what the file is called in problems. A file that is not there, has an encoding of its
-    own that does not fit, or is not Python raises a
-    [LiterateError](problems.py#LiterateError) that names the line.
+    `name` is what the file is called in problems. If its text is still that of the source `known`,
+    this source is returned, with all that has been [worked out](#Source.once).
+
+    A file that is not there, has an encoding of its own that does not fit, or is not Python raises
+    a [LiterateError](problems.py#LiterateError) that names the line.
     """
     name = name or path.as_posix()
     try:
@@ -140,7 +142,7 @@ def read(path: Path, name: str | None = None) -> Source:
         raise LiterateError([Problem(name, line, sentence)]) from None
     except SyntaxError as error:
         raise LiterateError([Problem(name, 1, f"{error.msg}.")]) from None
-    return parse(text, name)
+    return known if known is not None and known.text == text else parse(text, name)
 
 
 def parse(text: str, name: str = "<text>") -> Source:
