@@ -23,7 +23,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from build import LARGE, SMALL, environment, modules, write_project
+# As `python benchmarks/serve.py` from a checkout, nothing needs to be installed.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.build import LARGE, SMALL, environment, modules, write_project
 
 BAR = 1.0
 # Nobody waits longer; then something is broken.
@@ -122,9 +125,7 @@ def main() -> int:
     for size in (SMALL, LARGE):
         with tempfile.TemporaryDirectory() as temporary:
             write_project(Path(temporary), modules(size))
-            for kind, seconds in measure(
-                Path(temporary), arguments.edits, arguments.pause
-            ).items():
+            for kind, seconds in measure(Path(temporary), arguments.edits, arguments.pause).items():
                 median, most = statistics.median(seconds), max(seconds)
                 print(f"{size:>8}  {kind:18}{median:>8.2f} s{most:>8.2f} s", flush=True)
     return 0

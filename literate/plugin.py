@@ -394,12 +394,14 @@ class Server(LiveReloadServer):
         kit = self.plugin.kit
         document = kit.document(page.uri)
         assert document is not None
-        document.file.content_string = page.markdown
-        kit.read(document)
-        kit.write(document)
         for uri, text in page.files.items():
             write_text(Path(self.root, uri), text)
-        self.is_new = True
+        # A snippet changes with each page that it takes from; the page that shows it does not.
+        if document.file.content_string != page.markdown:
+            document.file.content_string = page.markdown
+            kit.read(document)
+            kit.write(document)
+            self.is_new = True
 
     def _look(self, live: Live) -> None:
         r"""
@@ -434,6 +436,10 @@ class Server(LiveReloadServer):
         self.plugin.error = ""
         live.build()
         self.plugin.is_built = True
+        with self._epoch_cond:
+            # Until the browsers are told, their requests wait.
+            self._wanted_epoch = self._visible_epoch + 1
+        self.is_new = True
         try:
             self.builder()
         finally:
@@ -442,7 +448,6 @@ class Server(LiveReloadServer):
         self.titles = self._titles()
         self.waiting = frozenset()
         self._say([])
-        self.is_new = True
         self._tell()
 
     def _finish(self) -> Iterator[None]:
