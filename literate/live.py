@@ -210,14 +210,15 @@ def state(places: Iterable[str]) -> dict[str, tuple[int, int]]:
             told = os.stat(place)
             found[place] = told.st_mtime_ns, told.st_size
     while waiting:
-        # What has just been taken away is not there.
+        # What has just been taken away, or is a link to nothing, is not there.
         with suppress(FileNotFoundError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
                 if _is_private(entry.name):
                     continue
                 if entry.is_dir():
                     waiting.append(entry.path)
-                else:
+                    continue
+                with suppress(FileNotFoundError):
                     told = entry.stat()
                     found[entry.path] = told.st_mtime_ns, told.st_size
     return found
