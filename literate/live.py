@@ -50,6 +50,8 @@ class Live:
         self.waiting: list[str] = []
         self._measured: dict[str, Measurement] = {}
         self._problems: dict[str, tuple[Problem, ...]] = {}
+        # The sources that can't be parsed now.
+        self._unread: set[str] = set()
         self._bench = Bench(settings.root, settings.root / settings.store)
         self._formulas = Formulas(settings.root / settings.katex)
         self._start: threading.Thread | None = None
@@ -104,7 +106,7 @@ class Live:
             raise LiterateError(problems)
         self.site, self._measured = loaded, measured
         self.pages = dict(zip(loaded.sources, written, strict=True))
-        self._problems, self.waiting = {}, []
+        self._problems, self._unread, self.waiting = {}, set(), []
         return written
 
     def read(self, paths: Collection[str]) -> None:
@@ -114,19 +116,20 @@ class Live:
         Their pages come first among those that wait. One that can't be parsed waits for its author.
         """
         sources = dict(self.site.sources)
+        first = []
         for path in paths:
             try:
                 sources[path] = read(self.settings.root / path, path, sources[path])
-                self._problems.pop(path, None)
+                first.append(path)
+                self._unread.discard(path)
             except LiterateError as error:
                 self._problems[path] = error.problems
+                self._unread.add(path)
         self.site = replace(self.site, sources=sources)
         self._bench.store.look_again()
-        unread = {path for path in paths if path in self._problems}
-        first = [path for path in paths if path not in unread]
-        others = [path for path in sources if path not in paths]
-        # While nothing else could be read, nothing else has changed.
-        self.waiting = [*first, *others] if first else [x for x in self.waiting if x not in unread]
+        # If none could be read, nothing else has changed.
+        others = [path for path in (sources if first else self.waiting) if path not in paths]
+        self.waiting = [*first, *(path for path in others if path not in self._unread)]
 
     def write(self) -> Iterator[Page | None]:
         r"""

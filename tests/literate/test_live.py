@@ -100,8 +100,25 @@ def test_a_source_that_is_not_python_leaves_its_page_and_the_others_alone(live: 
     assert live.waiting == []
     assert live.pages == pages
     save(live, "pkg/one.py", ONE + FIRST)
-    assert live.problems == []
     assert written(live) == []
+    assert live.problems == []
+
+
+def test_a_problem_stays_until_its_page_has_been_written_again(live: Live) -> None:
+    save(live, "pkg/one.py", ONE.replace("A note", r"$\nothing$") + FIRST)
+    assert written(live) == []
+    assert len(live.problems) == 1
+    save(live, "pkg/one.py", ONE.replace("A note", "A new note") + FIRST)
+    assert len(live.problems) == 1
+    assert written(live) == ["one.md"]
+    assert live.problems == []
+
+
+def test_a_source_that_is_not_python_is_named_until_it_is_mended(live: Live) -> None:
+    save(live, "pkg/one.py", "def\n")
+    save(live, "pkg/two.py", TWO.replace("See", "Look at"))
+    assert written(live) == ["two.md"]
+    assert [one.path for one in live.problems] == ["pkg/one.py"]
 
 
 def test_pages_that_waited_still_wait_when_another_source_is_not_python(live: Live) -> None:
