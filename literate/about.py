@@ -41,7 +41,7 @@ def about(source: Source, title: str, measurement: Measurement | None) -> str:
     content = {
         "names": {
             name: [[number for place in group for number in place] for group in groups]
-            for name, groups in places(source).items()
+            for name, groups in source.once(places).items()
         },
         "definitions": {"": [title, _summary(source)], **_definitions(source)},
         "tensors": {line: [_tensor(one) for one in found] for line, found in lines.items()},

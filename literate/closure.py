@@ -15,12 +15,12 @@ error, never a guess.
 
 import ast
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from literate.names import Use, uses
 from literate.order import Circle, Found, Needs, in_order
-from literate.pieces import Import, Module, Piece, absolute, take_apart
+from literate.pieces import Import, Module, Piece, absolute, module_name, take_apart
 from literate.problems import LiterateError, Problem
 from literate.source import Source
 
@@ -122,7 +122,7 @@ class _Package:
 
     def module(self, name: str) -> Module:
         if name not in self.modules:
-            self.modules[name] = take_apart(name, self.sources[name])
+            self.modules[name] = self.sources[name].once(_taken_apart)
         return self.modules[name]
 
     def owns(self, module: str) -> bool:
@@ -154,9 +154,8 @@ class _Package:
             use = Use(piece.renames, piece.line, True)
             return [(use, self.resolve(piece.module, piece.renames, piece.line))]
         self.imported_inside(piece)
-        lazy = self.module(piece.module).lazy_annotations
         needs = []
-        for use in (use for one in piece.statements for use in uses(one, lazy)):
+        for use in self.inside(piece).uses:
             found = self.resolve(piece.module, use.name, use.line)
             if not found and use.name in OF_THE_FILE:
                 sentence = (
@@ -241,25 +240,23 @@ class _Package:
         The outside modules that are imported inside a piece. Those of the package can't be: the
         copy would have to change the inside.
         """
-        source = self.sources[piece.module]
-        outside: set[str] = set()
-        for node in (node for one in piece.statements for node in ast.walk(one)):
-            named: list[str] = []
-            if isinstance(node, ast.Import):
-                named = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                named = [absolute(node, piece.module, source)]
-            elif isinstance(node, ast.Call):
-                self.check_call(piece, node)
-            for one in named:
-                if self.owns(one):
-                    sentence = (
-                        f"imports {one} inside `{piece.names[0]}`, which a copy can't; "
-                        "import it at the top of the file."
-                    )
-                    raise self.error(piece.module, node.lineno, sentence)
-            outside.update(named)
-        return outside
+        inside = self.inside(piece)
+        for call in inside.calls:
+            self.check_call(piece, call)
+        for name, line in inside.imports:
+            if self.owns(name):
+                sentence = (
+                    f"imports {name} inside `{piece.names[0]}`, which a copy can't; "
+                    "import it at the top of the file."
+                )
+                raise self.error(piece.module, line, sentence)
+        return {name for name, _ in inside.imports}
+
+    def inside(self, piece: Piece) -> "_Inside":
+        r"""
+        One that only gives another name has nothing inside.
+        """
+        return self.sources[piece.module].once(_insides).get(piece, _Inside((), (), ()))
 
     def check_call(self, piece: Piece, call: ast.Call) -> None:
         r"""
@@ -279,6 +276,41 @@ class _Package:
             "needs; use an `import` at the top of the file."
         )
         raise self.error(piece.module, call.lineno, sentence)
+
+
+@dataclass(frozen=True)
+class _Inside:
+    r"""
+    What there is in a piece: uses of names, imported modules with their lines, and calls.
+    """
+
+    uses: Sequence[Use]
+    imports: Sequence[tuple[str, int]]
+    calls: Sequence[ast.Call]
+
+
+def _taken_apart(source: Source) -> Module:
+    return take_apart(module_name(source.path), source)
+
+
+def _insides(source: Source) -> dict[Piece, _Inside]:
+    module = source.once(_taken_apart)
+    found = {}
+    for piece in module.pieces:
+        lazy = module.lazy_annotations
+        used = [use for one in piece.statements for use in uses(one, lazy)]
+        imports: list[tuple[str, int]] = []
+        calls: list[ast.Call] = []
+        for node in (node for one in piece.statements for node in ast.walk(one)):
+            match node:
+                case ast.Import():
+                    imports += [(alias.name, node.lineno) for alias in node.names]
+                case ast.ImportFrom():
+                    imports.append((absolute(node, module.name, source), node.lineno))
+                case ast.Call():
+                    calls.append(node)
+        found[piece] = _Inside(used, imports, calls)
+    return found
 
 
 def _meaning(found: Found, name: str) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from itertools import groupby
 from pygments.lexers import get_lexer_by_name
 from pygments.lexers.python import PythonLexer
 from pygments.lexers.special import TextLexer
-from pygments.token import STANDARD_TYPES
+from pygments.token import STANDARD_TYPES, _TokenType
 from pygments.util import ClassNotFound
 
 from literate.notes import MARKS
@@ -41,11 +41,9 @@ def lines(source: Source, links: Mapping[tuple[int, int], str]) -> list[str]:
     One entry per line, without its line ending. The text of the HTML is exactly the text of the
     line. `links` gives, for line and column, the address that the name which begins there leads to.
     """
-    text = "".join(line.text.rstrip("\r\n") + "\n" for line in source.lines)
-    lexer = PythonLexer(stripnl=False, ensurenl=False)
     marked: list[list[tuple[str, str, str]]] = [[]]
     column = 0
-    for kind, value in lexer.get_tokens(text):
+    for kind, value in source.once(_tokens):
         name = STANDARD_TYPES.get(kind, "")
         # Plain names, signs and white space need no colour, so they need no element either.
         name = "" if name in PLAIN else name
@@ -57,6 +55,11 @@ def lines(source: Source, links: Mapping[tuple[int, int], str]) -> list[str]:
                 marked[-1].append((name, links.get((len(marked), column), ""), piece))
                 column += len(piece)
     return [_elements(pieces) for pieces in marked]
+
+
+def _tokens(source: Source) -> list[tuple[_TokenType, str]]:
+    text = "".join(line.text.rstrip("\r\n") + "\n" for line in source.lines)
+    return list(PythonLexer(stripnl=False, ensurenl=False).get_tokens(text))
 
 
 def _elements(pieces: list[tuple[str, str, str]]) -> str:

@@ -103,7 +103,7 @@ class Listing:
         source = self.source
         documented = {
             (line, source.characters(line, column)): address
-            for line, column, address in pytorch.addresses(source)
+            for line, column, address in source.once(pytorch.addresses)
         }
         return documented | {
             (one.line, one.column): self.links.address(source.path, one.path, one.target)

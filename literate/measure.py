@@ -24,10 +24,12 @@ import os
 import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from marshal import dumps
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from literate import axes, instrument
 from literate.axes import Sizes
@@ -95,6 +97,32 @@ class Measurement:
     functions: dict[str, tuple[Tensor, ...]]
 
 
+class Bench:
+    r"""
+    ## What measuring takes
+
+    A [store](store.py) and a [child](child.py), for the folder `root`. It is used in a `with`
+    statement, which ends the child. One bench can serve many times, which saves the start of the
+    child; between two times, the store has to be told to
+    [look again](store.py#Store.look_again).
+    """
+
+    def __init__(self, root: Path, store: Path) -> None:
+        self.store = Store(store, root.resolve(), TOOLS)
+        self.child = Child(root.resolve())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.child.stop()
+
+
 def measure(
     sources: Sequence[Source],
     root: Path,
@@ -102,6 +130,7 @@ def measure(
     *,
     seconds: float = 60,
     report: Callable[[str], None] = lambda line: None,
+    bench: Bench | None = None,
 ) -> dict[str, Measurement]:
     r"""
     ## Measure the pages that have an example
@@ -111,23 +140,23 @@ def measure(
     * `store` is the folder in which measurements are kept
     * `seconds` is how long one page may take
     * `report` gets a line for each page that is really run
+    * `bench` is what to measure with; without one, a bench is set up and cleared away
 
     The result has the paths of the sources as its keys. Raises a
     [LiterateError](problems.py#LiterateError) with the problems of all the pages whose example
     can't be measured.
     """
     root = root.resolve()
-    kept = Store(store, root, TOOLS)
     measured: dict[str, Measurement] = {}
     problems: list[Problem] = []
-    with Child(root) as child:
+    with nullcontext(bench) if bench else Bench(root, store) as at:
         for source in sources:
-            example = axes.example_of(source)
+            example = source.once(axes.example_of)
             if example is None:
                 continue
             try:
                 page = _Page(source, root, example)
-                measured[source.path] = page.measure(kept, child, seconds, report)
+                measured[source.path] = page.measure(at.store, at.child, seconds, report)
             except NotStarted:
                 sentence = "can't be measured: see what `python -c 'import torch'` says."
                 raise LiterateError([Problem(source.path, example.lineno, sentence)]) from None

@@ -140,7 +140,7 @@ def page(
         formulas,
         measurements.get(source.path),
         references or network(links.pages.values()),
-        _repeated(source),
+        source.once(_repeated),
         [],
         {},
     )
@@ -230,7 +230,7 @@ def _repeated(source: Source) -> frozenset[str]:
         if span.kind in ("inline", "display")
         for symbol in symbols(span.content)
     )
-    names = {name.removeprefix("self.") for name in places(source)}
+    names = {name.removeprefix("self.") for name in source.once(places)}
     return frozenset(key for key, number in count.items() if number > 1 or key in names)
 
 

@@ -16,6 +16,7 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from literate.names import Function, bindings, bound_by_import
 from literate.problems import Problem
@@ -104,7 +105,7 @@ class Module:
     lazy_annotations: bool
     problems: tuple[Problem, ...]
 
-    @property
+    @cached_property
     def defined(self) -> Mapping[str, tuple[Piece, ...]]:
         r"""
         ### The pieces by the names that they bind

@@ -94,7 +94,7 @@ def address(name: str) -> str | None:
     return f"{ADDRESS}generated/{name}.html" if listed else None
 
 
-def addresses(source: Source) -> Iterator[tuple[int, int, str]]:
+def addresses(source: Source) -> list[tuple[int, int, str]]:
     r"""
     ## The names of PyTorch in a source
 
@@ -107,6 +107,7 @@ def addresses(source: Source) -> Iterator[tuple[int, int, str]]:
         for name, imports in module.imports.items()
         if len({one.means for one in imports}) == 1 and name not in module.defined
     }
+    found: list[tuple[int, int, str]] = []
     for statement in source.tree.body:
         taken = {(use.line, use.column) for use in uses(statement) if use.name in means}
         inner = set()
@@ -118,7 +119,8 @@ def addresses(source: Source) -> Iterator[tuple[int, int, str]]:
             if node in inner:
                 continue
             inner.update(parts)
-            yield from _longest(parts, means)
+            found += _longest(parts, means)
+    return found
 
 
 def _longest(parts: list[ast.expr], means: dict[str, str]) -> Iterator[tuple[int, int, str]]:

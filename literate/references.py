@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from literate.names import bindings, bound_by_import, uses
+from literate.names import Use, bindings, bound_by_import, uses
 from literate.pieces import absolute, by_module, module_name
 from literate.problems import LiterateError
 from literate.source import Source
@@ -63,12 +63,7 @@ def network(sources: Iterable[Source]) -> Network:
     found = {source.path: tuple(references(source, modules)) for source in pages}
     used: dict[Target, list[tuple[str, Reference]]] = {}
     for source in pages:
-        imports = {
-            line
-            for node in ast.walk(source.tree)
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        }
+        imports = source.once(_lines_of_imports)
         for one in found[source.path]:
             within = source.definition_at(one.line)
             name = within.name if within else ""
@@ -76,6 +71,15 @@ def network(sources: Iterable[Source]) -> Network:
             if one.line not in imports and not itself:
                 used.setdefault((one.path, one.target), []).append((source.path, one))
     return Network(found, {target: tuple(uses) for target, uses in used.items()})
+
+
+def _lines_of_imports(source: Source) -> set[int]:
+    return {
+        line
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
 
 
 def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]:
@@ -87,12 +91,11 @@ def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]
     """
     known = _known(source, modules)
     found: list[tuple[int, int, str, Target]] = []
-    for statement in source.tree.body:
-        for use in uses(statement):
-            if use.name in known and use.column >= 0:
-                found.append((use.line, use.column, use.name, known[use.name]))
+    for use in source.once(_uses):
+        if use.name in known and use.column >= 0:
+            found.append((use.line, use.column, use.name, known[use.name]))
     found += _imported(source, modules)
-    found += _methods(source)
+    found += source.once(_methods)
     placed = {
         Reference(line, source.characters(line, column), name, *target)
         for line, column, name, target in found
@@ -100,16 +103,24 @@ def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]
     return sorted(placed)
 
 
+def _uses(source: Source) -> list[Use]:
+    return [use for statement in source.tree.body for use in uses(statement)]
+
+
 def _known(source: Source, modules: Mapping[str, Source]) -> dict[str, Target]:
     r"""
     What the names of a module stand for, where that is a definition of one of the modules.
     """
-    count = Counter(bindings(source.tree.body))
+    count = source.once(_bindings)
     known = {one.name: (source.path, one.name) for one in source.definitions if not one.depth}
     for statement, alias, target in _from_imports(source, modules):
         if statement in source.tree.body:
             known[bound_by_import(alias)] = target
     return {name: target for name, target in known.items() if count[name] == 1}
+
+
+def _bindings(source: Source) -> Counter[str]:
+    return Counter(bindings(source.tree.body))
 
 
 def _from_imports(
@@ -118,9 +129,7 @@ def _from_imports(
     r"""
     Each `from … import name` of a definition or of a module of ours.
     """
-    for node in ast.walk(source.tree):
-        if not isinstance(node, ast.ImportFrom):
-            continue
+    for node in source.once(_all_from_imports):
         try:
             origin = absolute(node, module_name(source.path), source)
         except LiterateError:
@@ -135,6 +144,10 @@ def _from_imports(
                 yield node, alias, (submodule.path, "")
 
 
+def _all_from_imports(source: Source) -> list[ast.ImportFrom]:
+    return [node for node in ast.walk(source.tree) if isinstance(node, ast.ImportFrom)]
+
+
 def _imported(
     source: Source, modules: Mapping[str, Source]
 ) -> Iterator[tuple[int, int, str, Target]]:
@@ -145,10 +158,11 @@ def _imported(
         yield alias.lineno, alias.col_offset, alias.name, target
 
 
-def _methods(source: Source) -> Iterator[tuple[int, int, str, Target]]:
+def _methods(source: Source) -> list[tuple[int, int, str, Target]]:
     r"""
     `self.forward`, inside the class that defines `forward`.
     """
+    found = []
     names = {one.name for one in source.definitions}
     for definition in source.definitions:
         if definition.kind != "class":
@@ -161,4 +175,5 @@ def _methods(source: Source) -> Iterator[tuple[int, int, str, Target]]:
                     if target in names:
                         column = end - len(attribute.encode())
                         line = node.end_lineno or node.lineno
-                        yield line, column, attribute, (source.path, target)
+                        found.append((line, column, attribute, (source.path, target)))
+    return found

@@ -64,11 +64,16 @@ def rows(source: Source) -> Iterator[Row]:
     r"""
     ## The rows of a source
     """
+    return iter(source.once(_rows))
+
+
+def _rows(source: Source) -> tuple[Row, ...]:
     # A definition starts a row: its header stands beside its docstring. The inside of a function is
     # cut at notes only, so a nested function starts a row only if it has a docstring.
     starts = {
         one.first: one for one in source.definitions if one.docstring or not one.in_function
     }
+    found: list[Row] = []
     row: list[Line] = []
     for line in source.lines:
         before = row[-1] if row else None
@@ -77,11 +82,12 @@ def rows(source: Source) -> Iterator[Row]:
         definition = starts.get(line.number)
         at_definition = definition is not None and not (explained and not definition.docstring)
         if row and (at_definition or _starts_comment(line, before)):
-            yield _row(source, row)
+            found.append(_row(source, row))
             row = []
         row.append(line)
     if row:
-        yield _row(source, row)
+        found.append(_row(source, row))
+    return tuple(found)
 
 
 def _starts_comment(line: Line, before: Line | None) -> bool:

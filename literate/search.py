@@ -205,7 +205,9 @@ def _front_matter(lines: list[str]) -> tuple[str, int, list[str]]:
     return str(title), closing + 2, lines[closing + 1 :]
 
 
-def index(sources: Mapping[str, Source], uris: Mapping[str, str], docs: Path) -> dict[str, str]:
+def index(
+    sources: Mapping[str, Source], uris: Mapping[str, str], documents: Mapping[Path, str]
+) -> dict[str, str]:
     r"""
     ## The index of a site
 
@@ -213,9 +215,8 @@ def index(sources: Mapping[str, Source], uris: Mapping[str, str], docs: Path) ->
     with their paths on the site. Each is a script that hands its data over in an event: a script
     can be read from a folder on the disk, too, where a browser refuses to read any other file.
     """
-    pages = [(uris[path], of_source(source)) for path, source in sources.items()]
-    for path in sorted(docs.rglob("*.md")):
-        uri = path.relative_to(docs).as_posix()
+    pages = [(uris[path], source.once(of_source)) for path, source in sources.items()]
+    for path, uri in sorted(documents.items(), key=lambda one: one[1]):
         pages.append((uri, of_document(path.read_text(encoding="utf-8"), path.stem)))
     names = [[page.title, _address(uri), list(map(_listed, page.entries))] for uri, page in pages]
     notes = [entry.note for _, page in pages for entry in page.entries]

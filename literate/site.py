@@ -11,7 +11,7 @@ are measured, and then the pages are written. Nothing here knows the engine that
 import posixpath
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from literate.documents import document
 from literate.formulas import Formulas, style_sheet
 from literate.links import Links
 from literate.links import folder as folder_of
-from literate.measure import Measurement, measure
+from literate.measure import Bench, Measurement, measure
 from literate.page import File, Page, Takeaways, page
 from literate.pieces import by_module, module_name
 from literate.problems import LiterateError, Problem
@@ -35,6 +35,7 @@ from literate.source import Source, read
 ASSETS = Path(__file__).parent / "assets"
 # What the theme of an engine is told to do otherwise.
 THEME = Path(__file__).parent / "theme"
+NO_SOURCES: Mapping[str, Source] = {}
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,15 @@ class Site:
 
         The files of the [search](search.py#index), with their paths on the site.
         """
-        return search.index(self.sources, self.uris, self.settings.root / self.settings.docs)
+        by_hand = {self.settings.root / path: uri for path, uri in self.documents.items()}
+        return search.index(self.sources, self.uris, by_hand)
 
 
-def load(settings: Settings) -> Site:
+def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
     r"""
     ## Read the sources
+
+    `known` are sources read before; one whose text is the same is taken as it is.
 
     Every Python file of the packages that the settings name, in the order of their paths. A file
     without a line of text has no page. All files that can't be parsed are reported together.
@@ -86,7 +90,7 @@ def load(settings: Settings) -> Site:
         for path in sorted(folder.rglob("*.py")):
             name = path.relative_to(settings.root).as_posix()
             try:
-                source = read(path, name)
+                source = read(path, name, known.get(name))
             except LiterateError as error:
                 problems += error.problems
                 continue
@@ -123,30 +127,42 @@ def uri(relative: str, prefix: str) -> str:
 
 
 def measurements(
-    site: Site, chosen: Iterable[Source], report: Callable[[str], None]
+    site: Site,
+    chosen: Iterable[Source],
+    report: Callable[[str], None],
+    bench: Bench | None = None,
 ) -> dict[str, Measurement]:
     r"""
     ## Measure the examples of the chosen sources
 
-    `report` gets a line for each module that is really run.
+    `report` gets a line for each module that is really run. `bench` is what to measure with, if
+    there is one already.
     """
-    settings = site.settings
-    return measure(list(chosen), settings.root, settings.root / settings.store, report=report)
+    root = site.settings.root
+    store = root / site.settings.store
+    return measure(list(chosen), root, store, report=report, bench=bench)
 
 
 def pages(
-    site: Site, chosen: Iterable[Source], measured: Mapping[str, Measurement]
+    site: Site,
+    chosen: Iterable[Source],
+    measured: Mapping[str, Measurement],
+    setter: Formulas | None = None,
 ) -> Iterator[Page]:
     r"""
     ## Write the pages of the chosen sources
 
-    Their problems come with them: those that the notes have, and those against the conventions.
+    One by one, as they are asked for. `setter` sets the formulas, if there is one already.
+
+    The problems of a page come with it: those that its notes have, and those against the
+    conventions.
     """
     links = site.links
     taken = _Takeaways(site)
     references = network(site.sources.values())
     names = spelling.names(site.sources.values(), site.settings.root)
-    with Formulas(site.settings.root / site.settings.katex) as formulas:
+    katex = site.settings.root / site.settings.katex
+    with nullcontext(setter) if setter else Formulas(katex) as formulas:
         for source in chosen:
             takeaways, problems = taken.of(source)
             written = page(source, links, formulas, measured, takeaways, references)
@@ -155,14 +171,16 @@ def pages(
             yield replace(written, problems=tuple(sorted(problems)))
 
 
-def documents(site: Site) -> Iterator[Page]:
+def documents(site: Site, chosen: Iterable[str] | None = None) -> Iterator[Page]:
     r"""
     ## Write the pages of the hand-written documents
+
+    Of those that are chosen by their paths; of all, if none are.
     """
     links = site.links
     root = site.settings.root
     names = spelling.names(site.sources.values(), root)
-    for path in site.documents:
+    for path in site.documents if chosen is None else chosen:
         written = document(path, links)
         text = (root / path).read_text(encoding="utf-8")
         misspelt = spelling.problems_of_document(path, text, names)

@@ -16,14 +16,15 @@ import ast
 import io
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from literate.problems import LiterateError, Problem
 
 Kind = Literal["docstring", "comment", "code", "blank"]
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,20 @@ class Source:
     docstring: Docstring | None
     definitions: tuple[Definition, ...]
     tree: ast.Module = field(repr=False, compare=False)
+    _made: dict[Callable[..., Any], Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def once(self, make: Callable[["Source"], Made]) -> Made:
+        r"""
+        ### What follows from the source alone
+
+        `make` works it out when it is first asked for. The result is kept as long as the source,
+        so whoever gets it must not change it.
+        """
+        if make not in self._made:
+            self._made[make] = make(self)
+        return self._made[make]
 
     def characters(self, line: int, column: int) -> int:
         r"""
@@ -110,13 +125,15 @@ class Source:
         return max(inside, key=lambda one: one.depth, default=None)
 
 
-def read(path: Path, name: str | None = None) -> Source:
+def read(path: Path, name: str | None = None, known: Source | None = None) -> Source:
     r"""
     ## Read a file
 
-    `name` is what the file is called in problems. A file that is not there, has an encoding of its
-    own that does not fit, or is not Python raises a
-    [LiterateError](problems.py#LiterateError) that names the line.
+    `name` is what the file is called in problems. If its text is still that of the source `known`,
+    this source is returned, with all that has been [worked out](#Source.once).
+
+    A file that is not there, has an encoding of its own that does not fit, or is not Python raises
+    a [LiterateError](problems.py#LiterateError) that names the line.
     """
     name = name or path.as_posix()
     try:
@@ -133,7 +150,7 @@ def read(path: Path, name: str | None = None) -> Source:
         raise LiterateError([Problem(name, line, sentence)]) from None
     except SyntaxError as error:
         raise LiterateError([Problem(name, 1, f"{error.msg}.")]) from None
-    return parse(text, name)
+    return known if known is not None and known.text == text else parse(text, name)
 
 
 def parse(text: str, name: str = "<text>") -> Source:

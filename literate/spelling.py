@@ -104,8 +104,10 @@ def names(sources: Iterable[Source], root: Path) -> Names:
     imported: set[str] = set()
     for source in sources:
         known.update(Path(source.path).with_suffix("").parts)
-        known.update(_identifiers(source.tree))
-        imported.update(_imported(source.tree, own))
+        identifiers, origins = source.once(_taken)
+        known |= identifiers
+        foreign = origins.keys() - own - sys.stdlib_module_names
+        imported.update(*(origins[origin] for origin in foreign))
     return Names(root, frozenset(known), frozenset(imported))
 
 
@@ -218,14 +220,18 @@ def _identifiers(tree: ast.AST) -> Iterator[str]:
                 yield from [text] if _DOTTED.fullmatch(text) or _OPTION.fullmatch(text) else []
 
 
-def _imported(tree: ast.Module, own: set[str]) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
+def _taken(source: Source) -> tuple[set[str], dict[str, set[str]]]:
+    r"""
+    The identifiers of a source, and the names that it has from each package that it imports.
+    """
+    origins: dict[str, set[str]] = {}
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
             within = getattr(node, "module", None)
             for alias in node.names:
                 origin = (within or alias.name).partition(".")[0]
-                if not getattr(node, "level", 0) and origin not in own | sys.stdlib_module_names:
-                    yield bound_by_import(alias)
+                origins.setdefault(origin, set()).add(bound_by_import(alias))
+    return set(_identifiers(source.tree)), origins
 
 
 def _exists(parts: list[str]) -> bool:

@@ -39,6 +39,17 @@ class Store:
         versions = [platform.python_version(), _installed("torch")]
         self.outside = [*(version.encode() for version in versions), *map(Path.read_bytes, tools)]
         self.files: dict[str, tuple[bytes, frozenset[str]] | None] = {}
+        self.before: dict[str, tuple[bytes, frozenset[str]] | None] = {}
+
+    def look_again(self) -> None:
+        r"""
+        ### Files may have changed
+
+        A store looks at each file once; after this, once more. What a file imports is found out
+        only for a file that is not the same as before.
+        """
+        self.before |= self.files
+        self.files = {}
 
     def key(self, module: str, text: str) -> str:
         r"""
@@ -121,6 +132,10 @@ class Store:
             for path in (stem / "__init__.py", stem.with_name(f"{stem.name}.py")):
                 if path.is_file():
                     data = path.read_bytes()
+                    before = self.before.get(module)
+                    if before is not None and before[0] == data:
+                        self.files[module] = before
+                        break
                     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
                     self.files[module] = data, frozenset(_imports(data, package))
                     break

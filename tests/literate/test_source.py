@@ -258,3 +258,27 @@ def test_any_lines_are_refused_with_a_line_or_kept(
     assert "".join(line.text for row in rows(source) for line in row.lines) == text
     assert [line.number for line in source.lines] == list(range(1, len(source.lines) + 1))
     assert_program_kept(source)
+
+
+def test_what_follows_from_a_source_is_worked_out_once() -> None:
+    source = parse("x = 1\n")
+    asked: list[Source] = []
+
+    def count(one: Source) -> list[Source]:
+        asked.append(one)
+        return asked
+
+    assert source.once(count) is source.once(count)
+    assert len(asked) == 1
+    other = parse("x = 1\n")
+    other.once(count)
+    assert asked[1] is other
+
+
+def test_a_file_with_the_text_of_a_known_source_is_that_source(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("x = 1\n", encoding="utf-8")
+    known = read(path, "a.py")
+    assert read(path, "a.py", known) is known
+    path.write_text("x = 2\n", encoding="utf-8")
+    assert read(path, "a.py", known).text == "x = 2\n"

@@ -180,3 +180,16 @@ def test_a_store_that_is_a_file_is_a_problem(root: Path) -> None:
     (root / "store").write_text("", encoding="utf-8")
     with pytest.raises(LiterateError, match="can't keep what was measured: "):
         store(root).save("three", "key", 1)
+
+
+def test_a_store_looks_at_a_file_once_until_it_is_told_to_look_again(root: Path) -> None:
+    kept = store(root)
+    before = kept.key("package.page", "text")
+    (root / "package/three.py").write_text("import package.unused\n", encoding="utf-8")
+    assert kept.key("package.page", "text") == before
+    kept.look_again()
+    assert kept.key("package.page", "text") == store(root).key("package.page", "text") != before
+    # What is imported is known of the new text, too.
+    (root / "package/unused.py").write_text("pass\n", encoding="utf-8")
+    kept.look_again()
+    assert kept.key("package.page", "text") == store(root).key("package.page", "text")

@@ -1,0 +1,329 @@
+r"""`mkdocs serve`, a real process: what is saved is shown, what is wrong is said."""
+
+import fcntl
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+KATEX = Path(__file__).parents[2] / "node_modules" / "katex"
+
+HOME = '''r"""
+---
+title: Start
+summary: Where it starts.
+---
+
+Read [scores](scores.py#scores) first.
+"""
+'''
+
+SCORES = '''r"""
+---
+title: Scores
+summary: A number for each pair.
+---
+
+All of $d_k$ count.
+"""
+
+from torch import Tensor, einsum, randn
+
+
+def scores(query: Tensor) -> Tensor:
+    r"""
+    ## Scores
+
+    From `[seq_len, d_k]` to `[seq_len, seq_len]`.
+    """
+    # Each with each.
+    product = einsum("id,jd->ij", query, query)
+    return product
+
+
+def example(seq_len: int = 7, d_k: int = 2) -> Tensor:
+    r"""
+    ## Example
+    """
+    return scores(randn(seq_len, d_k))
+'''
+
+MEAN = '''r"""
+---
+title: Mean
+summary: Their mean.
+---
+"""
+
+from pkg.scores import scores
+from torch import Tensor, randn
+
+
+def mean(query: Tensor) -> Tensor:
+    r"""
+    ## Mean
+    """
+    # One for each: `[seq_len]`
+    return scores(query).mean(1)
+
+
+def example(seq_len: int = 5, d_k: int = 3) -> Tensor:
+    r"""
+    ## Example
+    """
+    return mean(randn(seq_len, d_k))
+'''
+
+MKDOCS = """
+site_name: Case
+theme: { name: material, font: false }
+plugins: [literate]
+markdown_extensions: [md_in_html, toc, pymdownx.superfences]
+nav: [index.md, scores.md, mean.md, by_hand.md]
+"""
+
+BY_HAND = "# By hand\n\nSee [scores](scores.md).\n"
+
+# Holds a lock until the process that measures has ended.
+HOLD = """
+    import fcntl, sys
+    if not hasattr(sys, "held"):
+        sys.held = open("{}", "w")
+        fcntl.flock(sys.held, fcntl.LOCK_EX)
+"""
+
+# After so long something is broken.
+PATIENCE = 60
+
+
+class Served:
+    r"""A project that is served, at an address, with what the server says."""
+
+    def __init__(self, project: Path, address: str, process: subprocess.Popen[bytes]) -> None:
+        self.project = project
+        self.address = address
+        self.process = process
+
+    @property
+    def said(self) -> str:
+        return (self.project / "said.txt").read_text()
+
+    @property
+    def site(self) -> Path:
+        r"""The folder that MkDocs serves from."""
+        (folder,) = self.project.glob("tmp/mkdocs_*")
+        return folder
+
+    def page(self, path: str) -> str:
+        with urllib.request.urlopen(self.address + path, timeout=PATIENCE) as answer:
+            return answer.read().decode()
+
+    def text(self, path: str) -> str:
+        r"""What can be read on a page."""
+        return unescape(re.sub(r"<[^>]*>", "", self.page(path)))
+
+    def epoch(self) -> int:
+        r"""The version that a browser is told of."""
+        (found,) = re.findall(r"livereload\((\d+),", self.page("by_hand/"))
+        return int(found)
+
+    def save(self, name: str, text: str) -> None:
+        beside = self.project / f"{name}~"
+        beside.write_text(text)
+        beside.replace(self.project / name)
+
+    def until(self, is_so: Callable[[], bool]) -> None:
+        end = time.monotonic() + PATIENCE
+        while not is_so():
+            assert time.monotonic() < end, self.said
+            assert self.process.poll() is None, self.said
+            time.sleep(0.02)
+
+
+@contextmanager
+def serving(project: Path) -> Iterator[Served]:
+    files = {
+        "pyproject.toml": f'[tool.literate]\nsources = {{ pkg = "" }}\nkatex = "{KATEX}"\n',
+        "mkdocs.yml": MKDOCS,
+        "docs/by_hand.md": BY_HAND,
+        "pkg/__init__.py": HOME,
+        "pkg/scores.py": SCORES,
+        "pkg/mean.py": MEAN,
+        "tmp/here": "",
+    }
+    for name, text in files.items():
+        path = project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # What is there already was put there for this test.
+        path.write_text(path.read_text() if path.exists() else text)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [sys.executable, "-m", "mkdocs", "serve", "--dev-addr", address]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "TMPDIR": str(project / "tmp")}
+    with (
+        (project / "said.txt").open("wb") as said,
+        subprocess.Popen(command, cwd=project, env=environment, stderr=said, stdout=said) as run,
+    ):
+        served = Served(project, f"http://{address}/", run)
+        try:
+            served.until(lambda: "Serving on" in served.said)
+            served.until(lambda: answers(served))
+            yield served
+        finally:
+            run.send_signal(signal.SIGINT)
+            run.wait()
+
+
+def answers(served: Served) -> bool:
+    try:
+        return bool(served.page(""))
+    except urllib.error.URLError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("served")) as served:
+        yield served
+
+
+@pytest.fixture
+def served(server: Served) -> Iterator[Served]:
+    r"""The one server of all these tests, with everything as it was at first."""
+    yield server
+    first = {"pkg/scores.py": SCORES, "docs/by_hand.md": BY_HAND, "mkdocs.yml": MKDOCS}
+    changed = [name for name in first if (server.project / name).read_text() != first[name]]
+    for name in changed:
+        server.save(name, first[name])
+    server.until(lambda: is_as_at_first(server))
+
+
+def is_as_at_first(served: Served) -> bool:
+    page = served.page("scores/")
+    is_new = any(one in page for one in ("Edited", "literate-notice", "doubled"))
+    return not is_new and "<title>Scores" in page and "Each with each." in page
+
+
+def test_an_edited_note_is_served_and_no_other_page_is_written(served: Served) -> None:
+    other = served.site / "mean" / "index.html"
+    other.write_text(other.read_text().replace("One for each", "A mark of the test"))
+    before = served.epoch()
+    served.save("pkg/scores.py", SCORES.replace("Each with each.", "Edited: all with all."))
+    served.until(lambda: "Edited: all with all." in served.text("scores/"))
+    assert served.epoch() > before
+    assert "Each with each." not in served.text("scores/")
+    # The line of the other page that says so goes when the server has looked at that page, too.
+    served.until(lambda: "being checked again" not in served.text("mean/"))
+    assert "A mark of the test" in served.page("mean/")
+
+
+def test_an_edited_line_is_served_with_what_was_measured_on_it(served: Served) -> None:
+    line = '    product = einsum("id,jd->ij", query, query)\n'
+    served.save("pkg/scores.py", SCORES.replace(line, f"    doubled = query + query\n{line}"))
+    served.until(lambda: "doubled" in served.text("scores/"))
+    (shown,) = [one for one in served.page("scores/").split("\n") if 'id="L20"' in one]
+    assert "doubled" in shown
+    assert "[seq_len, d_k]" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (SCORES.replace("def scores(", "def = scores("), "pkg/scores.py:13: invalid syntax"),
+        (
+            SCORES.replace("[seq_len, seq_len]`", "[d_k, seq_len]`"),
+            "pkg/scores.py:17: the note says [d_k, seq_len], measured",
+        ),
+        (
+            SCORES.replace("query, query)", "query, seq)"),
+            "pkg/scores.py:20: example(seq_len=7, d_k=2) raises NameError",
+        ),
+        (SCORES.replace("$d_k$", r"$\nothing$"), "pkg/scores.py:7: the formula `\\nothing`"),
+    ],
+    ids=["not Python", "a wrong claim", "an example that fails", "a wrong formula"],
+)
+def test_an_error_is_told_with_its_place_until_it_is_mended(
+    served: Served, text: str, sentence: str
+) -> None:
+    before = served.text("scores/")
+    told = served.said.count(sentence)
+    epoch = served.epoch()
+    served.save("pkg/scores.py", text)
+    served.until(lambda: sentence in served.text("scores/"))
+    # It is on every page, on the terminal once, and the page is the last good one.
+    assert sentence in served.text("by_hand/")
+    assert served.said.count(sentence) == told + 1
+    assert "Each with each." in served.text("scores/")
+    served.until(lambda: served.epoch() > epoch)
+
+    served.save("pkg/scores.py", SCORES)
+    served.until(lambda: sentence not in served.text("scores/"))
+    served.until(lambda: "literate-notice" not in served.page("mean/"))
+    assert without_script(served.text("scores/")) == without_script(before)
+
+
+def without_script(text: str) -> str:
+    r"""Without the two numbers by which the browser asks for news."""
+    return re.sub(r"livereload\(.*\)|id=\d+", "", text)
+
+
+def test_a_page_that_becomes_wrong_through_another_is_named(served: Served) -> None:
+    wider = SCORES.replace("product\n", "product.unsqueeze(-1)\n", 1)
+    served.save("pkg/scores.py", wider.replace("[seq_len, seq_len]`", "[seq_len, seq_len, 1]`"))
+    served.until(lambda: "pkg/mean.py:16: the note says [seq_len]" in served.text("scores/"))
+    assert "product.unsqueeze(-1)" in served.text("scores/")
+
+
+def test_a_new_title_stands_in_the_navigation_of_the_other_pages(served: Served) -> None:
+    served.save("pkg/scores.py", SCORES.replace("title: Scores", "title: Edited numbers"))
+    served.until(lambda: "Edited numbers" in served.text("by_hand/"))
+
+
+def test_a_document_by_hand_is_served_when_it_is_saved(served: Served) -> None:
+    served.save("docs/by_hand.md", "# By hand\n\nSaved once more.\n")
+    served.until(lambda: "Saved once more." in served.text("by_hand/"))
+
+
+def test_a_new_page_is_served_and_until_it_is_right_all_others_stay(served: Served) -> None:
+    new = 'r"""\n---\ntitle: New\nsummary: Edited.\n---\n\n[Nothing](nothing.py).\n"""\n'
+    served.save("pkg/new.py", new)
+    served.until(lambda: "pkg/new.py:7: the link to `nothing.py`" in served.text("scores/"))
+    assert "Each with each." in served.text("scores/")
+    served.save("pkg/new.py", new.replace("nothing.py", "mean.py"))
+    served.until(lambda: "literate-notice" not in served.page("scores/"))
+    assert "<title>New" in served.page("new/")
+
+
+def test_a_project_that_mkdocs_cannot_build_is_told_and_the_pages_stay(served: Served) -> None:
+    served.save("mkdocs.yml", MKDOCS.replace("plugins: [literate]", "plugins: [nowhere, literate]"))
+    served.until(lambda: "literate-notice" in served.page("scores/"))
+    assert "Each with each." in served.text("scores/")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_the_process_that_measures_ends_with_the_server(tmp_path: Path, number: int) -> None:
+    lock = tmp_path / "lock"
+    path = tmp_path / "pkg" / "scores.py"
+    path.parent.mkdir()
+    path.write_text(
+        SCORES.rstrip("\n").replace('Example\n    """', 'Example\n    """' + HOLD.format(lock))
+    )
+    with serving(tmp_path) as served, lock.open() as held:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        served.process.send_signal(number)
+        served.process.wait()
+        # This waits until nobody has the lock any more.
+        fcntl.flock(held, fcntl.LOCK_EX)
