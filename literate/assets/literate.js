@@ -433,14 +433,14 @@ if (headings.length) {
 // ## What is shown
 
 for (const button of every("[data-view]")) {
-  const part = button.dataset.view;
+  const without = button.dataset.view;
   const set = (on) => {
     button.setAttribute("aria-pressed", on);
-    document.documentElement.classList.toggle(`without-${part}`, !on);
+    document.documentElement.classList.toggle(without, !on);
   };
   // A browser that keeps nothing for this site shows everything.
   try {
-    set(localStorage.getItem(`literate.${part}`) !== "off");
+    set(localStorage.getItem(`literate.${without}`) !== "on");
   } catch {
     set(true);
   }
@@ -448,7 +448,7 @@ for (const button of every("[data-view]")) {
     const on = button.getAttribute("aria-pressed") !== "true";
     set(on);
     try {
-      localStorage.setItem(`literate.${part}`, on ? "on" : "off");
+      localStorage.setItem(`literate.${without}`, on ? "off" : "on");
     } catch {
       // It holds for this page.
     }
