@@ -293,7 +293,7 @@ def bare(tmp_path: Path) -> Path:
     folder = tmp_path / "sub" / "path"
     shutil.copytree(ASSETS, folder / "assets")
     source = parse(HOSTILE, "trap.py")
-    for name, text in index({"trap.py": source}, {"trap.py": "a b/trap.md"}, tmp_path).items():
+    for name, text in index({"trap.py": source}, {"trap.py": "a b/trap.md"}, {}).items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "a b" / "trap").mkdir(parents=True)
     (folder / "a b" / "trap" / "index.html").write_text(
