@@ -47,7 +47,11 @@ def join(
         file.unlink()
         file.with_name(f"{file.name}.map").unlink(missing_ok=True)
     return (
-        {path: text if path == first else css for path, css in sheets.items() if path not in others},
+        {
+            path: text if path == first else css
+            for path, css in sheets.items()
+            if path not in others
+        },
         {path: _with_first_link(page) for path, page in pages.items()},
     )
 
