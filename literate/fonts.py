@@ -77,10 +77,15 @@ def cut_fonts(sheet: Path, css: str, pages: Mapping[Path, str]) -> tuple[str, di
     if not faces:
         return css, dict(pages)
     rules = _rules(css)
+    families = {face.family for face in faces}
     used: dict[Path, set[str]] = {}
     texts: dict[str, set[str]] = defaultdict(set)
     for path, page in pages.items():
-        shown = [(_nearest(font, faces), text) for font, text in _texts(page, rules)]
+        shown = [
+            (_nearest(font, faces), text)
+            for font, text in _texts(page, rules)
+            if font.family in families
+        ]
         used[path] = {faces[font] for font, _ in shown}
         for font, text in shown:
             texts[faces[font]].update(text)
@@ -128,7 +133,7 @@ def _rules(css: str) -> list[_Rule]:
         for selector in selectors.split(",") if sets else []:
             # To take a child for any descendant keeps, at worst, a character too many.
             steps = [set(re.findall(r"\.([\w-]+)", step)) for step in re.split(r"[\s>]+", selector)]
-            rules.append(_Rule(steps, sets))
+            rules += [_Rule(steps, sets)] if any(steps) else []
     return sorted(rules, key=lambda rule: sum(map(len, rule.steps)))
 
 
@@ -174,12 +179,12 @@ def _subset(file: Path, characters: set[str]) -> bytes:
     from fontTools import subset
 
     options = subset.Options(flavor="woff2", hinting=False, recalc_timestamp=False)
-    font = subset.load_font(file, options)
     cutter = subset.Subsetter(options)
     cutter.populate(unicodes=map(ord, characters))
-    cutter.subset(font)
     written = BytesIO()
-    subset.save_font(font, written, options)
+    with subset.load_font(file, options) as font:
+        cutter.subset(font)
+        subset.save_font(font, written, options)
     return written.getvalue()
 
 

@@ -39,7 +39,8 @@ def lighten(site: Path) -> None:
     r"""
     ## Lighten a built site
 
-    Style sheets lose the rules that no page of the site can need, and scripts wait until the page
+    Style sheets lose the rules that no page of the site can need and [become one](joined.py#join),
+    the [fonts](fonts.py#cut_fonts) of formulas lose the characters, and scripts wait until the page
     has been read. To do it again changes nothing.
     """
     pages = {path: path.read_text(encoding="utf-8") for path in _files(site, "*.html")}
