@@ -33,8 +33,9 @@ What happens to a file, in this order:
    will take its place;
 10. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py): what a reader takes
     away runs by itself;
-11. [lighten](lighten.py) and [policy](policy.py): the built site loses what no page needs, and
-    says what browsers may be told to refuse.
+11. [lighten](lighten.py) and [policy](policy.py): the built site loses what no page needs, of its
+    [fonts](fonts.py) too, has its style sheets [joined](joined.py), and says what browsers may be
+    told to refuse.
 
 The [command line](__main__.py) offers each step on its own, and writes [new pages](new.py).
 """

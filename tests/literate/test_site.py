@@ -164,7 +164,9 @@ def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
     assert {"attention/#scores", "attention/#L21"} <= set(home.links)
     text = (project / "site" / "attention" / "index.html").read_text()
     assert "<math" in text and "katex-html" in text
-    assert (project / "site" / "assets" / "katex" / "fonts" / "KaTeX_Main-Regular.woff2").is_file()
+    fonts = [path.name for path in (project / "site" / "assets" / "katex" / "fonts").iterdir()]
+    assert "KaTeX_Math-Italic" in {name.partition(".")[0] for name in fonts}
+    assert all(f"fonts/{name}" in text for name in fonts)
     assert (project / "site" / "assets" / "katex" / "LICENSE").is_file()
 
 
