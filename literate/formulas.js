@@ -5,6 +5,7 @@ const { createHash } = require("node:crypto");
 const path = require("node:path");
 const readline = require("node:readline");
 const katex = require(path.join(process.argv[2], "dist", "katex.js"));
+const width = require("./widths.js")(katex);
 
 function set(formula, marked, displayMode) {
   const strict = { displayMode, throwOnError: true, strict: "error" };
@@ -12,13 +13,27 @@ function set(formula, marked, displayMode) {
   const options = { ...strict, output: "html", strict: "ignore", trust: isMark };
   let html;
   try {
-    html = katex.renderToString(marked, options);
+    html = markup(marked, options);
   } catch {
     // There are places in TeX where a group can't stand; there the symbols do without their marks.
-    html = katex.renderToString(formula, options);
+    html = markup(formula, options);
   }
   const math = /<math.*<\/math>/s.exec(mathml)[0];
   return html.replace('<span class="katex">', `$&<span class="katex-mathml">${math}</span>`);
+}
+
+// The pieces between which a formula may be broken have their widths before their fonts have come.
+function markup(formula, options) {
+  const tree = katex.__renderToDomTree(formula, options);
+  const waiting = [tree];
+  while (waiting.length) {
+    const node = waiting.pop();
+    waiting.push(...(node.children ?? []));
+    if (!node.classes?.includes("katex-base")) continue;
+    const found = width(node);
+    if (Number.isFinite(found)) node.style.width = `${+found.toFixed(3)}em`;
+  }
+  return tree.toMarkup();
 }
 
 const isMark = (context) => context.command === "\\htmlData";

@@ -298,3 +298,22 @@ def test_the_formulas_of_a_copy_on_the_disk_are_set_with_its_fonts(
         assert "KaTeX_Math" in page.evaluate(
             "[...document.fonts].filter(one => one.status == 'loaded').map(one => one.family)"
         )
+
+
+def test_formulas_have_their_widths_before_their_fonts_have_come(
+    page: Page, address: str
+) -> None:
+    # What was computed at build time, and what the glyphs of the fonts really take.
+    widths = """() => [...document.querySelectorAll('.katex-base')].map(base => {
+        const set = parseFloat(getComputedStyle(base).width);
+        const size = parseFloat(getComputedStyle(base).fontSize);
+        base.style.width = 'auto';
+        return [set / size, base.getBoundingClientRect().width / size];
+    })"""
+    found = []
+    for one in [MHA, "transformers/positional_encoding/", "training/loop/", "literate/symbols/"]:
+        page.goto(urljoin(address, one), wait_until="networkidle")
+        page.evaluate("document.fonts.ready.then(() => true)")
+        found += page.evaluate(widths)
+    assert len(found) > 20
+    assert max(abs(computed - real) for computed, real in found) < 0.02
