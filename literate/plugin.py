@@ -14,7 +14,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
 from itertools import chain
 from pathlib import Path
@@ -108,7 +108,7 @@ class LiteratePlugin(BasePlugin):
         A problem on any page stops the build, strict or not: a page that is wrong is not published.
         """
         try:
-            loaded, written = self._pages()
+            loaded, written = self._pages(config.site_url or "")
         except LiterateError as error:
             raise PluginError(f"\n{error}") from None
         sources = {uri: path for path, uri in {**loaded.uris, **loaded.documents}.items()}
@@ -143,9 +143,10 @@ class LiteratePlugin(BasePlugin):
             (folder / "sitemap.xml").unlink(missing_ok=True)
         if not self.serves:
             lighten(folder)
-    def _pages(self) -> tuple[Site, list[Page]]:
+
+    def _pages(self, url: str) -> tuple[Site, list[Page]]:
         if not self.serves:
-            loaded = site.load(self.settings)
+            loaded = replace(site.load(self.settings), url=url)
             return loaded, site.correct_pages(loaded, log.info)
         if self.live is None or self.live.settings != self.settings:
             self.on_shutdown()

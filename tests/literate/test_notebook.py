@@ -17,11 +17,12 @@ import torch
 from nbformat import NotebookNode
 
 from literate.addresses import Addresses
-from literate.closure import closure
-from literate.notebook import SET_UP, build, file_name, has_notebook, stale, write
+from literate.notebook import build, file_name, has_notebook, stale, write
 from literate.pieces import by_module
 from literate.problems import LiterateError
-from literate.source import Source, read
+from literate.set_up import SET_UP, SHAPES
+from literate.settings import load
+from literate.source import Source, parse, read
 from tests.literate.packages import package
 
 FILES = {
@@ -195,6 +196,8 @@ def test_the_cells_of_a_notebook_are() -> None:
         ("markdown", "## On this page"),
         ("markdown", "Small."),
         ("code", "RATE = 0.1\nSTEPS = 3"),
+        ("markdown", "No page needs it."),
+        ("code", "OTHER = 4"),
         ("markdown", "## The model\n\nOf layers."),
         (
             "code",
@@ -210,6 +213,9 @@ def test_the_cells_of_a_notebook_are() -> None:
             "def train(model: Model) -> float:\n    if not model:\n        raise Failed\n"
             "    return RATE * STEPS + sklearn.base.x",
         ),
+        ("code", "def example() -> float:\n    return train(Model())"),
+        ("code", SHAPES.strip()),
+        ("code", "show_shapes(example)"),
         ("markdown", "It begins."),
         ("markdown", "## Train it"),
         (
@@ -337,11 +343,11 @@ def line_of(source: Source, text: str) -> int:
         ("steps: int = 2", "Layer: int = 2", "`Layer` would replace what `Layer` defines"),
         ("loss = train(model)", "math = 1", "`math` would replace an import"),
         ("import tqdm", "super = 1", "`super` would replace what a definition reads"),
-        ("import tqdm", "set_up_notebook = 1", "`set_up_notebook` would replace the set-up"),
+        ("import tqdm", "set_up_notebook = 1", "`set_up_notebook` would replace what every"),
         ("year: 2017", "year: [2017]", "`paper: year` needs a text"),
         ('name: str = "a"', "name: str = train", "the parameter `name` of `notebook` needs"),
         ("import tqdm", "import pkg.layers", "imports pkg.layers inside `notebook`"),
-        ("RATE = 0.1", "set_up_notebook = RATE = 0.1", "is the name of the notebook's set-up"),
+        ("RATE = 0.1", "set_up_notebook = RATE = 0.1", "is the name of what every notebook has"),
     ],
 )
 def test_what_a_notebook_cannot_do_is_an_error(old: str, new: str, said: str) -> None:
@@ -414,40 +420,92 @@ def without_docstrings(definition: ast.stmt) -> str:
     return ast.dump(definition)
 
 
+def own_notebooks(repository: Path) -> Iterator[tuple[Path, NotebookNode]]:
+    r"""The notebooks that were committed."""
+    paths = sorted((repository / "notebooks").rglob("*.ipynb"))
+    assert paths
+    return ((path, nbformat.read(path, as_version=nbformat.NO_CONVERT)) for path in paths)
+
+
 def test_every_definition_in_our_notebooks_is_that_of_its_source(repository: Path) -> None:
-    sources = own_sources(repository)
+    # What is inside the function `notebook` is at the top of a cell, so all depths are looked at.
+    originals = {
+        without_docstrings(node)
+        for source in own_sources(repository).values()
+        for node in ast.walk(ast.parse(source.text))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    }
+    brought = {"set_up_notebook", "show_shapes"}
     compared = 0
-    for page in (name for name, source in sources.items() if has_notebook(source)):
-        notebook = nbformat.reads(build(sources, page), as_version=4)
-        inlined = {one.name: without_docstrings(one) for one in definitions(notebook)}
-        pieces = closure(sources, page, ["notebook"]).pieces
-        originals = [one.definition for one in pieces if one.definition]
-        for original in (one for one in originals if one.name != "notebook"):
-            assert inlined[original.name] == without_docstrings(original)
-            compared += 1
-    assert compared > 20
+    for path, notebook in own_notebooks(repository):
+        inlined = [one for one in definitions(notebook) if one.name not in brought]
+        assert [one.name for one in inlined if without_docstrings(one) not in originals] == [], path
+        compared += len(inlined)
+    assert compared > 100
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("labml_nn.transformers.mha", "check_shapes"),
+        ("labml_nn.transformers.models", "Generator"),
+        ("labml_nn.training.data", "entropy"),
+        ("labml_nn.training.command_line", "run_experiment"),
+    ],
+)
+def test_an_edit_changes_exactly_the_notebooks_that_inline_what_was_edited(
+    repository: Path, module: str, name: str
+) -> None:
+    sources = own_sources(repository)
+    (definition,) = (one for one in sources[module].definitions if one.name == name)
+    lines = sources[module].text.split("\n")
+    edited = [*lines[: definition.last], "    # Edited.", *lines[definition.last :]]
+    changed = sources | {module: parse("\n".join(edited), sources[module].path)}
+    sequels = own_sequels(repository)
+    for path, notebook in own_notebooks(repository):
+        page = (path.relative_to(repository / "notebooks").with_suffix("")).parts
+        page_module = ".".join(["labml_nn", *page])
+        inlines = name in [one.name for one in definitions(notebook)]
+        before = build(sources, page_module, sequels=sequels)
+        assert (build(changed, page_module, sequels=sequels) != before) == inlines, path
+
+
+def own_sequels(repository: Path) -> dict[str, str]:
+    r"""The pages that go on where others end, as this repository's settings have them."""
+    return dict(load(repository).sequels)
 
 
 def test_our_notebooks_say_what_was_committed(repository: Path) -> None:
-    assert stale(own_sources(repository), repository / "notebooks") == []
+    sequels = own_sequels(repository)
+    assert stale(own_sources(repository), repository / "notebooks", sequels) == []
 
 
 def test_our_notebooks_are_valid_and_stay_the_same_as_scripts(repository: Path) -> None:
-    paths = sorted((repository / "notebooks").rglob("*.ipynb"))
-    assert paths
-    for path in paths:
+    for path, notebook in own_notebooks(repository):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            notebook = nbformat.read(path, as_version=nbformat.NO_CONVERT)
-            nbformat.validate(notebook)
+            nbformat.validate(nbformat.read(path, as_version=nbformat.NO_CONVERT))
         assert nbformat.writes(as_script_and_back(notebook)) == nbformat.writes(notebook)
+        assert [cell.outputs for cell in notebook.cells if cell.get("outputs")] == []
 
 
-def test_a_page_has_a_notebook_if_it_defines_the_function(repository: Path) -> None:
+def test_every_page_with_something_to_run_has_a_notebook(repository: Path) -> None:
+    pages = {
+        path.relative_to(repository / "labml_nn").with_suffix(".ipynb")
+        for path in (repository / "labml_nn").rglob("*.py")
+        if "\ndef example(" in path.read_text()
+    }
+    assert {
+        path.relative_to(repository / "notebooks") for path, _ in own_notebooks(repository)
+    } == (pages)
+
+
+def test_a_page_has_a_notebook_if_it_defines_something_to_run(repository: Path) -> None:
     def source(text: str) -> Source:
         return package({"pkg/a.py": text})["pkg.a"]
 
     assert has_notebook(source("def notebook(): pass"))
+    assert has_notebook(source("def example(): pass"))
     assert not has_notebook(source("class A:\n  def notebook(self): pass"))
     assert not has_notebook(source("class notebook: pass"))
     assert not has_notebook(source("from pkg.b import notebook"))

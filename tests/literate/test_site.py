@@ -1,5 +1,6 @@
 r"""Sites built by MkDocs, strictly, in folders of their own: what is on them, what stops them."""
 
+import json
 import os
 import subprocess
 import sys
@@ -144,8 +145,7 @@ def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
     page = Lines(project / "site" / "attention" / "index.html")
     source = ATTENTION.split("\n")
     assert page.code == {
-        f"L{number}": source[number - 1]
-        for number in [10, 11, 14, 21, 22, 25, 29, 30]
+        f"L{number}": source[number - 1] for number in [10, 11, 14, 21, 22, 25, 29, 30]
     }
     assert page.shapes == {
         "L14": "query [seq_len, batch_size, d_k], key [seq_len, batch_size, d_k]",
@@ -221,7 +221,7 @@ def replaced(old: str, new: str) -> Change:
         ),
         (replaced("return product", "return product)"), "pkg/attention.py:22", "unmatched ')'"),
         (replaced("$d_k$", "$\\frac{d_k$"), "pkg/attention.py:7", "can't be set"),
-        (replaced("ijb\", query", "ijx\", query"), "pkg/attention.py:21", "einsum"),
+        (replaced('ijb", query', 'ijx", query'), "pkg/attention.py:21", "einsum"),
         (replaced("## Scores", "# Scores"), "pkg/attention.py:16", "first level"),
     ],
     ids=["shape", "axis", "link", "raw", "key", "syntax", "formula", "example", "title"],
@@ -368,10 +368,25 @@ def test_a_page_offers_its_own_notebook(
     assert [link for link in page.links if "colab" in link] == badge
     assert "../notebooks/attention.ipynb" in page.links
     assert not [link for link in Lines(project / "site" / "index.html").links if "ipynb" in link]
-    served = (project / "site" / "notebooks" / "attention.ipynb").read_text()
+    served = json.loads((project / "site" / "notebooks" / "attention.ipynb").read_text())
     assert build(project, "literate", "notebooks", "--out", "out").returncode == 0
-    assert served == (project / "out" / "attention.ipynb").read_text()
-    assert "Scores of a sequence." in served
+    committed = json.loads((project / "out" / "attention.ipynb").read_text())
+    # The notes of the served one link to where it is from, and it shows what the example gave.
+    code, same_code = (
+        [cell for cell in one["cells"] if cell["cell_type"] == "code"]
+        for one in (served, committed)
+    )
+    outputs = [output for cell in code for output in cell.pop("outputs")]
+    assert [output for cell in same_code for output in cell.pop("outputs")] == []
+    assert code == same_code
+    assert "Scores of a sequence." in str(served["cells"])
+    assert outputs == [
+        {
+            "name": "stdout",
+            "output_type": "stream",
+            "text": ["query: [7, 3, 2] float32\n", "result: [7, 7, 3] float32\n"],
+        }
+    ]
 
 
 def test_each_definition_is_served_as_the_snippet_that_the_command_prints(project: Path) -> None:
