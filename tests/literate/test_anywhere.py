@@ -154,7 +154,7 @@ def test_modules_that_import_each_other_are_an_error_that_names_the_circle(
 def test_two_pages_with_one_notebook_are_an_error(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "alone" / "layer.py").write_text("def example(): pass\n")
+    (folder / "alone" / "layer.py").write_text(dedent(LAYER).lstrip("\n"))
     assert main(["notebooks", "alone/layer.py", "theirs/src/theirs", "--out", "out"]) == 1
     said = capsys.readouterr().err
     assert said.count("layer.py:1: would be out/layer.ipynb, as another page is") == 1

@@ -17,10 +17,11 @@ import torch
 from nbformat import NotebookNode
 
 from literate.addresses import Addresses
+from literate.measure import Measurement, Tensor
 from literate.notebook import build, file_name, has_notebook, stale, write
 from literate.pieces import by_module
 from literate.problems import LiterateError
-from literate.set_up import SET_UP, SHAPES
+from literate.set_up import SET_UP, SHAPES, shapes
 from literate.settings import load
 from literate.source import Source, parse, read
 from tests.literate.packages import package
@@ -642,3 +643,205 @@ def test_the_set_up_says_what_does_the_work(
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
     set_up({"torch": "torch"})
     assert capsys.readouterr().out.endswith(f", {said}\n")
+
+
+SEQUEL = {
+    "pkg/part.py": '''
+        r"""
+        ---
+        title: A Part
+        summary: It halves.
+        ---
+        """
+
+
+        def half(x: float) -> float:
+            return x / 2
+
+
+        def in_place() -> float:
+            r"""
+            ## In place
+            """
+            return half(1.0)
+
+
+        def example() -> float:
+            return half(3.0)
+    ''',
+    "pkg/trial.py": '''
+        r"""
+        ---
+        title: A Trial
+        summary: It tries.
+        ---
+        """
+
+        from pkg.part import half, in_place
+
+        LIMIT = 1.0
+
+
+        def judge(found: float) -> bool:
+            return half(found) < LIMIT
+
+
+        def notebook(times: int = 2) -> None:
+            r"""
+            ## Try it
+
+            See [how](#judge).
+            """
+            found = times * in_place()
+            assert judge(found)
+    ''',
+    "pkg/other.py": '''
+        r"""
+        ---
+        title: Another
+        summary: It thirds.
+        ---
+        """
+
+
+        def in_place() -> float:
+            r"""
+            ## In this place
+            """
+            return 1.0 / 3
+    ''',
+}
+SEQUELS = {"in_place": "pkg/trial.py"}
+
+
+def run_notebook(text: str) -> dict[str, object]:
+    r"""The names that the code of a notebook leaves behind."""
+    names: dict[str, object] = {}
+    for cell in nbformat.reads(text, as_version=4).cells:
+        if cell.cell_type == "code":
+            exec(cell.source, names)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("page", "found"), [("pkg.part", 1.0), ("pkg.trial", 1.0), ("pkg.other", 2 / 3)]
+)
+def test_the_sequel_of_a_page_uses_the_function_of_that_page(page: str, found: float) -> None:
+    # A page has a notebook if there is something to run: this one has nothing but its sequel.
+    assert run_notebook(build(package(SEQUEL), page, sequels=SEQUELS))["found"] == found
+
+
+def test_what_only_the_sequel_needs_comes_after_the_page() -> None:
+    text = build(package(SEQUEL), "pkg.part", sequels=SEQUELS)
+    notebook = nbformat.reads(text, as_version=4)
+    assert [cell.source.partition("\n")[0] for cell in notebook.cells if cell.id != "x"] == [
+        "# A Part",
+        "#@title Set-up",
+        "def half(x: float) -> float:",
+        "## In place",
+        "def in_place() -> float:",
+        "def example() -> float:",
+        "#@title Shapes",
+        "show_shapes(example)",
+        "## For what follows",
+        "### A Trial",
+        "#@title LIMIT",
+        "#@title judge",
+        "## Try it",
+        "#@title Settings",
+        "found = times * in_place()",
+    ]
+    assert notebook.metadata.colab == {"collapsed_sections": ["for-what-follows"]}
+
+
+def test_without_the_setting_a_page_has_no_sequel() -> None:
+    text = build(package(SEQUEL), "pkg.part")
+    assert nbformat.reads(text, as_version=4).cells[-1].source == "show_shapes(example)"
+
+
+def test_a_page_that_cannot_be_tried_is_an_error_that_says_why() -> None:
+    clash = SEQUEL["pkg/other.py"] + "\n\n        def judge() -> None:\n            pass\n"
+    with pytest.raises(LiterateError) as caught:
+        build(package(SEQUEL | {"pkg/other.py": clash}), "pkg.other", sequels=SEQUELS)
+    assert str(caught.value).startswith(
+        "pkg/other.py:16: `judge` is one thing here and another at pkg/trial.py:13, and a copy in"
+    )
+
+
+def test_what_the_example_gave_is_the_only_output() -> None:
+    (source,) = package({"pkg/a.py": EXAMPLE}).values()
+    measured = Measurement({}, TENSORS, {})
+    notebook = nbformat.reads(build({"pkg.a": source}, "pkg.a", measured=measured), as_version=4)
+    outputs = {cell.source: cell.outputs for cell in notebook.cells if cell.get("outputs")}
+    assert outputs == {
+        "show_shapes(example)": [
+            {"name": "stdout", "output_type": "stream", "text": shapes(source, measured)}
+        ]
+    }
+
+
+EXAMPLE = '''
+    r"""
+    ---
+    title: T
+    summary: S
+    ---
+    """
+
+    import torch
+
+
+    def example(n: int = 3) -> list[torch.Tensor]:
+        x = torch.zeros(n)
+        x = x[None]
+        y = x.int()
+        state = {"x": x}
+        return [y, (x, state)]
+'''
+
+
+def tensor(name: str, sizes: tuple[int, ...], dtype: str = "float32") -> Tensor:
+    r"""What is measured of a tensor."""
+    return Tensor(name, (sizes, sizes), ("?",) * len(sizes), dtype, None, None, None)
+
+
+TENSORS = {
+    5: (tensor("elsewhere", (9,)),),
+    11: (tensor("x", (3,)),),
+    12: (tensor("x", (1, 3)),),
+    13: (tensor("y", (1, 3), "int32"),),
+    14: (tensor("state['x']", (1, 3)),),
+    15: (
+        tensor("return[0]", (1, 3), "int32"),
+        tensor("return[1][0]", (1, 3)),
+        tensor("return.attribute", (1, 3)),
+    ),
+}
+
+
+def test_the_shapes_that_are_measured_are_those_that_the_notebook_prints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (source,) = package({"pkg/a.py": EXAMPLE}).values()
+    expected = shapes(source, Measurement({}, TENSORS, {}))
+    run_notebook(build({"pkg.a": source}, "pkg.a"))
+    assert capsys.readouterr().out.partition("\n")[2] == expected
+    assert expected.splitlines() == [
+        "x: [1, 3] float32",
+        "y: [1, 3] int32",
+        "result[0]: [1, 3] int32",
+        "result[1][0]: [1, 3] float32",
+    ]
+
+
+def test_an_example_that_fails_leaves_no_profiler_behind() -> None:
+    names: dict[str, object] = {}
+    exec(SHAPES, names)
+
+    def example() -> None:
+        raise KeyError("here")
+
+    before = sys.getprofile()
+    with pytest.raises(KeyError, match="here"):
+        names["show_shapes"](example)
+    assert sys.getprofile() is before

@@ -200,6 +200,7 @@ def test_without_torch_a_notebook_says_so_in_one_sentence(execute: Run) -> None:
 
 # The sizes with which a notebook that trains is tried here, where it has such a field.
 SMALL = {
+    "size": "tiny",
     "steps": 40,
     "seq_len": 13,
     "d_model": 34,
@@ -221,7 +222,8 @@ def executions(
         running = {}
         for path in NOTEBOOKS:
             text = path.read_text(encoding="utf-8")
-            form = {name: value for name, value in small.items() if f'"{name} = ' in text}
+            fields = set(re.findall(r'"(\w+) = .*  #@param', text))
+            form = {name: value for name, value in small.items() if name in fields}
             running[path] = pool.submit(execute, text, form)
         yield running
 
@@ -242,7 +244,13 @@ def test_our_notebook_runs_from_top_to_bottom(
 
 @pytest.mark.parametrize(
     ("path", "n_pictures"),
-    [("transformers/basic/autoregressive_experiment.ipynb", 2)],
+    [
+        ("transformers/basic/autoregressive_experiment.ipynb", 2),
+        ("transformers/basic/comparison_experiment.ipynb", 2),
+        ("transformers/feed_forward.ipynb", 2),
+        ("transformers/mha.ipynb", 2),
+        ("transformers/positional_encoding.ipynb", 2),
+    ],
 )
 def test_a_notebook_that_trains_shows_pictures_and_ends_with_a_check(
     executions: dict[Path, Future[NotebookNode]], path: str, n_pictures: int
