@@ -36,7 +36,7 @@ from literate.closure import Closure, closure
 from literate.front_matter import FrontMatter, split
 from literate.measure import Measurement
 from literate.names import uses
-from literate.pieces import Piece, is_main_guard, module_name, take_apart, third_party
+from literate.pieces import Import, Piece, is_main_guard, module_name, take_apart, third_party
 from literate.problems import LiterateError, Problem
 from literate.rows import Note, rows
 from literate.set_up import DISTRIBUTIONS, SET_UP, SET_UP_NAME, SHAPES, SHAPES_NAME, shapes
@@ -96,10 +96,10 @@ def build(
     _check_names(whole, body, sources, following)
 
     page = _Page(sources, module, addresses)
-    cells = [*page.introduction(), *page.set_up(whole)]
+    cells = [*page.introduction(), *page.set_up(whole), *page.imports(found)]
     if others:
         about = "What this page uses, under the names of the pages it is from."
-        cells += page.other_pages(others, f"## From other pages\n\n{about}", FOLDED)
+        cells += page.other_pages(others, f"## From other pages\n\n{about}", FOLDED, found)
         cells.append(new_markdown_cell("## On this page"))
     example = next((one for one in own if _is(one, module, EXAMPLE)), None)
     cells += page.definitions(one for one in own if one not in (entry, example))
@@ -107,7 +107,9 @@ def build(
     needed_later = [one for one in whole.pieces if one not in (*found.pieces, entry)]
     if needed_later:
         about = "More from other pages, to try this one in its place."
-        cells += page.other_pages(needed_later, f"## For what follows\n\n{about}", FOLDED_TOO)
+        cells += page.other_pages(
+            needed_later, f"## For what follows\n\n{about}", FOLDED_TOO, whole
+        )
     cells += page.body(entry, body)
     return _written(cells, source)
 
@@ -200,6 +202,7 @@ class _Page:
         self.sources = sources
         self.module = module
         self.addresses = addresses
+        self.imported: set[Import] = set()
 
     def introduction(self) -> Iterator[NotebookNode]:
         source = self.sources[self.module]
@@ -224,16 +227,26 @@ class _Page:
         needed = {name: DISTRIBUTIONS.get(name, name) for name in third_party(found.outside)}
         text = f"{SET_UP}{SET_UP_NAME}({json.dumps(needed, indent=4)})"
         yield new_code_cell(text, metadata=HIDDEN)
-        imports = import_lines(found.imports, found.lazy_annotations).rstrip("\n")
-        if imports:
-            yield new_code_cell(imports)
 
-    def other_pages(self, pieces: Iterable[Piece], about: str, name: str) -> Iterator[NotebookNode]:
+    def imports(self, found: Closure) -> Iterator[NotebookNode]:
+        r"""
+        Each import once, where it is first needed.
+        """
+        new = [one for one in found.imports if one not in self.imported]
+        self.imported.update(new)
+        text = import_lines(new, found.lazy_annotations).rstrip("\n")
+        if text:
+            yield new_code_cell(text)
+
+    def other_pages(
+        self, pieces: Iterable[Piece], about: str, name: str, whole: Closure
+    ) -> Iterator[NotebookNode]:
         r"""
         JupyterLab folds a heading by the one mark, Colab by the other, below the notebook's own.
         """
         metadata = {"id": name, "jp-MarkdownHeadingCollapsed": True}
         yield new_markdown_cell(about, metadata=metadata)
+        yield from self.imports(whole)
         for module, group in groupby(pieces, lambda one: one.module):
             source = self.sources[module]
             title = _front_matter(source)[0].title or module

@@ -93,7 +93,7 @@ def _settings(file: Path, table: Mapping[str, object]) -> Settings:
             sentence = f"`tool.literate` names the document `{document}`, which is not a file here."
             raise LiterateError([Problem(str(file), 1, sentence)])
     sequels = table.get("sequels", {})
-    if not isinstance(sequels, dict):
+    if not isinstance(sequels, dict) or not all(isinstance(one, str) for one in sequels.values()):
         sentence = "`sequels` of `tool.literate` maps names of functions to files of pages."
         raise LiterateError([Problem(str(file), 1, sentence)])
     for page in sequels.values():

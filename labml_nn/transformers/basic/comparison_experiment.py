@@ -151,7 +151,7 @@ def train_both(trainers: Mapping[str, Trainer], counting: float) -> dict[str, fl
             draw_losses(axes, history)
             axes.axhline(counting, linestyle="--", color="gray")
             live.update()
-            progress.record(step, values)
+            progress.note(loss=f"{values['loss.train']:.3f}")
 
         trainer.run(record, progress)
     live.finish()
