@@ -60,7 +60,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "n_layers": 2,
         "d_ff": 64,
     },
-    "small": {"steps": 1000},
+    "small": {"steps": 800},
     "large": {
         "steps": 2500,
         "batch_size": 32,
