@@ -31,6 +31,9 @@ setup(
         ],
         # Build the site and the notebooks.
         "site": [
+            # fontTools writes WOFF2 with it.
+            "brotli>=1.1",
+            "fonttools>=4.50",
             "Jinja2>=3.1",
             "jupytext>=1.16",
             "Markdown>=3.6",

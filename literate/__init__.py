@@ -28,13 +28,15 @@ What happens to a file, in this order:
 8. [search](search.py): the rows, as [plain text](plain.py), become the index that readers look
    words up in;
 9. [plug-in](plugin.py): MkDocs is handed the pages, with links to their
-   [repository](repository.py) and with [ready HTML](ready.py), and while an author writes, the
-   pages are [live](live.py); or [Zensical](zensical.py) is, which will take its place;
+   [repository](repository.py) and with [ready HTML](ready.py); while an author writes, its
+   [server](server.py) shows pages that are [live](live.py); or [Zensical](zensical.py) is, which
+   will take its place;
 10. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py), which brings its own
     [set-up](set_up.py): what a reader takes away runs by itself, from packages
     [anywhere](anywhere.py);
-11. [lighten](lighten.py) and [policy](policy.py): the built site loses what no page needs, and
-    says what browsers may be told to refuse.
+11. [lighten](lighten.py) and [policy](policy.py): the built site loses what no page needs, of its
+    [fonts](fonts.py) too, has its style sheets [joined](joined.py), and says what browsers may be
+    told to refuse.
 
 The [command line](__main__.py) offers each step on its own, and writes [new pages](new.py).
 """

@@ -18,6 +18,9 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
+from literate.fonts import cut_fonts
+from literate.joined import join
+
 # Strings and addresses may hold braces and semicolons that mean nothing.
 _TOKEN = re.compile(
     r"""url\(\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^"')][^)]*)\s*\)"""
@@ -36,7 +39,8 @@ def lighten(site: Path) -> None:
     r"""
     ## Lighten a built site
 
-    Style sheets lose the rules that no page of the site can need, and scripts wait until the page
+    Style sheets lose the rules that no page of the site can need and [become one](joined.py#join),
+    the [fonts](fonts.py#cut_fonts) of formulas lose the characters, and scripts wait until the page
     has been read. To do it again changes nothing.
     """
     pages = {path: path.read_text(encoding="utf-8") for path in _files(site, "*.html")}
@@ -44,8 +48,12 @@ def lighten(site: Path) -> None:
     scripts = [path.read_text(encoding="utf-8") for path in _files(site, "*.js")]
     words = tags.union(*map(_WORD.findall, scripts))
     sheets = {path: path.read_text(encoding="utf-8") for path in _files(site, "*.css")}
+    for path, text in sheets.items():
+        sheets[path], pages = cut_fonts(path, text, pages)
+    fewer = reduced(list(sheets.values()), words, tags)
+    sheets, pages = join(site, dict(zip(sheets, fewer, strict=True)), pages)
     names = {}
-    for path, text in zip(sheets, reduced(list(sheets.values()), words, tags), strict=True):
+    for path, text in sheets.items():
         content = text.encode()
         hashed = _HASHED.fullmatch(path.name)
         if hashed:

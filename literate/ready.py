@@ -17,8 +17,8 @@ import re
 from markdown import Extension, Markdown
 from markdown.preprocessors import Preprocessor
 
-# Above the steps that parse HTML, “mkdocs_raw_html” (21) and “html_block” (20); below that of fences,
-# “fenced_code_block” (25), because in a fence this is no HTML.
+# Above the steps that parse HTML, “mkdocs_raw_html” (21) and “html_block” (20); below that of
+# fences, “fenced_code_block” (25), because in a fence this is no HTML.
 PRIORITY = 22
 
 _CODE = re.compile(r'^(<div class="code"[^\n]*?)(<pre\b.*?</pre>)', re.MULTILINE | re.DOTALL)

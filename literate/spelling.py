@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from literate import claims
 from literate.names import bound_by_import
 from literate.notes import Span, spans
 from literate.problems import Problem
@@ -138,7 +139,9 @@ def _problems(path: str, found: list[Span], names: Names) -> Iterator[Problem]:
     made_up = {word for text in examples for word in _DOTTED.findall(text)}
     made_up |= {part for word in made_up for part in word.split(".")}
     for span in found:
-        name = names.unknown(span.content) if span.kind == "code" else None
+        # The names in a claim are those of axes, and are compared with them.
+        is_looked_up = span.kind == "code" and claims.parse(span.content) is None
+        name = names.unknown(span.content) if is_looked_up else None
         if name is None or made_up.issuperset(name.split(".")):
             continue
         meant = names.meant(name)

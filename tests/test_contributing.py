@@ -107,7 +107,7 @@ def asked(address: str) -> str:
     until = time.monotonic() + PATIENCE
     while True:
         try:
-            with urlopen(address) as answer:
+            with urlopen(address, timeout=PATIENCE) as answer:
                 return answer.read().decode()
         except URLError:
             assert time.monotonic() < until, f"nothing at {address}"
@@ -131,20 +131,21 @@ def typed(lines: list[str], folder: Path, environment: dict[str, str]) -> str:
 
 
 def test_the_way_from_a_clone_to_a_page_can_be_gone(
-    fork: Path, environment: dict[str, str], tmp_path: Path
+    fork: Path, environment: dict[str, str], tmp_path: Path, site: Path
 ) -> None:
     lines = [line.replace("ADDRESS", shlex.quote(str(fork))) for line in commands(WALK)]
     at = lines.index("make serve")
     typed(lines[:at], tmp_path, environment)
     clone = tmp_path / "annotated"
-    # What `make` would set up, and what has been measured before.
+    # What `make` would set up, and what was measured when the site was built.
+    assert site.is_dir()
     (clone / ".venv").symlink_to(sys.prefix)
     (clone / "node_modules").symlink_to(ROOT / "node_modules")
     shutil.copytree(ROOT / ".cache/literate", clone / ".cache/literate")
-    with started(lines[at], clone, environment) as site:
-        assert "<title>Annotated Transformers" in asked(site)
+    with started(lines[at], clone, environment) as address:
+        assert "<title>Annotated Transformers" in asked(address)
         printed = typed(lines[at + 1 :], tmp_path, environment)
-        shown = asked(f"{site}transformers/my_idea/")
+        shown = asked(f"{address}transformers/my_idea/")
     assert 'id="MyIdea.forward"' in shown
     assert "wrote labml_nn/transformers/my_idea.py" in printed
     assert "1 pages checked, no problems." in printed

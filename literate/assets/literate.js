@@ -83,7 +83,7 @@ document.addEventListener("click", (event) => {
 
 // ## Buttons on each block of code
 
-for (const block of every(".row > .code")) {
+function addButtons(block) {
   const lines = every(".line", block);
   const numbered = lines.filter((line) => line.id);
   const [first, last] = [numbered[0].id, numbered.at(-1).id];
@@ -115,6 +115,19 @@ for (const block of every(".row > .code")) {
   actions.append(links, copies);
   block.append(actions);
 }
+
+// They are made when their block comes near what is in view: to make all at once would hold the page up.
+const near = new IntersectionObserver(
+  (entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      near.unobserve(target);
+      addButtons(target);
+    }
+  },
+  { rootMargin: "50%" },
+);
+for (const block of every(".row > .code")) near.observe(block);
 
 // A snippet is a file that runs by itself; with this script it is copied, not downloaded.
 for (const link of every("a.copies")) {
@@ -427,20 +440,21 @@ if (headings.length) {
     );
   };
   addEventListener("scroll", () => requestAnimationFrame(follow), { passive: true });
-  follow();
+  requestAnimationFrame(follow);
 }
 
 // ## What is shown
 
+// By the classes without-notes and without-shapes: who lightens the style sheet looks for these names.
 for (const button of every("[data-view]")) {
-  const part = button.dataset.view;
+  const without = button.dataset.view;
   const set = (on) => {
     button.setAttribute("aria-pressed", on);
-    document.documentElement.classList.toggle(`without-${part}`, !on);
+    document.documentElement.classList.toggle(without, !on);
   };
   // A browser that keeps nothing for this site shows everything.
   try {
-    set(localStorage.getItem(`literate.${part}`) !== "off");
+    set(localStorage.getItem(`literate.${without}`) !== "on");
   } catch {
     set(true);
   }
@@ -448,7 +462,7 @@ for (const button of every("[data-view]")) {
     const on = button.getAttribute("aria-pressed") !== "true";
     set(on);
     try {
-      localStorage.setItem(`literate.${part}`, on ? "on" : "off");
+      localStorage.setItem(`literate.${without}`, on ? "off" : "on");
     } catch {
       // It holds for this page.
     }

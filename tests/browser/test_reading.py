@@ -103,9 +103,7 @@ def test_copied_code_has_neither_numbers_nor_shapes(mha: Page, repository: Path)
         }"""
     )
     source = read(repository / "labml_nn/transformers/mha.py")
-    method = next(
-        one for one in source.definitions if one.name == "MultiHeadAttention.get_scores"
-    )
+    method = next(one for one in source.definitions if one.name == "MultiHeadAttention.get_scores")
     lines = [
         line.text.rstrip("\n")
         for line in source.lines[method.first - 1 : method.last]
@@ -142,6 +140,34 @@ def test_formulas_are_set_with_the_fonts_of_the_site(mha: Page) -> None:
         ".filter(name => name.includes('KaTeX_'))"
     )
     assert any(name.endswith(".woff2") for name in loaded)
+
+
+def test_a_page_asks_early_for_the_fonts_that_it_needs_and_for_no_other(mha: Page) -> None:
+    mha.wait_for_function("document.fonts.status === 'loaded'")
+    asked = mha.evaluate(
+        """() => performance.getEntriesByType('resource')
+            .filter(one => one.name.endsWith('.woff2'))
+            .map(one => [one.name.split('/').at(-1).split('-')[0], one.initiatorType])"""
+    )
+    used = mha.evaluate(
+        "[...document.fonts].filter(one => one.status === 'loaded').map(one => one.family)"
+    )
+    assert sorted(asked) == sorted([family, "link"] for family in used)
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_nothing_moves_while_a_page_comes_and_is_read(page: Page, address: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.add_init_script(
+        """window.moved = [];
+        new PerformanceObserver(list => moved.push(...list.getEntries().map(one => one.value)))
+            .observe({type: 'layout-shift', buffered: true});"""
+    )
+    page.goto(urljoin(address, MHA), wait_until="networkidle")
+    for _ in range(page.evaluate("document.body.scrollHeight") // 600):
+        page.mouse.wheel(0, 600)
+        page.evaluate("new Promise(requestAnimationFrame)")
+    assert page.evaluate("moved") == []
 
 
 def test_without_scripts_the_page_reads_in_full(browser: Browser, address: str) -> None:

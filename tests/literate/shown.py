@@ -25,7 +25,7 @@ ELEMENTS = set(
     "msup mtable mtd mtext mtr munder munderover path svg".split()
 )
 ATTRIBUTES = set(
-    "alt aria-hidden aria-label aria-pressed class d data-line data-name data-number data-s "
+    "align alt aria-hidden aria-label aria-pressed class d data-line data-name data-number data-s "
     "data-shape "
     "data-view encoding height href id role src start tabindex title type viewbox width "
     "xmlns preserveaspectratio display mathvariant stretchy fence separator accent "

@@ -117,10 +117,18 @@ def test_a_light_site_stays_as_it_is(built: Path) -> None:
     assert {path: path.read_bytes() for path in built.rglob("*.*")} == once
 
 
-def test_every_page_of_the_site_finds_its_style_sheets_lightened(site: Path) -> None:
-    sheets = sorted((site / "assets/stylesheets").iterdir())
-    assert [path.name.partition(".")[0] for path in sheets] == ["main", "palette"]
-    assert sum(path.stat().st_size for path in sheets) < 110_000
-    page = (site / "index.html").read_text(encoding="utf-8")
-    assert all(f"assets/stylesheets/{path.name}" in page for path in sheets)
-    assert "<script src" not in page
+def test_every_page_of_the_site_finds_its_style_sheet_lightened(site: Path) -> None:
+    (sheet,) = (site / "assets/stylesheets").iterdir()
+    assert sheet.name.partition(".")[0] == "main"
+    assert sheet.stat().st_size < 110_000
+    for path in (site / "index.html", site / "404.html", site / "transformers/mha/index.html"):
+        page = path.read_text(encoding="utf-8")
+        assert page.count('rel="stylesheet"') == 1
+        assert f"assets/stylesheets/{sheet.name}" in page
+        assert "<script src" not in page
+
+
+def test_the_fonts_of_the_site_are_light(site: Path) -> None:
+    fonts = [*(site / "assets/katex/fonts").iterdir()]
+    assert len(fonts) > 3
+    assert sum(path.stat().st_size for path in fonts) < 20_000

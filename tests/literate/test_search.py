@@ -243,10 +243,9 @@ def test_a_document_is_called_by_its_title(
 def test_documents_and_sources_stand_in_one_index(tmp_path: Path) -> None:
     (tmp_path / "guides").mkdir()
     (tmp_path / "guides" / "start.md").write_text("# Start\n\nHere.\n")
-    (tmp_path / "picture.txt").write_text("no document")
     sources = {"p/a.py": parse(PAGE, "p/a.py"), "p/__init__.py": parse("x = 1\n", "p/__init__.py")}
     uris = {"p/a.py": "b/a.md", "p/__init__.py": "index.md"}
-    made = index(sources, uris, tmp_path)
+    made = index(sources, uris, {tmp_path / "guides" / "start.md": "guides/start.md"})
     names = data(made[NAMES])
     assert [(title, address) for title, address, _ in names] == [
         ("A page", "b/a/"),
@@ -255,11 +254,11 @@ def test_documents_and_sources_stand_in_one_index(tmp_path: Path) -> None:
     ]
     assert names[0][2][2] == ["Net", "Net", "A net", 16, "Net"]
     assert data(made[NOTES])[-2:] == ["", "Here."]
-    assert index(sources, uris, tmp_path) == made
+    assert index(sources, uris, {tmp_path / "guides" / "start.md": "guides/start.md"}) == made
 
 
-def test_what_a_note_says_stays_data_in_the_index(tmp_path: Path) -> None:
+def test_what_a_note_says_stays_data_in_the_index() -> None:
     note = '</script> " \\ \u2028 `${x}` 😀'
     source = parse(f"# {note}\nx = 1\n", "a.py")
-    made = index({"a.py": source}, {"a.py": "a.md"}, tmp_path / "none")
+    made = index({"a.py": source}, {"a.py": "a.md"}, {})
     assert data(made[NOTES]) == ['</script> " \\ ${x} 😀']

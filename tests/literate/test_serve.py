@@ -93,7 +93,7 @@ markdown_extensions: [md_in_html, toc, pymdownx.superfences]
 nav: [index.md, scores.md, mean.md, by_hand.md]
 """
 
-BY_HAND = "# By hand\n\nSee [scores](scores.md).\n"
+BY_HAND = "# By hand\n\nSee [scores](../pkg/scores.py).\n"
 
 # Holds a lock until the process that measures has ended.
 HOLD = """

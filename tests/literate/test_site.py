@@ -164,7 +164,9 @@ def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
     assert {"attention/#scores", "attention/#L21"} <= set(home.links)
     text = (project / "site" / "attention" / "index.html").read_text()
     assert "<math" in text and "katex-html" in text
-    assert (project / "site" / "assets" / "katex" / "fonts" / "KaTeX_Main-Regular.woff2").is_file()
+    fonts = [path.name for path in (project / "site" / "assets" / "katex" / "fonts").iterdir()]
+    assert "KaTeX_Math-Italic" in {name.partition(".")[0] for name in fonts}
+    assert all(f"fonts/{name}" in text for name in fonts)
     assert (project / "site" / "assets" / "katex" / "LICENSE").is_file()
 
 
@@ -411,11 +413,25 @@ def test_each_definition_is_served_as_the_snippet_that_the_command_prints(projec
         assert "def scores(" in served
 
 
+OF_THE_FILE = '\n\ndef here() -> str:\n    r"""\n    ## Here\n    """\n    return __file__\n'
+
+
 def test_a_definition_that_cannot_be_copied_has_no_snippet(project: Path) -> None:
-    own = '\n\ndef here() -> str:\n    r"""\n    ## Here\n    """\n    return __file__\n'
-    (project / "pkg" / "attention.py").write_text(ATTENTION + own)
-    assert build(project).returncode == 0
+    # Without an example nothing is measured, so nothing can be claimed.
+    text = (ATTENTION + OF_THE_FILE).replace("def example(", "def sample(").replace("`[", "`(")
+    (project / "pkg" / "attention.py").write_text(text)
+    built = build(project)
+    assert built.returncode == 0, built.stderr
     page = Lines(project / "site" / "attention" / "index.html")
     snippets = {link.split("/")[-1] for link in page.links if "snippets" in link}
     # Nor has the whole module one, of which it is a part.
-    assert snippets == {"scores.py", "scores.bare.py", "example.py", "example.bare.py"}
+    assert snippets == {"scores.py", "scores.bare.py", "sample.py", "sample.bare.py"}
+
+
+def test_a_page_with_something_to_run_that_cannot_be_copied_is_an_error(project: Path) -> None:
+    (project / "pkg" / "attention.py").write_text(ATTENTION + OF_THE_FILE)
+    built = build(project)
+    assert built.returncode == 1
+    line = (ATTENTION + OF_THE_FILE).split("\n").index("    return __file__") + 1
+    said = "reads `__file__`, which is not the same in a copy; pass it the value."
+    assert f"pkg/attention.py:{line}: {said}" in built.stderr
