@@ -11,6 +11,11 @@ PYTHON ?= python3
 # site and the tests use. To train on an NVIDIA GPU: make distclean, then make train TORCH_INDEX=
 TORCH_INDEX ?= $(if $(filter Linux,$(shell uname -s)),https://download.pytorch.org/whl/cpu)
 
+torch_from := $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX) --timeout 20 --retries 2)
+
+# The first version that `setup.py` admits.
+OLDEST_TORCH := 2.4.0
+
 # What builds the website from the pages: mkdocs, or zensical, which comes after it.
 ENGINE ?= mkdocs
 build_with_mkdocs := mkdocs build --strict
@@ -37,7 +42,7 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 # The steps write the same folders; two at once, under `make -j`, would spoil them.
 .NOTPARALLEL:
-.PHONY: help site serve notebooks train test lint check bench bench-site clean distclean
+.PHONY: help site serve notebooks train test oldest lint check bench bench-site clean distclean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -60,6 +65,12 @@ train: $(made)/train ## Train the small transformer; make train ARGS=--help list
 test: $(made)/test node_modules/.made ## Run the tests, in a browser too
 	$(run) tests/browser/chromium.py
 	$(run) -m pytest $(ARGS)
+
+# The stamp goes first: whatever comes next installs the pinned torch again.
+oldest: $(made)/test node_modules/.made ## Execute the notebooks with the oldest torch that setup.py admits
+	rm -f $(made)/torch
+	$(run) -m pip install --disable-pip-version-check $(torch_from) torch==$(OLDEST_TORCH)
+	$(run) -m pytest tests/literate/test_notebook_runs.py $(ARGS)
 
 lint: $(made)/test node_modules/.made ## Check the code's style, the pages' rules, and that the notebooks are up to date
 	$(run) -m ruff check
@@ -98,7 +109,7 @@ $(made)/venv:
 # torch comes first and alone: only for it is the further index asked, and where that cannot be
 # reached pip says so and takes the build that it finds elsewhere.
 $(made)/torch: constraints.txt $(made)/venv
-	$(install) --no-deps $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX) --timeout 20 --retries 2) torch
+	$(install) --no-deps $(torch_from) torch
 	$(install) setuptools
 	@touch $@
 

@@ -15,10 +15,10 @@ stream, one per line, and the exit status is 1 if there are any, 2 if the comman
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from literate import new, settings, site, zensical
+from literate import anywhere, new, settings, site, zensical
 from literate.lighten import lighten
 from literate.measure import Measurement
 from literate.pieces import by_module, module_name
@@ -79,6 +79,12 @@ def _parser() -> argparse.ArgumentParser:
     other.set_defaults(run=_zensical)
 
     books = commands.add_parser("notebooks", help="write the notebooks")
+    books.add_argument(
+        "sources",
+        nargs="*",
+        metavar="SOURCE",
+        help="packages or modules anywhere; those of the settings if none is named",
+    )
     books.add_argument(
         "--out", type=Path, metavar="DIR", help="the folder to write to; notebooks/ if not given"
     )
@@ -194,19 +200,36 @@ def _zensical(chosen: argparse.Namespace) -> int:
 
 
 def _notebooks(chosen: argparse.Namespace) -> int:
-    # Jupytext takes longer to import than all other commands take to run.
-    from literate import notebook
-
+    if chosen.sources:
+        found = anywhere.read(chosen.sources)
+        out = chosen.out or Path("notebooks")
+        try:
+            return _write_notebooks(found.sources, out, {}, found.chosen, chosen.check)
+        except LiterateError as error:
+            raise found.placed(error) from None
     loaded = site.load(settings.load(Path.cwd()))
     sources = by_module(loaded.sources.values())
     out = chosen.out or Path(os.path.relpath(loaded.settings.root / loaded.settings.notebooks))
-    if chosen.check:
-        problems = notebook.stale(sources, out)
+    return _write_notebooks(sources, out, loaded.settings.sequels, [*sources], chosen.check)
+
+
+def _write_notebooks(
+    sources: Mapping[str, Source],
+    out: Path,
+    sequels: Mapping[str, str],
+    modules: Sequence[str],
+    check: bool,
+) -> int:
+    # Jupytext takes longer to import than all other commands take to run.
+    from literate import notebook
+
+    if check:
+        problems = notebook.stale(sources, out, sequels, modules)
         if problems:
             raise LiterateError(problems)
         print(f"The notebooks in {out} are what the sources give.")
         return 0
-    for path in notebook.write(sources, out):
+    for path in notebook.write(sources, out, sequels, modules):
         print(f"wrote {path}")
     return 0
 

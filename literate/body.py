@@ -32,8 +32,9 @@ from literate.problems import LiterateError, Problem
 from literate.rows import Note
 from literate.source import Source, parse
 
-# The function whose body becomes a notebook.
+# The function whose body becomes the end of a notebook, and the one that is called before it.
 ENTRY = "notebook"
+EXAMPLE = "example"
 # The kinds of fields in a form of Colab.
 FIELDS = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
@@ -56,8 +57,17 @@ class Body:
 def has_notebook(source: Source) -> bool:
     r"""
     ## Whether a page has a notebook
+
+    It has one if there is something to run: an example, or a function `notebook`.
     """
-    return any(one.name == ENTRY and one.kind == "function" for one in source.definitions)
+    return defines(source, ENTRY) or defines(source, EXAMPLE)
+
+
+def defines(source: Source, name: str) -> bool:
+    r"""
+    ## Whether a page defines a function
+    """
+    return any(one.name == name and one.kind == "function" for one in source.definitions)
 
 
 def take_body(piece: Piece, path: str) -> Body:

@@ -29,6 +29,10 @@ OF_THE_FILE = frozenset(
     {"__doc__", "__file__", "__loader__", "__package__", "__path__", "__spec__"}
 )
 
+# A module, and a name of it.
+Wanted = tuple[str, str]
+AS_IT_IS: Mapping[Wanted, Wanted] = {}
+
 
 @dataclass(frozen=True)
 class Closure:
@@ -51,24 +55,32 @@ class Closure:
     reads: frozenset[str]
 
 
-def closure(sources: Mapping[str, Source], module: str, names: Iterable[str]) -> Closure:
+def closure(
+    sources: Mapping[str, Source],
+    module: str,
+    names: Iterable[str],
+    also: Iterable[Wanted] = (),
+    instead: Mapping[Wanted, Wanted] = AS_IT_IS,
+) -> Closure:
     r"""
     ## The closure of definitions
 
     * `sources` are all modules of the package, in reading order
     * `names` are the top-level names of the `module` that are wanted
+    * `also` are wanted names of other modules
+    * `instead` gives names another meaning: in the copy, one stands for the other
 
     Raises a [LiterateError](problems.py#LiterateError) for a name that is not there, and for
     whatever a copy in one file can't do.
     """
-    package = _Package(sources)
+    package = _Package(sources, instead)
     if module not in sources:
         raise LiterateError([Problem(module, 1, "is not a module of the package.")])
     wanted: list[Piece] = []
-    for name in names:
-        found = package.resolve(module, name, 1)
+    for where, name in [*((module, name) for name in names), *also]:
+        found = package.resolve(where, name, 1)
         if not any(isinstance(one, Piece) for one in found):
-            raise _unknown(package, module, name)
+            raise _unknown(package, where, name)
         wanted += [one for one in found if isinstance(one, Piece)]
     needs = package.follow(wanted)
     _check_names(package, needs)
@@ -115,8 +127,9 @@ class _Package:
     The modules of a package, taken apart when they are first asked for.
     """
 
-    def __init__(self, sources: Mapping[str, Source]) -> None:
+    def __init__(self, sources: Mapping[str, Source], instead: Mapping[Wanted, Wanted]) -> None:
         self.sources = sources
+        self.instead = instead
         self.tops = {name.partition(".")[0] for name in sources}
         self.modules: dict[str, Module] = {}
 
@@ -188,6 +201,7 @@ class _Package:
         from outside. Nothing, if the module neither defines nor imports it. `line` is where the
         module uses the name.
         """
+        module, name = self.instead.get((module, name), (module, name))
         taken = self.module(module)
         if taken.problems:
             raise LiterateError(taken.problems)

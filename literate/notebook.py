@@ -4,9 +4,14 @@ title: Notebook
 summary: A page becomes a notebook that runs anywhere, without this repository.
 ---
 
-A page that defines a function `notebook` has a notebook. It is made of what the page is made of:
-the notes become text, the definitions become code, what the page uses from other pages comes first,
-and the [body](body.py) of that function comes last.
+A page with something to run has a notebook: an example, or a function `notebook`. It is made of
+what the page is made of. What the page uses from other pages comes first; the notes become text,
+and the definitions become code; the example is run, and shows its shapes; and the
+[body](body.py) of the function `notebook` comes last.
+
+A page can leave that last part to another page, its *sequel*: whatever attends can be tried in the
+same model, and one page says how. The sequel uses a function by its name, and in the notebook of a
+page that defines a function of this name it uses that one.
 
 Nothing in it is written by hand, so nothing in it can differ from the sources; and the same sources
 give the same bytes, so that a check can compare them.
@@ -23,28 +28,21 @@ from typing import Any
 
 import jupytext
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from literate.addresses import Addresses, with_addresses
-from literate.body import ENTRY, Body, has_notebook, take_body
+from literate.body import ENTRY, EXAMPLE, Body, defines, has_notebook, take_body
 from literate.closure import Closure, closure
 from literate.front_matter import FrontMatter, split
+from literate.measure import Measurement
 from literate.names import uses
-from literate.pieces import Piece, third_party
+from literate.pieces import Import, Piece, is_main_guard, module_name, take_apart, third_party
 from literate.problems import LiterateError, Problem
 from literate.rows import Note, rows
+from literate.set_up import DISTRIBUTIONS, SET_UP, SET_UP_NAME, SHAPES, SHAPES_NAME, shapes
 from literate.snippet import import_lines, path_of, without_own_docstring
 from literate.source import Source
 
-# Where a package has another name for pip than for Python.
-DISTRIBUTIONS = {
-    "PIL": "pillow",
-    "cv2": "opencv-python",
-    "labml_helpers": "labml-helpers",
-    "skimage": "scikit-image",
-    "sklearn": "scikit-learn",
-    "yaml": "PyYAML",
-}
 PERCENT = {
     "extension": ".py",
     "format_name": "percent",
@@ -52,77 +50,100 @@ PERCENT = {
     "cell_metadata_filter": "all",
 }
 HIDDEN = {"cellView": "form", "jupyter": {"source_hidden": True}}
-# The cell whose heading folds what comes from other pages.
+# What a notebook defines that no page does.
+BROUGHT = (SET_UP_NAME, SHAPES_NAME)
+# The cells whose headings fold what comes from other pages, for the page and for its sequel.
 FOLDED = "from-other-pages"
+FOLDED_TOO = "for-what-follows"
 UNKNOWN = Addresses()
-
-# The first code of every notebook. Its imports are its own, so that it leaves no other name behind.
-SET_UP_NAME = "set_up_notebook"
-SET_UP = r'''#@title Set-up
-def set_up_notebook(needed: dict[str, str]) -> None:
-    """Say what this machine has; on Colab, install what it lacks."""
-    import platform
-    import subprocess
-    import sys
-    from importlib.metadata import version
-    from importlib.util import find_spec
-
-    missing = {name: package for name, package in needed.items() if find_spec(name) is None}
-    if "torch" in missing:
-        raise ModuleNotFoundError(
-            "This notebook needs torch: https://pytorch.org/get-started tells how to install it."
-        )
-    packages = list(missing.values())
-    if packages and "google.colab" not in sys.modules:
-        print(f"This notebook also needs {', '.join(packages)}: pip install {' '.join(packages)}")
-    elif packages:
-        # The torch that is here stays: a package that wants another one is not installed.
-        kept = [f"torch=={version('torch')}"] if "torch" in needed else []
-        command = [sys.executable, "-m", "pip", "install", "--quiet", *packages, *kept]
-        subprocess.run(command, check=True)
-    found = [f"Python {platform.python_version()}"]
-    if "torch" in needed:
-        import torch
-
-        found.append(f"torch {torch.__version__}")
-        if torch.cuda.is_available():
-            found.append(torch.cuda.get_device_name())
-        elif torch.backends.mps.is_available():
-            found.append("Apple GPU")
-        else:
-            found.append("no GPU, so the CPU does the work")
-    print(", ".join(found))
+NO_SEQUELS: Mapping[str, str] = {}
 
 
-'''
-
-
-def build(sources: Mapping[str, Source], module: str, addresses: Addresses = UNKNOWN) -> str:
+def build(
+    sources: Mapping[str, Source],
+    module: str,
+    addresses: Addresses = UNKNOWN,
+    sequels: Mapping[str, str] = NO_SEQUELS,
+    measured: Measurement | None = None,
+) -> str:
     r"""
     ## Build a notebook
 
     * `sources` are all modules of the package, in reading order
-    * `module` is the page, which has a function `notebook`
+    * `module` is the page, which has something to run
     * `addresses` are where its links lead
+    * `sequels` maps the name of a function to the path of the page that uses it in its notebook
+    * `measured` is what is known of the example. With it the notebook has the output that shows the
+      shapes, without it no output at all
 
     Returns the text of the `.ipynb` file. Raises a [LiterateError](problems.py#LiterateError) where
     a copy can't do what the original does.
     """
-    found = closure(sources, module, [ENTRY])
     source = sources[module]
-    entry = next(one for one in found.pieces if ENTRY in one.names)
-    body = take_body(entry, source.path)
-    _check_names(found, body, sources, module)
-    own = [one for one in found.pieces if one.module == module and one != entry]
+    names = _names(source, module)
+    found = closure(sources, module, names)
+    own = [one for one in found.pieces if one.module == module]
     others = [one for one in found.pieces if one.module != module]
     _check_order(found, sources, module)
+    whole, following = found, module
+    sequel = _sequel(source, module, sequels)
+    if sequel is not None:
+        name, following = sequel
+        instead = {(following, name): (module, name)}
+        whole = closure(sources, module, names, [(following, ENTRY)], instead)
+    entry = next((one for one in whole.pieces if _is(one, following, ENTRY)), None)
+    body = take_body(entry, sources[following].path) if entry else NO_BODY
+    _check_names(whole, body, sources, following)
 
     page = _Page(sources, module, addresses)
-    cells = [*page.introduction(), *page.set_up(found)]
+    cells = [*page.introduction(), *page.set_up(whole), *page.imports(found)]
     if others:
-        cells += [*page.other_pages(others), new_markdown_cell("## On this page")]
-    cells += [*page.definitions(own), *page.body(entry, body)]
-    return _written(cells, bool(others), source)
+        about = "What this page uses, under the names of the pages it is from."
+        cells += page.other_pages(others, f"## From other pages\n\n{about}", FOLDED, found)
+        cells.append(new_markdown_cell("## On this page"))
+    example = next((one for one in own if _is(one, module, EXAMPLE)), None)
+    cells += page.definitions(one for one in own if one not in (entry, example))
+    cells += page.example(example, measured)
+    needed_later = [one for one in whole.pieces if one not in (*found.pieces, entry)]
+    if needed_later:
+        about = "More from other pages, to try this one in its place."
+        cells += page.other_pages(
+            needed_later, f"## For what follows\n\n{about}", FOLDED_TOO, whole
+        )
+    cells += page.body(entry, body)
+    return _written(cells, source)
+
+
+NO_BODY = Body("", (), {})
+
+
+def _is(piece: Piece, module: str, name: str) -> bool:
+    return piece.module == module and name in piece.names
+
+
+def _names(source: Source, module: str) -> list[str]:
+    r"""
+    All that the page defines. What only its command line calls is of no use in a notebook.
+    """
+    called = {
+        use.name
+        for statement in source.tree.body
+        if is_main_guard(statement)
+        for use in uses(statement)
+    }
+    return [name for name in take_apart(module, source).defined if name not in called]
+
+
+def _sequel(source: Source, module: str, sequels: Mapping[str, str]) -> tuple[str, str] | None:
+    r"""
+    The function that the page's notebook goes on with, and the page that does. One that has an end
+    of its own does not go on.
+    """
+    if defines(source, ENTRY):
+        return None
+    return next(
+        ((name, module_name(path)) for name, path in sequels.items() if defines(source, name)), None
+    )
 
 
 def file_name(source: Source, module: str) -> str:
@@ -132,8 +153,8 @@ def file_name(source: Source, module: str) -> str:
     Its path in the folder of notebooks is that of the page in its package; that of a package itself
     is called `index.ipynb`.
     """
-    _, _, inside = path_of(module, source).partition("/")
-    folder, name = posixpath.split(inside.removesuffix(".py"))
+    path = path_of(module, source)
+    folder, name = posixpath.split((path.partition("/")[2] or path).removesuffix(".py"))
     return posixpath.join(folder, "index" if name == "__init__" else name) + ".ipynb"
 
 
@@ -144,16 +165,17 @@ def _check_names(found: Closure, body: Body, sources: Mapping[str, Source], modu
     taken = dict.fromkeys(found.reads, "what a definition reads")
     taken |= {one.binds: "an import" for one in found.imports}
     taken |= {name: f"what `{one.names[0]}` defines" for one in found.pieces for name in one.names}
-    taken[SET_UP_NAME] = "the set-up"
+    taken |= dict.fromkeys(BROUGHT, "what every notebook has")
     for name, line in body.names.items():
         if name in taken:
             sentence = f"`{name}` would replace {taken[name]} in the notebook; rename it."
             raise LiterateError([Problem(sources[module].path, line, sentence)])
     for one in found.pieces:
         path = sources[one.module].path
-        if SET_UP_NAME in one.names:
-            sentence = f"`{SET_UP_NAME}` is the name of the notebook's set-up; rename it."
-            raise LiterateError([Problem(path, one.line, sentence)])
+        for name in BROUGHT:
+            if name in one.names:
+                sentence = f"`{name}` is the name of what every notebook has; rename it."
+                raise LiterateError([Problem(path, one.line, sentence)])
         for use in (use for statement in one.statements for use in uses(statement)):
             if use.name == ENTRY:
                 sentence = f"`{one.names[0]}` calls `{ENTRY}`, which is no function in a notebook."
@@ -180,6 +202,7 @@ class _Page:
         self.sources = sources
         self.module = module
         self.addresses = addresses
+        self.imported: set[Import] = set()
 
     def introduction(self) -> Iterator[NotebookNode]:
         source = self.sources[self.module]
@@ -204,18 +227,26 @@ class _Page:
         needed = {name: DISTRIBUTIONS.get(name, name) for name in third_party(found.outside)}
         text = f"{SET_UP}{SET_UP_NAME}({json.dumps(needed, indent=4)})"
         yield new_code_cell(text, metadata=HIDDEN)
-        imports = import_lines(found.imports, found.lazy_annotations).rstrip("\n")
-        if imports:
-            yield new_code_cell(imports)
 
-    def other_pages(self, pieces: Iterable[Piece]) -> Iterator[NotebookNode]:
+    def imports(self, found: Closure) -> Iterator[NotebookNode]:
+        r"""
+        Each import once, where it is first needed.
+        """
+        new = [one for one in found.imports if one not in self.imported]
+        self.imported.update(new)
+        text = import_lines(new, found.lazy_annotations).rstrip("\n")
+        if text:
+            yield new_code_cell(text)
+
+    def other_pages(
+        self, pieces: Iterable[Piece], about: str, name: str, whole: Closure
+    ) -> Iterator[NotebookNode]:
         r"""
         JupyterLab folds a heading by the one mark, Colab by the other, below the notebook's own.
         """
-        yield new_markdown_cell(
-            "## From other pages\n\nWhat this page uses, under the names of the pages it is from.",
-            metadata={"id": FOLDED, "jp-MarkdownHeadingCollapsed": True},
-        )
+        metadata = {"id": name, "jp-MarkdownHeadingCollapsed": True}
+        yield new_markdown_cell(about, metadata=metadata)
+        yield from self.imports(whole)
         for module, group in groupby(pieces, lambda one: one.module):
             source = self.sources[module]
             title = _front_matter(source)[0].title or module
@@ -237,14 +268,27 @@ class _Page:
                 text = without_own_docstring(text)
             yield new_code_cell(text.rstrip())
 
-    def body(self, entry: Piece, body: Body) -> Iterator[NotebookNode]:
-        yield from self.note(_comment(entry), self.module)
-        yield from self.note(self.docstring(entry), self.module)
+    def example(self, piece: Piece | None, measured: Measurement | None) -> Iterator[NotebookNode]:
+        if piece is None:
+            return
+        yield from self.definitions([piece])
+        yield new_code_cell(SHAPES.rstrip(), metadata=HIDDEN)
+        cell = new_code_cell(f"{SHAPES_NAME}({EXAMPLE})")
+        if measured is not None:
+            text = shapes(self.sources[self.module], measured)
+            cell.outputs = [new_output("stream", name="stdout", text=text)] if text else []
+        yield cell
+
+    def body(self, entry: Piece | None, body: Body) -> Iterator[NotebookNode]:
+        if entry is None:
+            return
+        yield from self.note(_comment(entry), entry.module)
+        yield from self.note(self.docstring(entry), entry.module)
         if body.form:
             text = f"#@title Settings\n{body.form}".rstrip()
             yield new_code_cell(text, metadata={"cellView": "form"})
         for note, code in body.cells:
-            yield from self.note(note, self.module)
+            yield from self.note(note, entry.module)
             if code.strip():
                 yield new_code_cell(code.rstrip())
 
@@ -295,7 +339,7 @@ def _blocks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
         yield block
 
 
-def _written(cells: list[NotebookNode], folded: bool, source: Source) -> str:
+def _written(cells: list[NotebookNode], source: Source) -> str:
     r"""
     The bytes of a notebook depend on its cells alone: each cell's id comes from what is in it.
     """
@@ -310,8 +354,9 @@ def _written(cells: list[NotebookNode], folded: bool, source: Source) -> str:
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }
+    folded = [cell.id for cell in cells if cell.id in (FOLDED, FOLDED_TOO)]
     if folded:
-        metadata["colab"] = {"collapsed_sections": [FOLDED]}
+        metadata["colab"] = {"collapsed_sections": folded}
     notebook = new_notebook(cells=cells, metadata=metadata)
     _check_percent(notebook, source)
     return jupytext.writes(notebook, fmt="ipynb") + "\n"
@@ -335,17 +380,25 @@ def _check_percent(notebook: NotebookNode, source: Source) -> None:
 
 
 def _without_id(cell: NotebookNode) -> dict[str, Any]:
-    return {key: value for key, value in cell.items() if key != "id"}
+    r"""
+    A script has no outputs either.
+    """
+    return {key: value for key, value in cell.items() if key not in ("id", "outputs")}
 
 
-def write(sources: Mapping[str, Source], out: Path, addresses: Addresses = UNKNOWN) -> list[Path]:
+def write(
+    sources: Mapping[str, Source],
+    out: Path,
+    sequels: Mapping[str, str] = NO_SEQUELS,
+    chosen: Iterable[str] | None = None,
+) -> list[Path]:
     r"""
     ## Write all notebooks
 
     Below the folder `out`, each under its [name](#file_name), and nothing if one of them can't be
-    built. Returns their paths.
+    built; only those of the `chosen` modules, if these are given. Returns their paths.
     """
-    built = _build_all(sources, out, addresses)
+    built = _build_all(sources, out, sequels, sources if chosen is None else chosen)
     for path, text in built.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(path.name + ".part")
@@ -355,7 +408,10 @@ def write(sources: Mapping[str, Source], out: Path, addresses: Addresses = UNKNO
 
 
 def stale(
-    sources: Mapping[str, Source], out: Path, addresses: Addresses = UNKNOWN
+    sources: Mapping[str, Source],
+    out: Path,
+    sequels: Mapping[str, str] = NO_SEQUELS,
+    chosen: Iterable[str] | None = None,
 ) -> list[Problem]:
     r"""
     ## The notebooks that are out of date
@@ -363,7 +419,7 @@ def stale(
     Those below the folder `out` that are missing, or are not byte for byte what
     [write](#write) would write there, and those that no page has any more.
     """
-    built = _build_all(sources, out, addresses)
+    built = _build_all(sources, out, sequels, sources if chosen is None else chosen)
     again = "write the notebooks again, `python -m literate notebooks`."
     problems = []
     for path, text in built.items():
@@ -377,15 +433,21 @@ def stale(
     return sorted(problems)
 
 
-def _build_all(sources: Mapping[str, Source], out: Path, addresses: Addresses) -> dict[Path, str]:
+def _build_all(
+    sources: Mapping[str, Source], out: Path, sequels: Mapping[str, str], chosen: Iterable[str]
+) -> dict[Path, str]:
     built: dict[Path, str] = {}
-    problems: list[Problem] = []
-    for module, source in sources.items():
-        if has_notebook(source):
+    problems: set[Problem] = set()
+    for module in chosen:
+        if has_notebook(sources[module]):
+            path = out / file_name(sources[module], module)
+            if path in built:
+                sentence = f"would be {path}, as another page is; give it a folder of its own."
+                problems.add(Problem(sources[module].path, 1, sentence))
             try:
-                built[out / file_name(source, module)] = build(sources, module, addresses)
+                built[path] = build(sources, module, sequels=sequels)
             except LiterateError as error:
-                problems += error.problems
+                problems.update(error.problems)
     if problems:
         raise LiterateError(problems)
     return built

@@ -162,7 +162,7 @@ def take_apart(name: str, source: Source) -> Module:
                     )
                     problems.append(Problem(source.path, each.line, sentence))
             continue
-        if _is_main_guard(one):
+        if is_main_guard(one):
             continue
         for effect in _effects(together):
             sentence = (
@@ -244,7 +244,10 @@ def _is_type_checking(test: ast.expr) -> bool:
     return "TYPE_CHECKING" in (getattr(test, "id", ""), getattr(test, "attr", ""))
 
 
-def _is_main_guard(statement: ast.stmt | None) -> bool:
+def is_main_guard(statement: ast.stmt | None) -> bool:
+    r"""
+    ## Is it `if __name__ == "__main__":`?
+    """
     match statement:
         case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
             return True

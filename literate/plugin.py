@@ -12,6 +12,7 @@ import gc
 import logging
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -98,7 +99,7 @@ class LiteratePlugin(BasePlugin):
         A problem on any page stops the build, strict or not: a page that is wrong is not published.
         """
         try:
-            loaded, written = self._pages()
+            loaded, written = self._pages(config.site_url or "")
         except LiterateError as error:
             raise PluginError(f"\n{error}") from None
         sources = {uri: path for path, uri in {**loaded.uris, **loaded.documents}.items()}
@@ -134,9 +135,9 @@ class LiteratePlugin(BasePlugin):
         if not self.serves:
             lighten(folder)
 
-    def _pages(self) -> tuple[Site, list[Page]]:
+    def _pages(self, url: str) -> tuple[Site, list[Page]]:
         if not self.serves:
-            loaded = site.load(self.settings)
+            loaded = replace(site.load(self.settings), url=url)
             return loaded, site.correct_pages(loaded, log.info)
         if self.live is None or self.live.settings != self.settings:
             self.on_shutdown()

@@ -31,6 +31,8 @@ class Settings:
     * `docs` holds the hand-written pages and pictures
     * `documents` maps hand-written pages that lie elsewhere, such as the changelog, to their pages
     * `notebooks` is where notebooks are written
+    * `sequels` maps the name of a function to the page that goes on, in its
+      [notebook](notebook.py), where a page with such a function ends
     * `katex` is the npm package that sets formulas
     * `store` keeps what was measured, until the sources change
     """
@@ -40,6 +42,7 @@ class Settings:
     docs: str = "docs"
     documents: Mapping[str, str] = field(default_factory=dict)
     notebooks: str = "notebooks"
+    sequels: Mapping[str, str] = field(default_factory=dict)
     katex: str = "node_modules/katex"
     store: str = ".cache/literate"
 
@@ -88,5 +91,13 @@ def _settings(file: Path, table: Mapping[str, object]) -> Settings:
     for document in documents:
         if not (file.parent / document).is_file():
             sentence = f"`tool.literate` names the document `{document}`, which is not a file here."
+            raise LiterateError([Problem(str(file), 1, sentence)])
+    sequels = table.get("sequels", {})
+    if not isinstance(sequels, dict) or not all(isinstance(one, str) for one in sequels.values()):
+        sentence = "`sequels` of `tool.literate` maps names of functions to files of pages."
+        raise LiterateError([Problem(str(file), 1, sentence)])
+    for page in sequels.values():
+        if not (file.parent / page).is_file():
+            sentence = f"`tool.literate` names the sequel `{page}`, which is not a file here."
             raise LiterateError([Problem(str(file), 1, sentence)])
     return Settings(root=file.parent, **{key: table[key] for key in table})  # type: ignore[arg-type]

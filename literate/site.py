@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from literate import rules, search, spelling
@@ -45,7 +46,7 @@ class Site:
 
     `uris` are the paths of their pages, and `documents` those of the hand-written ones; all are
     keyed by the path of the file from the root. `resolves_html` is that of its
-    [links](links.py#Links).
+    [links](links.py#Links), and `url` its address, if that is known.
     """
 
     settings: Settings
@@ -53,6 +54,7 @@ class Site:
     uris: Mapping[str, str]
     documents: Mapping[str, str]
     resolves_html: bool = False
+    url: str = ""
 
     @property
     def links(self) -> Links:
@@ -164,7 +166,7 @@ def pages(
     katex = site.settings.root / site.settings.katex
     with nullcontext(setter) if setter else Formulas(katex) as formulas:
         for source in chosen:
-            takeaways, problems = taken.of(source)
+            takeaways, problems = taken.of(source, measured.get(source.path))
             written = page(source, links, formulas, measured, takeaways, references)
             problems += [*written.problems, *rules.problems(source)]
             problems += spelling.problems(source, names)
@@ -195,10 +197,18 @@ class _Takeaways:
     def __init__(self, site: Site) -> None:
         self.uris = site.uris
         self.by_module = by_module(site.sources.values())
-        repository = address(site.settings.root)
-        self.addresses = Addresses(repository=repository, notebooks=site.settings.notebooks)
+        self.sequels = site.settings.sequels
+        self.addresses = Addresses(
+            page=partial(_address, site) if site.url else None,
+            repository=address(site.settings.root),
+            notebooks=site.settings.notebooks,
+        )
 
-    def of(self, source: Source) -> tuple[Takeaways, list[Problem]]:
+    def of(self, source: Source, measured: Measurement | None) -> tuple[Takeaways, list[Problem]]:
+        r"""
+        The notebook shows what its example gave, and links to the site that it is taken from. The
+        one in the repository does neither: it doesn't depend on the machine that it was built on.
+        """
         snippets = dict(self.snippets(source, notes=True))
         bare = dict(self.snippets(source, notes=False))
         if not has_notebook(source):
@@ -209,9 +219,10 @@ class _Takeaways:
         module = module_name(source.path)
         name = file_name(source, module)
         try:
-            notebook = File(f"notebooks/{name}", build(self.by_module, module))
+            text = build(self.by_module, module, self.addresses, self.sequels, measured)
         except LiterateError as error:
             return Takeaways(None, None, snippets, bare), list(error.problems)
+        notebook = File(f"notebooks/{name}", text)
         return Takeaways(notebook, self.addresses.of_colab(name), snippets, bare), []
 
     def snippets(self, source: Source, notes: bool) -> Iterator[tuple[str, File]]:
@@ -232,6 +243,11 @@ class _Takeaways:
                 text = snippet(self.by_module, module, name or None, notes)
                 place = f"{inside}/{name}" if name else inside
                 yield name, File(f"snippets/{place}.{ending}", text)
+
+
+def _address(site: Site, module: str) -> str:
+    paths = {module_name(path): uri for path, uri in site.uris.items()}
+    return posixpath.join(site.url, folder_of(paths[module]), "")
 
 
 def correct_pages(site: Site, report: Callable[[str], None]) -> list[Page]:

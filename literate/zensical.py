@@ -42,7 +42,7 @@ def build(loaded: Site, destination: Path, report: Callable[[str], None]) -> Non
     folder = root / loaded.settings.store / "zensical"
     # What an earlier build left is not looked at: a page that is gone would still be built.
     shutil.rmtree(folder, ignore_errors=True)
-    resolving = replace(loaded, resolves_html=True)
+    resolving = replace(loaded, resolves_html=True, url=address or "")
     site.write(resolving, folder / "docs", report, cards_for=name if address else None)
     (folder / _SETTINGS).write_text(derived(mapping, root, folder), encoding="utf-8")
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", _SETTINGS]

@@ -121,6 +121,15 @@ def test_continuous_integration_types_the_command_for_tests_that_the_readme_give
     assert "make test" in commands("README.md")
 
 
+def test_the_oldest_versions_that_are_tried_are_the_oldest_that_setup_py_admits() -> None:
+    (torch,) = requirements("install")
+    (tried,) = re.findall(r"(?m)^OLDEST_TORCH := (.*)\.0$", text_of("Makefile"))
+    assert str(torch.specifier) == f">={tried}"
+    job = yaml.safe_load(text_of(".github/workflows/test.yml"))["jobs"]["oldest"]
+    (python,) = [step["with"]["python-version"] for step in job["steps"] if "setup" in str(step)]
+    assert facts()["python_requires"] == f">={python}"
+
+
 @pytest.mark.parametrize("workflow", ["test.yml", "pages.yml"])
 def test_a_workflow_runs_make_and_nothing_else(workflow: str) -> None:
     jobs = yaml.safe_load(text_of(f".github/workflows/{workflow}"))["jobs"]

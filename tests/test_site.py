@@ -1,5 +1,6 @@
 r"""The whole website, as files: every link leads somewhere, nothing comes from another host."""
 
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -227,3 +228,15 @@ def test_the_commands_explain_themselves(repository: Path) -> None:
     )
     assert wrong.returncode == 2
     assert ", ".join(map(repr, commands)) in wrong.stderr
+
+
+def test_a_served_notebook_leads_to_the_pages_that_it_is_made_from(site: Path) -> None:
+    text = (site / "notebooks" / "transformers" / "mha.ipynb").read_text(encoding="utf-8")
+    links = set(re.findall(rf"\]\({re.escape(SITE_URL)}([^)]*)\)", text))
+    # Its own page, a page below its heading for what follows, and a definition that a note links.
+    assert {"transformers/mha/", "training/loop/"} <= links
+    assert "training/data/#entropy" in links
+    for link in links:
+        path, _, anchor = link.partition("#")
+        page = Document(site / path / "index.html")
+        assert not anchor or anchor in page.ids, link

@@ -5,15 +5,18 @@ summary: Loss curves, and what a head of attention looks at.
 ---
 
 Two pictures that say more than their numbers. Both are drawn on axes that the caller
-made, so that they can stand alone or side by side.
+made, so that they can stand alone or side by side. In a notebook a picture can be
+[live](figures.py#LiveFigure) while a model trains.
 """
 
+import builtins
 from typing import TYPE_CHECKING
 
 import torch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def draw_losses(axes: "Axes", history: list[tuple[int, dict[str, float]]]) -> None:
@@ -47,3 +50,42 @@ def draw_attention(axes: "Axes", weights: torch.Tensor, queries: str, keys: str)
     visible = str.maketrans({"\n": "↵", " ": "␣"})
     axes.set_xticks(range(len(keys)), list(keys.translate(visible)), family="monospace")
     axes.set_yticks(range(len(queries)), list(queries.translate(visible)), family="monospace")
+
+
+class LiveFigure:
+    r"""
+    ## A picture that follows
+
+    In a notebook it is shown at once, and again in the same place after each change. Elsewhere
+    nothing is shown before the end.
+    """
+
+    def __init__(self, figure: "Figure") -> None:
+        r"""
+        * `figure` is what the caller draws on
+        """
+        self.figure = figure
+
+        # In a notebook this is one of the built-in functions.
+        display = getattr(builtins, "display", None)
+        self.shown = display and display(figure, display_id=True)
+
+    def update(self) -> None:
+        r"""
+        ### Show it as it is now
+        """
+        if self.shown:
+            self.shown.update(self.figure)
+
+    def finish(self) -> None:
+        r"""
+        ### Show it for the last time
+
+        A notebook that has it already would show it once more at the end of the cell.
+        """
+        import matplotlib.pyplot as plt
+
+        self.update()
+        if not self.shown:
+            plt.show()
+        plt.close(self.figure)

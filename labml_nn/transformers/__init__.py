@@ -29,6 +29,7 @@ The rest makes one of them learn to write, a character at a time:
 7. [The loop](../training/loop.py) trains it.
 8. [An autoregressive transformer](basic/autoregressive_experiment.py) is the model, and
    the experiment from beginning to end.
+9. [Two transformers](basic/comparison_experiment.py), the same but for one part.
 
 The paper has an encoder and a decoder, for translation. Here is one stack only: what it
 may see, a mask decides.

@@ -73,6 +73,18 @@ class FeedForward(nn.Module):
         return self.layer2(hidden)
 
 
+def in_transformer(
+    *, d_model: int, d_ff: int, dropout_prob: float, **_: float
+) -> dict[str, Callable[[], nn.Module]]:
+    r"""
+    ## In a transformer
+
+    With the paper's rectifier, in the place where the [transformer that
+    writes](basic/autoregressive_experiment.py) has GELU, which is smooth around zero.
+    """
+    return {"feed_forward": lambda: FeedForward(d_model, d_ff, dropout_prob)}
+
+
 def example(
     seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int = 11
 ) -> Tensor:

@@ -34,6 +34,7 @@ things that have become usual: projections have biases, and weights have dropout
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -275,6 +276,19 @@ def spread_of_scores(d_k: int, n_samples: int = 1000) -> Tensor:
     """
     query, key = torch.randn(2, n_samples, d_k)
     return (query * key).sum(dim=-1).std()
+
+
+def in_transformer(
+    *, d_model: int, dropout_prob: float, **_: float
+) -> dict[str, Callable[[], nn.Module]]:
+    r"""
+    ## In a transformer
+
+    The [transformer that writes](basic/autoregressive_experiment.py) has this very
+    attention with many heads. With a single wide one in its place, which costs the
+    same, one can see what the heads are good for.
+    """
+    return {"self_attn": lambda: MultiHeadAttention(1, d_model, dropout_prob)}
 
 
 def example(

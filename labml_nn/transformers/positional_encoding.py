@@ -31,6 +31,7 @@ which the paper doesn't have, ends in a sine without its cosine.
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -173,6 +174,18 @@ def first_positions(encodings: Tensor, seq_len: int) -> Tensor:
             f"encoding, which has max_len={max_len}"
         )
     return encodings[:seq_len]
+
+
+def in_transformer(
+    *, d_model: int, seq_len: int, **_: float
+) -> dict[str, Callable[[], nn.Module]]:
+    r"""
+    ## In a transformer
+
+    Learned encodings, in the place where the [transformer that
+    writes](basic/autoregressive_experiment.py) has fixed ones.
+    """
+    return {"positions": lambda: LearnedPositionalEncoding(d_model, seq_len)}
 
 
 def example(

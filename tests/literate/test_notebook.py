@@ -17,11 +17,13 @@ import torch
 from nbformat import NotebookNode
 
 from literate.addresses import Addresses
-from literate.closure import closure
-from literate.notebook import SET_UP, build, file_name, has_notebook, stale, write
+from literate.measure import Measurement, Tensor
+from literate.notebook import build, file_name, has_notebook, stale, write
 from literate.pieces import by_module
 from literate.problems import LiterateError
-from literate.source import Source, read
+from literate.set_up import SET_UP, SHAPES, shapes
+from literate.settings import load
+from literate.source import Source, parse, read
 from tests.literate.packages import package
 
 FILES = {
@@ -195,6 +197,8 @@ def test_the_cells_of_a_notebook_are() -> None:
         ("markdown", "## On this page"),
         ("markdown", "Small."),
         ("code", "RATE = 0.1\nSTEPS = 3"),
+        ("markdown", "No page needs it."),
+        ("code", "OTHER = 4"),
         ("markdown", "## The model\n\nOf layers."),
         (
             "code",
@@ -210,6 +214,9 @@ def test_the_cells_of_a_notebook_are() -> None:
             "def train(model: Model) -> float:\n    if not model:\n        raise Failed\n"
             "    return RATE * STEPS + sklearn.base.x",
         ),
+        ("code", "def example() -> float:\n    return train(Model())"),
+        ("code", SHAPES.strip()),
+        ("code", "show_shapes(example)"),
         ("markdown", "It begins."),
         ("markdown", "## Train it"),
         (
@@ -337,11 +344,11 @@ def line_of(source: Source, text: str) -> int:
         ("steps: int = 2", "Layer: int = 2", "`Layer` would replace what `Layer` defines"),
         ("loss = train(model)", "math = 1", "`math` would replace an import"),
         ("import tqdm", "super = 1", "`super` would replace what a definition reads"),
-        ("import tqdm", "set_up_notebook = 1", "`set_up_notebook` would replace the set-up"),
+        ("import tqdm", "set_up_notebook = 1", "`set_up_notebook` would replace what every"),
         ("year: 2017", "year: [2017]", "`paper: year` needs a text"),
         ('name: str = "a"', "name: str = train", "the parameter `name` of `notebook` needs"),
         ("import tqdm", "import pkg.layers", "imports pkg.layers inside `notebook`"),
-        ("RATE = 0.1", "set_up_notebook = RATE = 0.1", "is the name of the notebook's set-up"),
+        ("RATE = 0.1", "set_up_notebook = RATE = 0.1", "is the name of what every notebook has"),
     ],
 )
 def test_what_a_notebook_cannot_do_is_an_error(old: str, new: str, said: str) -> None:
@@ -414,40 +421,92 @@ def without_docstrings(definition: ast.stmt) -> str:
     return ast.dump(definition)
 
 
+def own_notebooks(repository: Path) -> Iterator[tuple[Path, NotebookNode]]:
+    r"""The notebooks that were committed."""
+    paths = sorted((repository / "notebooks").rglob("*.ipynb"))
+    assert paths
+    return ((path, nbformat.read(path, as_version=nbformat.NO_CONVERT)) for path in paths)
+
+
 def test_every_definition_in_our_notebooks_is_that_of_its_source(repository: Path) -> None:
-    sources = own_sources(repository)
+    # What is inside the function `notebook` is at the top of a cell, so all depths are looked at.
+    originals = {
+        without_docstrings(node)
+        for source in own_sources(repository).values()
+        for node in ast.walk(ast.parse(source.text))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    }
+    brought = {"set_up_notebook", "show_shapes"}
     compared = 0
-    for page in (name for name, source in sources.items() if has_notebook(source)):
-        notebook = nbformat.reads(build(sources, page), as_version=4)
-        inlined = {one.name: without_docstrings(one) for one in definitions(notebook)}
-        pieces = closure(sources, page, ["notebook"]).pieces
-        originals = [one.definition for one in pieces if one.definition]
-        for original in (one for one in originals if one.name != "notebook"):
-            assert inlined[original.name] == without_docstrings(original)
-            compared += 1
-    assert compared > 20
+    for path, notebook in own_notebooks(repository):
+        inlined = [one for one in definitions(notebook) if one.name not in brought]
+        assert [one.name for one in inlined if without_docstrings(one) not in originals] == [], path
+        compared += len(inlined)
+    assert compared > 100
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("labml_nn.transformers.mha", "check_shapes"),
+        ("labml_nn.transformers.models", "Generator"),
+        ("labml_nn.training.data", "entropy"),
+        ("labml_nn.training.command_line", "run_experiment"),
+    ],
+)
+def test_an_edit_changes_exactly_the_notebooks_that_inline_what_was_edited(
+    repository: Path, module: str, name: str
+) -> None:
+    sources = own_sources(repository)
+    (definition,) = (one for one in sources[module].definitions if one.name == name)
+    lines = sources[module].text.split("\n")
+    edited = [*lines[: definition.last], "    # Edited.", *lines[definition.last :]]
+    changed = sources | {module: parse("\n".join(edited), sources[module].path)}
+    sequels = own_sequels(repository)
+    for path, notebook in own_notebooks(repository):
+        page = (path.relative_to(repository / "notebooks").with_suffix("")).parts
+        page_module = ".".join(["labml_nn", *page])
+        inlines = name in [one.name for one in definitions(notebook)]
+        before = build(sources, page_module, sequels=sequels)
+        assert (build(changed, page_module, sequels=sequels) != before) == inlines, path
+
+
+def own_sequels(repository: Path) -> dict[str, str]:
+    r"""The pages that go on where others end, as this repository's settings have them."""
+    return dict(load(repository).sequels)
 
 
 def test_our_notebooks_say_what_was_committed(repository: Path) -> None:
-    assert stale(own_sources(repository), repository / "notebooks") == []
+    sequels = own_sequels(repository)
+    assert stale(own_sources(repository), repository / "notebooks", sequels) == []
 
 
 def test_our_notebooks_are_valid_and_stay_the_same_as_scripts(repository: Path) -> None:
-    paths = sorted((repository / "notebooks").rglob("*.ipynb"))
-    assert paths
-    for path in paths:
+    for path, notebook in own_notebooks(repository):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            notebook = nbformat.read(path, as_version=nbformat.NO_CONVERT)
-            nbformat.validate(notebook)
+            nbformat.validate(nbformat.read(path, as_version=nbformat.NO_CONVERT))
         assert nbformat.writes(as_script_and_back(notebook)) == nbformat.writes(notebook)
+        assert [cell.outputs for cell in notebook.cells if cell.get("outputs")] == []
 
 
-def test_a_page_has_a_notebook_if_it_defines_the_function(repository: Path) -> None:
+def test_every_page_with_something_to_run_has_a_notebook(repository: Path) -> None:
+    pages = {
+        path.relative_to(repository / "labml_nn").with_suffix(".ipynb")
+        for path in (repository / "labml_nn").rglob("*.py")
+        if "\ndef example(" in path.read_text()
+    }
+    assert {
+        path.relative_to(repository / "notebooks") for path, _ in own_notebooks(repository)
+    } == (pages)
+
+
+def test_a_page_has_a_notebook_if_it_defines_something_to_run(repository: Path) -> None:
     def source(text: str) -> Source:
         return package({"pkg/a.py": text})["pkg.a"]
 
     assert has_notebook(source("def notebook(): pass"))
+    assert has_notebook(source("def example(): pass"))
     assert not has_notebook(source("class A:\n  def notebook(self): pass"))
     assert not has_notebook(source("class notebook: pass"))
     assert not has_notebook(source("from pkg.b import notebook"))
@@ -584,3 +643,205 @@ def test_the_set_up_says_what_does_the_work(
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
     set_up({"torch": "torch"})
     assert capsys.readouterr().out.endswith(f", {said}\n")
+
+
+SEQUEL = {
+    "pkg/part.py": '''
+        r"""
+        ---
+        title: A Part
+        summary: It halves.
+        ---
+        """
+
+
+        def half(x: float) -> float:
+            return x / 2
+
+
+        def in_place() -> float:
+            r"""
+            ## In place
+            """
+            return half(1.0)
+
+
+        def example() -> float:
+            return half(3.0)
+    ''',
+    "pkg/trial.py": '''
+        r"""
+        ---
+        title: A Trial
+        summary: It tries.
+        ---
+        """
+
+        from pkg.part import half, in_place
+
+        LIMIT = 1.0
+
+
+        def judge(found: float) -> bool:
+            return half(found) < LIMIT
+
+
+        def notebook(times: int = 2) -> None:
+            r"""
+            ## Try it
+
+            See [how](#judge).
+            """
+            found = times * in_place()
+            assert judge(found)
+    ''',
+    "pkg/other.py": '''
+        r"""
+        ---
+        title: Another
+        summary: It thirds.
+        ---
+        """
+
+
+        def in_place() -> float:
+            r"""
+            ## In this place
+            """
+            return 1.0 / 3
+    ''',
+}
+SEQUELS = {"in_place": "pkg/trial.py"}
+
+
+def run_notebook(text: str) -> dict[str, object]:
+    r"""The names that the code of a notebook leaves behind."""
+    names: dict[str, object] = {}
+    for cell in nbformat.reads(text, as_version=4).cells:
+        if cell.cell_type == "code":
+            exec(cell.source, names)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("page", "found"), [("pkg.part", 1.0), ("pkg.trial", 1.0), ("pkg.other", 2 / 3)]
+)
+def test_the_sequel_of_a_page_uses_the_function_of_that_page(page: str, found: float) -> None:
+    # A page has a notebook if there is something to run: this one has nothing but its sequel.
+    assert run_notebook(build(package(SEQUEL), page, sequels=SEQUELS))["found"] == found
+
+
+def test_what_only_the_sequel_needs_comes_after_the_page() -> None:
+    text = build(package(SEQUEL), "pkg.part", sequels=SEQUELS)
+    notebook = nbformat.reads(text, as_version=4)
+    assert [cell.source.partition("\n")[0] for cell in notebook.cells if cell.id != "x"] == [
+        "# A Part",
+        "#@title Set-up",
+        "def half(x: float) -> float:",
+        "## In place",
+        "def in_place() -> float:",
+        "def example() -> float:",
+        "#@title Shapes",
+        "show_shapes(example)",
+        "## For what follows",
+        "### A Trial",
+        "#@title LIMIT",
+        "#@title judge",
+        "## Try it",
+        "#@title Settings",
+        "found = times * in_place()",
+    ]
+    assert notebook.metadata.colab == {"collapsed_sections": ["for-what-follows"]}
+
+
+def test_without_the_setting_a_page_has_no_sequel() -> None:
+    text = build(package(SEQUEL), "pkg.part")
+    assert nbformat.reads(text, as_version=4).cells[-1].source == "show_shapes(example)"
+
+
+def test_a_page_that_cannot_be_tried_is_an_error_that_says_why() -> None:
+    clash = SEQUEL["pkg/other.py"] + "\n\n        def judge() -> None:\n            pass\n"
+    with pytest.raises(LiterateError) as caught:
+        build(package(SEQUEL | {"pkg/other.py": clash}), "pkg.other", sequels=SEQUELS)
+    assert str(caught.value).startswith(
+        "pkg/other.py:16: `judge` is one thing here and another at pkg/trial.py:13, and a copy in"
+    )
+
+
+def test_what_the_example_gave_is_the_only_output() -> None:
+    (source,) = package({"pkg/a.py": EXAMPLE}).values()
+    measured = Measurement({}, TENSORS, {})
+    notebook = nbformat.reads(build({"pkg.a": source}, "pkg.a", measured=measured), as_version=4)
+    outputs = {cell.source: cell.outputs for cell in notebook.cells if cell.get("outputs")}
+    assert outputs == {
+        "show_shapes(example)": [
+            {"name": "stdout", "output_type": "stream", "text": shapes(source, measured)}
+        ]
+    }
+
+
+EXAMPLE = '''
+    r"""
+    ---
+    title: T
+    summary: S
+    ---
+    """
+
+    import torch
+
+
+    def example(n: int = 3) -> list[torch.Tensor]:
+        x = torch.zeros(n)
+        x = x[None]
+        y = x.int()
+        state = {"x": x}
+        return [y, (x, state)]
+'''
+
+
+def tensor(name: str, sizes: tuple[int, ...], dtype: str = "float32") -> Tensor:
+    r"""What is measured of a tensor."""
+    return Tensor(name, (sizes, sizes), ("?",) * len(sizes), dtype, None, None, None)
+
+
+TENSORS = {
+    5: (tensor("elsewhere", (9,)),),
+    11: (tensor("x", (3,)),),
+    12: (tensor("x", (1, 3)),),
+    13: (tensor("y", (1, 3), "int32"),),
+    14: (tensor("state['x']", (1, 3)),),
+    15: (
+        tensor("return[0]", (1, 3), "int32"),
+        tensor("return[1][0]", (1, 3)),
+        tensor("return.attribute", (1, 3)),
+    ),
+}
+
+
+def test_the_shapes_that_are_measured_are_those_that_the_notebook_prints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (source,) = package({"pkg/a.py": EXAMPLE}).values()
+    expected = shapes(source, Measurement({}, TENSORS, {}))
+    run_notebook(build({"pkg.a": source}, "pkg.a"))
+    assert capsys.readouterr().out.partition("\n")[2] == expected
+    assert expected.splitlines() == [
+        "x: [1, 3] float32",
+        "y: [1, 3] int32",
+        "result[0]: [1, 3] int32",
+        "result[1][0]: [1, 3] float32",
+    ]
+
+
+def test_an_example_that_fails_leaves_no_profiler_behind() -> None:
+    names: dict[str, object] = {}
+    exec(SHAPES, names)
+
+    def example() -> None:
+        raise KeyError("here")
+
+    before = sys.getprofile()
+    with pytest.raises(KeyError, match="here"):
+        names["show_shapes"](example)
+    assert sys.getprofile() is before

@@ -1,10 +1,14 @@
 r"""The notebooks run from top to bottom where torch is and this repository is not."""
 
+import asyncio
 import json
+import re
 import sysconfig
 import venv
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from tempfile import mkdtemp
 
 import nbformat
 import pytest
@@ -13,9 +17,12 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from literate.notebook import build
-from literate.pieces import by_module
-from literate.source import read
 from tests.literate.packages import package
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
+# How long a cell may take.
+SECONDS = 120
 
 Run = Callable[..., NotebookNode]
 WHERE = """
@@ -25,8 +32,8 @@ print(find_spec("labml_nn"), find_spec("literate"), os.listdir())
 """
 
 
-@pytest.fixture
-def execute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+@pytest.fixture(scope="module")
+def execute(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     r"""
     A function that executes the text of a notebook from top to bottom, with other values in its
     form, in an environment of its own.
@@ -34,6 +41,7 @@ def execute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     The environment has the packages of this one, but none that is installed from its sources: what
     a line of a `.pth` file adds to the path is not searched for more `.pth` files.
     """
+    tmp_path = tmp_path_factory.mktemp("notebooks")
     environment = tmp_path / "environment"
     venv.create(environment, symlinks=True)
     (packages,) = environment.glob("lib/python*/site-packages")
@@ -47,12 +55,6 @@ def execute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     spec = tmp_path / "kernels" / "alone" / "kernel.json"
     spec.parent.mkdir(parents=True)
     spec.write_text(json.dumps(kernel))
-    for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    # As in any notebook, pictures are put out below their cells.
-    monkeypatch.delenv("MPLBACKEND", raising=False)
-    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
     def run(text: str, form: Mapping[str, object], first: str = "pass") -> NotebookNode:
         notebook = nbformat.reads(text, as_version=4)
@@ -60,29 +62,34 @@ def execute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             replace(notebook, name, value)
         notebook.cells.insert(0, new_code_cell(WHERE, id="where"))
         notebook.cells.insert(1, new_code_cell(first, id="first"))
-        folder = tmp_path / "folder"
-        folder.mkdir()
+        folder = Path(mkdtemp(dir=tmp_path))
         client = NotebookClient(
             notebook,
             kernel_name="alone",
-            timeout=120,
+            timeout=SECONDS,
             allow_errors=True,
             resources={"metadata": {"path": str(folder)}},
         )
-        client.execute()
+        # A loop of its own, which is closed: several notebooks run at a time.
+        asyncio.run(client.async_execute())
         assert printed(notebook.cells[0]) == "None None []\n"
         return notebook
 
-    return run
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR"):
+            patch.setenv(name, str(tmp_path / name))
+        # As in any notebook, pictures are put out below their cells.
+        patch.delenv("MPLBACKEND", raising=False)
+        patch.setenv("JUPYTER_PATH", str(tmp_path))
+        patch.setenv("OMP_NUM_THREADS", "1")
+        yield run
 
 
 def replace(notebook: NotebookNode, name: str, value: object) -> None:
     r"""Give a field of the form another value; it has to be there."""
     (form,) = (cell for cell in notebook.cells if cell.source.startswith("#@title Settings\n"))
-    lines = form.source.split("\n")
-    (at,) = (at for at, line in enumerate(lines) if line.startswith(f"{name} = "))
-    lines[at] = f"{name} = {value!r}"
-    form.source = "\n".join(lines)
+    form.source, times = re.subn(rf"(?m)^{name} = .*$", f"{name} = {value!r}", form.source)
+    assert times == 1
 
 
 def outputs(cell: NotebookNode) -> list[NotebookNode]:
@@ -191,29 +198,70 @@ def test_without_torch_a_notebook_says_so_in_one_sentence(execute: Run) -> None:
     )
 
 
-def test_the_autoregressive_transformer_trains(
-    execute: Run, repository: Path, tmp_path: Path
-) -> None:
-    sources = by_module(
-        read(path, path.relative_to(repository).as_posix())
-        for path in sorted((repository / "labml_nn").rglob("*.py"))
-    )
-    text_file = tmp_path / "text.txt"
+# The sizes with which a notebook that trains is tried here, where it has such a field.
+SMALL = {
+    "size": "tiny",
+    "steps": 40,
+    "seq_len": 13,
+    "d_model": 34,
+    "heads": 2,
+    "n_layers": 3,
+    "sample_length": 20,
+}
+
+
+@pytest.fixture(scope="module")
+def executions(
+    execute: Run, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[Path, Future[NotebookNode]]]:
+    r"""All notebooks that were committed, executed by as many at a time as there are cores."""
+    text_file = tmp_path_factory.mktemp("text") / "text.txt"
     text_file.write_text("the cat sat on the mat, and the dog sat on the log. " * 100)
-    form = {
-        "text_file": str(text_file),
-        "steps": 40,
-        "seq_len": 13,
-        "d_model": 34,
-        "heads": 2,
-        "n_layers": 3,
-        "sample_length": 20,
-    }
-    page = "labml_nn.transformers.basic.autoregressive_experiment"
-    done = execute(build(sources, page), form)
+    small = SMALL | {"text_file": str(text_file)}
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        running = {}
+        for path in NOTEBOOKS:
+            text = path.read_text(encoding="utf-8")
+            fields = set(re.findall(r'"(\w+) = .*  #@param', text))
+            form = {name: value for name, value in small.items() if name in fields}
+            running[path] = pool.submit(execute, text, form)
+        yield running
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_our_notebook_runs_from_top_to_bottom(
+    executions: dict[Path, Future[NotebookNode]], path: Path, site: Path
+) -> None:
+    done = executions[path].result()
     assert errors(done) == []
-    assert printed(done.cells[-1]).startswith("validation loss ")
+    # What the site shows below the example was measured when it was built: it is the same.
+    served = nbformat.read(site / "notebooks" / path.relative_to(ROOT / "notebooks"), as_version=4)
+    (shown,) = (printed(cell) for cell in served.cells if outputs(cell))
+    (example,) = (cell for cell in done.cells if cell.source == "show_shapes(example)")
+    assert printed(example) == shown
+    assert shown.count("\n") > 0
+
+
+@pytest.mark.parametrize(
+    ("path", "n_pictures"),
+    [
+        ("transformers/basic/autoregressive_experiment.ipynb", 2),
+        ("transformers/basic/comparison_experiment.ipynb", 2),
+        ("transformers/feed_forward.ipynb", 2),
+        ("transformers/mha.ipynb", 2),
+        ("transformers/positional_encoding.ipynb", 2),
+    ],
+)
+def test_a_notebook_that_trains_shows_pictures_and_ends_with_a_check(
+    executions: dict[Path, Future[NotebookNode]], path: str, n_pictures: int
+) -> None:
+    done = executions[ROOT / "notebooks" / path].result()
+    assert "validation loss" in printed(done.cells[-1])
     pictures = [
         one for cell in done.cells for one in outputs(cell) if "image/png" in one.get("data", {})
     ]
-    assert len(pictures) == 2
+    assert len(pictures) == n_pictures
+
+
+def test_all_our_notebooks_are_executed() -> None:
+    assert len(NOTEBOOKS) > 9

@@ -41,6 +41,18 @@ def test_settings_are_found_above(tmp_path: Path) -> None:
             "[tool.literate]\nsources = { pkg = '' }\ndocuments = { 'pyproject.toml' = 'a' }",
             "`documents` of `tool.literate` maps files to pages",
         ),
+        (
+            "[tool.literate]\nsources = { pkg = '' }\nsequels = { f = 'no.py' }",
+            "names the sequel `no.py`, which is not a file",
+        ),
+        (
+            "[tool.literate]\nsources = { pkg = '' }\nsequels = ['pyproject.toml']",
+            "`sequels` of `tool.literate` maps names of functions to files of pages",
+        ),
+        (
+            "[tool.literate]\nsources = { pkg = '' }\nsequels = { f = 1 }",
+            "`sequels` of `tool.literate` maps names of functions to files of pages",
+        ),
     ],
 )
 def test_wrong_settings_are_named(tmp_path: Path, text: str, words: str) -> None:

@@ -1,5 +1,6 @@
 r"""Sites built by MkDocs, strictly, in folders of their own: what is on them, what stops them."""
 
+import json
 import os
 import subprocess
 import sys
@@ -144,8 +145,7 @@ def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
     page = Lines(project / "site" / "attention" / "index.html")
     source = ATTENTION.split("\n")
     assert page.code == {
-        f"L{number}": source[number - 1]
-        for number in [10, 11, 14, 21, 22, 25, 29, 30]
+        f"L{number}": source[number - 1] for number in [10, 11, 14, 21, 22, 25, 29, 30]
     }
     assert page.shapes == {
         "L14": "query [seq_len, batch_size, d_k], key [seq_len, batch_size, d_k]",
@@ -223,7 +223,7 @@ def replaced(old: str, new: str) -> Change:
         ),
         (replaced("return product", "return product)"), "pkg/attention.py:22", "unmatched ')'"),
         (replaced("$d_k$", "$\\frac{d_k$"), "pkg/attention.py:7", "can't be set"),
-        (replaced("ijb\", query", "ijx\", query"), "pkg/attention.py:21", "einsum"),
+        (replaced('ijb", query', 'ijx", query'), "pkg/attention.py:21", "einsum"),
         (replaced("## Scores", "# Scores"), "pkg/attention.py:16", "first level"),
     ],
     ids=["shape", "axis", "link", "raw", "key", "syntax", "formula", "example", "title"],
@@ -370,10 +370,25 @@ def test_a_page_offers_its_own_notebook(
     assert [link for link in page.links if "colab" in link] == badge
     assert "../notebooks/attention.ipynb" in page.links
     assert not [link for link in Lines(project / "site" / "index.html").links if "ipynb" in link]
-    served = (project / "site" / "notebooks" / "attention.ipynb").read_text()
+    served = json.loads((project / "site" / "notebooks" / "attention.ipynb").read_text())
     assert build(project, "literate", "notebooks", "--out", "out").returncode == 0
-    assert served == (project / "out" / "attention.ipynb").read_text()
-    assert "Scores of a sequence." in served
+    committed = json.loads((project / "out" / "attention.ipynb").read_text())
+    # The notes of the served one link to where it is from, and it shows what the example gave.
+    code, same_code = (
+        [cell for cell in one["cells"] if cell["cell_type"] == "code"]
+        for one in (served, committed)
+    )
+    outputs = [output for cell in code for output in cell.pop("outputs")]
+    assert [output for cell in same_code for output in cell.pop("outputs")] == []
+    assert code == same_code
+    assert "Scores of a sequence." in str(served["cells"])
+    assert outputs == [
+        {
+            "name": "stdout",
+            "output_type": "stream",
+            "text": ["query: [7, 3, 2] float32\n", "result: [7, 7, 3] float32\n"],
+        }
+    ]
 
 
 def test_each_definition_is_served_as_the_snippet_that_the_command_prints(project: Path) -> None:
@@ -398,11 +413,25 @@ def test_each_definition_is_served_as_the_snippet_that_the_command_prints(projec
         assert "def scores(" in served
 
 
+OF_THE_FILE = '\n\ndef here() -> str:\n    r"""\n    ## Here\n    """\n    return __file__\n'
+
+
 def test_a_definition_that_cannot_be_copied_has_no_snippet(project: Path) -> None:
-    own = '\n\ndef here() -> str:\n    r"""\n    ## Here\n    """\n    return __file__\n'
-    (project / "pkg" / "attention.py").write_text(ATTENTION + own)
-    assert build(project).returncode == 0
+    # Without an example nothing is measured, so nothing can be claimed.
+    text = (ATTENTION + OF_THE_FILE).replace("def example(", "def sample(").replace("`[", "`(")
+    (project / "pkg" / "attention.py").write_text(text)
+    built = build(project)
+    assert built.returncode == 0, built.stderr
     page = Lines(project / "site" / "attention" / "index.html")
     snippets = {link.split("/")[-1] for link in page.links if "snippets" in link}
     # Nor has the whole module one, of which it is a part.
-    assert snippets == {"scores.py", "scores.bare.py", "example.py", "example.bare.py"}
+    assert snippets == {"scores.py", "scores.bare.py", "sample.py", "sample.bare.py"}
+
+
+def test_a_page_with_something_to_run_that_cannot_be_copied_is_an_error(project: Path) -> None:
+    (project / "pkg" / "attention.py").write_text(ATTENTION + OF_THE_FILE)
+    built = build(project)
+    assert built.returncode == 1
+    line = (ATTENTION + OF_THE_FILE).split("\n").index("    return __file__") + 1
+    said = "reads `__file__`, which is not the same in a copy; pass it the value."
+    assert f"pkg/attention.py:{line}: {said}" in built.stderr

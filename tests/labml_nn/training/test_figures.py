@@ -1,8 +1,12 @@
+import builtins
+from unittest.mock import Mock
+
+import matplotlib.pyplot as plt
 import pytest
 import torch
 from matplotlib.figure import Figure
 
-from labml_nn.training.figures import draw_attention, draw_losses
+from labml_nn.training.figures import LiveFigure, draw_attention, draw_losses
 
 
 def test_each_loss_is_a_line_through_its_own_points() -> None:
@@ -37,3 +41,36 @@ def test_weights_of_any_precision_can_be_drawn(dtype: torch.dtype) -> None:
     axes = Figure().add_subplot()
     draw_attention(axes, torch.eye(2, dtype=dtype), "ab", "ab")
     assert axes.images[0].get_array().tolist() == [[1, 0], [0, 1]]
+
+
+@pytest.fixture
+def show(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    r"""Instead of a window for a picture."""
+    show = Mock()
+    monkeypatch.setattr(plt, "show", show)
+    return show
+
+
+def test_in_a_notebook_a_live_picture_is_shown_at_once_and_follows(
+    monkeypatch: pytest.MonkeyPatch, show: Mock
+) -> None:
+    display = Mock()
+    monkeypatch.setattr(builtins, "display", display, raising=False)
+    figure = plt.figure()
+    live = LiveFigure(figure)
+    display.assert_called_once_with(figure, display_id=True)
+    live.update()
+    live.finish()
+    assert [call.args for call in display.return_value.update.call_args_list] == [(figure,)] * 2
+    # Left open, it would be shown again below the cell.
+    assert not plt.fignum_exists(figure.number)
+    show.assert_not_called()
+
+
+def test_elsewhere_a_live_picture_is_shown_at_the_end(show: Mock) -> None:
+    live = LiveFigure(plt.figure())
+    live.update()
+    show.assert_not_called()
+    live.finish()
+    show.assert_called_once_with()
+    assert plt.get_fignums() == []
