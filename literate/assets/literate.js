@@ -116,6 +116,15 @@ function addButtons(block) {
   block.append(actions);
 }
 
+// Whatever scrolls by itself can be reached by the keyboard; what doesn't scroll is no stop.
+const scrolling = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+  }
+});
+for (const one of every(".katex-display")) scrolling.observe(one);
+
 // They are made when their block comes near what is in view: to make all at once would hold the page up.
 const near = new IntersectionObserver(
   (entries) => {
@@ -123,6 +132,7 @@ const near = new IntersectionObserver(
       if (!isIntersecting) continue;
       near.unobserve(target);
       addButtons(target);
+      scrolling.observe(target.querySelector("pre"));
     }
   },
   { rootMargin: "50%" },
@@ -440,7 +450,8 @@ if (headings.length) {
     );
   };
   addEventListener("scroll", () => requestAnimationFrame(follow), { passive: true });
-  requestAnimationFrame(follow);
+  // At the top of the page there is none, and nobody has to look for it.
+  if (scrollY || location.hash) requestAnimationFrame(follow);
 }
 
 // ## What is shown
@@ -454,9 +465,9 @@ for (const button of every("[data-view]")) {
   };
   // A browser that keeps nothing for this site shows everything.
   try {
-    set(localStorage.getItem(`literate.${without}`) !== "on");
+    if (localStorage.getItem(`literate.${without}`) === "on") set(false);
   } catch {
-    set(true);
+    // It shows everything already.
   }
   button.addEventListener("click", () => {
     const on = button.getAttribute("aria-pressed") !== "true";
@@ -468,15 +479,6 @@ for (const button of every("[data-view]")) {
     }
   });
 }
-
-// Whatever scrolls by itself can be reached by the keyboard; what doesn't scroll is no stop.
-const scrolling = new ResizeObserver((entries) => {
-  for (const { target } of entries) {
-    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
-    else target.removeAttribute("tabindex");
-  }
-});
-for (const one of every(".row pre, .katex-display")) scrolling.observe(one);
 
 // The theme calls two things “Navigation”.
 document.querySelector(".md-path")?.setAttribute("aria-label", "Path");
