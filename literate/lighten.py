@@ -32,6 +32,9 @@ _TAG = re.compile(r"<[a-zA-Z][^>]*>")
 _NESTING = ("@media", "@supports", "@layer", "@container")
 # A file whose name tells its content must change its name with its content.
 _HASHED = re.compile(r"(?P<stem>.+)\.[0-9a-f]{8}\.min\.css")
+# For the blink of an eye in which colours change, rules with this attribute hold back their fading.
+# A page is in that state while it loads, and has to look at all of its elements, there and back.
+_SWITCHING = "data-md-color-switching"
 _SCRIPT = re.compile(r"<script (?=src=)")
 
 
@@ -164,6 +167,8 @@ def _can_apply(selector: str, words: set[str], tags: set[str]) -> bool:
     while (fewer := re.sub(r"\([^()]*\)", "", outside)) != outside:
         outside = fewer
     for name, value in re.findall(r"""\[([\w-]+)(?:=["']?([\w-]+)["']?)?\]""", outside):
+        if name == _SWITCHING:
+            return False
         # The direction of the text is the page's own; scripts only ask for it.
         if name not in words or (value and value not in (tags if name == "dir" else words)):
             return False

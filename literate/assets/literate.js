@@ -431,7 +431,8 @@ if (headings.length) {
   const here = make("nav", "here");
   here.setAttribute("aria-label", "Definition in view");
   here.hidden = true;
-  document.querySelector("h1").before(here);
+  // Not inside of the article: there all that follows would have to be looked at again.
+  document.querySelector("article").before(here);
   let shown = "";
   const follow = () => {
     const top = headerHeight() + 56;

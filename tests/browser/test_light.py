@@ -144,24 +144,26 @@ def test_a_shape_shows_the_numbers_of_the_run(mha: Page, repository: Path, site:
     expect(card).to_contain_text(f"mean {told[5]}")
 
 
-def test_a_range_of_lines_has_an_address(page: Page, address: str) -> None:
-    page.goto(urljoin(address, MHA + "#L63-L69"), wait_until="networkidle")
+def test_a_range_of_lines_has_an_address(page: Page, address: str, repository: Path) -> None:
+    first, last = line_of(repository, "def forward(self, x"), line_of(repository, "self.linear(x)")
+    page.goto(urljoin(address, f"{MHA}#{first}-{last}"), wait_until="networkidle")
     aimed = page.locator(".line.aimed")
-    numbers = [int(one[1:]) for one in aimed.evaluate_all("all => all.map(one => one.id)")]
-    assert numbers and min(numbers) == 63 and max(numbers) == 69
+    ids = aimed.evaluate_all("all => all.map(one => one.id)")
+    assert (ids[0], ids[-1]) == (first, last)
     header = page.locator(".here").evaluate(
         "one => getComputedStyle(one, '::before').height.slice(0, -2) * 1"
     ) + page.locator(".md-header").evaluate("one => one.offsetHeight")
     assert header - 1 <= aimed.first.bounding_box()["y"] < 300
 
 
-def test_lines_are_chosen_by_their_numbers_and_nothing_moves(mha: Page) -> None:
-    mha.locator("#L63").scroll_into_view_if_needed()
+def test_lines_are_chosen_by_their_numbers_and_nothing_moves(mha: Page, repository: Path) -> None:
+    first, last = line_of(repository, "def forward(self, x"), line_of(repository, "self.linear(x)")
+    mha.locator(f"#{first}").scroll_into_view_if_needed()
     before = mha.evaluate("scrollY")
-    mha.locator("[data-line='63']").click()
-    assert mha.url.endswith("#L63")
-    mha.locator("[data-line='69']").click(modifiers=["Shift"])
-    assert mha.url.endswith("#L63-L69")
+    mha.locator(f"#{first} > a[data-line]").click()
+    assert mha.url.endswith(f"#{first}")
+    mha.locator(f"#{last} > a[data-line]").click(modifiers=["Shift"])
+    assert mha.url.endswith(f"#{first}-{last}")
     expect(mha.locator(".line.aimed")).to_have_count(2)
     assert mha.evaluate("scrollY") == before
 
