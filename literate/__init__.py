@@ -18,10 +18,10 @@ What happens to a file, in this order:
    what is [kept](store.py);
 5. [claims](claims.py), [links](links.py), [formulas](formulas.py) with their
    [symbols](symbols.py), and the [spelling of names](spelling.py): what a note says is checked;
-6. [references](references.py), the documentation of [PyTorch](pytorch.py),
-   [highlighting](highlight.py), [listing](listing.py) and [page](page.py): names become links, and
-   rows become Markdown; what a reader may ask, such as the [places](places.py) of a name, is told
-   [about](about.py) the page in a file beside it;
+6. [references](references.py), found in [trees](trees.py), the documentation of
+   [PyTorch](pytorch.py), [highlighting](highlight.py), [listing](listing.py) and [page](page.py):
+   names become links, and rows become Markdown; what a reader may ask, such as the
+   [places](places.py) of a name, is told [about](about.py) the page in a file beside it;
 7. [site](site.py): so do all files of a project, as its [settings](settings.py) say, by its
    [rules](rules.py), [documents](documents.py) written by hand too, each page with its
    [card](card.py), and each [problem](problems.py) is named;
@@ -32,8 +32,8 @@ What happens to a file, in this order:
    [server](server.py) shows pages that are [live](live.py); or [Zensical](zensical.py) is, which
    will take its place;
 10. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py), which brings its own
-    [set-up](set_up.py): what a reader takes away runs by itself, from packages
-    [anywhere](anywhere.py);
+    [set-up](set_up.py): what a reader takes away runs by itself, and [all notebooks](notebooks.py)
+    are written, also for packages [anywhere](anywhere.py);
 11. [lighten](lighten.py) and [policy](policy.py): the built site loses what no page needs, of its
     [fonts](fonts.py) too, has its style sheets [joined](joined.py), and says what browsers may be
     told to refuse.

@@ -221,15 +221,15 @@ def _write_notebooks(
     check: bool,
 ) -> int:
     # Jupytext takes longer to import than all other commands take to run.
-    from literate import notebook
+    from literate import notebooks
 
     if check:
-        problems = notebook.stale(sources, out, sequels, modules)
+        problems = notebooks.stale(sources, out, sequels, modules)
         if problems:
             raise LiterateError(problems)
         print(f"The notebooks in {out} are what the sources give.")
         return 0
-    for path in notebook.write(sources, out, sequels, modules):
+    for path in notebooks.write(sources, out, sequels, modules):
         print(f"wrote {path}")
     return 0
 

@@ -31,6 +31,7 @@ from literate.pieces import Piece, first_line
 from literate.problems import LiterateError, Problem
 from literate.rows import Note
 from literate.source import Source, parse
+from literate.trees import children
 
 # The function whose body becomes the end of a notebook, and the one that is called before it.
 ENTRY = "notebook"
@@ -144,7 +145,7 @@ def _same_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     for node in nodes:
         yield node
         if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
-            yield from _same_scope(ast.iter_child_nodes(node))
+            yield from _same_scope(children(node))
 
 
 def _cells(

@@ -18,11 +18,12 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from literate.names import Use, uses
+from literate.names import Use
 from literate.order import Circle, Found, Needs, in_order
-from literate.pieces import Import, Module, Piece, absolute, module_name, take_apart
+from literate.pieces import Import, Module, Piece, absolute, take_apart, uses_by_statement
 from literate.problems import LiterateError, Problem
 from literate.source import Source
+from literate.trees import nodes
 
 # What these say depends on the file that asks.
 OF_THE_FILE = frozenset(
@@ -135,7 +136,7 @@ class _Package:
 
     def module(self, name: str) -> Module:
         if name not in self.modules:
-            self.modules[name] = self.sources[name].once(_taken_apart)
+            self.modules[name] = self.sources[name].once(take_apart)
         return self.modules[name]
 
     def owns(self, module: str) -> bool:
@@ -303,19 +304,15 @@ class _Inside:
     calls: Sequence[ast.Call]
 
 
-def _taken_apart(source: Source) -> Module:
-    return take_apart(module_name(source.path), source)
-
-
 def _insides(source: Source) -> dict[Piece, _Inside]:
-    module = source.once(_taken_apart)
+    module = source.once(take_apart)
+    taken = source.once(uses_by_statement)
     found = {}
     for piece in module.pieces:
-        lazy = module.lazy_annotations
-        used = [use for one in piece.statements for use in uses(one, lazy)]
+        used = [use for one in piece.statements for use in taken[one]]
         imports: list[tuple[str, int]] = []
         calls: list[ast.Call] = []
-        for node in (node for one in piece.statements for node in ast.walk(one)):
+        for node in (node for one in piece.statements for node in nodes(one)):
             match node:
                 case ast.Import():
                     imports += [(alias.name, node.lineno) for alias in node.names]

@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from html import unescape
+from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
@@ -63,12 +64,15 @@ class _Rule(NamedTuple):
         )
 
 
-def cut_fonts(sheet: Path, css: str, pages: Mapping[Path, str]) -> tuple[str, dict[Path, str]]:
+def cut_fonts(
+    sheet: Path, css: str, pages: Mapping[Path, str], kept: Path | None = None
+) -> tuple[str, dict[Path, str]]:
     r"""
     ## Cut the fonts of a style sheet down to what pages need
 
     * `css` is the text of the `sheet`, beside which the fonts lie
     * `pages` are the texts of the pages of the site
+    * `kept` is a folder that keeps each font that was cut, so that none is cut twice
 
     Gives the text with the fonts that are left, and the pages, which now ask for theirs first.
     Fonts that have been cut stay as they are.
@@ -94,7 +98,7 @@ def cut_fonts(sheet: Path, css: str, pages: Mapping[Path, str]) -> tuple[str, di
     for name in sorted(set(faces.values())):
         whole = sheet.parent / f"{name}.woff2"
         if name in texts:
-            content = _subset(whole, texts[name])
+            content = _cut(whole, texts[name], kept)
             names[name] = f"{name}.{sha256(content).hexdigest()[:8]}.woff2"
             (sheet.parent / names[name]).write_bytes(content)
         whole.unlink(missing_ok=True)
@@ -169,6 +173,23 @@ def _texts(page: str, rules: list[_Rule]) -> Iterator[tuple[Font, str]]:
                 for rule in rules:
                     sets |= rule.sets if rule.applies(nested) else {}
                 fonts.append(fonts[-1]._replace(**sets))
+
+
+def _cut(file: Path, characters: set[str], kept: Path | None) -> bytes:
+    r"""
+    The font that is kept is named by what it was cut from, how, and by what.
+    """
+    if kept is None:
+        return _subset(file, characters)
+    parts = [sha256(file.read_bytes()).hexdigest(), sorted(characters)]
+    parts += [version("fonttools"), Path(__file__).read_text(encoding="utf-8")]
+    path = kept / f"{sha256(repr(parts).encode()).hexdigest()}.woff2"
+    if not path.is_file():
+        kept.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f"{path.name}.{os.getpid()}")
+        beside.write_bytes(_subset(file, characters))
+        beside.replace(path)
+    return path.read_bytes()
 
 
 def _subset(file: Path, characters: set[str]) -> bytes:

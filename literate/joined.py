@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-_LINK = re.compile(r'\s*<link rel="stylesheet" href="([^"]*)">')
+_LINK = re.compile(r'<link rel="stylesheet" href="([^"]*)">')
 _ADDRESS = re.compile(r"""url\((?!["']?(?:data:|[a-z]+:|/|#))(["']?)([^"')]*)\1\)""")
 _ENCODING = re.compile(r'^\s*@charset "[^"]*";')
 
@@ -31,7 +31,9 @@ def join(
     """
     whole = dict(sheets), dict(pages)
     links = {path: _LINK.findall(page) for path, page in pages.items()}
-    lists = {tuple(_named(link, site, sheets) for link in found) for found in links.values()}
+    places = {path: f"/{path.relative_to(site).as_posix()}" for path in sheets}
+    named = {link: _named(link, places) for found in links.values() for link in found}
+    lists = {tuple(named[link] for link in found) for found in links.values()}
     lists.discard(())
     if len(lists) != 1:
         return whole
@@ -56,12 +58,12 @@ def join(
     )
 
 
-def _named(link: str, site: Path, sheets: Mapping[Path, str]) -> Path | None:
+def _named(link: str, places: Mapping[Path, str]) -> Path | None:
     r"""
     The file that a page links to. The links of the page for what is not found begin at the root of
     the host, which is not known here.
     """
-    ends = [path for path in sheets if f"/{link}".endswith(f"/{path.relative_to(site).as_posix()}")]
+    ends = [path for path, place in places.items() if f"/{link}".endswith(place)]
     return max(ends, key=lambda path: len(path.parts), default=None)
 
 
@@ -79,5 +81,5 @@ def _moved(css: str, old: Path, new: Path) -> str:
 
 def _with_first_link(page: str) -> str:
     for link in reversed([*_LINK.finditer(page)][1:]):
-        page = page[: link.start()] + page[link.end() :]
+        page = page[: link.start()].rstrip() + page[link.end() :]
     return page

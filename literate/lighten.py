@@ -38,9 +38,11 @@ _SWITCHING = "data-md-color-switching"
 _SCRIPT = re.compile(r"<script (?=src=)")
 
 
-def lighten(site: Path) -> None:
+def lighten(site: Path, kept: Path | None = None) -> None:
     r"""
     ## Lighten a built site
+
+    `kept` is a folder in which to keep [fonts](fonts.py#cut_fonts) for the next time.
 
     Style sheets lose the rules that no page of the site can need and [become one](joined.py#join),
     the [fonts](fonts.py#cut_fonts) of formulas lose the characters, and scripts wait until the page
@@ -52,7 +54,7 @@ def lighten(site: Path) -> None:
     words = tags.union(*map(_WORD.findall, scripts))
     sheets = {path: path.read_text(encoding="utf-8") for path in _files(site, "*.css")}
     for path, text in sheets.items():
-        sheets[path], pages = cut_fonts(path, text, pages)
+        sheets[path], pages = cut_fonts(path, text, pages, kept)
     fewer = reduced(list(sheets.values()), words, tags)
     sheets, pages = join(site, dict(zip(sheets, fewer, strict=True)), pages)
     names = {}

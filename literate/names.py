@@ -23,6 +23,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from literate.trees import Visitor, children, nodes
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
@@ -56,22 +58,22 @@ def uses(statement: ast.stmt, lazy_annotations: bool = False) -> list[Use]:
     return reader.found
 
 
-def bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:
+def bindings(statements: Iterable[ast.AST]) -> Iterator[str]:
     r"""
     ## The names that statements bind in their own scope
 
     Not the names inside the functions and classes among them.
     """
-    waiting = list(nodes)
+    waiting = list(statements)
     while waiting:
         node = waiting.pop(0)
         yield from _bound_by(node)
         if isinstance(node, Comprehension):
             # Its own names stay inside, but `:=` binds in the scope around it.
-            inner = (one.target for one in ast.walk(node) if isinstance(one, ast.NamedExpr))
+            inner = (one.target for one in nodes(node) if isinstance(one, ast.NamedExpr))
             waiting[:0] = inner
         elif not isinstance(node, Function | ast.ClassDef | ast.Lambda):
-            waiting[:0] = ast.iter_child_nodes(node)
+            waiting[:0] = children(node)
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:
@@ -105,7 +107,7 @@ class _Scope:
     bound: set[str]
 
 
-class _Reader(ast.NodeVisitor):
+class _Reader(Visitor):
     r"""
     Walks through a statement in the order in which Python evaluates it, with the scopes around the
     current place on a stack. The module itself is no scope on it: what is found in none of them is
@@ -255,7 +257,7 @@ class _Reader(ast.NodeVisitor):
             return 0
         self.scopes.append(_Scope("function", {one.name for one in parameters}))
         for parameter in parameters:
-            for inside in ast.iter_child_nodes(parameter):
+            for inside in children(parameter):
                 self.later(inside)
         return 1
 
@@ -301,7 +303,7 @@ class _Reader(ast.NodeVisitor):
             inside = ast.parse(text.strip(), mode="eval").body
         except SyntaxError:
             return
-        for node in ast.walk(inside):
+        for node in nodes(inside):
             if isinstance(node, ast.expr):
                 node.lineno, node.col_offset = line, -1
         now, self.now = self.now, False

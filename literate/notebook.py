@@ -22,16 +22,14 @@ import json
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby, zip_longest
-from pathlib import Path
+from itertools import groupby
 from typing import Any
 
-import jupytext
-from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+import nbformat
+from nbformat import NotebookNode, from_dict
 
 from literate.addresses import Addresses, with_addresses
-from literate.body import ENTRY, EXAMPLE, Body, defines, has_notebook, take_body
+from literate.body import ENTRY, EXAMPLE, Body, defines, take_body
 from literate.closure import Closure, closure
 from literate.front_matter import FrontMatter, split
 from literate.measure import Measurement
@@ -43,12 +41,6 @@ from literate.set_up import DISTRIBUTIONS, SET_UP, SET_UP_NAME, SHAPES, SHAPES_N
 from literate.snippet import import_lines, path_of, without_own_docstring
 from literate.source import Source
 
-PERCENT = {
-    "extension": ".py",
-    "format_name": "percent",
-    "notebook_metadata_filter": "all",
-    "cell_metadata_filter": "all",
-}
 HIDDEN = {"cellView": "form", "jupyter": {"source_hidden": True}}
 # What a notebook defines that no page does.
 BROUGHT = (SET_UP_NAME, SHAPES_NAME)
@@ -56,6 +48,7 @@ BROUGHT = (SET_UP_NAME, SHAPES_NAME)
 FOLDED = "from-other-pages"
 FOLDED_TOO = "for-what-follows"
 UNKNOWN = Addresses()
+NO_METADATA: Mapping[str, Any] = {}
 NO_SEQUELS: Mapping[str, str] = {}
 
 
@@ -80,7 +73,7 @@ def build(
     a copy can't do what the original does.
     """
     source = sources[module]
-    names = _names(source, module)
+    names = _names(source)
     found = closure(sources, module, names)
     own = [one for one in found.pieces if one.module == module]
     others = [one for one in found.pieces if one.module != module]
@@ -100,7 +93,7 @@ def build(
     if others:
         about = "What this page uses, under the names of the pages it is from."
         cells += page.other_pages(others, f"## From other pages\n\n{about}", FOLDED, found)
-        cells.append(new_markdown_cell("## On this page"))
+        cells.append(_text("## On this page"))
     example = next((one for one in own if _is(one, module, EXAMPLE)), None)
     cells += page.definitions(one for one in own if one not in (entry, example))
     cells += page.example(example, measured)
@@ -111,7 +104,7 @@ def build(
             needed_later, f"## For what follows\n\n{about}", FOLDED_TOO, whole
         )
     cells += page.body(entry, body)
-    return _written(cells, source)
+    return _written(cells)
 
 
 NO_BODY = Body("", (), {})
@@ -121,7 +114,7 @@ def _is(piece: Piece, module: str, name: str) -> bool:
     return piece.module == module and name in piece.names
 
 
-def _names(source: Source, module: str) -> list[str]:
+def _names(source: Source) -> list[str]:
     r"""
     All that the page defines. What only its command line calls is of no use in a notebook.
     """
@@ -131,7 +124,7 @@ def _names(source: Source, module: str) -> list[str]:
         if is_main_guard(statement)
         for use in uses(statement)
     }
-    return [name for name in take_apart(module, source).defined if name not in called]
+    return [name for name in source.once(take_apart).defined if name not in called]
 
 
 def _sequel(source: Source, module: str, sequels: Mapping[str, str]) -> tuple[str, str] | None:
@@ -220,13 +213,13 @@ class _Page:
             badge = "https://colab.research.google.com/assets/colab-badge.svg"
             parts.append(f"[![Open in Colab]({badge})]({colab})")
         parts.append(f"Made from {self.linked(f'`{path_of(self.module, source)}`', self.module)}.")
-        yield new_markdown_cell("\n\n".join(parts))
+        yield _text("\n\n".join(parts))
         yield from self.note(rest, self.module)
 
     def set_up(self, found: Closure) -> Iterator[NotebookNode]:
         needed = {name: DISTRIBUTIONS.get(name, name) for name in third_party(found.outside)}
         text = f"{SET_UP}{SET_UP_NAME}({json.dumps(needed, indent=4)})"
-        yield new_code_cell(text, metadata=HIDDEN)
+        yield _code(text, HIDDEN)
 
     def imports(self, found: Closure) -> Iterator[NotebookNode]:
         r"""
@@ -236,7 +229,7 @@ class _Page:
         self.imported.update(new)
         text = import_lines(new, found.lazy_annotations).rstrip("\n")
         if text:
-            yield new_code_cell(text)
+            yield _code(text)
 
     def other_pages(
         self, pieces: Iterable[Piece], about: str, name: str, whole: Closure
@@ -245,17 +238,17 @@ class _Page:
         JupyterLab folds a heading by the one mark, Colab by the other, below the notebook's own.
         """
         metadata = {"id": name, "jp-MarkdownHeadingCollapsed": True}
-        yield new_markdown_cell(about, metadata=metadata)
+        yield _text(about, metadata)
         yield from self.imports(whole)
         for module, group in groupby(pieces, lambda one: one.module):
             source = self.sources[module]
             title = _front_matter(source)[0].title or module
             heading = f"### {self.linked(title, module)}\n\n`{path_of(module, source)}`"
-            yield new_markdown_cell(heading)
+            yield _text(heading)
             for block in _blocks(group):
                 title = ", ".join(name for one in block for name in one.names)
                 texts = [f"{one.note}\n{one.text}" if one.note else one.text for one in block]
-                yield new_code_cell(f"#@title {title}\n{''.join(texts).rstrip()}", metadata=HIDDEN)
+                yield _code(f"#@title {title}\n{''.join(texts).rstrip()}", HIDDEN)
 
     def definitions(self, pieces: Iterable[Piece]) -> Iterator[NotebookNode]:
         for block in _blocks(pieces):
@@ -266,17 +259,18 @@ class _Page:
             if docstring is not None:
                 yield from self.note(docstring, self.module)
                 text = without_own_docstring(text)
-            yield new_code_cell(text.rstrip())
+            yield _code(text.rstrip())
 
     def example(self, piece: Piece | None, measured: Measurement | None) -> Iterator[NotebookNode]:
         if piece is None:
             return
         yield from self.definitions([piece])
-        yield new_code_cell(SHAPES.rstrip(), metadata=HIDDEN)
-        cell = new_code_cell(f"{SHAPES_NAME}({EXAMPLE})")
+        yield _code(SHAPES.rstrip(), HIDDEN)
+        cell = _code(f"{SHAPES_NAME}({EXAMPLE})")
         if measured is not None:
             text = shapes(self.sources[self.module], measured)
-            cell.outputs = [new_output("stream", name="stdout", text=text)] if text else []
+            output = {"output_type": "stream", "name": "stdout", "text": text}
+            cell.outputs = [from_dict(output)] if text else []
         yield cell
 
     def body(self, entry: Piece | None, body: Body) -> Iterator[NotebookNode]:
@@ -286,17 +280,17 @@ class _Page:
         yield from self.note(self.docstring(entry), entry.module)
         if body.form:
             text = f"#@title Settings\n{body.form}".rstrip()
-            yield new_code_cell(text, metadata={"cellView": "form"})
+            yield _code(text, {"cellView": "form"})
         for note, code in body.cells:
             yield from self.note(note, entry.module)
             if code.strip():
-                yield new_code_cell(code.rstrip())
+                yield _code(code.rstrip())
 
     def note(self, note: Note | None, module: str) -> Iterator[NotebookNode]:
         if note is not None:
             text = with_addresses(note, self.sources[module].path, self.sources, self.addresses)
             if text.strip():
-                yield new_markdown_cell(text)
+                yield _text(text)
 
     def docstring(self, piece: Piece) -> Note | None:
         if piece.definition is None:
@@ -339,7 +333,16 @@ def _blocks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
         yield block
 
 
-def _written(cells: list[NotebookNode], source: Source) -> str:
+def _text(source: str, metadata: Mapping[str, Any] = NO_METADATA) -> NotebookNode:
+    return from_dict({"cell_type": "markdown", "metadata": metadata, "source": source})
+
+
+def _code(source: str, metadata: Mapping[str, Any] = NO_METADATA) -> NotebookNode:
+    said = {"execution_count": None, "outputs": []}
+    return from_dict({"cell_type": "code", "metadata": metadata, "source": source, **said})
+
+
+def _written(cells: list[NotebookNode]) -> str:
     r"""
     The bytes of a notebook depend on its cells alone: each cell's id comes from what is in it.
     """
@@ -357,97 +360,5 @@ def _written(cells: list[NotebookNode], source: Source) -> str:
     folded = [cell.id for cell in cells if cell.id in (FOLDED, FOLDED_TOO)]
     if folded:
         metadata["colab"] = {"collapsed_sections": folded}
-    notebook = new_notebook(cells=cells, metadata=metadata)
-    _check_percent(notebook, source)
-    return jupytext.writes(notebook, fmt="ipynb") + "\n"
-
-
-def _check_percent(notebook: NotebookNode, source: Source) -> None:
-    r"""
-    As a script, in the format that marks cells by `# %%`, the notebook has to stay the same.
-    """
-    script = jupytext.writes(notebook, fmt=PERCENT)
-    back = jupytext.reads(script, fmt=PERCENT).cells
-    for cell, again in zip_longest(notebook.cells, back, fillvalue=NotebookNode(source="")):
-        if _without_id(cell) == _without_id(again):
-            continue
-        first = cell.source.partition("\n")[0]
-        sentence = (
-            f"the cell that begins with `{first}` would not be the same cell after a way through "
-            "the format py:percent; does a line in it look like the mark of a cell, `# %%`?"
-        )
-        raise LiterateError([Problem(source.path, 1, sentence)])
-
-
-def _without_id(cell: NotebookNode) -> dict[str, Any]:
-    r"""
-    A script has no outputs either.
-    """
-    return {key: value for key, value in cell.items() if key not in ("id", "outputs")}
-
-
-def write(
-    sources: Mapping[str, Source],
-    out: Path,
-    sequels: Mapping[str, str] = NO_SEQUELS,
-    chosen: Iterable[str] | None = None,
-) -> list[Path]:
-    r"""
-    ## Write all notebooks
-
-    Below the folder `out`, each under its [name](#file_name), and nothing if one of them can't be
-    built; only those of the `chosen` modules, if these are given. Returns their paths.
-    """
-    built = _build_all(sources, out, sequels, sources if chosen is None else chosen)
-    for path, text in built.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(path.name + ".part")
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(path)
-    return list(built)
-
-
-def stale(
-    sources: Mapping[str, Source],
-    out: Path,
-    sequels: Mapping[str, str] = NO_SEQUELS,
-    chosen: Iterable[str] | None = None,
-) -> list[Problem]:
-    r"""
-    ## The notebooks that are out of date
-
-    Those below the folder `out` that are missing, or are not byte for byte what
-    [write](#write) would write there, and those that no page has any more.
-    """
-    built = _build_all(sources, out, sequels, sources if chosen is None else chosen)
-    again = "write the notebooks again, `python -m literate notebooks`."
-    problems = []
-    for path, text in built.items():
-        if not path.is_file():
-            problems.append(Problem(path.as_posix(), 1, f"is missing; {again}"))
-        elif path.read_bytes() != text.encode():
-            problems.append(Problem(path.as_posix(), 1, f"is not what the sources give; {again}"))
-    for path in sorted(out.rglob("*.ipynb")):
-        if path not in built:
-            problems.append(Problem(path.as_posix(), 1, "no page has this notebook; delete it."))
-    return sorted(problems)
-
-
-def _build_all(
-    sources: Mapping[str, Source], out: Path, sequels: Mapping[str, str], chosen: Iterable[str]
-) -> dict[Path, str]:
-    built: dict[Path, str] = {}
-    problems: set[Problem] = set()
-    for module in chosen:
-        if has_notebook(sources[module]):
-            path = out / file_name(sources[module], module)
-            if path in built:
-                sentence = f"would be {path}, as another page is; give it a folder of its own."
-                problems.add(Problem(sources[module].path, 1, sentence))
-            try:
-                built[path] = build(sources, module, sequels=sequels)
-            except LiterateError as error:
-                problems.update(error.problems)
-    if problems:
-        raise LiterateError(problems)
-    return built
+    notebook = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    return nbformat.writes(from_dict(notebook)) + "\n"

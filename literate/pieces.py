@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from literate.names import Function, bindings, bound_by_import
+from literate.names import Function, Use, bindings, bound_by_import, uses
 from literate.problems import Problem
 from literate.source import Source
 
@@ -138,10 +138,11 @@ def module_name(path: str) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def take_apart(name: str, source: Source) -> Module:
+def take_apart(source: Source) -> Module:
     r"""
     ## Take a module apart
     """
+    name = module_name(source.path)
     imports: dict[str, tuple[Import, ...]] = {}
     problems: list[Problem] = []
     kept: list[list[ast.stmt]] = []
@@ -174,6 +175,14 @@ def take_apart(name: str, source: Source) -> Module:
             kept.append(together)
     pieces = tuple(_piece(name, source, together) for together in kept)
     return Module(name, source, pieces, imports, lazy_annotations, tuple(problems))
+
+
+def uses_by_statement(source: Source) -> dict[ast.stmt, list[Use]]:
+    r"""
+    ## What each statement of a module takes from it
+    """
+    lazy = source.once(take_apart).lazy_annotations
+    return {statement: uses(statement, lazy) for statement in source.tree.body}
 
 
 def _statements(tree: ast.Module) -> Iterator[list[ast.stmt]]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from literate.names import Comprehension, Function, arguments_of, bindings
 from literate.source import Source
+from literate.trees import Visitor, children
 
 _WORD = re.compile(r"\w+")
 
@@ -48,7 +49,7 @@ def places(source: Source) -> dict[str, list[list[Place]]]:
     return {name: sorted(groups) for name, groups in sorted(found.items())}
 
 
-class _Walker(ast.NodeVisitor):
+class _Walker(Visitor):
     def __init__(self, source: Source) -> None:
         self.source = source
         self.all: list[_Scope] = []
@@ -163,4 +164,4 @@ def _own(nodes: Iterable[ast.AST]) -> Iterable[ast.AST]:
         node = waiting.pop()
         yield node
         if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
-            waiting.extend(ast.iter_child_nodes(node))
+            waiting.extend(children(node))

@@ -63,8 +63,13 @@ class LiteratePlugin(BasePlugin):
         ### Serve or build?
 
         That there is such a method tells MkDocs to keep the plug-in between two builds.
+
+        A build ends soon. To look for garbage among the syntax trees of all sources, again and
+        again, would be a twentieth of its work.
         """
         self.serves = command == "serve"
+        if command == "build":
+            gc.disable()
 
     def on_shutdown(self) -> None:
         r"""
@@ -133,7 +138,7 @@ class LiteratePlugin(BasePlugin):
         if not config.site_url:
             (folder / "sitemap.xml").unlink(missing_ok=True)
         if not self.serves:
-            lighten(folder)
+            lighten(folder, self.settings.root / self.settings.store / "fonts")
 
     def _pages(self, url: str) -> tuple[Site, list[Page]]:
         if not self.serves:

@@ -14,9 +14,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from literate.names import uses
-from literate.pieces import take_apart
+from literate.pieces import take_apart, uses_by_statement
 from literate.source import Source
+from literate.trees import nodes
 
 ADDRESS = "https://docs.pytorch.org/docs/stable/"
 
@@ -100,18 +100,19 @@ def addresses(source: Source) -> list[tuple[int, int, str]]:
 
     The line and the column, in bytes, of the last part of each, and where it is documented.
     """
-    module = take_apart(source.path, source)
+    module = source.once(take_apart)
     # A name that is bound otherwise too stands for different things at different times.
     means = {
         name: imports[0].means
         for name, imports in module.imports.items()
         if len({one.means for one in imports}) == 1 and name not in module.defined
     }
+    taken_by = source.once(uses_by_statement)
     found: list[tuple[int, int, str]] = []
     for statement in source.tree.body:
-        taken = {(use.line, use.column) for use in uses(statement) if use.name in means}
+        taken = {(use.line, use.column) for use in taken_by[statement] if use.name in means}
         inner = set()
-        for node in ast.walk(statement):
+        for node in nodes(statement) if taken else ():
             parts = _parts(node)
             if not parts or (parts[0].lineno, parts[0].col_offset) not in taken:
                 continue

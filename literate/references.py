@@ -14,10 +14,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from literate.names import Use, bindings, bound_by_import, uses
-from literate.pieces import absolute, by_module, module_name
+from literate.names import bindings, bound_by_import
+from literate.pieces import absolute, by_module, module_name, uses_by_statement
 from literate.problems import LiterateError
 from literate.source import Source
+from literate.trees import all_nodes, nodes
 
 # The file and the qualified name of a definition; no name is the file as a whole.
 Target = tuple[str, str]
@@ -76,7 +77,7 @@ def network(sources: Iterable[Source]) -> Network:
 def _lines_of_imports(source: Source) -> set[int]:
     return {
         line
-        for node in ast.walk(source.tree)
+        for node in source.once(all_nodes)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
@@ -91,7 +92,7 @@ def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]
     """
     known = _known(source, modules)
     found: list[tuple[int, int, str, Target]] = []
-    for use in source.once(_uses):
+    for use in (use for them in source.once(uses_by_statement).values() for use in them):
         if use.name in known and use.column >= 0:
             found.append((use.line, use.column, use.name, known[use.name]))
     found += _imported(source, modules)
@@ -101,10 +102,6 @@ def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]
         for line, column, name, target in found
     }
     return sorted(placed)
-
-
-def _uses(source: Source) -> list[Use]:
-    return [use for statement in source.tree.body for use in uses(statement)]
 
 
 def _known(source: Source, modules: Mapping[str, Source]) -> dict[str, Target]:
@@ -145,7 +142,7 @@ def _from_imports(
 
 
 def _all_from_imports(source: Source) -> list[ast.ImportFrom]:
-    return [node for node in ast.walk(source.tree) if isinstance(node, ast.ImportFrom)]
+    return [node for node in source.once(all_nodes) if isinstance(node, ast.ImportFrom)]
 
 
 def _imported(
@@ -167,7 +164,7 @@ def _methods(source: Source) -> list[tuple[int, int, str, Target]]:
     for definition in source.definitions:
         if definition.kind != "class":
             continue
-        for node in ast.walk(definition.node):
+        for node in nodes(definition.node):
             match node:
                 case ast.Attribute(value=ast.Name(id="self"), attr=attribute):
                     target = f"{definition.name}.{attribute}"

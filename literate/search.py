@@ -12,13 +12,10 @@ The index comes in two files, because they are not needed at the same moment: th
 find most of what is looked for, and are there first; the words of the notes follow.
 """
 
-import io
 import json
-import keyword
 import posixpath
 import re
-import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,7 +76,6 @@ def of_source(source: Source) -> Entries:
     The docstring of the module is an entry apart from the code under it: it leads to the top of the
     page, and its text has what the front matter says, too.
     """
-    names = _names(source)
     title = posixpath.splitext(posixpath.basename(source.path))[0]
     found = []
     for row in rows(source):
@@ -92,11 +88,11 @@ def of_source(source: Source) -> Entries:
             found.append(Entry("", note=" ".join(filter(None, said))))
             note = None
         if note is not None or row.code:
-            found.append(_entry(source, row, note, names))
+            found.append(_entry(source, row, note))
     return Entries(title, tuple(found))
 
 
-def _entry(source: Source, row: Row, note: Note | None, names: Mapping[int, list[str]]) -> Entry:
+def _entry(source: Source, row: Row, note: Note | None) -> Entry:
     code = [line.number for line in row.code]
     within = source.definition_at(code[0]) if code else row.within
     name = within.name if within else ""
@@ -107,7 +103,7 @@ def _entry(source: Source, row: Row, note: Note | None, names: Mapping[int, list
         name=name,
         heading=heading,
         line=code[0] if code else 0,
-        names=_new_names(names.get(number, []) for number in _upto_last(code)),
+        names=_new_names(source.names.get(number, ()) for number in _upto_last(code)),
         note=plain(note) if note else "",
     )
 
@@ -133,19 +129,7 @@ def _heading(note: Note) -> tuple[str, Note]:
     return "", note
 
 
-def _names(source: Source) -> dict[int, list[str]]:
-    r"""
-    The names on each line of code, in their order.
-    """
-    text = "".join(line.text.rstrip("\r\n") + "\n" for line in source.lines)
-    found: dict[int, list[str]] = {}
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
-            found.setdefault(token.start[0], []).append(token.string)
-    return found
-
-
-def _new_names(lines: Iterator[list[str]]) -> str:
+def _new_names(lines: Iterator[Iterable[str]]) -> str:
     seen = set(_NOISE)
     kept = []
     for line in lines:

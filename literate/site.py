@@ -30,7 +30,7 @@ from literate.problems import LiterateError, Problem
 from literate.references import network
 from literate.repository import address
 from literate.settings import Settings
-from literate.snippet import snippet
+from literate.snippet import snippets
 from literate.source import Source, read
 
 ASSETS = Path(__file__).parent / "assets"
@@ -209,11 +209,13 @@ class _Takeaways:
         The notebook shows what its example gave, and links to the site that it is taken from. The
         one in the repository does neither: it doesn't depend on the machine that it was built on.
         """
-        snippets = dict(self.snippets(source, notes=True))
-        bare = dict(self.snippets(source, notes=False))
+        snippets: dict[str, File] = {}
+        bare: dict[str, File] = {}
+        for name, noted, without in self.snippets(source):
+            snippets[name], bare[name] = noted, without
         if not has_notebook(source):
             return Takeaways(None, None, snippets, bare), []
-        # Jupytext takes long to import, and most sites of most people have no notebooks.
+        # Most sites of most people have no notebooks, and nbformat takes long to import.
         from literate.notebook import build, file_name
 
         module = module_name(source.path)
@@ -225,13 +227,13 @@ class _Takeaways:
         notebook = File(f"notebooks/{name}", text)
         return Takeaways(notebook, self.addresses.of_colab(name), snippets, bare), []
 
-    def snippets(self, source: Source, notes: bool) -> Iterator[tuple[str, File]]:
+    def snippets(self, source: Source) -> Iterator[tuple[str, File, File]]:
         r"""
-        The snippets of a page: its definitions, and all of it. Not everything can be copied: what
-        reads the file it stands in can't. It has no snippet.
+        The snippets of a page, with notes and without: its definitions, and all of it. Not
+        everything can be copied: what reads the file it stands in can't. It has no snippet.
         """
+        module = module_name(source.path)
         inside = self.uris[source.path].removesuffix(".md")
-        ending = "py" if notes else "bare.py"
         names = [
             one.name
             for one in source.definitions
@@ -239,10 +241,9 @@ class _Takeaways:
         ]
         for name in [*names, ""] if names else []:
             with suppress(LiterateError):
-                module = module_name(source.path)
-                text = snippet(self.by_module, module, name or None, notes)
-                place = f"{inside}/{name}" if name else inside
-                yield name, File(f"snippets/{place}.{ending}", text)
+                noted, bare = snippets(self.by_module, module, name or None)
+                place = f"snippets/{inside}/{name}" if name else f"snippets/{inside}"
+                yield name, File(f"{place}.py", noted), File(f"{place}.bare.py", bare)
 
 
 def _address(site: Site, module: str) -> str:

@@ -14,13 +14,14 @@ import io
 import sys
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from literate.closure import closure
 from literate.pieces import Import, Piece, first_line, take_apart
 from literate.problems import LiterateError, Problem
 from literate.source import Source
+from literate.trees import nodes
 
 WIDTH = 100
 
@@ -43,26 +44,62 @@ def snippet(
     Raises a [LiterateError](problems.py#LiterateError) where a copy can't do what the original
     does.
     """
+    return snippets(sources, module, name, licence)[0 if notes else 1]
+
+
+def snippets(
+    sources: Mapping[str, Source], module: str, name: str | None = None, licence: str = "MIT"
+) -> tuple[str, str]:
+    r"""
+    ## Write both snippets
+
+    With notes and without; the arguments and the error are those of a single [snippet](#snippet).
+    """
     names = [name] if name else _all_names(sources, module)
     found = closure(sources, module, names)
     blocks = [
         _header(found.pieces, sources, module, name, licence),
         import_lines(found.imports, found.lazy_annotations),
     ]
-    text = "\n".join(block for block in blocks if block)
+    head = "\n".join(block for block in blocks if block)
+    noted, bare = [head], [head]
     before: Piece | None = None
     for piece in found.pieces:
-        text += "\n" * _blank_lines(before, piece, sources)
-        text += f"{piece.note}\n" if notes and piece.note else ""
-        text += piece.text if notes else without_notes(piece.text)
+        gap = "\n" * _blank_lines(before, piece, sources)
+        noted += [gap, f"{piece.note}\n" if piece.note else "", piece.text]
+        bare += [gap, sources[piece.module].once(_without_notes).get(piece, piece.text)]
         before = piece
-    return text
+    return "".join(noted), "".join(bare)
+
+
+def _without_notes(source: Source) -> dict[Piece, str]:
+    r"""
+    Many snippets share a piece. One that only gives another name has no notes.
+
+    Where the notes of a source are is known. Only of a `#` in a line of code it isn't: there may be
+    a comment behind the code, or a string.
+    """
+    lines = [line.text.rstrip("\r\n") for line in source.lines]
+    edits = [edit for one in source.definitions for edit in _docstring(lines, one.node)]
+    for line, text in zip(source.lines, lines, strict=True):
+        if line.kind == "comment":
+            start, end = (line.number, text.index("#")), (line.number, len(text))
+            edits.append(_Edit(start, end, "", False))
+    found = {}
+    for piece in source.once(take_apart).pieces:
+        above, below = piece.line - 1, piece.line - 1 + piece.text.count("\n")
+        if any("#" in line.text for line in source.lines[above:below] if line.kind == "code"):
+            found[piece] = without_notes(piece.text)
+            continue
+        inside = (one.moved(-above) for one in edits if above < one.start[0] <= below)
+        found[piece] = _cut(piece.text, inside)
+    return found
 
 
 def _all_names(sources: Mapping[str, Source], module: str) -> list[str]:
     if module not in sources:
         return []
-    names = list(take_apart(module, sources[module]).defined)
+    names = list(sources[module].once(take_apart).defined)
     if not names:
         raise LiterateError([Problem(sources[module].path, 1, "defines nothing to copy.")])
     return names
@@ -150,7 +187,7 @@ def without_notes(text: str) -> str:
     The rest keeps its formatting, and the program stays the same: a body that was nothing but its
     docstring becomes `pass`.
     """
-    return _cut(text, [*_docstrings(text, ast.parse(text)), *_comments(text)])
+    return _cut(text, [*_docstrings(text), *_comments(text)])
 
 
 def without_own_docstring(text: str) -> str:
@@ -160,7 +197,7 @@ def without_own_docstring(text: str) -> str:
     Those of its methods stay.
     """
     (definition,) = ast.parse(text).body
-    return _cut(text, _docstring(text, definition))
+    return _cut(text, _docstring(text.split("\n"), definition))
 
 
 Position = tuple[int, int]
@@ -178,14 +215,19 @@ class _Edit:
     instead: str
     is_docstring: bool
 
+    def moved(self, lines: int) -> "_Edit":
+        (first, start), (last, end) = self.start, self.end
+        return replace(self, start=(first + lines, start), end=(last + lines, end))
 
-def _docstrings(text: str, tree: ast.Module) -> Iterator[_Edit]:
-    for node in ast.walk(tree):
+
+def _docstrings(text: str) -> Iterator[_Edit]:
+    lines = text.split("\n")
+    for node in nodes(ast.parse(text)):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from _docstring(text, node)
+            yield from _docstring(lines, node)
 
 
-def _docstring(text: str, node: ast.stmt) -> Iterator[_Edit]:
+def _docstring(lines: Sequence[str], node: ast.stmt) -> Iterator[_Edit]:
     match node:
         case (
             ast.ClassDef(body=[first, *others])
@@ -200,7 +242,6 @@ def _docstring(text: str, node: ast.stmt) -> Iterator[_Edit]:
             pass
         case _:
             return
-    lines = text.split("\n")
     start = _position(lines, first.lineno, first.col_offset)
     end = _position(lines, first.end_lineno or 0, first.end_col_offset or 0)
     # In `"""One."""; x = 1` the semicolon goes, too.

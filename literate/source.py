@@ -14,9 +14,10 @@ are docstrings, and of what.
 
 import ast
 import io
+import keyword
 import tokenize
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -83,7 +84,8 @@ class Source:
     r"""
     ## A parsed file
 
-    `path` is the path as the author knows it; problems are reported with it.
+    * `path` is the path as the author knows it; problems are reported with it
+    * `names` are those in the code of each line, without the words of Python itself
     """
 
     path: str
@@ -91,6 +93,7 @@ class Source:
     lines: tuple[Line, ...]
     docstring: Docstring | None
     definitions: tuple[Definition, ...]
+    names: Mapping[int, Sequence[str]] = field(repr=False, compare=False)
     tree: ast.Module = field(repr=False, compare=False)
     _made: dict[Callable[..., Any], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -175,8 +178,11 @@ def parse(text: str, name: str = "<text>") -> Source:
     for found in [docstring, *(one.docstring for one in definitions)]:
         if found is not None:
             kinds.update(dict.fromkeys(range(found.first, found.last + 1), "docstring"))
+    names: dict[int, list[str]] = {}
     for token in tokens:
         row, column = token.start
+        if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
+            names.setdefault(row, []).append(token.string)
         alone = not token.line[:column].strip() if token.type == tokenize.COMMENT else False
         if alone and not _is_machine_comment(row, token.string):
             kinds[row] = "comment"
@@ -189,7 +195,7 @@ def parse(text: str, name: str = "<text>") -> Source:
     for number, line in enumerate(_split(text), start=1):
         blank: Kind = "code" if line.strip() else "blank"
         lines.append(Line(number, line, kinds.get(number, blank)))
-    return Source(name, text, tuple(lines), docstring, definitions, tree)
+    return Source(name, text, tuple(lines), docstring, definitions, names, tree)
 
 
 def _split(text: str) -> list[str]:

@@ -31,6 +31,7 @@ from literate.notes import Span, spans
 from literate.problems import Problem
 from literate.rows import Note, rows
 from literate.source import Definition, Source
+from literate.trees import all_nodes, children, nodes
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _OPTION = re.compile(r"--[a-z][\w-]*")
@@ -150,7 +151,7 @@ def _problems(path: str, found: list[Span], names: Names) -> Iterator[Problem]:
 
 
 def _listed(path: str, note: Note, documented: Definition) -> Iterator[Problem]:
-    own = set(_identifiers(documented.node))
+    own = set(_identifiers(nodes(documented.node)))
     for line, text in enumerate(note.texts, start=note.first):
         match = _LISTED.match(text)
         for name in _DOTTED.findall(match[1]) if match else []:
@@ -193,7 +194,7 @@ def _names(code: str) -> Iterator[str]:
             yield node.attr
         if isinstance(node, ast.keyword) and node.arg:
             yield node.arg
-        waiting[:0] = ast.iter_child_nodes(node)
+        waiting[:0] = children(node)
 
 
 def _dotted(node: ast.AST) -> str:
@@ -206,8 +207,8 @@ def _dotted(node: ast.AST) -> str:
     return ""
 
 
-def _identifiers(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _identifiers(inside: Iterable[ast.AST]) -> Iterator[str]:
+    for node in inside:
         match node:
             case ast.Name(id=name) | ast.arg(arg=name):
                 yield name
@@ -228,13 +229,13 @@ def _taken(source: Source) -> tuple[set[str], dict[str, set[str]]]:
     The identifiers of a source, and the names that it has from each package that it imports.
     """
     origins: dict[str, set[str]] = {}
-    for node in ast.walk(source.tree):
+    for node in source.once(all_nodes):
         if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
             within = getattr(node, "module", None)
             for alias in node.names:
                 origin = (within or alias.name).partition(".")[0]
                 origins.setdefault(origin, set()).add(bound_by_import(alias))
-    return set(_identifiers(source.tree)), origins
+    return set(_identifiers(source.once(all_nodes))), origins
 
 
 def _exists(parts: list[str]) -> bool:

@@ -13,7 +13,7 @@ from literate.source import parse
 
 def body_of(text: str) -> Body:
     r"""The body of the one function in a text."""
-    (piece,) = take_apart("pkg.page", parse(dedent(text))).pieces
+    (piece,) = take_apart(parse(dedent(text), "pkg/page.py")).pieces
     return take_body(piece, "pkg/page.py")
 
 
@@ -125,7 +125,7 @@ def test_the_lines_of_a_string_keep_their_indentation() -> None:
             d = a + \\
           b
     '''
-    (piece,) = take_apart("pkg.page", parse(dedent(text))).pieces
+    (piece,) = take_apart(parse(dedent(text), "pkg/page.py")).pieces
     ((_, code),) = take_body(piece, "pkg/page.py").cells
     (function,) = ast.parse(piece.text).body
     assert ast.dump(ast.Module(function.body, [])) == ast.dump(ast.Module(ast.parse(code).body, []))

@@ -101,3 +101,25 @@ def test_a_cut_font_is_named_after_its_content_and_stays(sheet: Path) -> None:
 def test_a_style_sheet_without_fonts_stays_as_it_is(tmp_path: Path) -> None:
     pages = {Path("a.html"): HEAD + formula("a")}
     assert cut_fonts(tmp_path / "a.css", "p{top:0}", pages) == ("p{top:0}", pages)
+
+
+def test_a_font_that_was_cut_once_is_kept(sheet: Path, tmp_path: Path) -> None:
+    fonts, kept = sheet.parent / "fonts", tmp_path / "kept"
+    whole = (fonts / "KaTeX_Main-Regular.woff2").read_bytes()
+
+    def cut(text: str) -> bytes:
+        for path in fonts.iterdir():
+            path.unlink()
+        (fonts / "KaTeX_Main-Regular.woff2").write_bytes(whole)
+        cut_fonts(sheet, CSS, {Path("a.html"): HEAD + formula(text)}, kept)
+        (font,) = fonts.iterdir()
+        return font.read_bytes()
+
+    first = cut("a")
+    (file,) = kept.iterdir()
+    assert file.read_bytes() == first
+    # What is kept is taken as it is, and for the same characters alone.
+    file.write_bytes(b"kept")
+    assert cut("a") == b"kept"
+    assert cut("b") not in (b"kept", first)
+    assert len(list(kept.iterdir())) == 2

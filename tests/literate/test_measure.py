@@ -11,6 +11,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -724,7 +725,7 @@ def test_a_file_outside_the_root_is_a_problem(tmp_path: Path) -> None:
     (source,) = write(tmp_path, {"a.py": "def example(n=3): ...\n"})
     inside = tmp_path / "inside"
     inside.mkdir()
-    outside = Source("../a.py", source.text, source.lines, None, source.definitions, source.tree)
+    outside = replace(source, path="../a.py")
     with pytest.raises(LiterateError) as caught:
         measure([outside], inside, tmp_path / "store")
     assert str(caught.value) == (

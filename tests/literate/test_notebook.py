@@ -17,8 +17,10 @@ import torch
 from nbformat import NotebookNode
 
 from literate.addresses import Addresses
+from literate.body import has_notebook
 from literate.measure import Measurement, Tensor
-from literate.notebook import build, file_name, has_notebook, stale, write
+from literate.notebook import build, file_name
+from literate.notebooks import stale, write
 from literate.pieces import by_module
 from literate.problems import LiterateError
 from literate.set_up import SET_UP, SHAPES, shapes
@@ -322,10 +324,11 @@ def test_as_a_script_a_notebook_stays_the_same() -> None:
     assert nbformat.writes(as_script_and_back(notebook)) == nbformat.writes(notebook)
 
 
-def test_a_line_like_the_mark_of_a_cell_is_an_error() -> None:
+def test_a_line_like_the_mark_of_a_cell_is_an_error(tmp_path: Path) -> None:
     files = FILES | {"pkg/layers.py": "Layer = [\n# %%\n1]"}
     with pytest.raises(LiterateError) as caught:
-        notebook_of(files)
+        write(package(files), tmp_path)
+    assert not list(tmp_path.iterdir())
     assert str(caught.value).startswith(
         "pkg/training/page.py:1: the cell that begins with `#@title Layer` would not be the same"
     )

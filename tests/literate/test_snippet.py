@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,13 @@ import torch
 from literate.closure import closure
 from literate.pieces import by_module, take_apart
 from literate.problems import LiterateError
-from literate.snippet import import_lines, snippet, without_notes, without_own_docstring
+from literate.snippet import (
+    import_lines,
+    snippet,
+    snippets,
+    without_notes,
+    without_own_docstring,
+)
 from literate.source import read
 from tests.literate.packages import package, run
 
@@ -320,6 +327,23 @@ def test_without_notes_the_standard_library_is_the_same_program() -> None:
             assert without_docstrings(ast.parse(bare)) == without_docstrings(tree), path
 
 
+def test_what_is_known_of_the_notes_of_a_source_is_what_its_pieces_say() -> None:
+    library = Path(sysconfig.get_path("stdlib"))
+    found = 0
+    for path in sorted(library.glob("*.py"))[3::8]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sources = by_module([read(path, f"pkg/{path.name}")])
+            (module,) = sources
+            for name in take_apart(sources[module]).defined:
+                with suppress(LiterateError):
+                    _, bare = snippets(sources, module, name)
+                    for piece in closure(sources, module, [name]).pieces:
+                        assert without_notes(piece.text) in bare, (path, name)
+                        found += 1
+    assert found > 300
+
+
 def test_the_tool_can_be_copied_by_itself(repository: Path) -> None:
     files = {
         path.relative_to(repository).as_posix(): path.read_text(encoding="utf-8")
@@ -358,7 +382,7 @@ def test_every_definition_of_our_pages_runs_alone_and_examples_give_the_same(
     copies = {
         f"{module}:{name}{' without notes' * (not notes)}": snippet(sources, module, name, notes)
         for module, source in sources.items()
-        for name in take_apart(module, source).defined
+        for name in take_apart(source).defined
         for notes in (True, False)
     }
     (tmp_path / "copies.json").write_text(json.dumps(copies))
