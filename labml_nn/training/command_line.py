@@ -39,6 +39,7 @@ HELP = {
     "learning_rate": "highest learning rate",
     "warmup": "share of the steps in which it rises",
     "final": "share of it that is left at the end",
+    "schedule": "how it falls, cosine or linear",
     "weight_decay": "weight decay of matrices",
     "clip": "greatest length of the gradient",
     "device": "auto, cpu, cuda or mps",

@@ -39,11 +39,12 @@ class TrainConfig:
     batch_size: int = 12
     seq_len: int = 64
 
-    # The highest learning rate, the share of the steps in which it rises to that,
-    # and the share of it that is left at the end.
+    # The highest learning rate, the share of the steps in which it rises to that, the share
+    # of it that is left at the end, and the way down, `cosine` or `linear`.
     learning_rate: float = 3e-3
     warmup: float = 0.05
     final: float = 0.1
+    schedule: str = "cosine"
 
     # How fast weights decay, and the length that gradients are cut to.
     weight_decay: float = 0.1
@@ -68,21 +69,25 @@ class TrainConfig:
         for name in ("warmup", "final", "weight_decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
+        if self.schedule not in ("cosine", "linear"):
+            raise InputError(f"schedule must be cosine or linear, got {self.schedule!r}")
 
 
-def rate_at(step: int, config: TrainConfig) -> float:
+def share_at(step: int, config: TrainConfig) -> float:
     r"""
     ## Learning rate of a step
 
-    A straight line up to the highest rate $\eta$ in the first $w$ of $n$ steps, then half a
-    cosine down to a fraction $f$ of it:
+    As a share of the highest rate. A straight line up in the first $w$ of $n$ steps, then half
+    a cosine, or another straight line, down to a fraction $f$:
 
     $$
-    \eta_t = \eta \cdot
+    s_t =
     \begin{cases}
     \frac{t + 1}{w} & t < w \\[4pt]
-    f + \frac{1 - f}{2} \left(1 + \cos \pi \frac{t - w}{n - w} \right) & t \ge w
+    f + (1 - f) \, c \left(\frac{t - w}{n - w}\right) & t \ge w
     \end{cases}
+    \qquad
+    c(x) = \tfrac{1 + \cos \pi x}{2} \text{ or } 1 - x
     $$
 
     At the start AdamW has seen too few gradients to know their usual size, hence the slow
@@ -90,10 +95,10 @@ def rate_at(step: int, config: TrainConfig) -> float:
     """
     warmup_steps = round(config.warmup * config.steps)
     if step < warmup_steps:
-        return config.learning_rate * (step + 1) / warmup_steps
+        return (step + 1) / warmup_steps
     progress = (step - warmup_steps) / (config.steps - warmup_steps)
-    cosine = (1 + math.cos(math.pi * progress)) / 2
-    return config.learning_rate * (config.final + (1 - config.final) * cosine)
+    way = 1 - progress if config.schedule == "linear" else (1 + math.cos(math.pi * progress)) / 2
+    return config.final + (1 - config.final) * way
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
@@ -108,6 +113,20 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
         {"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
         {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
     ]
+
+
+def adamw(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
+    r"""
+    ## AdamW for everything
+
+    A trainer is told how to make its optimizers, as a list: where matrices have one of their
+    own, there are two. The rate that an optimizer is made with is its highest.
+    """
+    # Squared gradients are remembered for about 100 steps, not the usual 1,000: the runs
+    # are short.
+    groups = parameter_groups(model, config.weight_decay)
+    fused = next(model.parameters()).device.type in ("cpu", "cuda")
+    return [torch.optim.AdamW(groups, config.learning_rate, betas=(0.9, 0.99), fused=fused)]
 
 
 def evaluate(model: nn.Module, tokens: torch.Tensor, seq_len: int, batch_size: int = 64) -> float:
@@ -132,7 +151,7 @@ class Trainer:
     r"""
     ## Trainer
 
-    A model, its optimizer, and how far they have come.
+    A model, its optimizers, and how far they have come.
     """
 
     def __init__(
@@ -141,11 +160,13 @@ class Trainer:
         train: torch.Tensor,
         validation: torch.Tensor,
         config: TrainConfig,
+        optimizers: Callable[[nn.Module, TrainConfig], list[torch.optim.Optimizer]] = adamw,
     ) -> None:
         r"""
         * `model` is moved to the device and trained in place
         * `train` and `validation` are the two parts of the text
         * `config` says how to train
+        * `optimizers` makes them, once the model is where it is trained
         """
         self.config = config
         self.device = choose_device(config.device)
@@ -153,13 +174,11 @@ class Trainer:
         self.model = model.to(self.device)
         self.train, self.validation = train.to(self.device), validation.to(self.device)
 
-        # Squared gradients are remembered for about 100 steps, not the usual 1,000: the runs
-        # are short.
-        self.optimizer = torch.optim.AdamW(
-            parameter_groups(self.model, config.weight_decay),
-            betas=(0.9, 0.99),
-            fused=self.device.type in ("cpu", "cuda"),
-        )
+        # Each group of parameters has a highest rate of its own.
+        self.optimizers = optimizers(self.model, config)
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["initial_lr"] = group["lr"]
 
         # Without float16 the scaler does nothing.
         scaling = self.dtype is torch.float16
@@ -177,8 +196,10 @@ class Trainer:
         Returns the loss of the batch. On a GPU nothing here waits for the result.
         """
         config = self.config
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate_at(self.step, config)
+        share = share_at(self.step, config)
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = group["initial_lr"] * share
         x, y = random_batch(self.train, config.seq_len, config.batch_size, self.generator)
 
         # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
@@ -186,14 +207,16 @@ class Trainer:
         with autocast(self.device, self.dtype):
             logits = self.model(x)
             loss = F.cross_entropy(logits.flatten(0, 1), y.flatten())
-        self.optimizer.zero_grad()
+        self.model.zero_grad()
         self.scaler.scale(loss).backward()
 
         # All gradients together are cut to a length, so that one odd batch cannot
         # throw the model far away.
-        self.scaler.unscale_(self.optimizer)
+        for optimizer in self.optimizers:
+            self.scaler.unscale_(optimizer)
         nn.utils.clip_grad_norm_(self.model.parameters(), config.clip)
-        self.scaler.step(self.optimizer)
+        for optimizer in self.optimizers:
+            self.scaler.step(optimizer)
         self.scaler.update()
 
         self.step += 1
@@ -241,7 +264,7 @@ class Trainer:
 
             values = {
                 "loss.train": loss,
-                "learning_rate": rate_at(self.step - 1, config),
+                "learning_rate": config.learning_rate * share_at(self.step - 1, config),
                 "tokens_per_second": len(losses) * config.batch_size * config.seq_len / seconds,
             }
             if evaluation:
