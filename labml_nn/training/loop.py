@@ -21,7 +21,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from labml_nn.training.data import InputError, fixed_windows, random_batch
+from labml_nn.training.batches import ShuffledWindows
+from labml_nn.training.data import InputError, fixed_windows
 from labml_nn.training.device import autocast, choose_device, choose_precision
 from labml_nn.training.sampling import evaluating
 
@@ -183,7 +184,7 @@ class Trainer:
         # Without float16 the scaler does nothing.
         scaling = self.dtype is torch.float16
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=scaling)
-        self.generator = torch.Generator().manual_seed(config.seed)
+        self.batches = ShuffledWindows(self.train, config.seq_len, config.batch_size, config.seed)
 
         # Steps made, and the time they took.
         self.step = 0
@@ -200,7 +201,7 @@ class Trainer:
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = group["initial_lr"] * share
-        x, y = random_batch(self.train, config.seq_len, config.batch_size, self.generator)
+        x, y = self.batches.at(self.step)
 
         # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
         # holds as many examples as it has tokens.
