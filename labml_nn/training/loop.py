@@ -21,6 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from labml_nn.optimizers.schedules import up_and_down
 from labml_nn.training.batches import ShuffledWindows
 from labml_nn.training.data import InputError, fixed_windows
 from labml_nn.training.device import autocast, choose_device, choose_precision
@@ -78,28 +79,14 @@ def share_at(step: int, config: TrainConfig) -> float:
     r"""
     ## Learning rate of a step
 
-    As a share of the highest rate. A straight line up in the first $w$ of $n$ steps, then half
-    a cosine, or another straight line, down to a fraction $f$:
-
-    $$
-    s_t =
-    \begin{cases}
-    \frac{t + 1}{w} & t < w \\[4pt]
-    f + (1 - f) \, c \left(\frac{t - w}{n - w}\right) & t \ge w
-    \end{cases}
-    \qquad
-    c(x) = \tfrac{1 + \cos \pi x}{2} \text{ or } 1 - x
-    $$
+    As a share of the highest rate: a straight line up, and then
+    [down](../optimizers/schedules.py#up_and_down) in half a cosine or another straight line.
 
     At the start AdamW has seen too few gradients to know their usual size, hence the slow
     rise. At the end small steps settle what large ones kept in motion.
     """
     warmup_steps = round(config.warmup * config.steps)
-    if step < warmup_steps:
-        return (step + 1) / warmup_steps
-    progress = (step - warmup_steps) / (config.steps - warmup_steps)
-    way = 1 - progress if config.schedule == "linear" else (1 + math.cos(math.pi * progress)) / 2
-    return config.final + (1 - config.final) * way
+    return up_and_down(step, config.steps, warmup_steps, config.final, config.schedule)
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
