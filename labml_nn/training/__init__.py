@@ -14,6 +14,7 @@ an evening. It needs PyTorch; the pages say where something else makes it nicer.
 * [Where the text comes from](corpora.py): a file, a checked download, or Python's own sources
 * [Sampling](sampling.py): text from a model
 * [Device and precision](device.py): where to compute, and with how many bits
+* [The fastest way to make a step](speed.py): tried out on the machine
 * [The training loop](loop.py): learning rate, steps, and the loss over a whole text
 * [Checkpoints](checkpoint.py): stop, and continue with the same bits
 * [Progress](progress.py), [pictures](figures.py) and the [record](recorder.py) of a run

@@ -14,7 +14,7 @@ sequence first, and gives logits for the token after each.
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -24,8 +24,9 @@ from torch import nn
 from labml_nn.optimizers.schedules import up_and_down
 from labml_nn.training.batches import ShuffledWindows
 from labml_nn.training.data import InputError, fixed_windows
-from labml_nn.training.device import autocast, choose_device, choose_precision
+from labml_nn.training.device import autocast, choose_device
 from labml_nn.training.sampling import evaluating
+from labml_nn.training.speed import Way, fastest_way, take
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,11 @@ class TrainConfig:
     weight_decay: float = 0.1
     clip: float = 1.0
 
-    # See [device](device.py) for what `auto` is.
+    # See [device](device.py) for what `auto` is there, and [speed](speed.py) for the others.
     device: str = "auto"
     precision: str = "auto"
+    attention: str = "auto"
+    compile: str = "auto"
 
     # Steps from one point of the curves to the next.
     record_every: int = 20
@@ -156,11 +159,22 @@ class Trainer:
         * `config` says how to train
         * `optimizers` makes them, once the model is where it is trained
         """
-        self.config = config
         self.device = choose_device(config.device)
-        self.dtype = choose_precision(config.precision, self.device)
         self.model = model.to(self.device)
         self.train, self.validation = train.to(self.device), validation.to(self.device)
+        self.batches = ShuffledWindows(self.train, config.seq_len, config.batch_size, config.seed)
+
+        # Steps made, and the time they took.
+        self.step = 0
+        self.seconds = 0.0
+
+        # From here on the configuration says what was chosen, wherever it said `auto`.
+        told = Way(config.precision, config.attention, config.compile)
+        model.train()
+        way = fastest_way(told, model, self.device, config.seq_len, config.steps, self.loss)
+        self.config = config = replace(config, **asdict(way))
+        self.predict = take(way, self.model)
+        self.way, self.dtype = way, getattr(torch, way.precision)
 
         # Each group of parameters has a highest rate of its own.
         self.optimizers = optimizers(self.model, config)
@@ -171,11 +185,20 @@ class Trainer:
         # Without float16 the scaler does nothing.
         scaling = self.dtype is torch.float16
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=scaling)
-        self.batches = ShuffledWindows(self.train, config.seq_len, config.batch_size, config.seed)
 
-        # Steps made, and the time they took.
-        self.step = 0
-        self.seconds = 0.0
+    def loss(self, way: Way, predict: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+        r"""
+        ### The loss of a batch
+
+        `predict` is the model, compiled or not.
+        """
+        x, y = self.batches.at(self.step)
+
+        # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
+        # holds as many examples as it has tokens.
+        with autocast(self.device, getattr(torch, way.precision)):
+            logits = predict(x)
+            return F.cross_entropy(logits.flatten(0, 1), y.flatten())
 
     def train_step(self) -> torch.Tensor:
         r"""
@@ -188,13 +211,8 @@ class Trainer:
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = group["initial_lr"] * share
-        x, y = self.batches.at(self.step)
 
-        # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
-        # holds as many examples as it has tokens.
-        with autocast(self.device, self.dtype):
-            logits = self.model(x)
-            loss = F.cross_entropy(logits.flatten(0, 1), y.flatten())
+        loss = self.loss(self.way, self.predict)
         self.model.zero_grad()
         self.scaler.scale(loss).backward()
 
