@@ -5,7 +5,7 @@ summary: Save a run so that it continues exactly where it was, and refuse what d
 ---
 
 A checkpoint holds the weights and everything else that the next step depends on: the
-optimizer's averages, the number of the step, and the states of the random generators. On a
+optimizers' averages, the number of the step, and the states of the random generators. On a
 CPU, a run that was stopped and continued ends with the same bits as one that never stopped.
 
 It is read with PyTorch's `weights_only`, which makes tensors, numbers and strings of
@@ -25,7 +25,7 @@ from labml_nn.training.data import InputError
 from labml_nn.training.files import replacing
 from labml_nn.training.loop import TrainConfig, Trainer
 
-FORMAT = "annotated-transformers 1"
+FORMAT = "annotated-transformers 2"
 
 
 def save_checkpoint(path: Path, trainer: Trainer, about: dict[str, Any]) -> None:
@@ -41,12 +41,12 @@ def save_checkpoint(path: Path, trainer: Trainer, about: dict[str, Any]) -> None
         "step": trainer.step,
         "seconds": trainer.seconds,
         "model": trainer.model.state_dict(),
-        "optimizer": trainer.optimizer.state_dict(),
+        "optimizers": [optimizer.state_dict() for optimizer in trainer.optimizers],
         "scaler": trainer.scaler.state_dict(),
     }
 
-    # Chance has three sources: the batches, and dropout on the CPU and on a card.
-    state["batches"] = trainer.generator.get_state()
+    # Chance has two sources, dropout on the CPU and on a card: which batch comes is decided
+    # by the seed and the step.
     state["cpu"] = torch.get_rng_state()
     if trainer.device.type == "cuda":
         state["cuda"] = torch.cuda.get_rng_state(trainer.device)
@@ -97,12 +97,12 @@ def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
             )
 
     trainer.model.load_state_dict(state["model"])
-    trainer.optimizer.load_state_dict(state["optimizer"])
+    for optimizer, kept in zip(trainer.optimizers, state["optimizers"], strict=True):
+        optimizer.load_state_dict(kept)
     trainer.scaler.load_state_dict(state["scaler"])
     trainer.step = state["step"]
     trainer.seconds = state["seconds"]
 
-    trainer.generator.set_state(state["batches"])
     torch.set_rng_state(state["cpu"])
     if trainer.device.type == "cuda" and "cuda" in state:
         torch.cuda.set_rng_state(state["cuda"], trainer.device)

@@ -14,16 +14,19 @@ sequence first, and gives logits for the token after each.
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from labml_nn.training.data import InputError, fixed_windows, random_batch
-from labml_nn.training.device import autocast, choose_device, choose_precision
+from labml_nn.optimizers.schedules import up_and_down
+from labml_nn.training.batches import ShuffledWindows
+from labml_nn.training.data import InputError, fixed_windows
+from labml_nn.training.device import autocast, choose_device
 from labml_nn.training.sampling import evaluating
+from labml_nn.training.speed import Way, fastest_way, take
 
 
 @dataclass(frozen=True)
@@ -39,19 +42,22 @@ class TrainConfig:
     batch_size: int = 12
     seq_len: int = 64
 
-    # The highest learning rate, the share of the steps in which it rises to that,
-    # and the share of it that is left at the end.
+    # The highest learning rate, the share of the steps in which it rises to that, the share
+    # of it that is left at the end, and the way down, `cosine` or `linear`.
     learning_rate: float = 3e-3
     warmup: float = 0.05
     final: float = 0.1
+    schedule: str = "cosine"
 
     # How fast weights decay, and the length that gradients are cut to.
     weight_decay: float = 0.1
     clip: float = 1.0
 
-    # See [device](device.py) for what `auto` is.
+    # See [device](device.py) for what `auto` is there, and [speed](speed.py) for the others.
     device: str = "auto"
     precision: str = "auto"
+    attention: str = "auto"
+    compile: str = "auto"
 
     # Steps from one point of the curves to the next.
     record_every: int = 20
@@ -68,32 +74,22 @@ class TrainConfig:
         for name in ("warmup", "final", "weight_decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
+        if self.schedule not in ("cosine", "linear"):
+            raise InputError(f"schedule must be cosine or linear, got {self.schedule!r}")
 
 
-def rate_at(step: int, config: TrainConfig) -> float:
+def share_at(step: int, config: TrainConfig) -> float:
     r"""
     ## Learning rate of a step
 
-    A straight line up to the highest rate $\eta$ in the first $w$ of $n$ steps, then half a
-    cosine down to a fraction $f$ of it:
-
-    $$
-    \eta_t = \eta \cdot
-    \begin{cases}
-    \frac{t + 1}{w} & t < w \\[4pt]
-    f + \frac{1 - f}{2} \left(1 + \cos \pi \frac{t - w}{n - w} \right) & t \ge w
-    \end{cases}
-    $$
+    As a share of the highest rate: a straight line up, and then
+    [down](../optimizers/schedules.py#up_and_down) in half a cosine or another straight line.
 
     At the start AdamW has seen too few gradients to know their usual size, hence the slow
     rise. At the end small steps settle what large ones kept in motion.
     """
     warmup_steps = round(config.warmup * config.steps)
-    if step < warmup_steps:
-        return config.learning_rate * (step + 1) / warmup_steps
-    progress = (step - warmup_steps) / (config.steps - warmup_steps)
-    cosine = (1 + math.cos(math.pi * progress)) / 2
-    return config.learning_rate * (config.final + (1 - config.final) * cosine)
+    return up_and_down(step, config.steps, warmup_steps, config.final, config.schedule)
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
@@ -108,6 +104,20 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
         {"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
         {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
     ]
+
+
+def adamw(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
+    r"""
+    ## AdamW for everything
+
+    A trainer is told how to make its optimizers, as a list: where matrices have one of their
+    own, there are two. The rate that an optimizer is made with is its highest.
+    """
+    # Squared gradients are remembered for about 100 steps, not the usual 1,000: the runs
+    # are short.
+    groups = parameter_groups(model, config.weight_decay)
+    fused = next(model.parameters()).device.type in ("cpu", "cuda")
+    return [torch.optim.AdamW(groups, config.learning_rate, betas=(0.9, 0.99), fused=fused)]
 
 
 def evaluate(model: nn.Module, tokens: torch.Tensor, seq_len: int, batch_size: int = 64) -> float:
@@ -132,7 +142,7 @@ class Trainer:
     r"""
     ## Trainer
 
-    A model, its optimizer, and how far they have come.
+    A model, its optimizers, and how far they have come.
     """
 
     def __init__(
@@ -141,34 +151,54 @@ class Trainer:
         train: torch.Tensor,
         validation: torch.Tensor,
         config: TrainConfig,
+        optimizers: Callable[[nn.Module, TrainConfig], list[torch.optim.Optimizer]] = adamw,
     ) -> None:
         r"""
         * `model` is moved to the device and trained in place
         * `train` and `validation` are the two parts of the text
         * `config` says how to train
+        * `optimizers` makes them, once the model is where it is trained
         """
-        self.config = config
         self.device = choose_device(config.device)
-        self.dtype = choose_precision(config.precision, self.device)
         self.model = model.to(self.device)
         self.train, self.validation = train.to(self.device), validation.to(self.device)
-
-        # Squared gradients are remembered for about 100 steps, not the usual 1,000: the runs
-        # are short.
-        self.optimizer = torch.optim.AdamW(
-            parameter_groups(self.model, config.weight_decay),
-            betas=(0.9, 0.99),
-            fused=self.device.type in ("cpu", "cuda"),
-        )
-
-        # Without float16 the scaler does nothing.
-        scaling = self.dtype is torch.float16
-        self.scaler = torch.amp.GradScaler(self.device.type, enabled=scaling)
-        self.generator = torch.Generator().manual_seed(config.seed)
+        self.batches = ShuffledWindows(self.train, config.seq_len, config.batch_size, config.seed)
 
         # Steps made, and the time they took.
         self.step = 0
         self.seconds = 0.0
+
+        # From here on the configuration says what was chosen, wherever it said `auto`.
+        told = Way(config.precision, config.attention, config.compile)
+        model.train()
+        way = fastest_way(told, model, self.device, config.seq_len, config.steps, self.loss)
+        self.config = config = replace(config, **asdict(way))
+        self.predict = take(way, self.model)
+        self.way, self.dtype = way, getattr(torch, way.precision)
+
+        # Each group of parameters has a highest rate of its own.
+        self.optimizers = optimizers(self.model, config)
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["initial_lr"] = group["lr"]
+
+        # Without float16 the scaler does nothing.
+        scaling = self.dtype is torch.float16
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=scaling)
+
+    def loss(self, way: Way, predict: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+        r"""
+        ### The loss of a batch
+
+        `predict` is the model, compiled or not.
+        """
+        x, y = self.batches.at(self.step)
+
+        # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
+        # holds as many examples as it has tokens.
+        with autocast(self.device, getattr(torch, way.precision)):
+            logits = predict(x)
+            return F.cross_entropy(logits.flatten(0, 1), y.flatten())
 
     def train_step(self) -> torch.Tensor:
         r"""
@@ -177,23 +207,22 @@ class Trainer:
         Returns the loss of the batch. On a GPU nothing here waits for the result.
         """
         config = self.config
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate_at(self.step, config)
-        x, y = random_batch(self.train, config.seq_len, config.batch_size, self.generator)
+        share = share_at(self.step, config)
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = group["initial_lr"] * share
 
-        # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
-        # holds as many examples as it has tokens.
-        with autocast(self.device, self.dtype):
-            logits = self.model(x)
-            loss = F.cross_entropy(logits.flatten(0, 1), y.flatten())
-        self.optimizer.zero_grad()
+        loss = self.loss(self.way, self.predict)
+        self.model.zero_grad()
         self.scaler.scale(loss).backward()
 
         # All gradients together are cut to a length, so that one odd batch cannot
         # throw the model far away.
-        self.scaler.unscale_(self.optimizer)
+        for optimizer in self.optimizers:
+            self.scaler.unscale_(optimizer)
         nn.utils.clip_grad_norm_(self.model.parameters(), config.clip)
-        self.scaler.step(self.optimizer)
+        for optimizer in self.optimizers:
+            self.scaler.step(optimizer)
         self.scaler.update()
 
         self.step += 1
@@ -241,7 +270,7 @@ class Trainer:
 
             values = {
                 "loss.train": loss,
-                "learning_rate": rate_at(self.step - 1, config),
+                "learning_rate": config.learning_rate * share_at(self.step - 1, config),
                 "tokens_per_second": len(losses) * config.batch_size * config.seq_len / seconds,
             }
             if evaluation:

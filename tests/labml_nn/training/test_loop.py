@@ -6,8 +6,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from labml_nn.training.data import InputError, random_batch
-from labml_nn.training.loop import TrainConfig, Trainer, evaluate, parameter_groups, rate_at
+from labml_nn.training.batches import ShuffledWindows
+from labml_nn.training.data import InputError
+from labml_nn.training.loop import (
+    TrainConfig,
+    Trainer,
+    adamw,
+    evaluate,
+    parameter_groups,
+    share_at,
+)
 
 N_VOCAB, D_MODEL = 5, 11
 CONFIG = TrainConfig(
@@ -46,33 +54,67 @@ def run(trainer: Trainer) -> list[tuple[int, dict[str, float]]]:
 
 
 @pytest.mark.parametrize(
-    ("step", "expected"),
+    ("schedule", "step", "expected"),
     [
-        (0, 3e-3 / 100),
-        (49, 3e-3 / 2),
-        (99, 3e-3),
-        (100, 3e-3),
+        ("cosine", 0, 1 / 100),
+        ("cosine", 49, 1 / 2),
+        ("cosine", 99, 1),
+        ("cosine", 100, 1),
         # A third, a half and two thirds of the way down, where the cosine is 1/2, 0 and -1/2.
-        (700, 3e-3 * (0.1 + 0.9 * 0.75)),
-        (1000, 3e-3 * (0.1 + 0.9 * 0.5)),
-        (1300, 3e-3 * (0.1 + 0.9 * 0.25)),
-        (1899, 3e-3 * 0.1),
+        ("cosine", 700, 0.1 + 0.9 * 0.75),
+        ("cosine", 1000, 0.1 + 0.9 * 0.5),
+        ("cosine", 1300, 0.1 + 0.9 * 0.25),
+        ("cosine", 1899, 0.1),
+        ("linear", 49, 1 / 2),
+        ("linear", 100, 1),
+        ("linear", 700, 0.1 + 0.9 * 2 / 3),
+        ("linear", 1900, 0.1),
     ],
 )
-def test_the_rate_rises_in_a_line_and_falls_in_a_cosine(step: int, expected: float) -> None:
-    config = TrainConfig(steps=1900, learning_rate=3e-3, warmup=100 / 1900, final=0.1)
-    assert rate_at(step, config) == pytest.approx(expected, rel=1e-4)
+def test_the_rate_rises_in_a_line_and_falls_as_the_schedule_says(
+    schedule: str, step: int, expected: float
+) -> None:
+    config = TrainConfig(steps=1900, warmup=100 / 1900, final=0.1, schedule=schedule)
+    assert share_at(step, config) == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.parametrize("schedule", ["cosine", "linear"])
 @pytest.mark.parametrize("warmup", [0.0, 0.3, 1.0])
-def test_the_rate_is_never_zero_nor_above_the_highest(warmup: float) -> None:
-    config = TrainConfig(steps=10, learning_rate=2.0, warmup=warmup, final=0.0)
-    rates = [rate_at(step, config) for step in range(10)]
-    assert max(rates) == 2.0
-    assert min(rates) > 0
-    top = rates.index(2.0)
-    assert rates[: top + 1] == sorted(rates[: top + 1])
-    assert rates[top:] == sorted(rates[top:], reverse=True)
+def test_the_rate_is_never_zero_nor_above_the_highest(warmup: float, schedule: str) -> None:
+    config = TrainConfig(steps=10, warmup=warmup, final=0.0, schedule=schedule)
+    shares = [share_at(step, config) for step in range(10)]
+    assert max(shares) == 1.0
+    assert min(shares) > 0
+    top = shares.index(1.0)
+    assert shares[: top + 1] == sorted(shares[: top + 1])
+    assert shares[top:] == sorted(shares[top:], reverse=True)
+
+
+def test_an_unknown_schedule_is_refused() -> None:
+    with pytest.raises(InputError, match="^schedule must be cosine or linear, got 'flat'$"):
+        replace(CONFIG, schedule="flat")
+
+
+def test_each_group_follows_the_schedule_from_a_rate_of_its_own() -> None:
+    def two(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
+        first, *others = model.parameters()
+        groups = [{"params": others[:2], "lr": 0.5}, {"params": others[2:]}]
+        return [torch.optim.SGD([first], lr=0.2), torch.optim.SGD(groups, lr=0.3)]
+
+    trainer = Trainer(make_model(), make_text(997), make_text(101), CONFIG, two)
+    for step in range(3):
+        before = [p.clone() for p in trainer.model.parameters()]
+        trainer.train_step()
+        share = share_at(step, CONFIG)
+        rates = [0.2, 0.5, 0.5, 0.3, 0.3]
+        for p, old, rate in zip(trainer.model.parameters(), before, rates, strict=True):
+            torch.testing.assert_close(p, old - rate * share * p.grad, rtol=1e-4, atol=1e-7)
+
+
+def test_the_usual_optimizer_is_one_adamw_at_the_rate_of_the_recipe() -> None:
+    (optimizer,) = adamw(make_model(), CONFIG)
+    assert isinstance(optimizer, torch.optim.AdamW)
+    assert [group["lr"] for group in optimizer.param_groups] == [3e-3, 3e-3]
 
 
 @pytest.mark.parametrize(
@@ -153,11 +195,11 @@ def test_two_steps_are_those_of_adamw_written_out() -> None:
 
     # Loshchilov and Hutter 2019, algorithm 2, with gradients from autograd.
     model = make_model()
-    generator = torch.Generator().manual_seed(config.seed)
+    batches = ShuffledWindows(make_text(997), 7, 3, config.seed)
     first = [torch.zeros_like(p) for p in model.parameters()]
     second = [torch.zeros_like(p) for p in model.parameters()]
     for t in (1, 2):
-        x, y = random_batch(make_text(997), 7, 3, generator)
+        x, y = batches.at(t - 1)
         scores = model(x).log_softmax(-1)
         loss = -sum(scores[i, j, y[i, j]] for i in range(7) for j in range(3)) / 21
         gradients = torch.autograd.grad(loss, list(model.parameters()))
@@ -196,7 +238,7 @@ def test_recorded_numbers_are_what_they_say() -> None:
     losses = [twin.train_step().item() for _ in range(20)]
     step, values = history[1]
     assert values["loss.train"] == pytest.approx(sum(losses[4:8]) / 4, rel=1e-6)
-    assert values["learning_rate"] == rate_at(step - 1, CONFIG)
+    assert values["learning_rate"] == CONFIG.learning_rate * share_at(step - 1, CONFIG)
     expected = evaluate(twin.model, twin.validation, CONFIG.seq_len)
     assert history[-1][1]["loss.validation"] == expected
     # Five full intervals of four steps, and 4 steps have 84 tokens.
