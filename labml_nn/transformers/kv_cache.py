@@ -69,13 +69,13 @@ class KeyValueCache:
             n_layers, 2, batch_size, key_heads, max_len, d_k, dtype=dtype, device=device
         )
 
-    def extend(self, n_new: int) -> list[tuple[Tensor, Tensor]]:
+    def extend(self, n_new: int) -> list[tuple[Tensor, Tensor, Tensor]]:
         r"""
         ### Make room
 
         For each layer the place where the new positions go, `[2, batch_size, key_heads, n_new,
-        d_k]`, and all positions up to them, `[2, batch_size, key_heads, n_keys, d_k]`. Both are
-        views: what is written to the first can be read from the second.
+        d_k]`, and the keys and values of all positions up to them, `[batch_size, key_heads,
+        n_keys, d_k]` each. All are views: what is written to the first can be read from the others.
 
         They are made for all layers at once, because at this size a view costs as much as the
         arithmetic. Too many positions are a `ValueError`.
@@ -87,9 +87,9 @@ class KeyValueCache:
                 f"filled: {n_new} more can't be added"
             )
         places = self.memory.narrow(4, self.filled, n_new).unbind()
-        everything = self.memory.narrow(4, 0, n_keys).unbind()
+        everything = self.memory.flatten(end_dim=1).narrow(3, 0, n_keys).unbind()
         self.filled = n_keys
-        return list(zip(places, everything, strict=True))
+        return list(zip(places, everything[0::2], everything[1::2], strict=True))
 
     def clear(self) -> None:
         r"""
@@ -156,13 +156,11 @@ def example(
     cache = KeyValueCache(n_layers, batch_size, key_heads, max_len, d_k)
 
     query = torch.randn(batch_size, heads, n_new, d_k)
-    for place, everything in cache.extend(n_new):
+    for place, keys, values in cache.extend(n_new):
         place.copy_(torch.randn(place.shape))
-        keys, values = everything
         several = attend(query, keys, values)
 
-    for place, everything in cache.extend(1):
+    for place, keys, values in cache.extend(1):
         place.copy_(torch.randn(place.shape))
-        keys, values = everything
         single = attend(query[:, :, :1], keys, values)
     return several, single, last_rows_mask(n_new, n_keys)

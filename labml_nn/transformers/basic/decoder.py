@@ -108,12 +108,12 @@ class DecoderLayer:
         self.activation = network.activation
         self.layer2 = Affine(network.layer2)
 
-    def __call__(self, x: Tensor, place: Tensor, everything: Tensor) -> Tensor:
+    def __call__(self, x: Tensor, place: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         r"""
         ### Apply to new positions
 
         `x` and the result are `[n_rows, d_model]`, a row for each new position of each sequence.
-        `place` and `everything` are from [the cache](../kv_cache.py#KeyValueCache.extend).
+        `place`, `keys` and `values` are from [the cache](../kv_cache.py#KeyValueCache.extend).
         """
         # One product for all three: `[3, batch_size, heads, n_new, d_k]`.
         _, batch_size, heads, n_new, d_k = place.shape
@@ -122,7 +122,7 @@ class DecoderLayer:
         place.copy_(projected[1:])
 
         # `[batch_size, heads, n_new, d_k]`, and then rows again.
-        attended = attend(projected[0], *everything.unbind())
+        attended = attend(projected[0], keys, values)
         x = x + self.output(attended.transpose(1, 2).reshape(x.shape))
         hidden = self.activation(self.layer1(self.norm_ff(x)))
         return x + self.layer2(hidden)
@@ -188,8 +188,8 @@ class Decoder:
         # Rows of one text stand together: `[batch_size, n_new, d_model]`, then `[n_rows, d_model]`.
         x = F.embedding(tokens.t(), self.embedding) + self.positions[first : first + n_new]
         x = x.flatten(end_dim=1)
-        for layer, (place, everything) in zip(self.layers, room, strict=True):
-            x = layer(x, place, everything)
+        for layer, views in zip(self.layers, room, strict=True):
+            x = layer(x, *views)
         logits = self.scores(self.norm(x))
         return logits.view(batch_size, n_new, -1).transpose(0, 1)
 

@@ -53,9 +53,10 @@ def test_what_was_stored_piece_by_piece_is_read_in_order(lengths: list[int]) -> 
     stored = torch.randn(2, 2, 3, 5, total, 11)
     cache = KeyValueCache(2, 3, 5, total, 11)
     for end, length in zip(torch.tensor(lengths).cumsum(0).tolist(), lengths, strict=True):
-        for layer, (place, everything) in enumerate(cache.extend(length)):
+        for layer, (place, keys, values) in enumerate(cache.extend(length)):
             place.copy_(stored[layer, :, :, :, end - length : end])
-            assert everything.equal(stored[layer, :, :, :, :end])
+            assert keys.equal(stored[layer, 0, :, :, :end])
+            assert values.equal(stored[layer, 1, :, :, :end])
         assert cache.filled == end
 
 
@@ -64,15 +65,15 @@ def test_a_cleared_cache_begins_anew() -> None:
     cache.extend(7)
     cache.clear()
     assert cache.filled == 0
-    assert [everything.shape[3] for _, everything in cache.extend(2)] == [2, 2]
+    assert [keys.shape[2] for _, keys, _ in cache.extend(2)] == [2, 2]
 
 
 def test_memory_is_made_once() -> None:
     cache = KeyValueCache(**SIZES)
     address = cache.memory.data_ptr()
     for _ in range(7):
-        place, everything = cache.extend(1)[0]
-        assert everything.data_ptr() == address
+        place, keys, _ = cache.extend(1)[0]
+        assert keys.data_ptr() == address
     assert cache.memory.numel() == 2 * math.prod(SIZES.values())
     assert place.shape == (2, 3, 5, 1, 11)
 
