@@ -9,12 +9,14 @@ an evening. It needs PyTorch; the pages say where something else makes it nicer.
 
 * [Text as training data](data.py): tokens, random windows to train on, and fixed ones to
   measure with
+* [Each window in turn](batches.py): the order in which a text is used best
 * [Files](files.py) that are never half written
 * [Where the text comes from](corpora.py): a file, a checked download, or Python's own sources
 * [Which token comes next](strategies.py): greedy, temperature, top-k, nucleus, min-p, and a
   penalty for repetition
 * [Sampling](sampling.py): text from a model
 * [Device and precision](device.py): where to compute, and with how many bits
+* [The fastest way to make a step](speed.py): tried out on the machine
 * [The training loop](loop.py): learning rate, steps, and the loss over a whole text
 * [Checkpoints](checkpoint.py): stop, and continue with the same bits
 * [Progress](progress.py), [pictures](figures.py) and the [record](recorder.py) of a run

@@ -45,8 +45,8 @@ def save_checkpoint(path: Path, trainer: Trainer, about: dict[str, Any]) -> None
         "scaler": trainer.scaler.state_dict(),
     }
 
-    # Chance has three sources: the batches, and dropout on the CPU and on a card.
-    state["batches"] = trainer.generator.get_state()
+    # Chance has two sources, dropout on the CPU and on a card: which batch comes is decided
+    # by the seed and the step.
     state["cpu"] = torch.get_rng_state()
     if trainer.device.type == "cuda":
         state["cuda"] = torch.cuda.get_rng_state(trainer.device)
@@ -103,7 +103,6 @@ def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
     trainer.step = state["step"]
     trainer.seconds = state["seconds"]
 
-    trainer.generator.set_state(state["batches"])
     torch.set_rng_state(state["cpu"])
     if trainer.device.type == "cuda" and "cuda" in state:
         torch.cuda.set_rng_state(state["cuda"], trainer.device)

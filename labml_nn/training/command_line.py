@@ -38,6 +38,7 @@ HELP = {
     "batch_size": "windows in a batch",
     "seq_len": "characters in a window, the context",
     "learning_rate": "highest learning rate",
+    "matrix_learning_rate": "highest learning rate of matrices",
     "warmup": "share of the steps in which it rises",
     "final": "share of it that is left at the end",
     "schedule": "how it falls, cosine or linear",
@@ -45,6 +46,8 @@ HELP = {
     "clip": "greatest length of the gradient",
     "device": "auto, cpu, cuda or mps",
     "precision": "auto, float32, bfloat16 or float16",
+    "attention": "auto, kernel or products",
+    "compile": "auto, on or off",
     "record_every": "steps from one record to the next",
     "evaluate_every": "steps from one evaluation and checkpoint to the next",
     "seed": "seed of weights, batches and sample",
@@ -222,7 +225,7 @@ def train(
 
     # The folder is made last, so that a mistake leaves none behind.
     path = new_run(arguments.runs, name)
-    about = {"config": asdict(config), "symbols": tokenizer.symbols}
+    about = {"config": asdict(trainer.config), "symbols": tokenizer.symbols}
 
     def save() -> None:
         save_checkpoint(path / "checkpoint.pt", trainer, about)
@@ -230,7 +233,7 @@ def train(
     n_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     print(
         f"{len(text):,} characters of {len(tokenizer)} kinds, {n_parameters:,} parameters, "
-        f"{str(trainer.dtype).removeprefix('torch.')} on {trainer.device}\nrun {path}",
+        f"on {trainer.device} in {trainer.way}\nrun {path}",
         flush=True,
     )
 

@@ -14,16 +14,19 @@ sequence first, and gives logits for the token after each.
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from labml_nn.training.data import InputError, fixed_windows, random_batch
-from labml_nn.training.device import autocast, choose_device, choose_precision
+from labml_nn.optimizers.schedules import up_and_down
+from labml_nn.training.batches import ShuffledWindows
+from labml_nn.training.data import InputError, fixed_windows
+from labml_nn.training.device import autocast, choose_device
 from labml_nn.training.sampling import evaluating
+from labml_nn.training.speed import Way, fastest_way, take
 
 
 @dataclass(frozen=True)
@@ -50,9 +53,11 @@ class TrainConfig:
     weight_decay: float = 0.1
     clip: float = 1.0
 
-    # See [device](device.py) for what `auto` is.
+    # See [device](device.py) for what `auto` is there, and [speed](speed.py) for the others.
     device: str = "auto"
     precision: str = "auto"
+    attention: str = "auto"
+    compile: str = "auto"
 
     # Steps from one point of the curves to the next.
     record_every: int = 20
@@ -77,28 +82,14 @@ def share_at(step: int, config: TrainConfig) -> float:
     r"""
     ## Learning rate of a step
 
-    As a share of the highest rate. A straight line up in the first $w$ of $n$ steps, then half
-    a cosine, or another straight line, down to a fraction $f$:
-
-    $$
-    s_t =
-    \begin{cases}
-    \frac{t + 1}{w} & t < w \\[4pt]
-    f + (1 - f) \, c \left(\frac{t - w}{n - w}\right) & t \ge w
-    \end{cases}
-    \qquad
-    c(x) = \tfrac{1 + \cos \pi x}{2} \text{ or } 1 - x
-    $$
+    As a share of the highest rate: a straight line up, and then
+    [down](../optimizers/schedules.py#up_and_down) in half a cosine or another straight line.
 
     At the start AdamW has seen too few gradients to know their usual size, hence the slow
     rise. At the end small steps settle what large ones kept in motion.
     """
     warmup_steps = round(config.warmup * config.steps)
-    if step < warmup_steps:
-        return (step + 1) / warmup_steps
-    progress = (step - warmup_steps) / (config.steps - warmup_steps)
-    way = 1 - progress if config.schedule == "linear" else (1 + math.cos(math.pi * progress)) / 2
-    return config.final + (1 - config.final) * way
+    return up_and_down(step, config.steps, warmup_steps, config.final, config.schedule)
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
@@ -168,11 +159,22 @@ class Trainer:
         * `config` says how to train
         * `optimizers` makes them, once the model is where it is trained
         """
-        self.config = config
         self.device = choose_device(config.device)
-        self.dtype = choose_precision(config.precision, self.device)
         self.model = model.to(self.device)
         self.train, self.validation = train.to(self.device), validation.to(self.device)
+        self.batches = ShuffledWindows(self.train, config.seq_len, config.batch_size, config.seed)
+
+        # Steps made, and the time they took.
+        self.step = 0
+        self.seconds = 0.0
+
+        # From here on the configuration says what was chosen, wherever it said `auto`.
+        told = Way(config.precision, config.attention, config.compile)
+        model.train()
+        way = fastest_way(told, model, self.device, config.seq_len, config.steps, self.loss)
+        self.config = config = replace(config, **asdict(way))
+        self.predict = take(way, self.model)
+        self.way, self.dtype = way, getattr(torch, way.precision)
 
         # Each group of parameters has a highest rate of its own.
         self.optimizers = optimizers(self.model, config)
@@ -183,11 +185,20 @@ class Trainer:
         # Without float16 the scaler does nothing.
         scaling = self.dtype is torch.float16
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=scaling)
-        self.generator = torch.Generator().manual_seed(config.seed)
 
-        # Steps made, and the time they took.
-        self.step = 0
-        self.seconds = 0.0
+    def loss(self, way: Way, predict: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+        r"""
+        ### The loss of a batch
+
+        `predict` is the model, compiled or not.
+        """
+        x, y = self.batches.at(self.step)
+
+        # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
+        # holds as many examples as it has tokens.
+        with autocast(self.device, getattr(torch, way.precision)):
+            logits = predict(x)
+            return F.cross_entropy(logits.flatten(0, 1), y.flatten())
 
     def train_step(self) -> torch.Tensor:
         r"""
@@ -200,13 +211,8 @@ class Trainer:
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = group["initial_lr"] * share
-        x, y = random_batch(self.train, config.seq_len, config.batch_size, self.generator)
 
-        # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
-        # holds as many examples as it has tokens.
-        with autocast(self.device, self.dtype):
-            logits = self.model(x)
-            loss = F.cross_entropy(logits.flatten(0, 1), y.flatten())
+        loss = self.loss(self.way, self.predict)
         self.model.zero_grad()
         self.scaler.scale(loss).backward()
 

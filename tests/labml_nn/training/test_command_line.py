@@ -67,7 +67,7 @@ def test_a_run_leaves_its_loss_its_record_and_its_checkpoint(
     assert err == ""
     assert f"run {path}\n" in out
     assert f"checkpoint {path / 'checkpoint.pt'}\n" in out
-    assert "2,200 characters of 28 kinds, 644 parameters, float32 on cpu" in out
+    assert "2,200 characters of 28 kinds, 644 parameters, on cpu in float32, " in out
     assert re.search(r"^12 steps in \d+\.\d seconds, [\d,]+ tokens a second$", out, re.MULTILINE)
     assert (path / "log.jsonl").stat().st_size > 0
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
