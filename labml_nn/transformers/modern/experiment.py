@@ -14,8 +14,8 @@ The same text, steps and sizes as for the
 two optimizers: [Muon](../../optimizers/muon.py) for the matrices in the layers,
 [AdamW](../../optimizers/adamw.py) for everything else.
 
-What was tried with it on Tiny Shakespeare, one run of 2,000 steps each, with the loss over the whole
-validation text:
+What was tried with it on Tiny Shakespeare, one run of 2,000 steps each, with the loss over the
+whole validation text:
 
 | with the recipe as it was at that time | loss |
 | --- | --- |
