@@ -30,6 +30,7 @@ from labml_nn.training.loop import TrainConfig, Trainer, evaluate
 from labml_nn.training.progress import Progress
 from labml_nn.training.recorder import new_run, recording
 from labml_nn.training.sampling import complete
+from labml_nn.training.strategies import Sampling
 
 # What the options mean. Their types and defaults are those of the fields.
 HELP = {
@@ -210,8 +211,7 @@ def train(
             text[0] if arguments.prompt is None else arguments.prompt,
             length,
             config.seq_len,
-            arguments.temperature,
-            arguments.top_k,
+            Sampling(arguments.temperature, arguments.top_k),
             torch.Generator().manual_seed(config.seed),
         )
 

@@ -184,7 +184,7 @@ def test_offline_one_sentence_names_the_other_two_ways(
         ("--precision=float16", "float16 needs a CUDA card"),
         ("--prompt=", "the prompt is empty"),
         ("--prompt=fox!", "the character '!' at position 3 is not among the 28 characters"),
-        ("--temperature=0", "the temperature must be above 0, got 0"),
+        ("--temperature=-1", "the temperature must be at least 0, got -1"),
         ("--top-k=0", "top_k must be at least 1, got 0"),
         ("--runs={tmp}/text/runs", "cannot write {tmp}/text/runs/toy/"),
         ("--resume={tmp}/nowhere", "cannot read {tmp}/nowhere: No such file or directory"),

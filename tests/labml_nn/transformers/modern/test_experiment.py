@@ -39,7 +39,15 @@ def test_matrices_of_the_layers_go_to_muon_and_each_parameter_to_one() -> None:
         [names[id(p)] for group in o.param_groups for p in group["params"]] for o in (muon, adamw)
     )
     assert sorted(first + second) == sorted(names.values())
-    assert set(second) == {"embedding.weight", "smear", "head.weight", "layers.1.attention.mix"}
+    smears = {
+        f"layers.{i}.smear_{part}.share" for i in (0, 1) for part in ("attention", "feed_forward")
+    }
+    assert set(second) == smears | {
+        "embedding.weight",
+        "smear.share",
+        "head.weight",
+        "layers.1.attention.mix",
+    }
 
 
 def test_a_text_is_learned() -> None:

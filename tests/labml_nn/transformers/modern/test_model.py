@@ -31,9 +31,12 @@ def norm(x: Tensor) -> Tensor:
 def by_hand(model: ModernTransformer, column: Tensor) -> Tensor:
     r"""The model for one sequence, batch nowhere, with complex numbers for the positions."""
     weights = dict(model.named_parameters())
-    x = norm(weights["embedding.weight"][column])
-    before = torch.cat([torch.zeros(1, D_MODEL, dtype=x.dtype), x[:-1]])
-    x = x + weights["smear"] * before
+
+    def smeared(x: Tensor, name: str) -> Tensor:
+        before = torch.cat([torch.zeros(1, D_MODEL, dtype=x.dtype), x[:-1]])
+        return x + weights[f"{name}.share"] * before
+
+    x = smeared(norm(weights["embedding.weight"][column]), "smear")
 
     d_k = D_MODEL // HEADS
     speeds = 10_000 ** (-torch.arange(0, d_k, 2).double() / d_k)
@@ -47,10 +50,11 @@ def by_hand(model: ModernTransformer, column: Tensor) -> Tensor:
     for index in range(3):
         name = f"layers.{index}"
         results = []
+        mixed = smeared(norm(x), f"{name}.smear_attention")
         for head in range(HEADS):
             part = slice(head * d_k, (head + 1) * d_k)
             projection = weights[f"{name}.attention.project.weight"][:, part]
-            query, key, value = (norm(x) @ matrix.t() for matrix in projection)
+            query, key, value = (mixed @ matrix.t() for matrix in projection)
             if index == 0:
                 first.append(value)
             else:
@@ -58,13 +62,14 @@ def by_hand(model: ModernTransformer, column: Tensor) -> Tensor:
                 value = share * value + (1 - share) * first[head]
             query, key = turned(norm(query)), turned(norm(key))
             results.append(
-                F.scaled_dot_product_attention(query, key, value, is_causal=True)
+                F.scaled_dot_product_attention(1.5 * query, key, value, is_causal=True)
                 if len(column) > 1
                 else value
             )
         x = x + torch.cat(results, 1) @ weights[f"{name}.attention.output.weight"].t()
+        mixed = smeared(norm(x), f"{name}.smear_feed_forward")
         gate, values = (
-            norm(x) @ matrix.t() for matrix in weights[f"{name}.feed_forward.widen.weight"]
+            mixed @ matrix.t() for matrix in weights[f"{name}.feed_forward.widen.weight"]
         )
         hidden = gate * torch.sigmoid(gate) * values
         x = x + hidden @ weights[f"{name}.feed_forward.narrow.weight"].t()
@@ -115,7 +120,7 @@ def test_layers_start_differently_and_have_no_biases() -> None:
     first, second, _ = (layer.attention.project.weight for layer in model.layers)
     assert not first.equal(second)
     shapes = {name: list(p.shape) for name, p in model.named_parameters()}
-    assert {name.rpartition(".")[2] for name in shapes} == {"weight", "smear", "mix"}
+    assert {name.rpartition(".")[2] for name in shapes} == {"weight", "share", "mix"}
     assert shapes["layers.1.attention.project.weight"] == [3, D_MODEL, D_MODEL]
     assert shapes["layers.2.feed_forward.widen.weight"] == [2, D_FF, D_MODEL]
     assert "layers.0.attention.mix" not in shapes
