@@ -41,7 +41,7 @@ from torch import Tensor, nn
 
 from labml_nn.training.command_line import run_experiment
 from labml_nn.training.corpora import read_corpus
-from labml_nn.training.data import CharTokenizer, InputError, entropy, split
+from labml_nn.training.data import CharTokenizer, InputError, entropy, prepare
 from labml_nn.training.figures import draw_attention, draw_losses
 from labml_nn.training.loop import TrainConfig, Trainer
 from labml_nn.training.progress import Progress
@@ -150,8 +150,7 @@ def make_trainer(config: Config, text: str) -> tuple[Trainer, CharTokenizer]:
     text give the same run.
     """
     torch.manual_seed(config.seed)
-    tokenizer = CharTokenizer(text)
-    train, validation = split(tokenizer.encode(text), config.seq_len)
+    tokenizer, train, validation = prepare(text, config.seq_len)
     model = AutoregressiveTransformer(
         n_vocab=len(tokenizer),
         d_model=config.d_model,
@@ -247,7 +246,7 @@ def notebook(
     # no idea of their order.
     import matplotlib.pyplot as plt
 
-    counting = entropy(tokenizer.encode(text))
+    counting = entropy(torch.cat([trainer.train, trainer.validation]))
     _, axes = plt.subplots(figsize=(8, 4))
     draw_losses(axes, history)
     axes.axhline(counting, linestyle="--", color="gray")

@@ -209,7 +209,8 @@ def notebook(
     # ### Training
     # The dashed line is what [counting characters](../../training/data.py#entropy) reaches, with
     # no idea of their order.
-    counting = entropy(tokenizer.encode(text))
+    plain = trainers["plain"]
+    counting = entropy(torch.cat([plain.train, plain.validation]))
     losses = train_both(trainers, counting)
 
     # ### Samples
