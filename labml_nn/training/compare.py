@@ -31,7 +31,7 @@ Row = dict[str, str]
 
 def read_result(run: Path) -> dict[str, Any]:
     r"""
-    ### What a run ended with, if it has ended
+    ## What a run ended with, if it has ended
     """
     path = run / "result.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

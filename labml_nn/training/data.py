@@ -60,15 +60,16 @@ class CharTokenizer:
         r"""
         ### From text to numbers
 
-        The result is `[length]`, integers below the size of the vocabulary. With `unknown`,
+        The result has a number below the size of the vocabulary for each character. With `unknown`,
         characters that are not in the vocabulary become its last token. Without it they are an
         `InputError` that names them: who asks for something in vain should hear of it.
         """
         strangers = sorted(set(text) - self._index.keys())
         if strangers and not unknown:
-            named = ", ".join(map(repr, strangers[:5])) + ", …" * (len(strangers) > 5)
+            named = ", ".join(f"{one!r} at position {text.index(one)}" for one in strangers[:5])
             raise InputError(
-                f"the training text, which has {len(self) - 1} different characters, has no {named}"
+                f"the character {named} is not among the {len(self) - 1} characters of the "
+                "training text"
             )
         last = len(self) - 1
         return torch.tensor([self._index.get(symbol, last) for symbol in text], dtype=torch.long)

@@ -114,13 +114,13 @@ def honest_loss(
 
     There is no chance in it.
     """
-    # The same windows as in every evaluation: `[length, n_windows]`.
+    # The same windows as in every evaluation, one to a column.
     inputs, targets = fixed_windows(tokens, seq_len)[0]
     length, n_windows = inputs.shape
     places, lengths = spread(n_windows, n_places), [i + 1 for i in spread(length, n_lengths)]
 
     with evaluating(model), exact_products():
-        # All windows at once, and all positions of each: `[length, places, n_vocab]`.
+        # All these windows at once, and all positions of each.
         logits = model(inputs[:, places]).float()
         forced = F.cross_entropy(
             logits.flatten(0, 1), targets[:, places].flatten(), reduction="none"
@@ -136,7 +136,7 @@ def honest_loss(
                 honest = F.cross_entropy(scores, tokens[place * length + n].unsqueeze(0))
                 found.append((honest.item(), forced[n - 1, column].item(), n))
 
-    # `nan` is greater than nothing, so it would hide in a maximum.
+    # What is no number is greater than nothing, so it would hide in a maximum.
     differences = [(abs(one - other), n) for one, other, n in found]
     difference, worst = max(differences, key=lambda pair: (pair[0] != pair[0], pair[0]))
     return HonestLoss(
@@ -171,7 +171,7 @@ class LooksAhead(nn.Module):
         return 5.0 * F.one_hot(ahead, self.n_vocab).float()
 
 
-def example(n_vocab: int = 5, seq_len: int = 7) -> HonestLoss:
+def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> HonestLoss:
     r"""
     ## Example
 
@@ -179,6 +179,8 @@ def example(n_vocab: int = 5, seq_len: int = 7) -> HonestLoss:
     """
     tokens = torch.randint(n_vocab, (11 * seq_len,), generator=torch.Generator().manual_seed(1))
     assert not honest_loss(nn.Embedding(n_vocab, n_vocab), tokens, seq_len).leaks
-    result = honest_loss(LooksAhead(n_vocab), tokens, seq_len)
+    cheat = LooksAhead(n_vocab)
+    result = honest_loss(cheat, tokens, seq_len)
     assert result.leaks
+    cheat(tokens[: seq_len * batch_size].view(batch_size, seq_len).t())
     return result

@@ -13,13 +13,14 @@ from somebody else decides what is loaded from a table, and never which code run
 
 from labml_nn.training.command_line import Experiment
 from labml_nn.training.data import InputError
-from labml_nn.transformers.basic import autoregressive_experiment as classic
+from labml_nn.transformers.basic.autoregressive_experiment import Config as ClassicConfig
+from labml_nn.transformers.basic.autoregressive_experiment import make_trainer as make_classic
 
 PRESETS = {
     "classic": Experiment(
         "labml_nn.transformers.basic.autoregressive_experiment",
-        classic.Config,
-        classic.make_trainer,
+        ClassicConfig,
+        make_classic,
     ),
 }
 

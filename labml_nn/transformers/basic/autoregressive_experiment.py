@@ -300,8 +300,8 @@ def example(
         d_ff=d_ff,
     )
 
-    # An alphabet, over and over.
-    text = "".join(chr(97 + index % n_vocab) for index in range(20 * n_vocab * seq_len))
+    # An alphabet, over and over; the last token stands for what is not in it.
+    text = "".join(chr(97 + index % (n_vocab - 1)) for index in range(20 * n_vocab * seq_len))
     trainer, tokenizer = make_trainer(config, text)
     loss = trainer.train_step()
     tokens = tokenizer.encode(text[:seq_len]).unsqueeze(1)
