@@ -34,6 +34,6 @@ python -m literate snippet labml_nn/transformers/mha.py:MultiHeadAttention
 
 With [the transformer](transformers/__init__.py), whose first page is
 [attention](transformers/mha.py). What makes a model learn is in
-[training](training/__init__.py). The tool that makes and measures the pages is
-[annotated too](../literate/__init__.py).
+[training](training/__init__.py) and its [optimizers](optimizers/__init__.py). The tool
+that makes and measures the pages is [annotated too](../literate/__init__.py).
 """

@@ -9,6 +9,7 @@ an evening. It needs PyTorch; the pages say where something else makes it nicer.
 
 * [Text as training data](data.py): tokens, random windows to train on, and fixed ones to
   measure with
+* [Each window in turn](batches.py): the order in which a text is used best
 * [Files](files.py) that are never half written
 * [Where the text comes from](corpora.py): a file, a checked download, or Python's own sources
 * [Sampling](sampling.py): text from a model

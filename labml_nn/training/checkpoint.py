@@ -5,7 +5,7 @@ summary: A run continues with the same bits, and what is damaged or doesn't fit 
 ---
 
 A checkpoint holds the weights and everything else that the next step depends on: what the
-optimizers remember, the number of the step, the states of the random generators, and the losses
+optimizers remember, the number of the step, the state of the random generator, and the losses
 that are not recorded yet. On a CPU, a run that was stopped at any moment and continued ends with
 the same bits as one that never stopped.
 
@@ -53,12 +53,9 @@ def state_of(trainer: Trainer) -> dict[str, Any]:
         "interval": trainer.interval,
     }
 
-    # Chance has three sources: the batches, and dropout on the CPU and on a card.
-    state["random"] = {
-        "batches": trainer.generator.get_state(),
-        "batches_of_interval": trainer.batches,
-        "cpu": torch.get_rng_state(),
-    }
+    # Chance has two sources, dropout on the CPU and on a card: which batch comes is decided by
+    # the seed and the step.
+    state["random"] = {"cpu": torch.get_rng_state()}
     if trainer.device.type == "cuda":
         state["random"]["cuda"] = torch.cuda.get_rng_state(trainer.device)
     return state
@@ -186,12 +183,9 @@ def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
     trainer.seconds, trainer.interval = state["seconds"], state["interval"]
     trainer.losses = [loss.to(trainer.device) for loss in state["losses"]]
 
-    random = state["random"]
-    trainer.generator.set_state(random["batches"])
-    trainer.batches = random["batches_of_interval"]
-    torch.set_rng_state(random["cpu"])
-    if trainer.device.type == "cuda" and "cuda" in random:
-        torch.cuda.set_rng_state(random["cuda"], trainer.device)
+    torch.set_rng_state(state["random"]["cpu"])
+    if trainer.device.type == "cuda" and "cuda" in state["random"]:
+        torch.cuda.set_rng_state(state["random"]["cuda"], trainer.device)
 
 
 def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> torch.Tensor:

@@ -8,8 +8,9 @@ A language model learns to predict what comes next, so a text needs no labels: t
 target of each character is the character after it. This page turns a text, which may come
 from [one of three places](corpora.py), into numbers and cuts windows out of them.
 
-The first nine tenths of the text are for training. Training takes windows at
-**random** places, so that no two steps see the same thing. The last tenth is kept for
+The first nine tenths of the text are for training. A window may be cut at a
+**random** place, or [each in turn](batches.py), shuffled, which uses the text better. The last
+tenth is kept for
 measuring, and there nothing is random: the windows lie side by side over *all* of it.
 Many scripts average a few random windows of the held-out text instead. That is faster,
 but on a small model the error of the estimate is as large as the differences between
@@ -132,7 +133,17 @@ def random_batch(
     """
     # The last start that still leaves a target for the last position.
     starts = torch.randint(len(tokens) - seq_len, (batch_size,), generator=generator)
+    return windows_at(tokens, starts, seq_len)
 
+
+def windows_at(
+    tokens: torch.Tensor, starts: torch.Tensor, seq_len: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    r"""
+    ## Cut windows out
+
+    `starts` is `[batch_size]`; inputs and targets are `[seq_len, batch_size]` each.
+    """
     # A column of offsets and a row of starts make `[seq_len, batch_size]` positions.
     offsets = torch.arange(seq_len, device=tokens.device).unsqueeze(1)
     positions = offsets + starts.to(tokens.device)

@@ -21,7 +21,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from labml_nn.training.data import InputError, fixed_windows, random_batch
+from labml_nn.optimizers.schedules import up_and_down
+from labml_nn.training.batches import ShuffledWindows
+from labml_nn.training.data import InputError, fixed_windows
 from labml_nn.training.device import autocast, choose_device, choose_precision
 from labml_nn.training.sampling import evaluating
 
@@ -87,28 +89,14 @@ def share_at(step: int, config: TrainConfig) -> float:
     r"""
     ## Learning rate of a step
 
-    As a share of the highest rate. A straight line up in the first $w$ of $n$ steps, then half
-    a cosine, or another straight line, down to a fraction $f$:
-
-    $$
-    s_t =
-    \begin{cases}
-    \frac{t + 1}{w} & t < w \\[4pt]
-    f + (1 - f) \, c \left(\frac{t - w}{n - w}\right) & t \ge w
-    \end{cases}
-    \qquad
-    c(x) = \tfrac{1 + \cos \pi x}{2} \text{ or } 1 - x
-    $$
+    As a share of the highest rate: a straight line up, and then
+    [down](../optimizers/schedules.py#up_and_down) in half a cosine or another straight line.
 
     At the start AdamW has seen too few gradients to know their usual size, hence the slow
     rise. At the end small steps settle what large ones kept in motion.
     """
     warmup_steps = round(config.warmup * config.steps)
-    if step < warmup_steps:
-        return (step + 1) / warmup_steps
-    progress = (step - warmup_steps) / (config.steps - warmup_steps)
-    way = 1 - progress if config.schedule == "linear" else (1 + math.cos(math.pi * progress)) / 2
-    return config.final + (1 - config.final) * way
+    return up_and_down(step, config.steps, warmup_steps, config.final, config.schedule)
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
@@ -193,17 +181,16 @@ class Trainer:
         # Without float16 the scaler does nothing.
         scaling = self.dtype is torch.float16
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=scaling)
-        self.generator = torch.Generator().manual_seed(config.seed)
+        self.batches = ShuffledWindows(self.train, config.seq_len, config.batch_size, config.seed)
 
         # Steps made, the time they took, and the lowest validation loss so far.
         self.step = 0
         self.seconds = 0.0
         self.best = math.inf
 
-        # Since the last record: the losses, their time, and where the batches began.
+        # Since the last record: the losses, and their time.
         self.losses: list[torch.Tensor] = []
         self.interval = 0.0
-        self.batches = self.generator.get_state()
 
     def train_step(self) -> torch.Tensor:
         r"""
@@ -216,7 +203,7 @@ class Trainer:
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = group["initial_lr"] * share
-        x, y = random_batch(self.train, config.seq_len, config.batch_size, self.generator)
+        x, y = self.batches.at(self.step)
 
         # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
         # holds as many examples as it has tokens. The gradients of its parts add up.
@@ -264,16 +251,16 @@ class Trainer:
             else f"the loss is {losses[bad]}"
         )
 
-        # The same batches once more, of positions in place of characters.
-        generator = torch.Generator()
-        generator.set_state(self.batches)
+        step = self.step - len(losses) + bad
+        # The same batch once more, of positions in place of characters.
         positions = torch.arange(len(self.train))
-        for _ in losses[: bad + 1]:
-            x, _ = random_batch(positions, self.config.seq_len, self.config.batch_size, generator)
+        config = self.config
+        again = ShuffledWindows(positions, config.seq_len, config.batch_size, config.seed)
+        starts = again.at(step)[0][0].tolist()
         raise InputError(
-            f"{what} not finite in step {self.step - len(losses) + bad + 1}, whose batch has the "
-            f"windows from the characters {', '.join(map(str, x[0].tolist()))} of the training "
-            f"part; train with a learning rate below {self.config.learning_rate:g}"
+            f"{what} not finite in step {step + 1}, whose batch has the windows from the "
+            f"characters {', '.join(map(str, starts))} of the training part; train with a learning "
+            f"rate below {config.learning_rate:g}"
         )
 
     def run(
@@ -327,7 +314,6 @@ class Trainer:
                     best, self.best = loss < self.best, min(loss, self.best)
                 record(self.step, values)
                 self.losses, self.interval = [], 0.0
-                self.batches = self.generator.get_state()
             if saving or best:
                 save(best)
             if stop:

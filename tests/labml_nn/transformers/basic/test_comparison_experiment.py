@@ -77,9 +77,8 @@ def test_what_is_put_in_place_learns_on_the_same_batches() -> None:
     before = weight.detach().clone()
     changed.train_step()
     assert not torch.equal(weight, before)
-    # Generators that have drawn the same are in the same state.
     trainers["plain"].train_step()
-    states = [trainer.generator.get_state() for trainer in trainers.values()]
+    states = [trainer.batches.at(trainer.step)[0] for trainer in trainers.values()]
     assert torch.equal(*states)
 
 
