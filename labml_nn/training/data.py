@@ -68,9 +68,9 @@ class CharTokenizer:
         strangers = sorted(set(text) - self._index.keys())
         if strangers and not unknown:
             named = ", ".join(f"{one!r} at position {text.index(one)}" for one in strangers[:5])
+            which = f"character {named} is" if len(strangers) == 1 else f"characters {named} are"
             raise InputError(
-                f"the character {named} is not among the {len(self) - 1} characters of the "
-                "training text"
+                f"the {which} not among the {len(self) - 1} characters of the training text"
             )
         last = len(self) - 1
         return torch.tensor([self._index.get(symbol, last) for symbol in text], dtype=torch.long)

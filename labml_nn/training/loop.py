@@ -248,7 +248,7 @@ class Trainer:
         what = (
             "the weights are"
             if finite.index(False) == len(losses)
-            else f"the loss is {losses[bad]}"
+            else f"the loss is {losses[bad]},"
         )
 
         step = self.step - len(losses) + bad
@@ -311,7 +311,8 @@ class Trainer:
                 if evaluation:
                     loss = evaluate(self.model, self.validation, config.seq_len)
                     values["loss.validation"] = loss
-                    best, self.best = loss < self.best, min(loss, self.best)
+                    best = loss < self.best
+                    self.best = loss if best else self.best
                 record(self.step, values)
                 self.losses, self.interval = [], 0.0
             if saving or best:
