@@ -76,7 +76,7 @@ def begin(folder: Path, *arguments: str) -> "tuple[subprocess.Popen[str], Path]"
 
 
 def outcome(run: Path) -> tuple[dict[str, Any], dict[str, list[Any]], list[Any]]:
-    r"""The newest checkpoint, as JSON and tensors, and the record, but for what the clock decides."""
+    r"""The newest checkpoint, as JSON and tensors, and the record, without the clock's part."""
     newest = max((run / "checkpoints").glob("step-*.json"))
     state = {key: one for key, one in load_checkpoint(newest).items() if key not in CLOCK}
     tensors: dict[str, Any] = {}

@@ -50,6 +50,7 @@ def recording(path: Path, config: dict[str, Any], step: int = 0) -> Iterator[Rec
     Within the block there is a function that takes a step and numbers; when the block ends,
     everything is on the disk.
     """
+    path = path.resolve()
     history = rewind(path, step)
     with ExitStack() as stack:
         append = stack.enter_context(appending(path))

@@ -400,7 +400,8 @@ def test_a_loss_that_is_no_number_stops_the_training_and_names_step_and_batch(
         trainer.run(lambda step, values: None, progress, saved.append)
     assert str(caught.value) == (
         "the loss is nan, not finite in step 6, whose batch has the windows from the characters "
-        f"{', '.join(map(str, starts))} of the training part; train with a learning rate below 0.003"
+        f"{', '.join(map(str, starts))} of the training part; train with a learning rate "
+        "below 0.003"
     )
     assert saved == []
     # What is said there are windows of that batch.
