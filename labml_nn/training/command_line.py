@@ -152,7 +152,7 @@ def prepare_run(
             source = about["text"]
 
     config = experiment.config_class(**given)
-    file = source["file"] and Path(source["file"])
+    file = arguments.text or (Path(source["file"]) if source["file"] else None)
     text = read_corpus(source["corpus"] or "tiny_shakespeare", file)
     checksum = text_checksum(text)
     if about and about["text_checksum"] != checksum:

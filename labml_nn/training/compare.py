@@ -107,11 +107,11 @@ def draw(path: Path, curves: dict[str, History]) -> None:
             if "loss.validation" in values:
                 points.append((step, {f"loss.{name}": values["loss.validation"]}))
     draw_losses(axes, points)
-    try:
-        with writing(path):
+    with writing(path):
+        try:
             figure.savefig(path)
-    except ValueError as error:
-        raise InputError(f"cannot draw {path}: {error}") from error
+        except ValueError as error:
+            raise InputError(f"cannot draw {path}: {error}") from error
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -97,6 +97,7 @@ def make_parser(
     """
     parser = Parser(
         prog=f"python -m {program}",
+        usage="%(prog)s [options]",
         description="Train a model to write, character by character. The run, its losses and its "
         "checkpoints go to a new folder below --runs.",
         epilog="Ctrl-C, or a polite kill, finishes the step and saves; --resume goes on with the "
