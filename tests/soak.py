@@ -127,6 +127,7 @@ def killed_run(
         assert same == run
         assert process.stdout is not None
         resumed.append(int(process.stdout.readline().split()[-1].replace(",", "")))
+        print(f"  killed {made}, on from step {resumed[-1]:,}", flush=True)
     out, _ = process.communicate()
     assert process.returncode == 0, out
 

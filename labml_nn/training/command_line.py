@@ -136,7 +136,7 @@ def prepare_run(
         if about["experiment"] != experiment.name:
             raise InputError(f"{arguments.resume} is a run of {about['experiment']}")
         for name, value in given.items():
-            if about["config"].get(name) != value:
+            if value != "auto" and about["config"].get(name) != value:
                 raise InputError(
                     f"{arguments.resume} has {name}={about['config'].get(name)}, not {value}: "
                     f"leave out {option_name(name)}, or start a new run"
@@ -168,7 +168,9 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
     """
     about, config, text = prepare_run(experiment, arguments)
     trainer, tokenizer = experiment.make_trainer(config, text)
-    about["symbols"] = tokenizer.symbols
+    # What was left to the machine is settled now, and stays so.
+    config = trainer.config
+    about |= {"symbols": tokenizer.symbols, "config": asdict(config)}
 
     def sample(length: int) -> str:
         return complete(

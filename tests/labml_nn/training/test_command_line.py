@@ -181,7 +181,8 @@ def test_a_finished_run_can_be_sampled_again(
     first = capsys.readouterr().out
     run = the_run(tmp_path)
     history = read_history(run)
-    assert command(f"--resume={run}", "--prompt=fox", recipe=[], text=None) == 0
+    again = [f"--resume={run}", "--prompt=fox", "--precision=auto", "--steps=12"]
+    assert command(*again, recipe=[], text=None) == 0
     second = capsys.readouterr().out
     ends = [re.search("validation loss .* nats.*", out)[0] for out in (first, second)]
     assert ends[0] == ends[1]
