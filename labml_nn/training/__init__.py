@@ -12,6 +12,8 @@ an evening. It needs PyTorch; the pages say where something else makes it nicer.
 * [Each window in turn](batches.py): the order in which a text is used best
 * [Files](files.py) that are never half written
 * [Where the text comes from](corpora.py): a file, a checked download, or Python's own sources
+* [Which token comes next](strategies.py): greedy, temperature, top-k, nucleus, min-p, and a
+  penalty for repetition
 * [Sampling](sampling.py): text from a model
 * [Device and precision](device.py): where to compute, and with how many bits
 * [The training loop](loop.py): learning rate, steps, and the loss over a whole text

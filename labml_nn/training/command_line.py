@@ -42,6 +42,7 @@ from labml_nn.training.runs import (
     write_json,
 )
 from labml_nn.training.sampling import complete
+from labml_nn.training.strategies import Sampling
 
 MakeTrainer = Callable[[TrainConfig, str], tuple[Trainer, CharTokenizer]]
 
@@ -179,8 +180,7 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
             text[0] if arguments.prompt is None else arguments.prompt,
             length,
             config.seq_len,
-            arguments.temperature,
-            arguments.top_k,
+            Sampling(**{one.name: vars(arguments)[one.name] for one in fields(Sampling)}),
             torch.Generator().manual_seed(config.seed),
         )
 

@@ -157,7 +157,7 @@ def add_sample(sample: argparse._ArgumentGroup) -> None:
     r"""
     ## Options of the sample
 
-    They may differ each time that a run is resumed.
+    Those of [the draw](strategies.py#Sampling), a prompt and a length. They may differ each time that a run is resumed.
     """
     sample.add_argument(
         "--prompt", metavar="TEXT", help="what it continues (default: first character of the text)"
@@ -169,13 +169,20 @@ def add_sample(sample: argparse._ArgumentGroup) -> None:
         metavar="INT",
         help="characters (default: %(default)s)",
     )
-    sample.add_argument(
-        "--temperature",
-        type=float,
-        default=0.8,
-        metavar="FLOAT",
-        help="below 1 it takes fewer risks (default: %(default)s)",
-    )
+    shares = {
+        "--temperature": (0.8, "below 1 it takes fewer risks, at 0 none"),
+        "--top-p": (1.0, "draw from the likeliest that together reach this probability"),
+        "--min-p": (0.0, "draw from those with at least this share of the likeliest"),
+        "--repetition": (1.0, "above 1 what is in the text already becomes less likely"),
+    }
+    for name, (default, meaning) in shares.items():
+        sample.add_argument(
+            name,
+            type=float,
+            default=default,
+            metavar="FLOAT",
+            help=f"{meaning} (default: {default})",
+        )
     sample.add_argument(
         "--top-k", type=int, metavar="INT", help="draw from the likeliest (default: from all)"
     )

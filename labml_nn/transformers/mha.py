@@ -29,8 +29,9 @@ $d_k$ the width of the model divided by the number of heads, they cost no more t
 wide head would (section 3.2.2).
 
 The page leaves out the layers around attention, which are in [models.py](models.py),
-and a cache of keys and values for generating text. It departs from the paper in two
-things that have become usual: projections have biases, and weights have dropout.
+and the [cache](kv_cache.py) of keys and values for generating text. It departs from the
+paper in two things that have become usual: projections have biases, and weights have
+dropout.
 """
 
 import math
