@@ -157,7 +157,8 @@ def add_sample(sample: argparse._ArgumentGroup) -> None:
     r"""
     ## Options of the sample
 
-    Those of [the draw](strategies.py#Sampling), a prompt and a length. They may differ each time that a run is resumed.
+    Those of [the draw](strategies.py#Sampling), a prompt and a length. They may differ each time
+    that a run is resumed.
     """
     sample.add_argument(
         "--prompt", metavar="TEXT", help="what it continues (default: first character of the text)"
