@@ -195,14 +195,3 @@ def given_fields(arguments: argparse.Namespace, config_class: type[TrainConfig])
     """
     names = [field.name for field in fields(config_class)]
     return {name: vars(arguments)[name] for name in names if name in arguments}
-
-
-def example(steps: int = 3, batch_size: int = 5) -> TrainConfig:
-    r"""
-    ## Example
-    """
-    parser = make_parser("package.experiment", TrainConfig)
-    arguments = parser.parse_args([f"--steps={steps}", f"--batch-size={batch_size}"])
-    given = given_fields(arguments, TrainConfig)
-    assert given == {"steps": steps, "batch_size": batch_size}
-    return TrainConfig(**given)

@@ -35,10 +35,3 @@ def preset_of(name: str) -> str:
         if experiment.name == name:
             return preset
     raise InputError(f"no preset belongs to the experiment {name!r}")
-
-
-def example() -> str:
-    r"""
-    ## Example
-    """
-    return preset_of("labml_nn.transformers.basic.autoregressive_experiment")
