@@ -201,7 +201,7 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
     n_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     print(
         f"{len(text):,} characters of {len(tokenizer) - 1} kinds, {n_parameters:,} parameters, "
-        f"{str(trainer.dtype).removeprefix('torch.')} on {trainer.device}\nrun {run}"
+        f"on {trainer.device} in {trainer.way}\nrun {run}"
         + (f"\nfrom step {trainer.step:,}" if arguments.resume else ""),
         flush=True,
     )

@@ -13,8 +13,8 @@ sequence first, and gives logits for the token after each.
 
 import math
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -24,8 +24,9 @@ from torch import nn
 from labml_nn.optimizers.schedules import up_and_down
 from labml_nn.training.batches import ShuffledWindows
 from labml_nn.training.data import InputError, fixed_windows
-from labml_nn.training.device import autocast, choose_device, choose_precision
+from labml_nn.training.device import autocast, choose_device
 from labml_nn.training.sampling import evaluating
+from labml_nn.training.speed import Way, fastest_way, take
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,11 @@ class TrainConfig:
     weight_decay: float = 0.1
     clip: float = 1.0
 
-    # See [device](device.py) for what `auto` is.
+    # See [device](device.py) for what `auto` is there, and [speed](speed.py) for the others.
     device: str = "auto"
     precision: str = "auto"
+    attention: str = "auto"
+    compile: str = "auto"
 
     # Steps from one point of the curves to the next, and from one checkpoint to the next.
     record_every: int = 20
@@ -166,21 +169,9 @@ class Trainer:
         * `config` says how to train
         * `optimizers` makes them, once the model is where it is trained
         """
-        self.config = config
         self.device = choose_device(config.device)
-        self.dtype = choose_precision(config.precision, self.device)
         self.model = model.to(self.device)
         self.train, self.validation = train.to(self.device), validation.to(self.device)
-
-        # Each group of parameters has a highest rate of its own.
-        self.optimizers = optimizers(self.model, config)
-        for optimizer in self.optimizers:
-            for group in optimizer.param_groups:
-                group["initial_lr"] = group["lr"]
-
-        # Without float16 the scaler does nothing.
-        scaling = self.dtype is torch.float16
-        self.scaler = torch.amp.GradScaler(self.device.type, enabled=scaling)
         self.batches = ShuffledWindows(self.train, config.seq_len, config.batch_size, config.seed)
 
         # Steps made, the time they took, and the lowest validation loss so far.
@@ -191,6 +182,52 @@ class Trainer:
         # Since the last record: the losses, and their time.
         self.losses: list[torch.Tensor] = []
         self.interval = 0.0
+
+        # From here on the configuration says what was chosen, wherever it said `auto`.
+        self.config = config
+        told = Way(config.precision, config.attention, config.compile)
+        model.train()
+        way = fastest_way(told, model, self.device, config.seq_len, config.steps, self.first_loss)
+        self.config = config = replace(config, **asdict(way))
+        self.predict = take(way, self.model)
+        self.way, self.dtype = way, getattr(torch, way.precision)
+
+        # Each group of parameters has a highest rate of its own.
+        self.optimizers = optimizers(self.model, config)
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["initial_lr"] = group["lr"]
+
+        # Without float16 the scaler does nothing.
+        scaling = self.dtype is torch.float16
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=scaling)
+
+    def losses_of(
+        self, way: Way, predict: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Iterator[torch.Tensor]:
+        r"""
+        ### The loss of a batch, in parts
+
+        `predict` is the model, compiled or not. The sum of the parts is the loss, and the sum of
+        their gradients its gradient.
+        """
+        x, y = self.batches.at(self.step)
+        n = self.config.micro_batches
+        for part, targets in zip(x.chunk(n, dim=1), y.chunk(n, dim=1), strict=True):
+            # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
+            # holds as many examples as it has tokens.
+            with autocast(self.device, getattr(torch, way.precision)):
+                logits = predict(part)
+                loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+            yield loss / n
+
+    def first_loss(self, way: Way, predict: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+        r"""
+        ### The first part alone
+
+        To try a way with.
+        """
+        return next(self.losses_of(way, predict))
 
     def train_step(self) -> torch.Tensor:
         r"""
@@ -203,17 +240,10 @@ class Trainer:
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = group["initial_lr"] * share
-        x, y = self.batches.at(self.step)
 
-        # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
-        # holds as many examples as it has tokens. The gradients of its parts add up.
         self.model.zero_grad()
         total = torch.zeros((), device=self.device)
-        n = config.micro_batches
-        for part, targets in zip(x.chunk(n, dim=1), y.chunk(n, dim=1), strict=True):
-            with autocast(self.device, self.dtype):
-                logits = self.model(part)
-                loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) / n
+        for loss in self.losses_of(self.way, self.predict):
             self.scaler.scale(loss).backward()
             total += loss.detach()
 

@@ -34,6 +34,15 @@ The rest makes one of them learn to write, a character at a time:
 10. [Its decoder](basic/decoder.py) writes with that cache.
 11. [Two transformers](basic/comparison_experiment.py), the same but for one part.
 
+Since then most of its parts have been replaced by better ones:
+
+10. [The fast way through attention](fast_attention.py), fused or plain
+11. [Rotary positions](rotary.py) turn queries and keys instead of adding to tokens.
+12. [RMSNorm](rms_norm.py) divides by the usual size and takes no mean off.
+13. [SwiGLU](swiglu.py) is a feed-forward network with a gate, and
+    [stacked linear layers](stacked_linear.py) make it one product less.
+14. [A modern transformer](modern/__init__.py) has them all, and others.
+
 The paper has an encoder and a decoder, for translation. Here is one stack only: what it
 may see, a mask decides.
 """

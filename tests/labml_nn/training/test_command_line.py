@@ -75,7 +75,7 @@ def test_a_run_leaves_its_loss_its_record_and_its_checkpoints(
     path = the_run(tmp_path)
     assert err == ""
     assert f"run {path}\n" in out
-    assert "2,200 characters of 28 kinds, 667 parameters, float32 on cpu" in out
+    assert "2,200 characters of 28 kinds, 667 parameters, on cpu in float32, " in out
     assert re.search(
         r"^12 steps in \d+\.\d seconds, [\d,]+ tokens a second, at most \d+ MB of memory$",
         out,
