@@ -18,8 +18,15 @@ an evening. It needs PyTorch; the pages say where something else makes it nicer.
 * [Device and precision](device.py): where to compute, and with how many bits
 * [The fastest way to make a step](speed.py): tried out on the machine
 * [The training loop](loop.py): learning rate, steps, and the loss over a whole text
-* [Checkpoints](checkpoint.py): stop, and continue with the same bits
-* [Progress](progress.py), [pictures](figures.py) and the [record](recorder.py) of a run
+* [Checkpoints](checkpoint.py): stop, and continue with the same bits; before that,
+  [states](state.py) as tensors and text
+* [An honest loss](leaks.py), and [one command](honest.py) for it
+* [The memory](memory.py) of a step
+* [Progress](progress.py), [pictures](figures.py) and the record of a run, [its own](history.py)
+  and [labml's](recorder.py)
+* [The folder of a run](runs.py), and [runs side by side](compare.py)
+* [Options](options.py), [experiments on the command line](command_line.py),
+  [recipes by name](presets.py) and [the command](__main__.py) that trains them
 
 The [autoregressive transformer](../transformers/basic/autoregressive_experiment.py)
 puts them to use.

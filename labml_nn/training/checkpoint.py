@@ -1,19 +1,28 @@
 r"""
 ---
 title: Checkpoints
-summary: Save a run so that it continues exactly where it was, and refuse what doesn't fit.
+summary: A run continues with the same bits, and what is damaged or doesn't fit is refused.
 ---
 
-A checkpoint holds the weights and everything else that the next step depends on: the
-optimizers' averages, the number of the step, and the states of the random generators. On a
-CPU, a run that was stopped and continued ends with the same bits as one that never stopped.
+A checkpoint holds the weights and everything else that the next step depends on: what the
+optimizers remember, the number of the step, the state of the random generator, and the losses
+that are not recorded yet. On a CPU, a run that was stopped at any moment and continued ends with
+the same bits as one that never stopped.
 
-It is read with PyTorch's `weights_only`, which makes tensors, numbers and strings of
-what it finds and runs no code. A checkpoint from a stranger may be wrong, but it does no
-harm.
+It is two files. “step-000500-1f0c9a2b.safetensors” holds the tensors and cannot hold anything
+else: [safetensors](https://github.com/huggingface/safetensors) is a table of names and shapes, and
+then the numbers. “step-000500.json” holds [the rest](state.py), names the first file, and has the
+checksums of both. So nothing here can run code, whoever made it, and no bit changes unseen.
+
+The tensors are written first, under a name that no other file has, and the text last, in
+[one step](files.py). Whenever the program dies, each text that can be found is that of a whole
+checkpoint.
+
+Other sources of chance than PyTorch's are not saved, because nothing here draws from them.
 """
 
-from io import BytesIO
+import hashlib
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,59 +33,129 @@ from torch import nn
 from labml_nn.training.data import InputError
 from labml_nn.training.files import replacing
 from labml_nn.training.loop import TrainConfig, Trainer
+from labml_nn.training.state import pack, unpack
 
-FORMAT = "annotated-transformers 2"
+FORMAT = "annotated-transformers 3"
+
+
+def state_of(trainer: Trainer) -> dict[str, Any]:
+    r"""
+    ## What the next step depends on
+    """
+    state = {
+        "step": trainer.step,
+        "seconds": trainer.seconds,
+        "best": trainer.best,
+        "model": dict(trainer.model.state_dict()),
+        "optimizers": [optimizer.state_dict() for optimizer in trainer.optimizers],
+        "scaler": trainer.scaler.state_dict(),
+        "losses": trainer.losses,
+        "interval": trainer.interval,
+    }
+
+    # Chance has two sources, dropout on the CPU and on a card: which batch comes is decided by
+    # the seed and the step.
+    state["random"] = {"cpu": torch.get_rng_state()}
+    if trainer.device.type == "cuda":
+        state["random"]["cuda"] = torch.cuda.get_rng_state(trainer.device)
+    return state
+
+
+def checksum(document: dict[str, Any]) -> str:
+    r"""
+    ## A fingerprint of a text
+
+    Of all of it but the fingerprint itself.
+    """
+    rest = {key: value for key, value in document.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def save_checkpoint(path: Path, trainer: Trainer, about: dict[str, Any]) -> None:
     r"""
     ## Save
 
-    `about` is what a program needs to make the same model again, in numbers and strings.
-    If the file can't be written, one that was there before stays.
+    * `path` is that of the text, “….json”; the tensors go beside it
+    * `about` is what a program needs to make the same model again, in numbers and strings
+
+    If something can't be written, what was there before stays.
     """
-    state = {
+    tensors: dict[str, torch.Tensor] = {}
+    state = {name: pack(value, name, tensors) for name, value in state_of(trainer).items()}
+    content = safetensors().save(tensors)
+    digest = hashlib.sha256(content).hexdigest()
+
+    # The name depends on the content, so an older text never meets newer tensors.
+    beside = path.with_name(f"{path.stem}-{digest[:8]}.safetensors")
+    with replacing(beside) as temporary:
+        temporary.write_bytes(content)
+    document = {
         "format": FORMAT,
         "about": about,
-        "step": trainer.step,
-        "seconds": trainer.seconds,
-        "model": trainer.model.state_dict(),
-        "optimizers": [optimizer.state_dict() for optimizer in trainer.optimizers],
-        "scaler": trainer.scaler.state_dict(),
+        "tensors": beside.name,
+        "tensors_checksum": digest,
+        "state": state,
     }
-
-    # Chance has two sources, dropout on the CPU and on a card: which batch comes is decided
-    # by the seed and the step.
-    state["cpu"] = torch.get_rng_state()
-    if trainer.device.type == "cuda":
-        state["cuda"] = torch.cuda.get_rng_state(trainer.device)
-
-    # Through memory, because PyTorch doesn't say why it could not write a file.
-    buffer = BytesIO()
-    torch.save(state, buffer)
+    document["checksum"] = checksum(document)
     with replacing(path) as temporary:
-        temporary.write_bytes(buffer.getbuffer())
+        temporary.write_text(json.dumps(document, indent=1), encoding="utf-8")
+
+
+def safetensors() -> Any:
+    r"""
+    ### The package, or a sentence
+    """
+    try:
+        import safetensors.torch
+    except ImportError:
+        raise InputError(
+            "checkpoints need the package safetensors: python -m pip install safetensors"
+        ) from None
+    return safetensors.torch
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    r"""
+    ## Read the text
+
+    One that isn't whole, and just as it was written, is an `InputError`.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    try:
+        document = json.loads(content)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or not str(document.get("format")).startswith(FORMAT[:-1]):
+        raise InputError(f"{path} is not a checkpoint, or it is damaged")
+    if document["format"] != FORMAT:
+        raise InputError(f"{path} was saved by another version of this program")
+    if document.get("checksum") != checksum(document):
+        raise InputError(f"{path} was altered after it was saved")
+    return document
 
 
 def load_checkpoint(path: Path) -> dict[str, Any]:
     r"""
     ## Load
 
-    A file that isn't a whole checkpoint is an `InputError`.
+    The result has what was given as `about`, and the state.
     """
+    document = read_document(path)
+    beside = path.with_name(Path(document["tensors"]).name)
     try:
-        content = path.read_bytes()
+        content = beside.read_bytes()
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+        raise InputError(f"cannot read {beside}: {error.strerror}") from error
+    if hashlib.sha256(content).hexdigest() != document["tensors_checksum"]:
+        raise InputError(f"{beside} was altered after it was saved, or is not whole")
 
-    # Damaged bytes make PyTorch fail in many ways, none of which says more than this.
-    try:
-        state = torch.load(BytesIO(content), map_location="cpu", weights_only=True)
-    except Exception as error:
-        raise InputError(f"{path} is not a checkpoint, or it is damaged") from error
-    if not isinstance(state, dict) or state.get("format") != FORMAT:
-        raise InputError(f"{path} is not a checkpoint that this program saved")
-    return state
+    # Copies: tensors that begin at odd addresses may be computed with in another order.
+    tensors = {name: one.clone() for name, one in safetensors().load(content).items()}
+    state = {name: unpack(one, tensors) for name, one in document["state"].items()}
+    return {"about": document["about"], **state}
 
 
 def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
@@ -97,15 +176,16 @@ def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
             )
 
     trainer.model.load_state_dict(state["model"])
-    for optimizer, kept in zip(trainer.optimizers, state["optimizers"], strict=True):
-        optimizer.load_state_dict(kept)
+    for optimizer, saved in zip(trainer.optimizers, state["optimizers"], strict=True):
+        optimizer.load_state_dict(saved)
     trainer.scaler.load_state_dict(state["scaler"])
-    trainer.step = state["step"]
-    trainer.seconds = state["seconds"]
+    trainer.step, trainer.best = state["step"], state["best"]
+    trainer.seconds, trainer.interval = state["seconds"], state["interval"]
+    trainer.losses = [loss.to(trainer.device) for loss in state["losses"]]
 
-    torch.set_rng_state(state["cpu"])
-    if trainer.device.type == "cuda" and "cuda" in state:
-        torch.cuda.set_rng_state(state["cuda"], trainer.device)
+    torch.set_rng_state(state["random"]["cpu"])
+    if trainer.device.type == "cuda" and "cuda" in state["random"]:
+        torch.cuda.set_rng_state(state["random"]["cuda"], trainer.device)
 
 
 def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> torch.Tensor:
@@ -121,7 +201,7 @@ def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> torch.Te
 
     second = Trainer(nn.Embedding(n_vocab, n_vocab), tokens, tokens, config)
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "checkpoint.pt"
+        path = Path(folder) / "step-000001.json"
         save_checkpoint(path, first, about={})
         restore(second, load_checkpoint(path), path)
     return second.train_step()

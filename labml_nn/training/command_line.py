@@ -1,174 +1,93 @@
 r"""
 ---
 title: An Experiment on the Command Line
-summary: Options, a run that can be interrupted, and mistakes told in one sentence.
+summary: Runs that can be stopped and resumed, results that are checked, mistakes in one sentence.
 ---
 
 What experiments have in common when they are started in a terminal. An experiment
 brings its recipe, a [TrainConfig](loop.py#TrainConfig) with some more fields, and a function
-that makes a trainer from it; each field becomes an option, and the rest is here.
+that makes a trainer from it; each field becomes [an option](options.py), and the rest is here.
 
 Training takes long, and a mistake should not. Everything that can be wrong, down to
 the prompt of the sample that is printed at the very end, is tried before the first step.
 """
 
 import argparse
+import json
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import NoReturn
+from typing import Any
 
 import torch
 
-from labml_nn.training.checkpoint import load_checkpoint, restore, save_checkpoint
+from labml_nn.training.checkpoint import restore
 from labml_nn.training.corpora import read_corpus
 from labml_nn.training.data import CharTokenizer, InputError
+from labml_nn.training.leaks import honest_loss
 from labml_nn.training.loop import TrainConfig, Trainer, evaluate
+from labml_nn.training.memory import StepMemory
+from labml_nn.training.options import given_fields, make_parser, option_name
 from labml_nn.training.progress import Progress
-from labml_nn.training.recorder import new_run, recording
+from labml_nn.training.recorder import recording
+from labml_nn.training.runs import (
+    keep,
+    new_run,
+    newest_good,
+    read_about,
+    text_checksum,
+    write_json,
+)
 from labml_nn.training.sampling import complete
 from labml_nn.training.strategies import Sampling
 
-# What the options mean. Their types and defaults are those of the fields.
-HELP = {
-    "steps": "training steps",
-    "batch_size": "windows in a batch",
-    "seq_len": "characters in a window, the context",
-    "learning_rate": "highest learning rate",
-    "matrix_learning_rate": "highest learning rate of matrices",
-    "warmup": "share of the steps in which it rises",
-    "final": "share of it that is left at the end",
-    "schedule": "how it falls, cosine or linear",
-    "weight_decay": "weight decay of matrices",
-    "clip": "greatest length of the gradient",
-    "device": "auto, cpu, cuda or mps",
-    "precision": "auto, float32, bfloat16 or float16",
-    "attention": "auto, kernel or products",
-    "compile": "auto, on or off",
-    "record_every": "steps from one record to the next",
-    "evaluate_every": "steps from one evaluation and checkpoint to the next",
-    "seed": "seed of weights, batches and sample",
-    "d_model": "features of a token",
-    "heads": "attention heads; they divide --d-model",
-    "n_layers": "layers",
-    "d_ff": "features inside the feed-forward networks",
-    "dropout_prob": "probability of dropout",
-}
+MakeTrainer = Callable[[TrainConfig, str], tuple[Trainer, CharTokenizer]]
 
 
-class Parser(argparse.ArgumentParser):
+@dataclass(frozen=True)
+class Experiment:
     r"""
-    ## A parser that raises
+    ## An experiment
 
-    By default a mistake prints the list of all options, and the one sentence that matters
-    drowns in it.
-    """
-
-    def error(self, message: str) -> NoReturn:
-        r"""
-        ### One sentence
-        """
-        raise InputError(f"{message}; --help lists the options")
-
-
-def make_parser(name: str, config_class: type[TrainConfig]) -> Parser:
-    r"""
-    ## Options
-
-    * `name` is the module, as it stands after `python -m`
+    * `name` is its module
     * `config_class` has a field with a default for each option of the recipe
+    * `make_trainer` makes a trainer and a tokenizer from a configuration and a text
     """
-    parser = Parser(
-        prog=f"python -m {name}",
-        description="Train a model to write, character by character. The run, its losses and its "
-        "checkpoint go to a new folder below --runs.",
-        epilog="Ctrl-C finishes the step and saves.",
-        allow_abbrev=False,
-    )
 
-    text = parser.add_argument_group("text").add_mutually_exclusive_group()
-    text.add_argument(
-        "--corpus",
-        default="tiny_shakespeare",
-        metavar="NAME",
-        help="tiny_shakespeare, downloaded once (default), or python, the sources of Python's "
-        "library, which needs no network",
-    )
-    text.add_argument("--text", type=Path, metavar="FILE", help="a text of your own, in UTF-8")
-
-    recipe = parser.add_argument_group("recipe")
-    for field in fields(config_class):
-        recipe.add_argument(
-            f"--{field.name.replace('_', '-')}",
-            type=field.type,
-            default=field.default,
-            metavar=field.type.__name__.upper(),
-            help=f"{HELP[field.name]} (default: %(default)s)",
-        )
-
-    run = parser.add_argument_group("run")
-    run.add_argument(
-        "--runs",
-        type=Path,
-        default=Path("runs"),
-        metavar="DIR",
-        help="folder that runs go to (default: %(default)s)",
-    )
-    run.add_argument(
-        "--resume", type=Path, metavar="FILE", help="a checkpoint to continue from, up to --steps"
-    )
-
-    sample = parser.add_argument_group("sample")
-    sample.add_argument(
-        "--prompt", metavar="TEXT", help="what it continues (default: first character of the text)"
-    )
-    sample.add_argument(
-        "--sample-length",
-        type=int,
-        default=500,
-        metavar="INT",
-        help="characters (default: %(default)s)",
-    )
-    sample.add_argument(
-        "--temperature",
-        type=float,
-        default=0.8,
-        metavar="FLOAT",
-        help="below 1 it takes fewer risks (default: %(default)s)",
-    )
-    sample.add_argument(
-        "--top-k", type=int, metavar="INT", help="draw from the likeliest (default: from all)"
-    )
-    return parser
+    name: str
+    config_class: type[TrainConfig]
+    make_trainer: MakeTrainer
 
 
 @contextmanager
-def interruptible() -> Iterator[Callable[[], bool]]:
+def interruptible() -> Iterator[Callable[[], int]]:
     r"""
-    ## Ctrl-C between two steps
+    ## Stop between two steps
 
     In the middle of a step some weights are new and some are old, which is no state to
-    save. So the first Ctrl-C only leaves a note for the loop, which looks after each step.
-    A second one works as it always does.
+    save. So the first Ctrl-C, or the first polite request of a system that wants its machine
+    back, only leaves a note for the loop, which looks after each step: the number of the signal. A
+    second one works as it always does.
     """
-    interrupted = False
+    noted = 0
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def note(*_: object) -> None:
-        nonlocal interrupted
-        interrupted = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    def note(number: int, *_: object) -> None:
+        nonlocal noted
+        noted = number
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
-    previous = signal.signal(signal.SIGINT, note)
+    for number in before:
+        signal.signal(number, note)
     try:
-        yield lambda: interrupted
+        yield lambda: noted
     finally:
-        signal.signal(signal.SIGINT, previous)
-
-
-MakeTrainer = Callable[[TrainConfig, str], tuple[Trainer, CharTokenizer]]
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def run_experiment(
@@ -176,33 +95,83 @@ def run_experiment(
     config_class: type[TrainConfig],
     make_trainer: MakeTrainer,
     argv: Sequence[str] | None = None,
+    program: str = "",
+    presets: tuple[str, ...] = (),
 ) -> int:
     r"""
     ## The whole of it
 
-    The result is the exit status: 0 for a finished run, 2 for something to put right, and
-    130, as shells have it, after Ctrl-C.
+    * `name` is the module of the experiment, which also names the folder of its runs
+    * `config_class` and `make_trainer` are those of an [Experiment](command_line.py#Experiment)
+    * `argv` are the arguments, by default those of the program
+    * `program` and `presets` are for a program that has several experiments
+
+    The result is the exit status: 0 for a finished run, 1 for one whose loss is not honest, 2 for
+    something to put right, and as shells have it, 130 after Ctrl-C and 143 after a request to end.
     """
+    experiment = Experiment(name, config_class, make_trainer)
     try:
-        arguments = make_parser(name, config_class).parse_args(argv)
-        chosen = {field.name: getattr(arguments, field.name) for field in fields(config_class)}
-        train(name.rpartition(".")[2], config_class(**chosen), make_trainer, arguments)
+        arguments = make_parser(program or name, config_class, presets).parse_args(argv)
+        return train(experiment, arguments)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    except KeyboardInterrupt as stop:
+        return 128 + (stop.args or (signal.SIGINT,))[0]
 
 
-def train(
-    name: str, config: TrainConfig, make_trainer: MakeTrainer, arguments: argparse.Namespace
-) -> None:
+def prepare_run(
+    experiment: Experiment, arguments: argparse.Namespace
+) -> tuple[dict[str, Any], TrainConfig, str]:
+    r"""
+    ## What to run
+
+    Returns what the run is about, its configuration, and the text. A run that is resumed brings all
+    three. Options may say the same once more, and nothing else.
+    """
+    given = given_fields(arguments, experiment.config_class)
+    source = {"corpus": arguments.corpus, "file": arguments.text and str(arguments.text.resolve())}
+    about: dict[str, Any] = {}
+    if arguments.resume is not None:
+        about = read_about(arguments.resume)
+        if about["experiment"] != experiment.name:
+            raise InputError(f"{arguments.resume} is a run of {about['experiment']}")
+        for name, value in given.items():
+            if value != "auto" and about["config"].get(name) != value:
+                raise InputError(
+                    f"{arguments.resume} has {name}={about['config'].get(name)}, not {value}: "
+                    f"leave out {option_name(name)}, or start a new run"
+                )
+        unknown = set(about["config"]) ^ {field.name for field in fields(experiment.config_class)}
+        if unknown:
+            raise InputError(
+                f"{arguments.resume} is a run of another version of this program, which differs in "
+                f"{', '.join(sorted(unknown))}"
+            )
+        given = about["config"]
+        if source == {"corpus": None, "file": None}:
+            source = about["text"]
+
+    config = experiment.config_class(**given)
+    file = arguments.text or (Path(source["file"]) if source["file"] else None)
+    text = read_corpus(source["corpus"] or "tiny_shakespeare", file)
+    checksum = text_checksum(text)
+    if about and about["text_checksum"] != checksum:
+        raise InputError(f"{arguments.resume} was trained on another text")
+    symbols = {"symbols": about.get("symbols", ""), "text_checksum": checksum}
+    about = {"experiment": experiment.name, "config": asdict(config), "text": source, **symbols}
+    return about, config, text
+
+
+def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
     r"""
     ## Train, and tell
     """
-    text = read_corpus(arguments.corpus, arguments.text)
-    trainer, tokenizer = make_trainer(config, text)
+    about, config, text = prepare_run(experiment, arguments)
+    trainer, tokenizer = experiment.make_trainer(config, text)
+    # What was left to the machine is settled now, and stays so.
+    config = trainer.config
+    about |= {"symbols": tokenizer.symbols, "config": asdict(config)}
 
     def sample(length: int) -> str:
         return complete(
@@ -211,56 +180,82 @@ def train(
             text[0] if arguments.prompt is None else arguments.prompt,
             length,
             config.seq_len,
-            Sampling(arguments.temperature, arguments.top_k),
+            Sampling(**{one.name: vars(arguments)[one.name] for one in fields(Sampling)}),
             torch.Generator().manual_seed(config.seed),
         )
 
     # One character tries all that a sample needs.
     sample(1)
-    if arguments.resume is not None:
-        state = load_checkpoint(arguments.resume)
-        if state["about"]["symbols"] != tokenizer.symbols:
-            raise InputError(f"{arguments.resume} was trained on a text with other characters")
-        restore(trainer, state, arguments.resume)
+    run = arguments.resume and arguments.resume.resolve()
+    found = newest_good(run, about) if run else None
+    if found:
+        state, path, wrong = found
+        restore(trainer, state, path)
+        for sentence in wrong:
+            print(f"not used: {sentence}", file=sys.stderr)
 
     # The folder is made last, so that a mistake leaves none behind.
-    path = new_run(arguments.runs, name)
-    about = {"config": asdict(trainer.config), "symbols": tokenizer.symbols}
-
-    def save() -> None:
-        save_checkpoint(path / "checkpoint.pt", trainer, about)
-
+    if not run:
+        run = new_run(arguments.runs, experiment.name.rpartition(".")[2])
+        write_json(run / "run.json", about)
     n_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     print(
-        f"{len(text):,} characters of {len(tokenizer)} kinds, {n_parameters:,} parameters, "
-        f"on {trainer.device} in {trainer.way}\nrun {path}",
+        f"{len(text):,} characters of {len(tokenizer) - 1} kinds, {n_parameters:,} parameters, "
+        f"on {trainer.device} in {trainer.way}\nrun {run}"
+        + (f"\nfrom step {trainer.step:,}" if arguments.resume else ""),
         flush=True,
     )
 
-    # What is recorded is shown as well, and the last loss is kept for the end.
-    progress = Progress()
-    last: dict[str, float] = {}
-    with interruptible() as interrupted, recording(path, about["config"]) as write:
+    # What is recorded is shown as well, with a short sample where the loss is measured.
+    progress, memory = Progress(), StepMemory(trainer.device)
+    with interruptible() as interrupted, recording(run, about["config"], trainer.step) as write:
 
         def record(step: int, values: dict[str, float]) -> None:
             write(step, values)
             progress.record(step, values)
-            last.update(values)
+            if "loss.validation" in values:
+                progress.write(f"    {sample(60)!r}")
 
-        trainer.run(record, progress, save, interrupted)
+        try:
+            trainer.run(
+                record,
+                lambda steps: memory(progress(steps)),
+                lambda best: keep(run, trainer, about, best),
+                lambda: interrupted() != 0,
+            )
+        except InputError as error:
+            raise InputError(f"{error}; the checkpoints of {run} are kept") from error
         if trainer.step < config.steps:
-            print(f"stopped after step {trainer.step:,}; --resume {path / 'checkpoint.pt'} goes on")
-            raise KeyboardInterrupt
+            print(f"stopped after step {trainer.step:,}; --resume {run} goes on", flush=True)
+            raise KeyboardInterrupt(interrupted())
 
-    # Resumed at its end, a run has no step to make and has measured nothing.
-    if not last:
-        save()
-        last["loss.validation"] = evaluate(trainer.model, trainer.validation, config.seq_len)
+    # The last word has a loss that comes from prefixes alone.
+    honest = honest_loss(trainer.model, trainer.validation, config.seq_len)
     n_tokens = trainer.step * config.batch_size * config.seq_len
+    result = {
+        "val_loss": evaluate(trainer.model, trainer.validation, config.seq_len),
+        "best_val_loss": trainer.best,
+        "honest_loss": honest.honest,
+        "honest": not honest.leaks,
+        "tokens_per_second": n_tokens / trainer.seconds,
+        "seconds": trainer.seconds,
+        "step_memory": memory.peak,
+        "parameters": n_parameters,
+        "steps": trainer.step,
+        "seed": config.seed,
+        "run": str(run),
+    }
+    write_json(run / "result.json", result)
     print(
-        f"validation loss {last['loss.validation']:.4f} nats a character, over the whole "
-        f"validation text in windows of {config.seq_len}\n"
+        f"validation loss {result['val_loss']:.4f} nats a character, over the whole "
+        f"validation text in windows of {config.seq_len}\n{honest}\n"
         f"{trainer.step:,} steps in {trainer.seconds:.1f} seconds, "
-        f"{n_tokens / trainer.seconds:,.0f} tokens a second\n"
-        f"checkpoint {path / 'checkpoint.pt'}\n\n{sample(arguments.sample_length)}"
+        f"{result['tokens_per_second']:,.0f} tokens a second, at most "
+        f"{memory.peak / 1e6:,.0f} MB of memory\n"
+        f"run {run}\n\n{sample(arguments.sample_length)}"
     )
+    if arguments.json:
+        print(json.dumps(result), flush=True)
+    if honest.leaks:
+        print(f"error: {honest}", file=sys.stderr)
+    return int(honest.leaks)

@@ -20,6 +20,8 @@ As everywhere on this site the first axis is the sequence: a batch is
 `[seq_len, batch_size]`, and one column is one window.
 """
 
+from typing import TypeVar
+
 import torch
 
 
@@ -32,40 +34,46 @@ class InputError(ValueError):
     """
 
 
+# What stands for a character that training never met; Unicode has one for this.
+UNKNOWN = "\N{REPLACEMENT CHARACTER}"
+
+
 class CharTokenizer:
     r"""
     ## Characters as numbers
 
-    The vocabulary is every character of the text, in the order of their code points.
-    It is made from the *whole* text: which characters exist is the only thing about the
-    held-out part that is known in training.
+    The vocabulary is every character of the text, in the order of their code points, and
+    one more token at the end, which is shown as “�”: it stands for whatever
+    else the held-out part may contain.
     """
 
     def __init__(self, text: str) -> None:
         r"""
-        * `text` is the text; a string of just its `symbols` gives the same tokenizer
+        * `text` is the training text; a string of just its `symbols` gives the same tokenizer
         """
-        self.symbols = "".join(sorted(set(text)))
+        self.symbols = "".join(sorted(set(text) - {UNKNOWN})) + UNKNOWN
         self._index = {symbol: index for index, symbol in enumerate(self.symbols)}
 
     def __len__(self) -> int:
         return len(self.symbols)
 
-    def encode(self, text: str) -> torch.Tensor:
+    def encode(self, text: str, unknown: bool = False) -> torch.Tensor:
         r"""
         ### From text to numbers
 
-        The result is `[length]`, integers below the size of the vocabulary. A character
-        that is not in the vocabulary is an `InputError`, never dropped in silence.
+        The result has a number below the size of the vocabulary for each character. With `unknown`,
+        characters that are not in the vocabulary become its last token. Without it they are an
+        `InputError` that names them: who asks for something in vain should hear of it.
         """
-        try:
-            return torch.tensor([self._index[symbol] for symbol in text], dtype=torch.long)
-        except KeyError as error:
-            symbol = error.args[0]
+        strangers = sorted(set(text) - self._index.keys())
+        if strangers and not unknown:
+            named = ", ".join(f"{one!r} at position {text.index(one)}" for one in strangers[:5])
+            which = f"character {named} is" if len(strangers) == 1 else f"characters {named} are"
             raise InputError(
-                f"the character {symbol!r} at position {text.index(symbol)} is not among "
-                f"the {len(self)} characters of the training text"
-            ) from None
+                f"the {which} not among the {len(self) - 1} characters of the training text"
+            )
+        last = len(self) - 1
+        return torch.tensor([self._index.get(symbol, last) for symbol in text], dtype=torch.long)
 
     def decode(self, tokens: torch.Tensor) -> str:
         r"""
@@ -76,7 +84,10 @@ class CharTokenizer:
         return "".join(self.symbols[token] for token in tokens.tolist())
 
 
-def split(tokens: torch.Tensor, seq_len: int) -> tuple[torch.Tensor, torch.Tensor]:
+Part = TypeVar("Part", str, torch.Tensor)
+
+
+def split(whole: Part, seq_len: int) -> tuple[Part, Part]:
     r"""
     ## Training and validation parts
 
@@ -86,15 +97,28 @@ def split(tokens: torch.Tensor, seq_len: int) -> tuple[torch.Tensor, torch.Tenso
     Training needs at least one whole window and its last target, validation one
     character and its target; a shorter text is an `InputError`.
     """
-    n_train = len(tokens) * 9 // 10
-    train, validation = tokens[:n_train], tokens[n_train:]
+    n_train = len(whole) * 9 // 10
+    train, validation = whole[:n_train], whole[n_train:]
     if len(train) <= seq_len or len(validation) < 2:
         raise InputError(
-            f"a text of {len(tokens):,} characters is too short: its first nine tenths "
+            f"a text of {len(whole):,} characters is too short: its first nine tenths "
             f"({len(train):,}) must be longer than the context of {seq_len:,}, and the rest at "
             "least 2; give a longer text or a shorter context"
         )
     return train, validation
+
+
+def prepare(text: str, seq_len: int) -> tuple[CharTokenizer, torch.Tensor, torch.Tensor]:
+    r"""
+    ## From a text to what a trainer needs
+
+    A tokenizer, the tokens to train on, and those to measure with. The vocabulary comes from the
+    training part *alone*. If it came from the whole text, the model would be told which characters
+    the future holds.
+    """
+    train, validation = split(text, seq_len)
+    tokenizer = CharTokenizer(train)
+    return tokenizer, tokenizer.encode(train), tokenizer.encode(validation, unknown=True)
 
 
 def random_batch(
@@ -183,11 +207,10 @@ def example(
     """
     length = n_windows * seq_len + rest + 1
     text = "".join(chr(97 + index % 26) for index in range(length))
-    tokenizer = CharTokenizer(text)
-    tokens = tokenizer.encode(text)
+    tokenizer, train, validation = prepare(text, seq_len)
+    tokens = torch.cat([train, validation])
     assert tokenizer.decode(tokens) == text
 
-    split(tokens, seq_len)
     entropy(tokens)
     fixed_windows(tokens, seq_len)
     return random_batch(tokens, seq_len, batch_size, torch.Generator().manual_seed(1))

@@ -13,7 +13,7 @@ sequence first, and gives logits for the token after each.
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -42,6 +42,9 @@ class TrainConfig:
     batch_size: int = 12
     seq_len: int = 64
 
+    # A batch that is too large for the memory is computed in this many parts.
+    micro_batches: int = 1
+
     # The highest learning rate, the share of the steps in which it rises to that, the share
     # of it that is left at the end, and the way down, `cosine` or `linear`.
     learning_rate: float = 3e-3
@@ -59,13 +62,15 @@ class TrainConfig:
     attention: str = "auto"
     compile: str = "auto"
 
-    # Steps from one point of the curves to the next.
+    # Steps from one point of the curves to the next, and from one checkpoint to the next.
     record_every: int = 20
     evaluate_every: int = 500
+    save_every: int = 500
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch_size", "seq_len", "record_every", "evaluate_every"):
+        counts = ("steps", "batch_size", "seq_len", "micro_batches")
+        for name in (*counts, "record_every", "evaluate_every", "save_every"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be at least 1, got {getattr(self, name)}")
         for name in ("learning_rate", "clip"):
@@ -74,6 +79,11 @@ class TrainConfig:
         for name in ("warmup", "final", "weight_decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
+        if self.batch_size % self.micro_batches:
+            raise InputError(
+                f"batch_size must be a multiple of micro_batches, got "
+                f"batch_size={self.batch_size} and micro_batches={self.micro_batches}"
+            )
         if self.schedule not in ("cosine", "linear"):
             raise InputError(f"schedule must be cosine or linear, got {self.schedule!r}")
 
@@ -164,14 +174,20 @@ class Trainer:
         self.train, self.validation = train.to(self.device), validation.to(self.device)
         self.batches = ShuffledWindows(self.train, config.seq_len, config.batch_size, config.seed)
 
-        # Steps made, and the time they took.
+        # Steps made, the time they took, and the lowest validation loss so far.
         self.step = 0
         self.seconds = 0.0
+        self.best = math.inf
+
+        # Since the last record: the losses, and their time.
+        self.losses: list[torch.Tensor] = []
+        self.interval = 0.0
 
         # From here on the configuration says what was chosen, wherever it said `auto`.
+        self.config = config
         told = Way(config.precision, config.attention, config.compile)
         model.train()
-        way = fastest_way(told, model, self.device, config.seq_len, config.steps, self.loss)
+        way = fastest_way(told, model, self.device, config.seq_len, config.steps, self.first_loss)
         self.config = config = replace(config, **asdict(way))
         self.predict = take(way, self.model)
         self.way, self.dtype = way, getattr(torch, way.precision)
@@ -186,19 +202,32 @@ class Trainer:
         scaling = self.dtype is torch.float16
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=scaling)
 
-    def loss(self, way: Way, predict: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    def losses_of(
+        self, way: Way, predict: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Iterator[torch.Tensor]:
         r"""
-        ### The loss of a batch
+        ### The loss of a batch, in parts
 
-        `predict` is the model, compiled or not.
+        `predict` is the model, compiled or not. The sum of the parts is the loss, and the sum of
+        their gradients its gradient.
         """
         x, y = self.batches.at(self.step)
+        n = self.config.micro_batches
+        for part, targets in zip(x.chunk(n, dim=1), y.chunk(n, dim=1), strict=True):
+            # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
+            # holds as many examples as it has tokens.
+            with autocast(self.device, getattr(torch, way.precision)):
+                logits = predict(part)
+                loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+            yield loss / n
 
-        # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
-        # holds as many examples as it has tokens.
-        with autocast(self.device, getattr(torch, way.precision)):
-            logits = predict(x)
-            return F.cross_entropy(logits.flatten(0, 1), y.flatten())
+    def first_loss(self, way: Way, predict: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+        r"""
+        ### The first part alone
+
+        To try a way with.
+        """
+        return next(self.losses_of(way, predict))
 
     def train_step(self) -> torch.Tensor:
         r"""
@@ -212,9 +241,11 @@ class Trainer:
             for group in optimizer.param_groups:
                 group["lr"] = group["initial_lr"] * share
 
-        loss = self.loss(self.way, self.predict)
         self.model.zero_grad()
-        self.scaler.scale(loss).backward()
+        total = torch.zeros((), device=self.device)
+        for loss in self.losses_of(self.way, self.predict):
+            self.scaler.scale(loss).backward()
+            total += loss.detach()
 
         # All gradients together are cut to a length, so that one odd batch cannot
         # throw the model far away.
@@ -226,13 +257,47 @@ class Trainer:
         self.scaler.update()
 
         self.step += 1
-        return loss.detach()
+        return total
+
+    def check(self) -> None:
+        r"""
+        ### Is everything still a number?
+
+        Looks at the losses since the last record and at the weights. If not, an `InputError` names
+        the step, and says where in the training part the windows of its batch begin.
+        """
+        losses = torch.stack(self.losses).tolist()
+        finite = [math.isfinite(loss) for loss in losses] + [
+            all(bool(weight.isfinite().all()) for weight in self.model.parameters())
+        ]
+        if all(finite):
+            return
+
+        # Weights are spoiled by the step after the last good loss.
+        bad = min(finite.index(False), len(losses) - 1)
+        what = (
+            "the weights are"
+            if finite.index(False) == len(losses)
+            else f"the loss is {losses[bad]},"
+        )
+
+        step = self.step - len(losses) + bad
+        # The same batch once more, of positions in place of characters.
+        positions = torch.arange(len(self.train))
+        config = self.config
+        again = ShuffledWindows(positions, config.seq_len, config.batch_size, config.seed)
+        starts = again.at(step)[0][0].tolist()
+        raise InputError(
+            f"{what} not finite in step {step + 1}, whose batch has the windows from the "
+            f"characters {', '.join(map(str, starts))} of the training part; train with a learning "
+            f"rate below {config.learning_rate:g}"
+        )
 
     def run(
         self,
         record: Callable[[int, dict[str, float]], None],
         progress: Callable[[range], Iterable[int]] = iter,
-        save: Callable[[], None] = lambda: None,
+        save: Callable[[bool], None] = lambda best: None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> None:
         r"""
@@ -240,45 +305,51 @@ class Trainer:
 
         * `record` is called with the step and named numbers
         * `progress` wraps the steps that are left, as `tqdm` does
-        * `save` is called after each evaluation, and before an early end
+        * `save` is called at intervals, at the end, before an early end, and, with a true value,
+          where the validation loss is lower than ever
         * `should_stop` is asked after each step
 
-        A loss that is no number any more is an `InputError`.
+        Nothing is recorded or saved before a [check](loop.py#Trainer.check).
         """
         config = self.config
-        losses, start = [], time.perf_counter()
         self.model.train()
+        start = time.perf_counter()
         for _ in progress(range(self.step, config.steps)):
-            losses.append(self.train_step())
-            if self.step < config.steps and should_stop():
-                self.seconds += time.perf_counter() - start
-                save()
-                break
-            evaluation = self.step % config.evaluate_every == 0 or self.step == config.steps
-            if not evaluation and self.step % config.record_every:
+            self.losses.append(self.train_step())
+            end = self.step == config.steps
+            stop = not end and should_stop()
+            evaluation = end or self.step % config.evaluate_every == 0
+            recording = evaluation or self.step % config.record_every == 0
+            saving = end or stop or self.step % config.save_every == 0
+            if not (recording or saving):
                 continue
 
             # Reading the losses waits for the GPU: only now is the work done.
-            loss = torch.stack(losses).mean().item()
+            self.check()
             seconds = time.perf_counter() - start
             self.seconds += seconds
-            if not math.isfinite(loss):
-                raise InputError(
-                    f"the loss became {loss} before step {self.step}: train with a learning rate "
-                    f"below {config.learning_rate:g}"
-                )
+            self.interval += seconds
 
-            values = {
-                "loss.train": loss,
-                "learning_rate": config.learning_rate * share_at(self.step - 1, config),
-                "tokens_per_second": len(losses) * config.batch_size * config.seq_len / seconds,
-            }
-            if evaluation:
-                values["loss.validation"] = evaluate(self.model, self.validation, config.seq_len)
-            record(self.step, values)
-            if evaluation:
-                save()
-            losses, start = [], time.perf_counter()
+            best = False
+            if recording:
+                n_tokens = len(self.losses) * config.batch_size * config.seq_len
+                values = {
+                    "loss.train": torch.stack(self.losses).mean().item(),
+                    "learning_rate": config.learning_rate * share_at(self.step - 1, config),
+                    "tokens_per_second": n_tokens / self.interval,
+                }
+                if evaluation:
+                    loss = evaluate(self.model, self.validation, config.seq_len)
+                    values["loss.validation"] = loss
+                    best = loss < self.best
+                    self.best = loss if best else self.best
+                record(self.step, values)
+                self.losses, self.interval = [], 0.0
+            if saving or best:
+                save(best)
+            if stop:
+                break
+            start = time.perf_counter()
 
 
 def example(

@@ -44,7 +44,8 @@ class Progress:
         r"""
         ### Show the numbers
         """
-        self.note(loss=f"{values['loss.train']:.3f}")
+        speed = f"{values.get('tokens_per_second', 0.0):,.0f}/s"
+        self.note(loss=f"{values['loss.train']:.3f}", tokens=speed)
         if "loss.validation" in values:
             self.write(
                 f"step {step:,}: training loss {values['loss.train']:.4f}, "

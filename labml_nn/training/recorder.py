@@ -4,9 +4,9 @@ title: Recording a Run
 summary: Where losses go, with labml kept in one place and made to behave.
 ---
 
-A run is a folder, `runs/NAME/TIME`, with the settings, the numbers and the last
-checkpoint. The numbers are kept by [labml](https://github.com/labmlai/labml), one line of
-JSON for some seconds of training. Nothing is sent anywhere.
+What a run measures goes into [its own record](history.py), line by line, and to
+[labml](https://github.com/labmlai/labml), which writes “log.jsonl”, a line for some seconds of
+training, and tells of the settings and of the end. Nothing is sent anywhere.
 
 labml does more than that when it starts, and this is the only page that knows of it:
 
@@ -17,13 +17,12 @@ labml does more than that when it starts, and this is the only page that knows o
   the address of the remote and all uncommitted changes. Here its project is the folder of
   the runs, which is no repository.
 
-Should labml be missing, or not start, the same lines are written without it. A record is
-no reason to lose a run.
+Should labml be missing, or not start, the run's own record is what there is. A missing package
+is no reason to lose a run.
 """
 
 import json
 import logging
-import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -32,62 +31,61 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from labml_nn.training.files import writing
+from labml_nn.training.files import replacing
+from labml_nn.training.history import History, appending, rewind
 
 # Takes a step and named numbers.
 Record = Callable[[int, dict[str, float]], None]
 
 
-def new_run(runs: Path, name: str) -> Path:
-    r"""
-    ## A folder for a run
-
-    Its name is the time and a few random letters, so no run ever overwrites another. If it
-    can't be made, an `InputError` says so before any time is spent on training.
-    """
-    path = runs.resolve() / name / f"{time.strftime('%Y-%m-%d_%H-%M-%S')}_{secrets.token_hex(2)}"
-    with writing(path):
-        path.mkdir(parents=True)
-    return path
-
-
 @contextmanager
-def recording(path: Path, config: dict[str, Any]) -> Iterator[Record]:
+def recording(path: Path, config: dict[str, Any], step: int = 0) -> Iterator[Record]:
     r"""
     ## Record
 
-    `path` is the folder of the run. Within the block there is a function that takes a step and
-    numbers; when the block ends, everything is on the disk.
+    * `path` is the folder of the run
+    * `config` is its configuration
+    * `step` is where it goes on; what was recorded later goes first
+
+    Within the block there is a function that takes a step and numbers; when the block ends,
+    everything is on the disk.
     """
+    path = path.resolve()
+    history = rewind(path, step)
     with ExitStack() as stack:
+        append = stack.enter_context(appending(path))
         try:
-            save = start_labml(path, config, stack)
+            pass_on = start_labml(path, config, stack, history)
         # Whatever stops labml, it is not what the reader wanted to know about.
         except Exception as error:
             logging.getLogger(__name__).warning(
                 "labml is not used for this run (%s: %s)", type(error).__name__, error
             )
-            with writing(path):
-                save = start_plain(path, config, stack)
+            pass_on = ignore
 
         def record(step: int, values: dict[str, float]) -> None:
-            with writing(path):
-                save(step, values)
+            append(step, values)
+            pass_on(step, values)
 
         yield record
 
 
-def start_labml(path: Path, config: dict[str, Any], stack: ExitStack) -> Record:
+def start_labml(path: Path, config: dict[str, Any], stack: ExitStack, history: History) -> Record:
     r"""
     ## With labml
 
     `stack` gets what is to be done at the end. The folders are labml's own scheme: name of the
-    experiment, name of the run.
+    experiment, name of the run. `history` is what is recorded already.
     """
     import labml.internal.computer.configs
     import labml.internal.logger
     from labml import experiment, lab, tracker
 
+    # A run that was killed has lost what labml had not written yet, or has it twice, and its
+    # process stands there still as the one that runs.
+    if (path / "run.pid").exists():
+        (path / "run.pid").unlink()
+        write_log(path, history)
     runs = str(path.parent.parent)
     project = str(path)
     with (
@@ -137,18 +135,14 @@ def finish_writing(path: Path) -> None:
             thread.join()
 
 
-def start_plain(path: Path, config: dict[str, Any], stack: ExitStack) -> Record:
+def write_log(path: Path, history: History) -> None:
     r"""
-    ## Without labml
-
-    The lines look the same, so that who reads them need not know.
+    ### What is known so far, as labml writes it
     """
-    (path / "configs.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
-    log = stack.enter_context((path / "log.jsonl").open("w", encoding="utf-8"))
-
-    def save(step: int, values: dict[str, float]) -> None:
-        track = {name: [[step, [value]]] for name, value in values.items()}
-        log.write(json.dumps({"track": track, "time": time.time()}) + "\n")
-        log.flush()
-
-    return save
+    track: dict[str, list[list[int | list[float]]]] = {}
+    for step, values in history:
+        for name, value in values.items():
+            track.setdefault(name, []).append([step, [value]])
+    with replacing(path / "log.jsonl") as temporary:
+        line = json.dumps({"track": track, "time": time.time()})
+        temporary.write_text(line + "\n", encoding="utf-8")

@@ -41,8 +41,9 @@ from torch import Tensor, nn
 
 from labml_nn.training.command_line import run_experiment
 from labml_nn.training.corpora import read_corpus
-from labml_nn.training.data import CharTokenizer, InputError, entropy, split
+from labml_nn.training.data import CharTokenizer, InputError, entropy, prepare
 from labml_nn.training.figures import draw_attention, draw_losses
+from labml_nn.training.leaks import honest_loss
 from labml_nn.training.loop import TrainConfig, Trainer
 from labml_nn.training.progress import Progress
 from labml_nn.training.sampling import complete, evaluating
@@ -162,8 +163,7 @@ def make_trainer(config: Config, text: str) -> tuple[Trainer, CharTokenizer]:
     text give the same run.
     """
     torch.manual_seed(config.seed)
-    tokenizer = CharTokenizer(text)
-    train, validation = split(tokenizer.encode(text), config.seq_len)
+    tokenizer, train, validation = prepare(text, config.seq_len)
     model = AutoregressiveTransformer(
         n_vocab=len(tokenizer),
         d_model=config.d_model,
@@ -207,12 +207,25 @@ def notebook(
     corpus: str = "tiny_shakespeare",
     text_file: str = "",
     steps: int = 2000,
-    learning_rate: float = 3e-3,
+    batch_size: int = 12,
     seq_len: int = 64,
+    micro_batches: int = 1,
+    learning_rate: float = 3e-3,
+    warmup: float = 0.05,
+    final: float = 0.1,
+    schedule: str = "cosine",
+    weight_decay: float = 0.1,
+    clip: float = 1.0,
+    device: str = "auto",
+    precision: str = "auto",
+    record_every: int = 20,
+    evaluate_every: int = 250,
+    seed: int = 1,
     d_model: int = 128,
     heads: int = 4,
     n_layers: int = 4,
-    seed: int = 1,
+    d_ff: int = 512,
+    dropout_prob: float = 0.0,
     sample_length: int = 500,
 ) -> None:
     r"""
@@ -230,14 +243,25 @@ def notebook(
     # The same seed gives the same run.
     config = Config(
         steps=steps,
-        learning_rate=learning_rate,
+        batch_size=batch_size,
         seq_len=seq_len,
+        micro_batches=micro_batches,
+        learning_rate=learning_rate,
+        warmup=warmup,
+        final=final,
+        schedule=schedule,
+        weight_decay=weight_decay,
+        clip=clip,
+        device=device,
+        precision=precision,
+        record_every=record_every,
+        evaluate_every=evaluate_every,
+        seed=seed,
         d_model=d_model,
         heads=heads,
         n_layers=n_layers,
-        d_ff=4 * d_model,
-        evaluate_every=max(1, steps // 8),
-        seed=seed,
+        d_ff=d_ff,
+        dropout_prob=dropout_prob,
     )
     trainer, tokenizer = make_trainer(config, text)
     n_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
@@ -259,7 +283,7 @@ def notebook(
     # no idea of their order.
     import matplotlib.pyplot as plt
 
-    counting = entropy(tokenizer.encode(text))
+    counting = entropy(torch.cat([trainer.train, trainer.validation]))
     _, axes = plt.subplots(figsize=(8, 4))
     draw_losses(axes, history)
     axes.axhline(counting, linestyle="--", color="gray")
@@ -280,6 +304,12 @@ def notebook(
     for head in range(heads):
         draw_attention(grid[0, head], weights[:, :, head], beginning, beginning)
     plt.show()
+
+    # ### Is it honest?
+    # The loss once more, from [prefixes alone](../../training/leaks.py).
+    honest = honest_loss(trainer.model, trainer.validation, seq_len)
+    assert not honest.leaks, honest
+    print(honest)
 
     # ### Did it learn?
     # A model that is no better than counting has learned nothing about order.
@@ -314,8 +344,8 @@ def example(
         d_ff=d_ff,
     )
 
-    # An alphabet, over and over.
-    text = "".join(chr(97 + index % n_vocab) for index in range(20 * n_vocab * seq_len))
+    # An alphabet, over and over; the last token stands for what is not in it.
+    text = "".join(chr(97 + index % (n_vocab - 1)) for index in range(20 * n_vocab * seq_len))
     trainer, tokenizer = make_trainer(config, text)
     loss = trainer.train_step()
     tokens = tokenizer.encode(text[:seq_len]).unsqueeze(1)

@@ -210,7 +210,8 @@ def notebook(
     # ### Training
     # The dashed line is what [counting characters](../../training/data.py#entropy) reaches, with
     # no idea of their order.
-    counting = entropy(tokenizer.encode(text))
+    plain = trainers["plain"]
+    counting = entropy(torch.cat([plain.train, plain.validation]))
     losses = train_both(trainers, counting)
 
     # ### Samples
@@ -275,8 +276,8 @@ def example(
         d_ff=d_ff,
     )
 
-    # An alphabet, over and over.
-    text = "".join(chr(97 + index % n_vocab) for index in range(20 * n_vocab * seq_len))
+    # An alphabet, over and over; the last token stands for what is not in it.
+    text = "".join(chr(97 + index % (n_vocab - 1)) for index in range(20 * n_vocab * seq_len))
     parts = in_transformer(d_model=d_model, d_ff=d_ff, dropout_prob=0.0)
     trainers, tokenizer = make_both(config, text, parts)
     tokens = tokenizer.encode(text[:seq_len]).unsqueeze(1)

@@ -42,7 +42,7 @@ from torch import Tensor, nn
 
 from labml_nn.optimizers.muon import Muon
 from labml_nn.training.command_line import run_experiment
-from labml_nn.training.data import CharTokenizer, InputError, split
+from labml_nn.training.data import CharTokenizer, InputError, prepare
 from labml_nn.training.device import choose_precision
 from labml_nn.training.loop import TrainConfig, Trainer
 from labml_nn.transformers.modern.model import ModernTransformer
@@ -145,8 +145,7 @@ def make_trainer(config: Config, text: str) -> tuple[Trainer, CharTokenizer]:
     text give the same run.
     """
     torch.manual_seed(config.seed)
-    tokenizer = CharTokenizer(text)
-    train, validation = split(tokenizer.encode(text), config.seq_len)
+    tokenizer, train, validation = prepare(text, config.seq_len)
     model = ModernTransformer(
         n_vocab=len(tokenizer),
         d_model=config.d_model,

@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labml_nn.training.data import (
+    UNKNOWN,
     CharTokenizer,
     InputError,
     entropy,
     fixed_windows,
+    prepare,
     random_batch,
     split,
 )
@@ -21,11 +23,12 @@ def test_decoding_undoes_encoding(text: str) -> None:
     tokenizer = CharTokenizer(text)
     tokens = tokenizer.encode(text)
     assert tokenizer.decode(tokens) == text
-    assert int(tokens.max()) < len(tokenizer) == len(set(text))
+    assert len(tokenizer) == len(set(text) | {UNKNOWN})
+    assert int(tokens.max()) < len(tokenizer)
 
 
 def test_symbols_are_in_the_order_of_their_code_points() -> None:
-    assert CharTokenizer("hello, wörld").symbols == " ,dehlorwö"
+    assert CharTokenizer("hello, wörld").symbols == " ,dehlorwö\N{REPLACEMENT CHARACTER}"
     assert CharTokenizer("cab").encode("abc").tolist() == [0, 1, 2]
 
 
@@ -39,6 +42,26 @@ def test_a_tokenizer_made_from_the_symbols_encodes_alike() -> None:
 def test_an_unknown_character_is_named_with_its_position() -> None:
     with pytest.raises(InputError, match=r"'z' at position 2 is not among the 3 characters"):
         CharTokenizer("abc").encode("abzaz")
+
+
+def test_all_unknown_characters_are_named() -> None:
+    with pytest.raises(InputError, match="'x' at position 4, 'z' at position 2 are not among"):
+        CharTokenizer("abc").encode("abzaxz")
+
+
+def test_an_unknown_character_has_a_place_of_its_own() -> None:
+    tokenizer = CharTokenizer("abc")
+    tokens = tokenizer.encode("azbüc", unknown=True)
+    assert tokens.tolist() == [0, 3, 1, 3, 2]
+    assert tokenizer.decode(tokens) == f"a{UNKNOWN}b{UNKNOWN}c"
+
+
+def test_the_vocabulary_comes_from_the_training_part_alone() -> None:
+    text = 18 * "ab" + "bazz"
+    tokenizer, train, validation = prepare(text, seq_len=3)
+    assert tokenizer.symbols == f"ab{UNKNOWN}"
+    assert tokenizer.decode(train) == text[:36]
+    assert tokenizer.decode(validation) == f"ba{UNKNOWN}{UNKNOWN}"
 
 
 @given(st.integers(20, 5000))

@@ -300,12 +300,12 @@ def test_progress_gets_the_steps_that_are_left() -> None:
     assert trainer.step == 20
 
 
-def test_each_evaluation_is_recorded_and_then_saved() -> None:
+def test_a_step_is_recorded_before_it_is_saved() -> None:
     events: list[str] = []
-    trainer = make_trainer()
+    trainer = make_trainer(replace(CONFIG, save_every=10))
     trainer.run(
         lambda step, values: events.append(f"record {step}"),
-        save=lambda: events.append(f"save {trainer.step}"),
+        save=lambda best: events.append(f"save {trainer.step}"),
     )
     assert [event for event in events if event.endswith(("10", "20"))] == [
         "record 10",
@@ -321,7 +321,7 @@ def test_a_stop_is_made_after_the_step_and_saved() -> None:
     saved: list[int] = []
     trainer.run(
         lambda step, values: None,
-        save=lambda: saved.append(trainer.step),
+        save=lambda best: saved.append(trainer.step),
         should_stop=lambda: trainer.step == 3,
     )
     assert (trainer.step, saved) == (3, [3])
@@ -340,10 +340,83 @@ def test_a_stop_at_the_last_step_is_an_end_like_any_other() -> None:
     assert "loss.validation" in history[-1][1]
 
 
-def test_a_loss_that_is_no_number_stops_the_training() -> None:
-    trainer = make_trainer()
+def test_checkpoints_come_at_their_interval_at_the_end_and_when_the_loss_is_lowest() -> None:
+    saved: list[tuple[int, bool]] = []
+    trainer = make_trainer(replace(CONFIG, save_every=8, evaluate_every=5))
+    losses: dict[int, float] = {}
+
+    def record(step: int, values: dict[str, float]) -> None:
+        losses.update({step: values["loss.validation"]} if "loss.validation" in values else {})
+
+    trainer.run(record, save=lambda best: saved.append((trainer.step, best)))
+    lowest = [
+        step for step, loss in losses.items() if loss <= min(losses[s] for s in losses if s <= step)
+    ]
+    assert lowest
+    assert [step for step, best in saved if best] == lowest
+    assert [step for step, _ in saved] == sorted({8, 16, 20} | set(lowest))
+    assert trainer.best == min(losses.values())
+
+
+@pytest.mark.parametrize("parts", [2, 3, 6])
+def test_a_batch_in_parts_gives_the_gradients_of_the_whole(parts: int) -> None:
+    whole, split = (
+        make_trainer(replace(CONFIG, batch_size=6, micro_batches=n, steps=3)) for n in (1, parts)
+    )
+    for _ in range(3):
+        assert whole.train_step().item() == pytest.approx(split.train_step().item(), abs=1e-6)
+    for one, other in zip(whole.model.parameters(), split.model.parameters(), strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=0, atol=1e-6)
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
+
+
+def test_a_batch_that_does_not_divide_is_refused() -> None:
+    with pytest.raises(InputError, match="got batch_size=3 and micro_batches=2"):
+        replace(CONFIG, micro_batches=2)
+
+
+def spoil(trainer: Trainer, value: float) -> None:
     with torch.no_grad():
-        trainer.model[0].weight[0, 0] = math.nan
-    with pytest.raises(InputError, match="loss became nan before step 4: .* below 0.003"):
-        run(trainer)
-    assert trainer.step == 4
+        trainer.model[0].weight[0, 0] = value
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_loss_that_is_no_number_stops_the_training_and_names_step_and_batch(
+    value: float,
+) -> None:
+    trainer = make_trainer()
+    saved: list[bool] = []
+
+    def progress(steps: range) -> Iterable[int]:
+        for step in steps:
+            # The sixth step is the second after a record.
+            ([lambda: None] * 5 + [lambda: spoil(trainer, value)] + [lambda: None] * 20)[step]()
+            yield step
+
+    positions = make_trainer()
+    positions.batches.tokens = torch.arange(997)
+    starts = positions.batches.at(5)[0][0].tolist()
+    with pytest.raises(InputError) as caught:
+        trainer.run(lambda step, values: None, progress, saved.append)
+    assert str(caught.value) == (
+        "the loss is nan, not finite in step 6, whose batch has the windows from the characters "
+        f"{', '.join(map(str, starts))} of the training part; train with a learning rate "
+        "below 0.003"
+    )
+    assert saved == []
+    # What is said there are windows of that batch.
+    x, _ = make_trainer().batches.at(5)
+    assert x.t().tolist() == [make_text(997)[start : start + 7].tolist() for start in starts]
+
+
+def test_weights_that_are_no_numbers_are_not_saved_when_a_run_is_stopped() -> None:
+    trainer = make_trainer()
+    saved: list[bool] = []
+
+    def stop() -> bool:
+        spoil(trainer, math.nan)
+        return True
+
+    with pytest.raises(InputError, match="the weights are not finite in step 1, whose batch has"):
+        trainer.run(lambda step, values: None, save=saved.append, should_stop=stop)
+    assert saved == []

@@ -9,8 +9,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from labml_nn.training.data import InputError
-from labml_nn.training.recorder import new_run, recording
+from labml_nn.training.history import read_history
+from labml_nn.training.recorder import recording
+from labml_nn.training.runs import new_run
 
 CONFIG = {"steps": 3, "learning_rate": 0.003, "device": "auto"}
 
@@ -24,7 +25,8 @@ def refuse(*args, **kwargs):
 
 socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
 
-from labml_nn.training.recorder import new_run, recording
+from labml_nn.training.recorder import recording
+from labml_nn.training.runs import new_run
 
 paths = []
 for number in (1, 2):
@@ -131,7 +133,8 @@ def test_a_crash_and_an_interruption_are_recorded_as_such(tmp_path: Path, reposi
 import time
 from pathlib import Path
 from labml.internal.tracker.writers.file import FileWriterThread
-from labml_nn.training.recorder import new_run, recording
+from labml_nn.training.recorder import recording
+from labml_nn.training.runs import new_run
 
 send = FileWriterThread._send
 FileWriterThread._send = lambda self, data: time.sleep(0.5) or send(self, data)
@@ -155,7 +158,7 @@ for error in (KeyboardInterrupt, RuntimeError("why")):
         assert read_log(path) == {"loss.train": [[1, [1.5]]]}
 
 
-def test_without_labml_the_same_lines_are_written(
+def test_without_labml_the_record_of_the_run_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     # Python's way to say that a module is not there.
@@ -163,25 +166,50 @@ def test_without_labml_the_same_lines_are_written(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "labml", None)
     path = new_run(tmp_path, "name")
+    points = [(1, {"loss.train": 1.5, "learning_rate": 0.1}), (2, {"loss.train": 1.25})]
     with caplog.at_level(logging.WARNING), recording(path, CONFIG) as record:
-        record(1, {"loss.train": 1.5, "learning_rate": 0.1})
-        assert read_log(path) == {"loss.train": [[1, [1.5]]], "learning_rate": [[1, [0.1]]]}
-        record(2, {"loss.train": 1.25})
-        record(3, {"loss.train": 1.125, "loss.validation": 1.0625})
-    assert read_log(path) == EXPECTED
-    assert json.loads((path / "configs.json").read_text()) == CONFIG
+        for step, values in points:
+            record(step, values)
+            assert read_history(path) == points[:step]
+    assert read_history(path) == points
     assert len(caplog.records) == 1
     assert caplog.records[0].getMessage().startswith("labml is not used for this run (")
 
 
-def test_runs_never_share_a_folder(tmp_path: Path) -> None:
-    paths = {new_run(tmp_path, "name") for _ in range(20)}
-    assert len(paths) == 20
-    assert {path.parent for path in paths} == {tmp_path / "name"}
+# A run dies after step 9: what labml had not written yet is lost. It goes on from step 6, and is
+# done; then it is asked for once more.
+KILLED = """
+import os
+import sys
+from pathlib import Path
+from labml_nn.training.recorder import recording
+
+path = Path("runs/name/run")
+path.mkdir(parents=True, exist_ok=True)
+first, last = map(int, sys.argv[1:3])
+with recording(path, {}, first) as record:
+    for step in range(first + 1, last + 1):
+        record(step, {"loss.train": 1 / step})
+    if last == 9:
+        os._exit(9)
+"""
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("kept")
-    with pytest.raises(InputError, match="cannot write .*/file/runs/name/.*: Not a directory"):
-        new_run(tmp_path / "file" / "runs", "name")
-    assert (tmp_path / "file").read_text() == "kept"
+def test_a_run_that_was_killed_has_every_step_once_in_both_records(
+    tmp_path: Path, repository: Path
+) -> None:
+    for first, last in ((0, 9), (6, 14), (14, 14)):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", KILLED, str(first), str(last)],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(repository)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (9 * (last == 9), "")
+    path = tmp_path / "runs" / "name" / "run"
+    points = [(step, {"loss.train": 1 / step}) for step in range(1, 15)]
+    assert read_history(path) == points
+    assert read_log(path)["loss.train"] == [[step, [1 / step]] for step in range(1, 15)]

@@ -1,3 +1,4 @@
+import inspect
 import math
 import os
 import subprocess
@@ -307,3 +308,12 @@ def test_the_example_runs_with_other_primes() -> None:
     values = example(d_k=7, batch_size=11, heads=13, seq_len=17, d_ff=19, n_vocab=23)
     assert values["attention"].shape == (17, 17, 13)
     assert math.isfinite(values["loss"].item())
+
+
+def test_every_field_of_the_configuration_is_in_the_form_of_the_notebook() -> None:
+    form = inspect.signature(notebook).parameters
+    # A notebook saves no checkpoints.
+    expected = {name: value for name, value in vars(Config()).items() if name != "save_every"}
+    assert expected.keys() <= form.keys()
+    expected |= {"evaluate_every": 250}
+    assert {name: form[name].default for name in expected} == expected

@@ -1,0 +1,40 @@
+r"""
+---
+title: Recipes by Name
+summary: The experiments that can be chosen on the command line, each with its whole configuration.
+---
+
+A preset is a name for an experiment: its model, its optimizers, and a default for all that
+can be set. `python -m labml_nn.training --preset classic` trains it.
+
+A run keeps the name of its experiment's module. It is looked up *here*, and not imported: a folder
+from somebody else decides what is loaded from a table, and never which code runs.
+"""
+
+from labml_nn.training.command_line import Experiment
+from labml_nn.training.data import InputError
+from labml_nn.transformers.basic.autoregressive_experiment import Config as ClassicConfig
+from labml_nn.transformers.basic.autoregressive_experiment import make_trainer as make_classic
+from labml_nn.transformers.modern.experiment import Config as ModernConfig
+from labml_nn.transformers.modern.experiment import make_trainer as make_modern
+
+PRESETS = {
+    "modern": Experiment("labml_nn.transformers.modern.experiment", ModernConfig, make_modern),
+    "classic": Experiment(
+        "labml_nn.transformers.basic.autoregressive_experiment",
+        ClassicConfig,
+        make_classic,
+    ),
+}
+
+
+def preset_of(name: str) -> str:
+    r"""
+    ## Which preset is it?
+
+    `name` is the module of an experiment, as a run keeps it.
+    """
+    for preset, experiment in PRESETS.items():
+        if experiment.name == name:
+            return preset
+    raise InputError(f"no preset belongs to the experiment {name!r}")

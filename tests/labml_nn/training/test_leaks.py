@@ -1,0 +1,137 @@
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from labml_nn.training import leaks
+from labml_nn.training.data import fixed_windows
+from labml_nn.training.leaks import LooksAhead, honest_loss, spread
+from labml_nn.transformers.basic.autoregressive_experiment import AutoregressiveTransformer
+
+N_VOCAB, SEQ_LEN = 5, 11
+TEXT = torch.randint(N_VOCAB, (20 * SEQ_LEN + 4,), generator=torch.Generator().manual_seed(2))
+
+
+def transformer() -> AutoregressiveTransformer:
+    torch.manual_seed(1)
+    model = AutoregressiveTransformer(N_VOCAB, 16, 2, 2, 32, SEQ_LEN, 0.5)
+    # Weights of some size, so that what leaks is large.
+    for weight in model.parameters():
+        nn.init.normal_(weight, std=0.5)
+    return model
+
+
+def test_a_right_model_is_honest_to_the_precision_of_its_numbers() -> None:
+    result = honest_loss(transformer(), TEXT, SEQ_LEN)
+    assert not result.leaks
+    assert result.difference < 1e-4
+    assert result.honest == pytest.approx(result.forced, abs=1e-5)
+
+
+def test_it_is_the_loss_of_a_loop_over_prefixes() -> None:
+    model = transformer().eval()
+    total = []
+    for place in spread(20, 4):
+        for n in range(1, SEQ_LEN + 1):
+            text = TEXT[place * SEQ_LEN :][: n + 1].tolist()
+            with torch.no_grad():
+                scores = model(torch.tensor(text[:-1]).unsqueeze(1))[-1, 0].tolist()
+            total.append(math.log(sum(map(math.exp, scores))) - scores[text[-1]])
+    result = honest_loss(model, TEXT, SEQ_LEN, n_places=4)
+    assert result.honest == pytest.approx(sum(total) / len(total), rel=1e-5)
+
+
+def test_there_is_no_chance_in_it_and_nothing_is_left_changed() -> None:
+    model, state = transformer(), torch.get_rng_state()
+    assert honest_loss(model, TEXT, SEQ_LEN) == honest_loss(model, TEXT, SEQ_LEN)
+    assert torch.get_rng_state().equal(state)
+    assert model.training
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
+def mask_of(model: AutoregressiveTransformer, mask: Tensor) -> AutoregressiveTransformer:
+    model.mask = mask.view_as(model.mask)
+    return model
+
+
+class Mixing(nn.Module):
+    r"""A right model, and something that is done to its logits."""
+
+    def __init__(self, mix: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.model, self.mix = transformer(), mix
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.mix(self.model(tokens))
+
+
+ALL = torch.ones(SEQ_LEN, SEQ_LEN, dtype=torch.bool)
+LEAKS = {
+    "looks ahead": lambda: LooksAhead(N_VOCAB),
+    "no mask": lambda: mask_of(transformer(), ALL),
+    "off by one": lambda: mask_of(transformer(), ALL.tril(1)),
+    "upside down": lambda: mask_of(transformer(), ALL.triu()),
+    "a view for a transpose": lambda: Mixing(lambda z: z.transpose(0, 1).reshape(z.shape)),
+    "mixed sequences": lambda: Mixing(lambda z: z + z.roll(1, dims=1)),
+    "length": lambda: Mixing(lambda z: z * torch.tensor(len(z)) / SEQ_LEN),
+    "mean over positions": lambda: Mixing(lambda z: z - z.mean(0)),
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_model_that_sees_something_else_is_found_out(leak: str) -> None:
+    result = honest_loss(LEAKS[leak](), TEXT, SEQ_LEN)
+    assert result.leaks
+    assert result.difference > 0.01
+    assert "its losses mean nothing" in str(result)
+
+
+def test_the_one_who_looks_ahead_has_a_low_loss_and_a_high_honest_one() -> None:
+    result = honest_loss(LooksAhead(N_VOCAB), TEXT, SEQ_LEN)
+    assert result.forced < math.log(N_VOCAB) < result.honest
+
+
+def test_targets_that_were_not_moved_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def same(tokens: Tensor, seq_len: int) -> list[tuple[Tensor, Tensor]]:
+        return [(x, x) for x, _ in fixed_windows(tokens, seq_len)]
+
+    monkeypatch.setattr(leaks, "fixed_windows", same)
+    echo = nn.Embedding.from_pretrained(9 * torch.eye(N_VOCAB))
+    result = honest_loss(echo, TEXT, SEQ_LEN)
+    assert result.forced < 0.01 < result.honest
+    assert result.leaks
+
+
+def test_a_loss_that_is_no_number_is_a_leak() -> None:
+    class Broken(nn.Embedding):
+        def forward(self, tokens: Tensor) -> Tensor:
+            return super().forward(tokens) / float(len(tokens) != 3)
+
+    result = honest_loss(Broken(N_VOCAB, N_VOCAB), TEXT, SEQ_LEN)
+    assert result.length == 3
+    assert result.leaks
+
+
+def test_a_text_shorter_than_the_context_will_do() -> None:
+    result = honest_loss(transformer(), TEXT[:4], SEQ_LEN)
+    assert not result.leaks
+
+
+@pytest.mark.parametrize(
+    ("n", "most", "expected"),
+    [(1, 16, [0]), (5, 16, [0, 1, 2, 3, 4]), (9, 3, [0, 4, 8]), (9, 1, [0])],
+)
+def test_places_are_spread_evenly_with_both_ends(n: int, most: int, expected: list[int]) -> None:
+    assert spread(n, most) == expected
+
+
+def test_a_forced_loss_is_that_of_the_evaluation_where_all_is_looked_at() -> None:
+    model = transformer().eval()
+    result = honest_loss(model, TEXT, SEQ_LEN, n_places=20)
+    x, y = fixed_windows(TEXT, SEQ_LEN)[0]
+    with torch.no_grad():
+        expected = F.cross_entropy(model(x).flatten(0, 1), y.flatten()).item()
+    assert result.forced == pytest.approx(expected, rel=1e-5)

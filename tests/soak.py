@@ -1,0 +1,228 @@
+r"""What takes longer than continuous integration allows: `make soak`.
+
+    python -m tests.soak kills --kills 50
+    python -m tests.soak seeds --preset classic --bar 1.75
+
+`kills` trains a small model again and again, kills it at random moments, resumes it, and compares
+what it ends with to the run that nobody touched: weights, everything else in the checkpoint, and
+the record, bit for bit. `seeds` trains a whole recipe from three seeds and compares the mean of the
+losses with a bar. Without a word, both are done. The exit status tells whether all was right.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from labml_nn.training.checkpoint import load_checkpoint
+from labml_nn.training.history import read_history
+from labml_nn.training.state import pack
+
+ROOT = Path(__file__).resolve().parents[1]
+# Small and with dropout, so that chance has all its sources.
+SMALL = {
+    "d_model": 16,
+    "d_ff": 32,
+    "n_layers": 1,
+    "heads": 2,
+    "dropout_prob": 0.1,
+    "batch_size": 4,
+    "seq_len": 16,
+    "record_every": 7,
+    "evaluate_every": 50,
+    "save_every": 20,
+}
+TEXT = "".join(f"{number} times {number} is {number * number}\n" for number in range(600))
+# What the clock decides.
+CLOCK = {"seconds", "interval", "tokens_per_second", "time"}
+
+
+def command(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    r"""The experiment as a process of its own, on one thread."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "labml_nn.training", "--sample-length=5", *arguments],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "OMP_NUM_THREADS": "1",
+            "PYTHONUNBUFFERED": "1",
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def begin(folder: Path, *arguments: str) -> "tuple[subprocess.Popen[str], Path]":
+    r"""Start it, and wait until it says where its run is."""
+    process = command(folder, *arguments)
+    assert process.stdout is not None
+    said = []
+    for line in process.stdout:
+        said.append(line)
+        found = re.match("run (.*)", line)
+        if found:
+            return process, Path(found[1])
+    raise AssertionError("".join(said))
+
+
+def outcome(run: Path) -> tuple[dict[str, Any], dict[str, list[Any]], list[Any]]:
+    r"""The newest checkpoint, as JSON and tensors, and the record, without the clock's part."""
+    newest = max((run / "checkpoints").glob("step-*.json"))
+    state = {key: one for key, one in load_checkpoint(newest).items() if key not in CLOCK}
+    tensors: dict[str, Any] = {}
+    document = {key: pack(one, key, tensors) for key, one in state.items()}
+    bits = {name: [str(one.dtype), one.tolist()] for name, one in tensors.items()}
+    history = [
+        (step, {key: one for key, one in values.items() if key not in CLOCK})
+        for step, values in read_history(run)
+    ]
+    return document, bits, history
+
+
+def labml_steps(run: Path) -> list[int]:
+    r"""The steps in labml's own log."""
+    lines = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
+    return [step for line in lines for step, _ in line["track"].get("loss.train", [])]
+
+
+def killed_run(
+    folder: Path,
+    seed: int,
+    steps: int,
+    kills: int,
+    chance: random.Random,
+    most: float,
+    preset: str = "classic",
+) -> tuple[int, list[int]]:
+    r"""A run that is killed up to `kills` times, beside one that isn't.
+
+    Returns how often it was killed, and the steps from which it went on. An `AssertionError` tells
+    what differs.
+    """
+    (folder / "text").write_text(TEXT)
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in SMALL.items()]
+    options += ["--text=text", "--device=cpu", f"--steps={steps}", f"--seed={seed}"]
+    options.append(f"--preset={preset}")
+    process, straight = begin(folder, *options)
+    process.communicate()
+    assert process.returncode == 0
+
+    process, run = begin(folder, *options)
+    made, resumed = 0, []
+    while made < kills:
+        try:
+            process.wait(chance.uniform(0.0, most))
+            break
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+        process.communicate()
+        # It may just have been done.
+        if process.returncode == 0:
+            break
+        made += 1
+        process, same = begin(folder, f"--resume={run}")
+        assert same == run
+        assert process.stdout is not None
+        resumed.append(int(process.stdout.readline().split()[-1].replace(",", "")))
+        print(f"  killed {made}, on from step {resumed[-1]:,}", flush=True)
+    out, _ = process.communicate()
+    assert process.returncode == 0, out
+
+    one, other = outcome(straight), outcome(run)
+    for name, tensor in one[1].items():
+        assert tensor == other[1][name], f"{name} differs"
+    assert one == other
+    assert labml_steps(run) == [step for step, _ in other[2]], labml_steps(run)
+    leftover = [path.name for path in (run / "checkpoints").iterdir() if path.name.startswith(".")]
+    assert leftover == []
+    return made, resumed
+
+
+def kills(number: int, seed: int, steps: int = 2000) -> bool:
+    r"""As many runs as it takes to kill `number` times."""
+    chance, made, start = random.Random(seed), 0, time.monotonic()
+    runs = 0
+    presets = list(BARS)
+    while made < number:
+        preset = presets[runs % len(presets)]
+        with tempfile.TemporaryDirectory() as folder:
+            share = min(25, number - made)
+            more, resumed = killed_run(
+                Path(folder), seed + runs, steps, share, chance, most=1.0, preset=preset
+            )
+        made, runs = made + more, runs + 1
+        print(
+            f"  run {runs}, {preset}: {more} kills, resumed from steps {resumed}; the same bits",
+            flush=True,
+        )
+    seconds = time.monotonic() - start
+    print(
+        f"{made} kills in {runs} runs of {steps:,} steps, {seconds:.0f} s: the same bits every time"
+    )
+    return True
+
+
+def seeds(preset: str, bar: float, number: int, extra: list[str]) -> bool:
+    r"""The whole recipe, and the mean of its losses."""
+    losses = []
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(1, number + 1):
+            done = subprocess.run(
+                [
+                    *[sys.executable, "-m", "labml_nn.training", f"--preset={preset}", "--json"],
+                    *[f"--seed={seed}", f"--runs={folder}", *extra],
+                ],
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
+            result = json.loads(done.stdout.splitlines()[-1])
+            losses.append(result["val_loss"])
+            print(
+                f"  {preset}, seed {seed}: {result['val_loss']:.4f}, honest {result['honest']}, "
+                f"{result['seconds']:.1f} s, {result['parameters']:,} parameters",
+                flush=True,
+            )
+    mean = sum(losses) / len(losses)
+    print(f"{preset}: {mean:.4f}, the mean of {number} seeds; the bar is {bar}")
+    return mean <= bar
+
+
+# The loss that a recipe has to reach, on Tiny Shakespeare.
+BARS = {"classic": 1.75, "modern": 1.54}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("what", nargs="?", choices=["kills", "seeds"], help="default: both")
+    parser.add_argument("--kills", type=int, default=50, help="default: %(default)s")
+    parser.add_argument("--seed", type=int, default=1, help="of the random moments")
+    parser.add_argument("--seeds", type=int, default=3, help="default: %(default)s")
+    parser.add_argument("--preset", choices=list(BARS), help="default: all")
+    parser.add_argument("--text", help="a text in place of Tiny Shakespeare")
+    arguments = parser.parse_args()
+
+    right = []
+    if arguments.what != "seeds":
+        right.append(kills(arguments.kills, arguments.seed))
+    if arguments.what != "kills":
+        extra = [f"--text={arguments.text}"] if arguments.text else []
+        for preset, bar in BARS.items():
+            if arguments.preset in (None, preset):
+                right.append(seeds(preset, bar, arguments.seeds, extra))
+    return 0 if all(right) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
