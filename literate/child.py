@@ -26,8 +26,8 @@ PROGRAM = Path(__file__).with_name("measured_run.py")
 START_SECONDS = 300.0
 
 # So that what is measured doesn't depend on the machine: no accelerator, and sets in the same order
-# every time.
-ENVIRONMENT = {"CUDA_VISIBLE_DEVICES": "", "PYTHONHASHSEED": "0"}
+# every time. One thread, because on a busy machine threads wait for each other, and long.
+ENVIRONMENT = {"CUDA_VISIBLE_DEVICES": "", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
 
 
 class Died(Exception):
