@@ -1,7 +1,7 @@
 r"""
 ---
 title: Command line
-summary: New, check, measure, write, zensical, notebooks, snippet, lighten, policy.
+summary: New, check, measure, write, zensical, notebooks, execute, snippet, lighten, policy.
 ---
 
 ```
@@ -63,7 +63,11 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(run=_check)
     shapes = commands.add_parser("measure", help="run the examples and print the measured shapes")
     shapes.set_defaults(run=_measure)
-    for command in (check, shapes):
+    run = commands.add_parser(
+        "execute", help="execute the notebooks and keep their outputs for the site"
+    )
+    run.set_defaults(run=_execute)
+    for command in (check, shapes, run):
         command.add_argument(
             "paths", nargs="*", metavar="PATH", help="files or folders; all pages if none is named"
         )
@@ -231,6 +235,24 @@ def _write_notebooks(
         return 0
     for path in notebooks.write(sources, out, sequels, modules):
         print(f"wrote {path}")
+    return 0
+
+
+def _execute(chosen: argparse.Namespace) -> int:
+    # A kernel and its client take a second to import.
+    from literate import execute
+    from literate.executed import Shelf
+
+    loaded = site.load(settings.load(Path.cwd()))
+    known = loaded.settings
+    texts = site.notebooks(loaded, _choose(loaded, chosen.paths))
+    if not chosen.paths:
+        slips = execute.unused(texts.values(), known.form, str(known.root / "pyproject.toml"))
+        if slips:
+            raise LiterateError(slips)
+    shelf = Shelf(known.root / known.store, known.form)
+    count = execute.execute(by_module(loaded.sources.values()), texts, shelf, _say)
+    print(f"{count} notebooks executed; the outputs of {len(texts) - count} were kept.")
     return 0
 
 
