@@ -252,7 +252,7 @@ def _execute(chosen: argparse.Namespace) -> int:
             raise LiterateError(slips)
     shelf = Shelf(known.root / known.store, known.form)
     count = execute.execute(by_module(loaded.sources.values()), texts, shelf, _say)
-    print(f"{count} notebooks executed; the outputs of {len(texts) - count} were kept.")
+    print(f"Notebooks: {count} executed, {len(texts) - count} kept from before.")
     return 0
 
 

@@ -14,6 +14,7 @@ processors, each on one thread, so that the sums come out the same on every mach
 
 import asyncio
 import json
+import logging
 import os
 import re
 import signal
@@ -38,8 +39,8 @@ from literate.problems import LiterateError, Problem
 from literate.source import Source
 
 KERNEL = "alone"
-# Seconds that a cell may take.
-SECONDS = 120
+# Seconds that a cell may take, on a machine that is busy with other things.
+SECONDS = 300
 # No accelerator, and pictures below their cells, wherever this runs.
 ENVIRONMENT = {
     "CUDA_VISIBLE_DEVICES": "",
@@ -48,6 +49,9 @@ ENVIRONMENT = {
 }
 # Isolated, and silent about what it takes for granted.
 ARGUMENTS = ["-I", "-m", "ipykernel_launcher", "--log-level=ERROR"]
+# What went wrong is told in a problem, and nowhere else.
+_LOG = logging.getLogger(__name__)
+_LOG.addHandler(logging.NullHandler())
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -131,6 +135,7 @@ class Kernels:
                 km=manager,
                 timeout=seconds,
                 record_timing=False,
+                log=_LOG,
                 resources={"metadata": {"path": mkdtemp(dir=self.folder)}},
             )
             # With this it ends the kernel, too.

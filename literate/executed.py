@@ -71,10 +71,13 @@ class Shelf:
         It differs from `text` in the values of its form.
         """
         notebook = nbformat.reads(text, as_version=4)
+        self._fill_in(notebook)
+        return notebook
+
+    def _fill_in(self, notebook: NotebookNode) -> None:
         for cell in notebook.cells:
             if cell.source.startswith(FORM):
                 cell.source = _FIELD.sub(self._filled, cell.source)
-        return notebook
 
     def _filled(self, field: re.Match[str]) -> str:
         if field["name"] not in self.values:
@@ -106,14 +109,17 @@ class Shelf:
         below the form have put out, from the first picture on: what comes before says how the run
         is set up.
         """
-        filled = self.fill_in(text)
-        outputs = self._load(module, filled)
+        notebook = nbformat.reads(text, as_version=4)
+        code = _code(notebook)
+        written = [cell.source for cell in code]
+        self._fill_in(notebook)
+        outputs = self._load(module, notebook)
         if outputs is None:
             return None
-        form = tuple(_form(filled))
-        notebook = nbformat.reads(text, as_version=4)
+        form = tuple(_form(notebook))
         notebook.cells[0].source += f"\n\n{sentence(form)}"
-        for number, (cell, found) in enumerate(zip(_code(notebook), outputs, strict=True), 1):
+        for number, (cell, source, found) in enumerate(zip(code, written, outputs, strict=True), 1):
+            cell.source = source
             cell.execution_count = number
             cell.outputs = [from_dict(one) for one in found]
         parts = list(_parts(notebook))

@@ -90,13 +90,13 @@ def test_what_fails_is_named_and_the_others_are_kept(
         execute(pages, found, shelf, lambda line: None, seconds=8)
     line = FAILS.splitlines().index('    assert n % 2 == 0, "odd"') + 1
     begins = GOOD.splitlines().index("    print(n)") + 1
+    cell = "of the notebook of pkg/{0}.py, which begins with `{1}`,"
     assert str(caught.value).splitlines() == [
-        f"pkg/dies.py:{begins}: cell 3 of the notebook of pkg/dies.py, which begins with `import os`, "
-        "ends the process.",
-        f"pkg/fails.py:{line}: cell 5 of the notebook of pkg/fails.py, which begins with "
-        "`print(half(n))`, raises AssertionError: odd.",
-        f"pkg/never.py:{begins}: cell 3 of the notebook of pkg/never.py, which begins with `import time`, "
-        "takes longer than 8 s.",
+        f"pkg/dies.py:{begins}: cell 3 {cell.format('dies', 'import os')} ends the process.",
+        f"pkg/fails.py:{line}: cell 5 {cell.format('fails', 'print(half(n))')} raises "
+        "AssertionError: odd.",
+        f"pkg/never.py:{begins}: cell 3 {cell.format('never', 'import time')} takes longer than "
+        "8 s.",
     ]
     assert [name for name, text in found.items() if shelf.has(name, text)] == ["pkg.good"]
 
@@ -142,7 +142,7 @@ def test_the_command_executes_what_is_chosen_and_the_site_has_it(tmp_path: Path)
     done = run(*command("pkg/good.py"))
     assert (done.returncode, done.stdout) == (
         0,
-        "1 notebooks executed; the outputs of 0 were kept.\n",
+        "Notebooks: 1 executed, 0 kept from before.\n",
     )
     failed = run(*command())
     assert failed.returncode == 1
@@ -167,7 +167,6 @@ def test_an_interrupted_command_leaves_no_process(project: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    # The folder of the notebook that runs is made just before its kernel starts.
     while not kernels(project):
         assert running.poll() is None
         time.sleep(0.1)
