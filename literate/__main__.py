@@ -63,14 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(run=_check)
     shapes = commands.add_parser("measure", help="run the examples and print the measured shapes")
     shapes.set_defaults(run=_measure)
-    run = commands.add_parser(
-        "execute", help="execute the notebooks and keep their outputs for the site"
-    )
-    run.set_defaults(run=_execute)
-    for command in (check, shapes, run):
-        command.add_argument(
-            "paths", nargs="*", metavar="PATH", help="files or folders; all pages if none is named"
-        )
+    for command in (check, shapes):
+        _add_paths(command)
 
     write = commands.add_parser("write", help="write the pages as Markdown, for any engine")
     write.add_argument("folder", metavar="DEST", type=Path, help="the folder to write to")
@@ -96,6 +90,11 @@ def _parser() -> argparse.ArgumentParser:
         "--check", action="store_true", help="write nothing; fail if a notebook is out of date"
     )
     books.set_defaults(run=_notebooks)
+    outputs = commands.add_parser(
+        "execute", help="execute the notebooks and keep their outputs for the site"
+    )
+    _add_paths(outputs)
+    outputs.set_defaults(run=_execute)
 
     take = commands.add_parser("snippet", help="print a definition with all that it needs")
     take.add_argument(
@@ -111,6 +110,12 @@ def _parser() -> argparse.ArgumentParser:
     for command in (light, strict):
         command.add_argument("folder", metavar="SITE", type=Path, help="the folder of the site")
     return parser
+
+
+def _add_paths(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "paths", nargs="*", metavar="PATH", help="files or folders; all pages if none is named"
+    )
 
 
 def _say(line: str) -> None:

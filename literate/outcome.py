@@ -87,9 +87,11 @@ def show(outcome: Outcome, uri: str, links: Links) -> Shown:
             width, height = size(picture)
             address = html.escape(links.beside(uri, place))
             alt = f"{title or 'A picture'}: drawn by the notebook in this run"
+            # Side by side, some would be too small to read.
+            across = ' class="across"' if width > 3 * height else ""
             figures.append(
-                f'<figure><img src="{address}" width="{width}" height="{height}" alt="{alt}" '
-                f'loading="lazy">{caption}</figure>'
+                f'<figure{across}><img src="{address}" width="{width}" height="{height}" '
+                f'alt="{alt}" loading="lazy">{caption}</figure>'
             )
         if part.text:
             code = highlight.block(part.text, "")

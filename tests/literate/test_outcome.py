@@ -25,6 +25,13 @@ def test_a_picture_is_a_file_beside_the_page_with_its_size_and_a_text() -> None:
     )
 
 
+def test_a_wide_picture_gets_the_whole_width() -> None:
+    part = Part("Heads", "", "", (png(9, 3), png(10, 3)))
+    first, second = show(Outcome((), (part,)), "page.md", LINKS).figures
+    assert first.startswith("<figure><img")
+    assert second.startswith('<figure class="across"><img')
+
+
 def test_what_was_printed_is_text_and_not_html() -> None:
     part = Part("A <b>", "x & y", "<script>\n*1*\n\n\u202ereversed", ())
     shown = show(Outcome(('a = "<b>"',), (part,)), "page.md", LINKS)
