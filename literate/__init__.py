@@ -33,7 +33,9 @@ What happens to a file, in this order:
    will take its place;
 10. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py), which brings its own
     [set-up](set_up.py): what a reader takes away runs by itself, and [all notebooks](notebooks.py)
-    are written, also for packages [anywhere](anywhere.py);
+    are written, also for packages [anywhere](anywhere.py); they are [run](execute.py) for the site,
+    which keeps what they put out when they were [executed](executed.py), the
+    [outcome](outcome.py) of a page;
 11. [lighten](lighten.py) and [policy](policy.py): the built site loses what no page needs, of its
     [fonts](fonts.py) too, has its style sheets [joined](joined.py), and says what browsers may be
     told to refuse.

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Command line
-summary: New, check, measure, write, zensical, notebooks, snippet, lighten, policy.
+summary: New, check, measure, write, zensical, notebooks, execute, snippet, lighten, policy.
 ---
 
 ```
@@ -64,9 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     shapes = commands.add_parser("measure", help="run the examples and print the measured shapes")
     shapes.set_defaults(run=_measure)
     for command in (check, shapes):
-        command.add_argument(
-            "paths", nargs="*", metavar="PATH", help="files or folders; all pages if none is named"
-        )
+        _add_paths(command)
 
     write = commands.add_parser("write", help="write the pages as Markdown, for any engine")
     write.add_argument("folder", metavar="DEST", type=Path, help="the folder to write to")
@@ -92,6 +90,11 @@ def _parser() -> argparse.ArgumentParser:
         "--check", action="store_true", help="write nothing; fail if a notebook is out of date"
     )
     books.set_defaults(run=_notebooks)
+    outputs = commands.add_parser(
+        "execute", help="execute the notebooks and keep their outputs for the site"
+    )
+    _add_paths(outputs)
+    outputs.set_defaults(run=_execute)
 
     take = commands.add_parser("snippet", help="print a definition with all that it needs")
     take.add_argument(
@@ -107,6 +110,12 @@ def _parser() -> argparse.ArgumentParser:
     for command in (light, strict):
         command.add_argument("folder", metavar="SITE", type=Path, help="the folder of the site")
     return parser
+
+
+def _add_paths(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "paths", nargs="*", metavar="PATH", help="files or folders; all pages if none is named"
+    )
 
 
 def _say(line: str) -> None:
@@ -231,6 +240,24 @@ def _write_notebooks(
         return 0
     for path in notebooks.write(sources, out, sequels, modules):
         print(f"wrote {path}")
+    return 0
+
+
+def _execute(chosen: argparse.Namespace) -> int:
+    # A kernel and its client take a second to import.
+    from literate import execute
+    from literate.executed import Shelf
+
+    loaded = site.load(settings.load(Path.cwd()))
+    known = loaded.settings
+    texts = site.notebooks(loaded, _choose(loaded, chosen.paths))
+    if not chosen.paths:
+        slips = execute.unused(texts.values(), known.form, str(known.root / "pyproject.toml"))
+        if slips:
+            raise LiterateError(slips)
+    shelf = Shelf(known.root / known.store, known.form)
+    count = execute.execute(by_module(loaded.sources.values()), texts, shelf, _say)
+    print(f"Notebooks: {count} executed, {len(texts) - count} kept from before.")
     return 0
 
 

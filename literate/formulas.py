@@ -76,9 +76,7 @@ class Formulas:
             self._process.communicate()
             self._process = None
 
-    def render(
-        self, formula: str, display: bool, keys: frozenset[str] = frozenset()
-    ) -> Formula:
+    def render(self, formula: str, display: bool, keys: frozenset[str] = frozenset()) -> Formula:
         r"""
         ### Set a formula
 

@@ -250,7 +250,7 @@ def _is_private(name: str) -> bool:
     return name.startswith(".") or name.endswith("~") or name == "__pycache__"
 
 
-def write_text(path: Path, text: str) -> None:
+def write_file(path: Path, content: str | bytes) -> None:
     r"""
     ## Write a file of the site
 
@@ -258,5 +258,7 @@ def write_text(path: Path, text: str) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.part")
-    beside.write_text(text, encoding="utf-8", errors="xmlcharrefreplace", newline="\n")
+    if isinstance(content, str):
+        content = content.encode(errors="xmlcharrefreplace")
+    beside.write_bytes(content)
     beside.replace(path)

@@ -115,8 +115,8 @@ class LiteratePlugin(BasePlugin):
             file = File.generated(config, page.uri, content=page.markdown)
             file.edit_uri = sources[page.uri] if config.edit_uri else None
             files.append(file)
-            for uri, text in page.files.items():
-                files.append(File.generated(config, uri, content=text))
+            for uri, content in page.files.items():
+                files.append(File.generated(config, uri, content=content))
         for uri, text in (site.generated(written) | loaded.search_index).items():
             files.append(File.generated(config, uri, content=text))
         copied = [*site.assets(self.settings)]

@@ -70,9 +70,7 @@ def rows(source: Source) -> Iterator[Row]:
 def _rows(source: Source) -> tuple[Row, ...]:
     # A definition starts a row: its header stands beside its docstring. The inside of a function is
     # cut at notes only, so a nested function starts a row only if it has a docstring.
-    starts = {
-        one.first: one for one in source.definitions if one.docstring or not one.in_function
-    }
+    starts = {one.first: one for one in source.definitions if one.docstring or not one.in_function}
     found: list[Row] = []
     row: list[Line] = []
     for line in source.lines:

@@ -27,7 +27,7 @@ from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as Document
 
 from literate import site
-from literate.live import Live, notice, state, write_text
+from literate.live import Live, notice, state, write_file
 from literate.page import Page
 from literate.problems import LiterateError
 
@@ -91,7 +91,7 @@ class Kit:
         output = template.render(context)
         document.active = False
         output = plugins.on_post_page(output, page=document, config=config)
-        write_text(Path(document.file.abs_dest_path), output)
+        write_file(Path(document.file.abs_dest_path), output)
 
 
 class Plugin(Protocol):
@@ -247,7 +247,7 @@ class Server(LiveReloadServer):
                 self._look(live)
                 if not is_told and not set(sources) & set(live.waiting):
                     is_told = True
-                    self._write_texts(site.generated(live.pages.values()))
+                    self._write_files(site.generated(live.pages.values()))
                     self._tell()
                     log.info(f"Shown in {time.perf_counter() - started:.2f} s")
                 yield
@@ -259,8 +259,8 @@ class Server(LiveReloadServer):
         kit = self.plugin.kit
         document = kit.document(page.uri)
         assert document is not None
-        for uri, text in page.files.items():
-            write_text(Path(self.root, uri), text)
+        for uri, content in page.files.items():
+            write_file(Path(self.root, uri), content)
         # A snippet changes with each page that it takes from; the page that shows it does not.
         if document.file.content_string != page.markdown:
             document.file.content_string = page.markdown
@@ -268,14 +268,14 @@ class Server(LiveReloadServer):
             kit.write(document)
             self.is_new = True
 
-    def _write_texts(self, texts: Mapping[str, str]) -> None:
+    def _write_files(self, texts: Mapping[str, str]) -> None:
         r"""
         Files that belong to the site as a whole, if they have become others.
         """
         for uri, text in texts.items():
             if self.texts.get(uri) != text:
                 self.texts[uri] = text
-                write_text(Path(self.root, uri), text)
+                write_file(Path(self.root, uri), text)
                 self.is_new = True
 
     def _look(self, live: Live) -> None:
@@ -331,7 +331,7 @@ class Server(LiveReloadServer):
         The title of a page stands on other pages, too; documents link to pages, and all of them can
         be searched.
         """
-        self._write_texts(live.site.search_index)
+        self._write_files(live.site.search_index)
         yield
         kit = self.plugin.kit
         titles = self._titles()

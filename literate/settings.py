@@ -33,6 +33,8 @@ class Settings:
     * `notebooks` is where notebooks are written
     * `sequels` maps the name of a function to the page that goes on, in its
       [notebook](notebook.py), where a page with such a function ends
+    * `form` has values for the forms of notebooks, with which they are
+      [executed](executed.py) for the site
     * `katex` is the npm package that sets formulas
     * `store` keeps what was measured, until the sources change
     """
@@ -43,6 +45,7 @@ class Settings:
     documents: Mapping[str, str] = field(default_factory=dict)
     notebooks: str = "notebooks"
     sequels: Mapping[str, str] = field(default_factory=dict)
+    form: Mapping[str, object] = field(default_factory=dict)
     katex: str = "node_modules/katex"
     store: str = ".cache/literate"
 
@@ -100,4 +103,10 @@ def _settings(file: Path, table: Mapping[str, object]) -> Settings:
         if not (file.parent / page).is_file():
             sentence = f"`tool.literate` names the sequel `{page}`, which is not a file here."
             raise LiterateError([Problem(str(file), 1, sentence)])
+    form = table.get("form", {})
+    if not isinstance(form, dict) or not all(
+        isinstance(one, str | int | float) for one in form.values()
+    ):
+        sentence = "`form` of `tool.literate` maps names of fields to texts or numbers."
+        raise LiterateError([Problem(str(file), 1, sentence)])
     return Settings(root=file.parent, **{key: table[key] for key in table})  # type: ignore[arg-type]

@@ -198,6 +198,7 @@ class _Takeaways:
         self.uris = site.uris
         self.by_module = by_module(site.sources.values())
         self.sequels = site.settings.sequels
+        self.settings = site.settings
         self.addresses = Addresses(
             page=partial(_address, site) if site.url else None,
             repository=address(site.settings.root),
@@ -206,8 +207,9 @@ class _Takeaways:
 
     def of(self, source: Source, measured: Measurement | None) -> tuple[Takeaways, list[Problem]]:
         r"""
-        The notebook shows what its example gave, and links to the site that it is taken from. The
-        one in the repository does neither: it doesn't depend on the machine that it was built on.
+        The notebook shows what its example gave, or all that it gave when it was executed, and
+        links to the site that it is taken from. The one in the repository does none of it: it
+        doesn't depend on the machine that it was built on.
         """
         snippets: dict[str, File] = {}
         bare: dict[str, File] = {}
@@ -216,6 +218,7 @@ class _Takeaways:
         if not has_notebook(source):
             return Takeaways(None, None, snippets, bare), []
         # Most sites of most people have no notebooks, and nbformat takes long to import.
+        from literate.executed import Shelf
         from literate.notebook import build, file_name
 
         module = module_name(source.path)
@@ -224,8 +227,10 @@ class _Takeaways:
             text = build(self.by_module, module, self.addresses, self.sequels, measured)
         except LiterateError as error:
             return Takeaways(None, None, snippets, bare), list(error.problems)
+        shelf = Shelf(self.settings.root / self.settings.store, self.settings.form)
+        text, outcome = shelf.look_up(module, text) or (text, None)
         notebook = File(f"notebooks/{name}", text)
-        return Takeaways(notebook, self.addresses.of_colab(name), snippets, bare), []
+        return Takeaways(notebook, self.addresses.of_colab(name), snippets, bare, outcome), []
 
     def snippets(self, source: Source) -> Iterator[tuple[str, File, File]]:
         r"""
@@ -249,6 +254,29 @@ class _Takeaways:
 def _address(site: Site, module: str) -> str:
     paths = {module_name(path): uri for path, uri in site.uris.items()}
     return posixpath.join(site.url, folder_of(paths[module]), "")
+
+
+def notebooks(site: Site, chosen: Iterable[Source]) -> dict[str, str]:
+    r"""
+    ## The notebooks of the chosen sources
+
+    Their texts by module, as they are in the repository. Raises a
+    [LiterateError](problems.py#LiterateError) with the problems of all that can't be built.
+    """
+    from literate.notebook import build
+
+    modules = by_module(site.sources.values())
+    texts: dict[str, str] = {}
+    problems: list[Problem] = []
+    for source in filter(has_notebook, chosen):
+        module = module_name(source.path)
+        try:
+            texts[module] = build(modules, module, sequels=site.settings.sequels)
+        except LiterateError as error:
+            problems += error.problems
+    if problems:
+        raise LiterateError(problems)
+    return texts
 
 
 def correct_pages(site: Site, report: Callable[[str], None]) -> list[Page]:
@@ -321,7 +349,7 @@ def write(
     written when a page has a problem. Files that lie in the folder and are not part of the site
     stay.
     """
-    pages_by_uri: dict[str, str] = {}
+    pages_by_uri: dict[str, str | bytes] = {}
     correct = correct_pages(site, report)
     for one in correct:
         pages_by_uri |= {one.uri: one.markdown, **one.files}
@@ -337,7 +365,8 @@ def write(
         target.parent.mkdir(parents=True, exist_ok=True)
         beside = target.with_name(target.name + ".part")
         if uri in pages_by_uri:
-            beside.write_text(pages_by_uri[uri], encoding="utf-8", newline="\n")
+            content = pages_by_uri[uri]
+            beside.write_bytes(content.encode() if isinstance(content, str) else content)
         else:
             shutil.copyfile(copied[uri], beside)
         beside.replace(target)

@@ -426,7 +426,8 @@ const headerHeight = () => document.querySelector(".md-header")?.offsetHeight ??
 
 // ## Where the reader is
 
-const headings = every(".row :is(h2, h3)[id]");
+// The heading below all rows ends the last definition.
+const headings = every(":is(.row, .outcome) :is(h2, h3)[id]");
 if (headings.length) {
   const here = make("nav", "here");
   here.setAttribute("aria-label", "Definition in view");
@@ -437,7 +438,8 @@ if (headings.length) {
   const follow = () => {
     const top = headerHeight() + 56;
     const passed = headings.filter((one) => one.getBoundingClientRect().top < top);
-    const name = passed.at(-1)?.id ?? "";
+    const last = passed.at(-1);
+    const name = last?.closest(".row") ? last.id : "";
     if (name === shown) return;
     shown = name;
     here.hidden = !name;

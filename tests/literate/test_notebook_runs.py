@@ -1,28 +1,22 @@
 r"""The notebooks run from top to bottom where torch is and this repository is not."""
 
-import asyncio
-import json
 import re
-import sysconfig
-import venv
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from tempfile import mkdtemp
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
+from literate.execute import Kernels
+from literate.executed import Shelf
 from literate.notebook import build
 from tests.literate.packages import package
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
-# How long a cell may take.
-SECONDS = 120
 
 Run = Callable[..., NotebookNode]
 WHERE = """
@@ -33,63 +27,25 @@ print(find_spec("labml_nn"), find_spec("literate"), os.listdir())
 
 
 @pytest.fixture(scope="module")
-def execute(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+def execute(tmp_path_factory: pytest.TempPathFactory) -> Run:
     r"""
-    A function that executes the text of a notebook from top to bottom, with other values in its
-    form, in an environment of its own.
-
-    The environment has the packages of this one, but none that is installed from its sources: what
-    a line of a `.pth` file adds to the path is not searched for more `.pth` files.
+    A function that executes the text of a notebook from top to bottom, up to a cell that fails,
+    with other values in its form, as it is done for the site.
     """
     tmp_path = tmp_path_factory.mktemp("notebooks")
-    environment = tmp_path / "environment"
-    venv.create(environment, symlinks=True)
-    (packages,) = environment.glob("lib/python*/site-packages")
-    (packages / "packages.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    command = [str(environment / "bin" / "python"), "-I", "-m", "ipykernel_launcher"]
-    kernel = {
-        "argv": [*command, "-f", "{connection_file}"],
-        "display_name": "Python without the checkout",
-        "language": "python",
-    }
-    spec = tmp_path / "kernels" / "alone" / "kernel.json"
-    spec.parent.mkdir(parents=True)
-    spec.write_text(json.dumps(kernel))
+    kernels = Kernels(tmp_path)
 
     def run(text: str, form: Mapping[str, object], first: str = "pass") -> NotebookNode:
-        notebook = nbformat.reads(text, as_version=4)
-        for name, value in form.items():
-            replace(notebook, name, value)
+        notebook = Shelf(tmp_path, form).fill_in(text)
         notebook.cells.insert(0, new_code_cell(WHERE, id="where"))
         notebook.cells.insert(1, new_code_cell(first, id="first"))
-        folder = Path(mkdtemp(dir=tmp_path))
-        client = NotebookClient(
-            notebook,
-            kernel_name="alone",
-            timeout=SECONDS,
-            allow_errors=True,
-            resources={"metadata": {"path": str(folder)}},
-        )
-        # A loop of its own, which is closed: several notebooks run at a time.
-        asyncio.run(client.async_execute())
+        failure = kernels.run(notebook)
+        # What a cell raises is an output; what ends it from outside is none.
+        assert failure is None or failure.reason.startswith("raises "), failure
         assert printed(notebook.cells[0]) == "None None []\n"
         return notebook
 
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR"):
-            patch.setenv(name, str(tmp_path / name))
-        # As in any notebook, pictures are put out below their cells.
-        patch.delenv("MPLBACKEND", raising=False)
-        patch.setenv("JUPYTER_PATH", str(tmp_path))
-        patch.setenv("OMP_NUM_THREADS", "1")
-        yield run
-
-
-def replace(notebook: NotebookNode, name: str, value: object) -> None:
-    r"""Give a field of the form another value; it has to be there."""
-    (form,) = (cell for cell in notebook.cells if cell.source.startswith("#@title Settings\n"))
-    form.source, times = re.subn(rf"(?m)^{name} = .*$", f"{name} = {value!r}", form.source)
-    assert times == 1
+    return run
 
 
 def outputs(cell: NotebookNode) -> list[NotebookNode]:
@@ -192,10 +148,10 @@ def test_a_notebook_can_fail(execute: Run) -> None:
 def test_without_torch_a_notebook_says_so_in_one_sentence(execute: Run) -> None:
     first = "import sys; sys.modules['torch'] = None"
     done = execute(build(package(STAND_IN), "pkg.page"), {}, first)
-    assert errors(done)[0] == (
+    assert errors(done) == [
         "#@title Set-up: ModuleNotFoundError: This notebook needs torch: "
         "https://pytorch.org/get-started tells how to install it."
-    )
+    ]
 
 
 # The sizes with which a notebook that trains is tried here, where it has such a field.
@@ -234,11 +190,13 @@ def test_our_notebook_runs_from_top_to_bottom(
 ) -> None:
     done = executions[path].result()
     assert errors(done) == []
-    # What the site shows below the example was measured when it was built: it is the same.
+    # What the site shows below the example was measured, or executed: it is the same.
     served = nbformat.read(site / "notebooks" / path.relative_to(ROOT / "notebooks"), as_version=4)
-    (shown,) = (printed(cell) for cell in served.cells if outputs(cell))
-    (example,) = (cell for cell in done.cells if cell.source == "show_shapes(example)")
-    assert printed(example) == shown
+    shown, example = (
+        next(printed(cell) for cell in cells if cell.source == "show_shapes(example)")
+        for cells in (served.cells, done.cells)
+    )
+    assert example == shown
     assert shown.count("\n") > 0
 
 
