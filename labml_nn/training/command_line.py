@@ -17,7 +17,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -27,13 +27,22 @@ import torch
 from labml_nn.training.checkpoint import restore
 from labml_nn.training.corpora import read_corpus
 from labml_nn.training.data import CharTokenizer, InputError
+from labml_nn.training.distributed import (
+    first_goes_first,
+    from_first,
+    is_first,
+    joined,
+    noticing,
+    speaker,
+)
 from labml_nn.training.leaks import honest_loss
 from labml_nn.training.loop import TrainConfig, Trainer, evaluate
 from labml_nn.training.memory import StepMemory
 from labml_nn.training.options import given_fields, make_parser, option_name
 from labml_nn.training.progress import Progress
-from labml_nn.training.recorder import recording
+from labml_nn.training.recorder import ignore, recording
 from labml_nn.training.runs import (
+    MAY_CHANGE,
     keep,
     new_run,
     newest_good,
@@ -111,9 +120,10 @@ def run_experiment(
     experiment = Experiment(name, config_class, make_trainer)
     try:
         arguments = make_parser(program or name, config_class, presets).parse_args(argv)
-        return train(experiment, arguments)
+        with joined():
+            return train(experiment, arguments)
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"{speaker()}error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
         return 128 + (stop.args or (signal.SIGINT,))[0]
@@ -136,7 +146,7 @@ def prepare_run(
         if about["experiment"] != experiment.name:
             raise InputError(f"{arguments.resume} is a run of {about['experiment']}")
         for name, value in given.items():
-            if about["config"].get(name) != value:
+            if name not in MAY_CHANGE and about["config"].get(name) != value:
                 raise InputError(
                     f"{arguments.resume} has {name}={about['config'].get(name)}, not {value}: "
                     f"leave out {option_name(name)}, or start a new run"
@@ -147,13 +157,14 @@ def prepare_run(
                 f"{arguments.resume} is a run of another version of this program, which differs in "
                 f"{', '.join(sorted(unknown))}"
             )
-        given = about["config"]
+        given = about["config"] | {name: given[name] for name in MAY_CHANGE & given.keys()}
         if source == {"corpus": None, "file": None}:
             source = about["text"]
 
     config = experiment.config_class(**given)
     file = arguments.text or (Path(source["file"]) if source["file"] else None)
-    text = read_corpus(source["corpus"] or "tiny_shakespeare", file)
+    with first_goes_first():
+        text = read_corpus(source["corpus"] or "tiny_shakespeare", file)
     checksum = text_checksum(text)
     if about and about["text_checksum"] != checksum:
         raise InputError(f"{arguments.resume} was trained on another text")
@@ -165,6 +176,8 @@ def prepare_run(
 def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
     r"""
     ## Train, and tell
+
+    Of [several processes](distributed.py) all do all of this, and the first one tells.
     """
     about, config, text = prepare_run(experiment, arguments)
     trainer, tokenizer = experiment.make_trainer(config, text)
@@ -189,15 +202,17 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
     if found:
         state, path, wrong = found
         restore(trainer, state, path)
-        for sentence in wrong:
+        for sentence in wrong if is_first() else []:
             print(f"not used: {sentence}", file=sys.stderr)
 
     # The folder is made last, so that a mistake leaves none behind.
     if not run:
-        run = new_run(arguments.runs, experiment.name.rpartition(".")[2])
-        write_json(run / "run.json", about)
+        run = from_first(lambda: new_run(arguments.runs, experiment.name.rpartition(".")[2]))
+        if is_first():
+            write_json(run / "run.json", about)
     n_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
-    print(
+    say = print if is_first() else ignore
+    say(
         f"{len(text):,} characters of {len(tokenizer) - 1} kinds, {n_parameters:,} parameters, "
         f"{str(trainer.dtype).removeprefix('torch.')} on {trainer.device}\nrun {run}"
         + (f"\nfrom step {trainer.step:,}" if arguments.resume else ""),
@@ -206,26 +221,32 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
 
     # What is recorded is shown as well, with a short sample where the loss is measured.
     progress, memory = Progress(), StepMemory(trainer.device)
-    with interruptible() as interrupted, recording(run, about["config"], trainer.step) as write:
+    records = recording(run, about["config"], trainer.step) if is_first() else nullcontext(ignore)
+    with interruptible() as interrupted, records as write:
 
         def record(step: int, values: dict[str, float]) -> None:
-            write(step, values)
-            progress.record(step, values)
-            if "loss.validation" in values:
-                progress.write(f"    {sample(60)!r}")
+            written = sample(60) if "loss.validation" in values else ""
+            if is_first():
+                write(step, values)
+                progress.record(step, values)
+            if is_first() and written:
+                progress.write(f"    {written!r}")
 
         try:
-            trainer.run(
-                record,
-                lambda steps: memory(progress(steps)),
-                lambda best: keep(run, trainer, about, best),
-                lambda: interrupted() != 0,
-            )
+            with noticing():
+                trainer.run(
+                    record,
+                    lambda steps: memory(progress(steps) if is_first() else steps),
+                    lambda best: keep(run, trainer, about, best),
+                    lambda: interrupted() != 0,
+                )
         except InputError as error:
-            raise InputError(f"{error}; the checkpoints of {run} are kept") from error
+            raise InputError(
+                f"{error}; the checkpoints of {run} are kept, --resume goes on from them"
+            ) from error
         if trainer.step < config.steps:
-            print(f"stopped after step {trainer.step:,}; --resume {run} goes on", flush=True)
-            raise KeyboardInterrupt(interrupted())
+            say(f"stopped after step {trainer.step:,}; --resume {run} goes on", flush=True)
+            raise KeyboardInterrupt(interrupted() or signal.SIGTERM)
 
     # The last word has a loss that comes from prefixes alone.
     honest = honest_loss(trainer.model, trainer.validation, config.seq_len)
@@ -243,17 +264,19 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
         "seed": config.seed,
         "run": str(run),
     }
-    write_json(run / "result.json", result)
-    print(
+    written = sample(arguments.sample_length)
+    if is_first():
+        write_json(run / "result.json", result)
+    say(
         f"validation loss {result['val_loss']:.4f} nats a character, over the whole "
         f"validation text in windows of {config.seq_len}\n{honest}\n"
         f"{trainer.step:,} steps in {trainer.seconds:.1f} seconds, "
         f"{result['tokens_per_second']:,.0f} tokens a second, at most "
         f"{memory.peak / 1e6:,.0f} MB of memory\n"
-        f"run {run}\n\n{sample(arguments.sample_length)}"
+        f"run {run}\n\n{written}"
     )
     if arguments.json:
-        print(json.dumps(result), flush=True)
+        say(json.dumps(result), flush=True)
     if honest.leaks:
-        print(f"error: {honest}", file=sys.stderr)
+        say(f"error: {honest}", file=sys.stderr)
     return int(honest.leaks)

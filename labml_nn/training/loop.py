@@ -25,7 +25,18 @@ from labml_nn.optimizers.schedules import up_and_down
 from labml_nn.training.batches import ShuffledWindows
 from labml_nn.training.data import InputError, fixed_windows
 from labml_nn.training.device import autocast, choose_device, choose_precision
+from labml_nn.training.distributed import (
+    adding_up,
+    any_of,
+    check_batch,
+    from_first,
+    mean,
+    own_chance,
+    own_columns,
+    replicate,
+)
 from labml_nn.training.sampling import evaluating
+from labml_nn.training.sharded import shard
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,9 @@ class TrainConfig:
     # See [device](device.py) for what `auto` is.
     device: str = "auto"
     precision: str = "auto"
+
+    # Whether [several processes](distributed.py) have a [shard](sharded.py) of the model each.
+    sharded: bool = False
 
     # Steps from one point of the curves to the next, and from one checkpoint to the next.
     record_every: int = 20
@@ -169,6 +183,9 @@ class Trainer:
         self.config = config
         self.device = choose_device(config.device)
         self.dtype = choose_precision(config.precision, self.device)
+        check_batch(config.batch_size, config.micro_batches)
+        if config.sharded:
+            shard(model, self.device)
         self.model = model.to(self.device)
         self.train, self.validation = train.to(self.device), validation.to(self.device)
 
@@ -183,6 +200,11 @@ class Trainer:
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=scaling)
         self.batches = ShuffledWindows(self.train, config.seq_len, config.batch_size, config.seed)
 
+        # What a step calls: in one of several processes not the model itself. Its weights are those
+        # of the model, which is there to be looked at.
+        self.replica = self.model if config.sharded else replicate(self.model, self.device)
+        own_chance(config.seed)
+
         # Steps made, the time they took, and the lowest validation loss so far.
         self.step = 0
         self.seconds = 0.0
@@ -196,25 +218,28 @@ class Trainer:
         r"""
         ### One step
 
-        Returns the loss of the batch. On a GPU nothing here waits for the result.
+        Returns the loss of the batch. On a GPU nothing here waits for the result. One of several
+        processes takes [its part](distributed.py) of the batch.
         """
         config = self.config
         share = share_at(self.step, config)
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = group["initial_lr"] * share
-        x, y = self.batches.at(self.step)
+        x, y = map(own_columns, self.batches.at(self.step))
 
         # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
         # holds as many examples as it has tokens. The gradients of its parts add up.
         self.model.zero_grad()
         total = torch.zeros((), device=self.device)
         n = config.micro_batches
-        for part, targets in zip(x.chunk(n, dim=1), y.chunk(n, dim=1), strict=True):
-            with autocast(self.device, self.dtype):
-                logits = self.model(part)
-                loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) / n
-            self.scaler.scale(loss).backward()
+        parts = zip(x.chunk(n, dim=1), y.chunk(n, dim=1), strict=True)
+        for index, (part, targets) in enumerate(parts):
+            with adding_up(self.replica, last=index == n - 1):
+                with autocast(self.device, self.dtype):
+                    logits = self.replica(part)
+                    loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) / n
+                self.scaler.scale(loss).backward()
             total += loss.detach()
 
         # All gradients together are cut to a length, so that one odd batch cannot
@@ -227,7 +252,7 @@ class Trainer:
         self.scaler.update()
 
         self.step += 1
-        return total
+        return mean(total)
 
     def check(self) -> None:
         r"""
@@ -238,7 +263,7 @@ class Trainer:
         """
         losses = torch.stack(self.losses).tolist()
         finite = [math.isfinite(loss) for loss in losses] + [
-            all(bool(weight.isfinite().all()) for weight in self.model.parameters())
+            not any_of(not all(bool(w.isfinite().all()) for w in self.model.parameters()))
         ]
         if all(finite):
             return
@@ -287,7 +312,7 @@ class Trainer:
         for _ in progress(range(self.step, config.steps)):
             self.losses.append(self.train_step())
             end = self.step == config.steps
-            stop = not end and should_stop()
+            stop = any_of(not end and should_stop())
             evaluation = end or self.step % config.evaluate_every == 0
             recording = evaluation or self.step % config.record_every == 0
             saving = end or stop or self.step % config.save_every == 0
@@ -310,6 +335,8 @@ class Trainer:
                 }
                 if evaluation:
                     loss = evaluate(self.model, self.validation, config.seq_len)
+                    # All must agree on which is the best, to the last bit.
+                    loss = from_first(lambda loss=loss: loss)
                     values["loss.validation"] = loss
                     best = loss < self.best
                     self.best = loss if best else self.best

@@ -34,6 +34,7 @@ HELP = {
     "clip": "greatest length of the gradient",
     "device": "auto, cpu, cuda or mps",
     "precision": "auto, float32, bfloat16 or float16",
+    "sharded": "with several processes, split the model over them",
     "record_every": "steps from one record to the next",
     "evaluate_every": "steps from one evaluation to the next",
     "save_every": "steps from one checkpoint to the next",
