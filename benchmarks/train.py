@@ -1,10 +1,12 @@
 r"""How many tokens a second does training make, beside nanoGPT?
 
-    python benchmarks/train.py --nanogpt DIR
+    python benchmarks/train.py --nanogpt DIR --size small
+    python benchmarks/train.py --nanogpt DIR --size middle
 
 `DIR` is a checkout of https://github.com/karpathy/nanoGPT. Its model and its optimizer come from
 its `model.py` and run as its `train.py` runs them on a CPU: eager, in float32. Without `DIR` only
-our own numbers are printed.
+our own numbers are printed: the classic transformer and the modern one, each in the way that the
+trainer chooses, compiled and not.
 
 All variants have the same sizes and learn from the same text. They take turns, a few steps each,
 and the order changes from round to round, so that a busy moment of the machine hits all of them.
@@ -28,19 +30,32 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from labml_nn.training.corpora import python_sources
 from labml_nn.training.data import CharTokenizer, random_batch
-from labml_nn.transformers.basic.autoregressive_experiment import Config, make_trainer
+from labml_nn.transformers.basic import autoregressive_experiment as classic
+from labml_nn.transformers.modern import experiment as modern
 
 # A variant is a function that makes one step and returns its loss.
 Step = Callable[[], torch.Tensor]
 
 
-def ours(precision: str, text: str) -> tuple[Step, int]:
-    trainer, _ = make_trainer(Config(device="cpu", precision=precision), text)
+# Layers, heads, width, context and batch; and what the gated network has instead of four times the
+# width, for as many parameters.
+SIZES = {
+    "small": {"n_layers": 4, "heads": 4, "d_model": 128, "seq_len": 64, "batch_size": 12},
+    "middle": {"n_layers": 6, "heads": 6, "d_model": 192, "seq_len": 128, "batch_size": 16},
+}
+D_FF = {"small": {"classic": 512, "modern": 336}, "middle": {"classic": 768, "modern": 512}}
+EXPERIMENTS = {"classic": classic, "modern": modern}
+
+
+def ours(name: str, size: str, compile: str, text: str) -> tuple[Step, int, str]:
+    experiment = EXPERIMENTS[name]
+    config = experiment.Config(device="cpu", compile=compile, d_ff=D_FF[size][name], **SIZES[size])
+    trainer, _ = experiment.make_trainer(config, text)
     trainer.model.train()
-    return trainer.train_step, count(trainer.model)
+    return trainer.train_step, count(trainer.model), f"{name}, {trainer.way}"
 
 
-def nanogpt(folder: Path, text: str) -> tuple[Step, int]:
+def nanogpt(folder: Path, size: str, text: str) -> tuple[Step, int, str]:
     path = folder / "model.py"
     if not path.is_file():
         sys.exit(f"error: there is no {path}: give a checkout of nanoGPT")
@@ -49,7 +64,7 @@ def nanogpt(folder: Path, text: str) -> tuple[Step, int]:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
 
-    config, tokenizer = Config(), CharTokenizer(text)
+    config, tokenizer = classic.Config(**SIZES[size]), CharTokenizer(text)
     torch.manual_seed(config.seed)
     model = module.GPT(
         module.GPTConfig(
@@ -76,7 +91,7 @@ def nanogpt(folder: Path, text: str) -> tuple[Step, int]:
         optimizer.zero_grad(set_to_none=True)
         return loss.detach()
 
-    return step, count(model)
+    return step, count(model), "nanoGPT, float32"
 
 
 def count(model: nn.Module) -> int:
@@ -105,19 +120,20 @@ def main() -> None:
     parser.add_argument("--nanogpt", type=Path, metavar="DIR", help="a checkout of nanoGPT")
     parser.add_argument("--rounds", type=int, default=15, help="turns of each (%(default)s)")
     parser.add_argument("--steps", type=int, default=20, help="steps in a turn (%(default)s)")
+    parser.add_argument("--size", choices=SIZES, default="small", help="(%(default)s)")
+    parser.add_argument("--eager", action="store_true", help="compile nothing")
     arguments = parser.parse_args()
 
     text = python_sources()
-    made = {}
+    made = []
     if arguments.nanogpt is not None:
-        made["nanoGPT, float32"] = nanogpt(arguments.nanogpt, text)
-    for precision in ("auto", "float32", "bfloat16"):
-        made[f"ours, {precision}"] = ours(precision, text)
-    seconds = measure(
-        {name: step for name, (step, _) in made.items()}, arguments.rounds, arguments.steps
-    )
+        made.append(nanogpt(arguments.nanogpt, arguments.size, text))
+    for name in EXPERIMENTS:
+        for compile in ("off",) if arguments.eager else ("off", "on"):
+            made.append(ours(name, arguments.size, compile, text))
+    seconds = measure({name: step for step, _, name in made}, arguments.rounds, arguments.steps)
 
-    config = Config()
+    config = classic.Config(**SIZES[arguments.size])
     n_tokens = config.batch_size * config.seq_len
     baseline = statistics.median(next(iter(seconds.values())))
     print(
@@ -126,11 +142,11 @@ def main() -> None:
         f"torch {torch.__version__}, {torch.get_num_threads()} threads on {os.cpu_count()} cores, "
         f"{platform.machine()}; medians of {arguments.rounds} turns of {arguments.steps} steps\n"
     )
-    print(f"{'variant':<18}{'parameters':>12}{'ms a step':>12}{'tokens/s':>12}{'ratio':>8}")
-    for name, (_, n_parameters) in made.items():
+    print(f"{'variant':<60}{'parameters':>12}{'ms a step':>12}{'tokens/s':>12}{'ratio':>8}")
+    for _, n_parameters, name in made:
         median = statistics.median(seconds[name])
         print(
-            f"{name:<18}{n_parameters:>12,}{1000 * median:>12.2f}{n_tokens / median:>12,.0f}"
+            f"{name:<60}{n_parameters:>12,}{1000 * median:>12.2f}{n_tokens / median:>12,.0f}"
             f"{baseline / median:>8.2f}"
         )
     if arguments.nanogpt is None:

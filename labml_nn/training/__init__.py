@@ -12,8 +12,11 @@ an evening. It needs PyTorch; the pages say where something else makes it nicer.
 * [Each window in turn](batches.py): the order in which a text is used best
 * [Files](files.py) that are never half written
 * [Where the text comes from](corpora.py): a file, a checked download, or Python's own sources
+* [Which token comes next](strategies.py): greedy, temperature, top-k, nucleus, min-p, and a
+  penalty for repetition
 * [Sampling](sampling.py): text from a model
 * [Device and precision](device.py): where to compute, and with how many bits
+* [The fastest way to make a step](speed.py): tried out on the machine
 * [The training loop](loop.py): learning rate, steps, and the loss over a whole text
 * [Checkpoints](checkpoint.py): stop, and continue with the same bits; before that,
   [states](state.py) as tensors and text
@@ -22,6 +25,7 @@ an evening. It needs PyTorch; the pages say where something else makes it nicer.
 * [Progress](progress.py), [pictures](figures.py) and the record of a run, [its own](history.py)
   and [labml's](recorder.py)
 * [The folder of a run](runs.py), and [runs side by side](compare.py)
+* [Several processes](distributed.py), and [a model in shards](sharded.py)
 * [Options](options.py), [experiments on the command line](command_line.py),
   [recipes by name](presets.py) and [the command](__main__.py) that trains them
 

@@ -51,6 +51,7 @@ from labml_nn.training.runs import (
     write_json,
 )
 from labml_nn.training.sampling import complete
+from labml_nn.training.strategies import Sampling
 
 MakeTrainer = Callable[[TrainConfig, str], tuple[Trainer, CharTokenizer]]
 
@@ -146,7 +147,8 @@ def prepare_run(
         if about["experiment"] != experiment.name:
             raise InputError(f"{arguments.resume} is a run of {about['experiment']}")
         for name, value in given.items():
-            if name not in MAY_CHANGE and about["config"].get(name) != value:
+            same = name in MAY_CHANGE or value in ("auto", about["config"].get(name))
+            if not same:
                 raise InputError(
                     f"{arguments.resume} has {name}={about['config'].get(name)}, not {value}: "
                     f"leave out {option_name(name)}, or start a new run"
@@ -181,7 +183,9 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
     """
     about, config, text = prepare_run(experiment, arguments)
     trainer, tokenizer = experiment.make_trainer(config, text)
-    about["symbols"] = tokenizer.symbols
+    # What was left to the machine is settled now, and stays so.
+    config = trainer.config
+    about |= {"symbols": tokenizer.symbols, "config": asdict(config)}
 
     def sample(length: int) -> str:
         return complete(
@@ -190,8 +194,7 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
             text[0] if arguments.prompt is None else arguments.prompt,
             length,
             config.seq_len,
-            arguments.temperature,
-            arguments.top_k,
+            Sampling(**{one.name: vars(arguments)[one.name] for one in fields(Sampling)}),
             torch.Generator().manual_seed(config.seed),
         )
 
@@ -214,7 +217,7 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
     say = print if is_first() else ignore
     say(
         f"{len(text):,} characters of {len(tokenizer) - 1} kinds, {n_parameters:,} parameters, "
-        f"{str(trainer.dtype).removeprefix('torch.')} on {trainer.device}\nrun {run}"
+        f"on {trainer.device} in {trainer.way}\nrun {run}"
         + (f"\nfrom step {trainer.step:,}" if arguments.resume else ""),
         flush=True,
     )
@@ -241,9 +244,7 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
                     lambda: interrupted() != 0,
                 )
         except InputError as error:
-            raise InputError(
-                f"{error}; the checkpoints of {run} are kept, --resume goes on from them"
-            ) from error
+            raise InputError(f"{error}; the checkpoints of {run} are kept") from error
         if trainer.step < config.steps:
             say(f"stopped after step {trainer.step:,}; --resume {run} goes on", flush=True)
             raise KeyboardInterrupt(interrupted() or signal.SIGTERM)

@@ -138,15 +138,5 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def example() -> str:
-    r"""
-    ## Example
-
-    Two runs, one of which is under way.
-    """
-    both = {"run": "first", "experiment": "toy"}
-    return table([{**both, "loss": "1.5500"}, {**both, "run": "second", "loss": ""}])
-
-
 if __name__ == "__main__":
     sys.exit(main())

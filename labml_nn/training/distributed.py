@@ -42,6 +42,7 @@ are [shards](sharded.py). The paper is about what happens in the second of the s
 """
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
@@ -122,7 +123,7 @@ def noticing() -> Iterator[None]:
         # Gloo has no exception of its own, NCCL has.
         if place()[1] == 1 or not (isinstance(error, dist.DistError) or "gloo" in str(error)):
             raise
-        raise InputError("another process of this run has ended") from error
+        raise InputError("another process has ended: go on with --resume") from error
 
 
 def own_columns(batch: Tensor) -> Tensor:
@@ -163,8 +164,12 @@ def replicate(model: nn.Module, device: torch.device) -> nn.Module:
     if device.type == "cuda" and int(os.environ["LOCAL_WORLD_SIZE"]) > cards:
         raise InputError(f"each process needs a card of its own, and there are {cards}")
 
+    # What models here keep in buffers are masks and tables, the same everywhere. The newest PyTorch
+    # wants another word for that, which older ones don't know.
     ids = [device.index] if device.type == "cuda" else None
-    return DistributedDataParallel(model, device_ids=ids)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        return DistributedDataParallel(model, device_ids=ids, broadcast_buffers=False)
 
 
 def adding_up(model: nn.Module, last: bool) -> AbstractContextManager[None]:

@@ -17,7 +17,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from labml_nn.training.files import replacing, writing
 
@@ -84,20 +83,3 @@ def appending(run: Path) -> Iterator[Callable[[int, dict[str, float]], None]]:
         yield append
     finally:
         file.close()
-
-
-def example() -> History:
-    r"""
-    ## Example
-
-    A run dies after its tenth step and goes on from its fifth.
-    """
-    with TemporaryDirectory() as folder:
-        run = Path(folder)
-        with appending(run) as append:
-            append(5, {"loss.train": 2.0})
-            append(10, {"loss.train": 1.5})
-        rewind(run, 5)
-        with appending(run) as append:
-            append(10, {"loss.train": 1.5})
-        return read_history(run)

@@ -16,6 +16,7 @@ one, 1 where it doesn't, and 2 where something has to be put right first.
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from labml_nn.training.checkpoint import restore
@@ -37,7 +38,7 @@ def load_run(run: Path) -> tuple[Trainer, CharTokenizer]:
     experiment = PRESETS[preset_of(read_about(run)["experiment"])]
     about, config, text = prepare_run(experiment, Namespace(resume=run, corpus=None, text=None))
     trainer, tokenizer = experiment.make_trainer(config, text)
-    about["symbols"] = tokenizer.symbols
+    about |= {"symbols": tokenizer.symbols, "config": asdict(trainer.config)}
     found = newest_good(run, about)
     if found is None:
         raise InputError(f"{run} has no checkpoint yet")

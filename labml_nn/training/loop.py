@@ -13,8 +13,8 @@ sequence first, and gives logits for the token after each.
 
 import math
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -24,7 +24,7 @@ from torch import nn
 from labml_nn.optimizers.schedules import up_and_down
 from labml_nn.training.batches import ShuffledWindows
 from labml_nn.training.data import InputError, fixed_windows
-from labml_nn.training.device import autocast, choose_device, choose_precision
+from labml_nn.training.device import autocast, choose_device
 from labml_nn.training.distributed import (
     adding_up,
     any_of,
@@ -37,6 +37,7 @@ from labml_nn.training.distributed import (
 )
 from labml_nn.training.sampling import evaluating
 from labml_nn.training.sharded import shard
+from labml_nn.training.speed import Way, fastest_way, take
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,11 @@ class TrainConfig:
     weight_decay: float = 0.1
     clip: float = 1.0
 
-    # See [device](device.py) for what `auto` is.
+    # See [device](device.py) for what `auto` is there, and [speed](speed.py) for the others.
     device: str = "auto"
     precision: str = "auto"
+    attention: str = "auto"
+    compile: str = "auto"
 
     # Whether [several processes](distributed.py) have a [shard](sharded.py) of the model each.
     sharded: bool = False
@@ -180,14 +183,41 @@ class Trainer:
         * `config` says how to train
         * `optimizers` makes them, once the model is where it is trained
         """
-        self.config = config
         self.device = choose_device(config.device)
-        self.dtype = choose_precision(config.precision, self.device)
         check_batch(config.batch_size, config.micro_batches)
+        self.model = self.replica = model if config.sharded else model.to(self.device)
+        self.train, self.validation = train.to(self.device), validation.to(self.device)
+        self.batches = ShuffledWindows(self.train, config.seq_len, config.batch_size, config.seed)
+
+        # Steps made, the time they took, and the lowest validation loss so far.
+        self.step = 0
+        self.seconds = 0.0
+        self.best = math.inf
+
+        # Since the last record: the losses, and their time.
+        self.losses: list[torch.Tensor] = []
+        self.interval = 0.0
+
+        # From here on the configuration says what was chosen, wherever it said `auto`.
+        self.config = config
+        told = Way(config.precision, config.attention, config.compile)
+        model.train()
+        way = from_first(
+            lambda: fastest_way(
+                told, model, self.device, config.seq_len, config.steps, self.first_loss
+            )
+        )
+        self.config = config = replace(config, **asdict(way))
+
+        # What a step calls is, in one of several processes, not the model itself. It has the
+        # weights of the model, which is there to be looked at.
         if config.sharded:
             shard(model, self.device)
-        self.model = model.to(self.device)
-        self.train, self.validation = train.to(self.device), validation.to(self.device)
+            self.model = self.replica = model.to(self.device)
+        else:
+            self.replica = replicate(self.model, self.device)
+        self.predict = take(way, self.replica)
+        self.way, self.dtype = way, getattr(torch, way.precision)
 
         # Each group of parameters has a highest rate of its own.
         self.optimizers = optimizers(self.model, config)
@@ -198,21 +228,36 @@ class Trainer:
         # Without float16 the scaler does nothing.
         scaling = self.dtype is torch.float16
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=scaling)
-        self.batches = ShuffledWindows(self.train, config.seq_len, config.batch_size, config.seed)
-
-        # What a step calls: in one of several processes not the model itself. Its weights are those
-        # of the model, which is there to be looked at.
-        self.replica = self.model if config.sharded else replicate(self.model, self.device)
         own_chance(config.seed)
 
-        # Steps made, the time they took, and the lowest validation loss so far.
-        self.step = 0
-        self.seconds = 0.0
-        self.best = math.inf
+    def losses_of(
+        self, way: Way, predict: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Iterator[torch.Tensor]:
+        r"""
+        ### The loss of a batch, in parts
 
-        # Since the last record: the losses, and their time.
-        self.losses: list[torch.Tensor] = []
-        self.interval = 0.0
+        `predict` is the model, compiled or not. The sum of the parts is the loss, and the sum of
+        their gradients its gradient.
+        """
+        x, y = map(own_columns, self.batches.at(self.step))
+        n = self.config.micro_batches
+        parts = zip(x.chunk(n, dim=1), y.chunk(n, dim=1), strict=True)
+        for index, (part, targets) in enumerate(parts):
+            # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
+            # holds as many examples as it has tokens.
+            precise = autocast(self.device, getattr(torch, way.precision))
+            with adding_up(self.replica, last=index == n - 1), precise:
+                logits = predict(part)
+                loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+            yield loss / n
+
+    def first_loss(self, way: Way, predict: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+        r"""
+        ### The first part alone
+
+        To try a way with.
+        """
+        return next(self.losses_of(way, predict))
 
     def train_step(self) -> torch.Tensor:
         r"""
@@ -226,20 +271,11 @@ class Trainer:
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = group["initial_lr"] * share
-        x, y = map(own_columns, self.batches.at(self.step))
 
-        # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
-        # holds as many examples as it has tokens. The gradients of its parts add up.
         self.model.zero_grad()
         total = torch.zeros((), device=self.device)
-        n = config.micro_batches
-        parts = zip(x.chunk(n, dim=1), y.chunk(n, dim=1), strict=True)
-        for index, (part, targets) in enumerate(parts):
-            with adding_up(self.replica, last=index == n - 1):
-                with autocast(self.device, self.dtype):
-                    logits = self.replica(part)
-                    loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) / n
-                self.scaler.scale(loss).backward()
+        for loss in self.losses_of(self.way, self.predict):
+            self.scaler.scale(loss).backward()
             total += loss.detach()
 
         # All gradients together are cut to a length, so that one odd batch cannot

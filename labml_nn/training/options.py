@@ -27,6 +27,7 @@ HELP = {
     "seq_len": "characters in a window, the context",
     "micro_batches": "parts that a batch is computed in, to save memory",
     "learning_rate": "highest learning rate",
+    "matrix_learning_rate": "highest learning rate of matrices",
     "warmup": "share of the steps in which it rises",
     "final": "share of it that is left at the end",
     "schedule": "the way down, cosine or linear",
@@ -34,6 +35,8 @@ HELP = {
     "clip": "greatest length of the gradient",
     "device": "auto, cpu, cuda or mps",
     "precision": "auto, float32, bfloat16 or float16",
+    "attention": "auto, kernel or products",
+    "compile": "auto, on or off",
     "sharded": "with several processes, split the model over them",
     "record_every": "steps from one record to the next",
     "evaluate_every": "steps from one evaluation to the next",
@@ -155,7 +158,8 @@ def add_sample(sample: argparse._ArgumentGroup) -> None:
     r"""
     ## Options of the sample
 
-    They may differ each time that a run is resumed.
+    Those of [the draw](strategies.py#Sampling), a prompt and a length. They may differ each time
+    that a run is resumed.
     """
     sample.add_argument(
         "--prompt", metavar="TEXT", help="what it continues (default: first character of the text)"
@@ -167,13 +171,20 @@ def add_sample(sample: argparse._ArgumentGroup) -> None:
         metavar="INT",
         help="characters (default: %(default)s)",
     )
-    sample.add_argument(
-        "--temperature",
-        type=float,
-        default=0.8,
-        metavar="FLOAT",
-        help="below 1 it takes fewer risks (default: %(default)s)",
-    )
+    shares = {
+        "--temperature": (0.8, "below 1 it takes fewer risks, at 0 none"),
+        "--top-p": (1.0, "draw from the likeliest that together reach this probability"),
+        "--min-p": (0.0, "draw from those with at least this share of the likeliest"),
+        "--repetition": (1.0, "above 1 what is in the text already becomes less likely"),
+    }
+    for name, (default, meaning) in shares.items():
+        sample.add_argument(
+            name,
+            type=float,
+            default=default,
+            metavar="FLOAT",
+            help=f"{meaning} (default: {default})",
+        )
     sample.add_argument(
         "--top-k", type=int, metavar="INT", help="draw from the likeliest (default: from all)"
     )
@@ -185,14 +196,3 @@ def given_fields(arguments: argparse.Namespace, config_class: type[TrainConfig])
     """
     names = [field.name for field in fields(config_class)]
     return {name: vars(arguments)[name] for name in names if name in arguments}
-
-
-def example(steps: int = 3, batch_size: int = 5) -> TrainConfig:
-    r"""
-    ## Example
-    """
-    parser = make_parser("package.experiment", TrainConfig)
-    arguments = parser.parse_args([f"--steps={steps}", f"--batch-size={batch_size}"])
-    given = given_fields(arguments, TrainConfig)
-    assert given == {"steps": steps, "batch_size": batch_size}
-    return TrainConfig(**given)

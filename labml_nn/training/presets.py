@@ -15,8 +15,11 @@ from labml_nn.training.command_line import Experiment
 from labml_nn.training.data import InputError
 from labml_nn.transformers.basic.autoregressive_experiment import Config as ClassicConfig
 from labml_nn.transformers.basic.autoregressive_experiment import make_trainer as make_classic
+from labml_nn.transformers.modern.experiment import Config as ModernConfig
+from labml_nn.transformers.modern.experiment import make_trainer as make_modern
 
 PRESETS = {
+    "modern": Experiment("labml_nn.transformers.modern.experiment", ModernConfig, make_modern),
     "classic": Experiment(
         "labml_nn.transformers.basic.autoregressive_experiment",
         ClassicConfig,
@@ -35,10 +38,3 @@ def preset_of(name: str) -> str:
         if experiment.name == name:
             return preset
     raise InputError(f"no preset belongs to the experiment {name!r}")
-
-
-def example() -> str:
-    r"""
-    ## Example
-    """
-    return preset_of("labml_nn.transformers.basic.autoregressive_experiment")

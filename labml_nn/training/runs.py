@@ -20,17 +20,13 @@ import json
 import secrets
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
-
-import torch
-from torch import nn
 
 from labml_nn.training.checkpoint import load_checkpoint, save_checkpoint
 from labml_nn.training.data import InputError
 from labml_nn.training.distributed import is_first
 from labml_nn.training.files import replacing, writing
-from labml_nn.training.loop import TrainConfig, Trainer
+from labml_nn.training.loop import Trainer
 
 # A run may go on in another number of processes, with shards or without.
 MAY_CHANGE = {"sharded"}
@@ -171,25 +167,3 @@ def compare_about(path: Path, there: dict[str, Any], here: dict[str, Any]) -> No
     ):
         if there.get(name) != here.get(name):
             raise InputError(f"{path} is of another {what}")
-
-
-def example(n_vocab: int = 5) -> list[str]:
-    r"""
-    ## Example
-
-    Of two checkpoints the newer one is cut off.
-    """
-    tokens = torch.arange(100) % n_vocab
-    config = TrainConfig(steps=2, seq_len=7, device="cpu")
-    trainer = Trainer(nn.Embedding(n_vocab, n_vocab), tokens, tokens, config)
-    about = {"config": {}, "symbols": "abcde"}
-    with TemporaryDirectory() as folder:
-        run = Path(folder)
-        for _ in range(2):
-            trainer.train_step()
-            keep(run, trainer, about, best=False)
-        newest, _ = numbered(run / "checkpoints")
-        newest.write_bytes(newest.read_bytes()[:-10])
-        _, path, wrong = newest_good(run, about)
-        assert path.name == "step-000001.json"
-        return [path.name, *(sentence.rpartition("/")[2] for sentence in wrong)]

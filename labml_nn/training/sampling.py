@@ -5,29 +5,22 @@ summary: "Text from a language model: draw one token, append it, and ask again."
 ---
 
 A language model gives scores (*logits*) for what may come next. To write text, one token is
-drawn from them, appended, and the model is asked again.
+[drawn from them](strategies.py), appended, and the model is asked again.
 
-Two numbers shape the draw. The **temperature** $T$ divides the logits $z$,
-
-$$
-p_i = \frac{e^{z_i / T}}{\sum_j e^{z_j / T}},
-$$
-
-so that below one the likely becomes likelier, and above one everything evens out. And
-**top-k** keeps the $k$ likeliest tokens only, which cuts off the long tail of
-tokens that are each unlikely but together are not. With $k = 1$ nothing is left to chance.
-
-The model reads the whole window anew for each token. Keeping the keys and values of
-earlier tokens would save most of that work; it is left out here.
+Asked in the plain way, a model reads the whole window anew for each token. One that can make a
+[decoder](../transformers/basic/decoder.py) reads each token once: it keeps what later
+positions need of earlier ones, so a token costs the same at the end of a long text as at its
+beginning.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from labml_nn.training.data import CharTokenizer, InputError
+from labml_nn.training.strategies import Sampling, draw
 
 
 @contextmanager
@@ -48,64 +41,107 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = training
 
 
-def draw(
-    logits: torch.Tensor,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    generator: torch.Generator | None = None,
-) -> torch.Tensor:
+@contextmanager
+def quick_calls() -> Iterator[None]:
     r"""
-    ## Draw a token
+    ## Quick calls
 
-    `logits` is `[batch_size, n_vocab]`, the result is `[batch_size]`. A temperature or a
-    `top_k` that isn't positive is an `InputError`.
+    On a CPU, PyTorch hands some functions to the library oneDNN, which prepares each call anew.
+    For the few numbers of one token, that takes longer than the function itself. Within the
+    block they are left to PyTorch's own code.
     """
-    if temperature <= 0:
-        raise InputError(
-            f"the temperature must be above 0, got {temperature:g}: "
-            "to take the likeliest token, set top_k to 1"
-        )
-    if top_k is not None and top_k < 1:
-        raise InputError(f"top_k must be at least 1, got {top_k}")
+    before = torch.backends.mkldnn.enabled
+    torch.backends.mkldnn.enabled = False
+    try:
+        yield
+    finally:
+        torch.backends.mkldnn.enabled = before
 
-    # The likeliest come first: `[batch_size, top_k]`.
-    k = min(top_k or logits.shape[-1], logits.shape[-1])
-    likeliest, tokens = logits.topk(k)
 
-    # What is drawn is a place in that order: `[batch_size, 1]`.
-    probabilities = (likeliest / temperature).softmax(dim=-1)
-    place = torch.multinomial(probabilities, 1, generator=generator)
-    return tokens.gather(-1, place).squeeze(-1)
+def window_reader(model: nn.Module, seq_len: int) -> Callable[[Tensor], Tensor]:
+    r"""
+    ## Read the window anew
+
+    The result is a function from all tokens so far to logits for the next. The model has
+    positions for `seq_len` tokens, and what is further back is forgotten.
+    """
+    return lambda tokens: model(tokens[-seq_len:])[-1]
+
+
+def cached_reader(decoder: nn.Module, seq_len: int) -> Callable[[Tensor], Tensor]:
+    r"""
+    ## Read each token once
+
+    The same, with a decoder in place of the model. It is called with the new tokens only, and its
+    `cache` says how much is filled and can be cleared. Within the window the result is that of
+    [the other way](sampling.py#window_reader).
+
+    Once the window is full they differ. Each position has another vector then than one token
+    ago, and with it all keys and values, so nothing that was kept is of use. Here the later half of
+    the window is read again, in one go, and there is room for another half. A token then
+    costs about one more, and the model always sees between half a window and a whole one.
+    """
+
+    def read(tokens: Tensor) -> Tensor:
+        # After the first time there is one new token.
+        cache = decoder.cache
+        n_new = 1
+        if cache.filled == 0:
+            n_new = min(len(tokens), seq_len)
+        elif cache.filled == seq_len:
+            n_new = max(1, seq_len // 2)
+            cache.clear()
+        return decoder(tokens[-n_new:])[-1]
+
+    return read
 
 
 def generate(
     model: nn.Module,
-    tokens: torch.Tensor,
+    tokens: Tensor,
     n_tokens: int,
     seq_len: int,
-    temperature: float = 1.0,
-    top_k: int | None = None,
+    sampling: Sampling | None = None,
     generator: torch.Generator | None = None,
-) -> torch.Tensor:
+    cached: bool = True,
+) -> Tensor:
     r"""
     ## Continue a batch of token sequences
 
     `tokens` is `[prompt_len, batch_size]`, all prompts of one length; the result has
     `n_tokens` more, `[prompt_len + n_tokens, batch_size]`. The model gives logits for each
     token of a window, from that token and those before it.
-    """
-    with evaluating(model):
-        for _ in range(n_tokens):
-            # The model has positions for `seq_len` tokens. What is further back is forgotten.
-            logits = model(tokens[-seq_len:])[-1]
 
-            # The draw is made where the generator lives, so that a seed means the same
-            # text on every device.
-            if generator is not None:
-                logits = logits.to(generator.device)
-            drawn = draw(logits.float(), temperature, top_k, generator)
-            tokens = torch.cat([tokens, drawn.to(tokens.device).unsqueeze(0)])
-    return tokens
+    If it has a method `decoder` that doesn't return `None`, its tokens are read once, unless
+    `cached` is false.
+    """
+    prompt_len, batch_size = tokens.shape
+    device, sampling = tokens.device, sampling or Sampling()
+
+    # All chance at once, made where the generator lives. So a seed means the same on every
+    # device, and no token waits for another device.
+    source = device if generator is None else generator.device
+    chance = torch.rand(n_tokens, batch_size, generator=generator, device=source).to(device)
+    text = torch.cat([tokens, tokens.new_zeros(n_tokens, batch_size)])
+
+    decoder = model.decoder(batch_size) if cached and hasattr(model, "decoder") else None
+    if decoder is None:
+        read, calls = window_reader(model, seq_len), nullcontext()
+    else:
+        read, calls = cached_reader(decoder, seq_len), quick_calls()
+
+    with evaluating(model), torch.inference_mode(), calls:
+        # What each text has already, for the penalty: `[batch_size, n_vocab]`.
+        seen: Tensor | None = None
+        for position in range(prompt_len, prompt_len + n_tokens):
+            logits = read(text[:position]).float()
+            if sampling.repetition != 1:
+                if seen is None:
+                    seen = torch.zeros_like(logits, dtype=torch.bool).scatter_(1, tokens.t(), True)
+                else:
+                    seen.scatter_(1, text[position - 1].unsqueeze(1), True)
+            text[position] = draw(logits, chance[position - prompt_len], sampling, seen)
+    return text
 
 
 def complete(
@@ -114,8 +150,7 @@ def complete(
     prompt: str,
     n_tokens: int,
     seq_len: int,
-    temperature: float = 1.0,
-    top_k: int | None = None,
+    sampling: Sampling | None = None,
     generator: torch.Generator | None = None,
 ) -> str:
     r"""
@@ -128,13 +163,13 @@ def complete(
         raise InputError("the prompt is empty: give at least one character to go on from")
     device = next(model.parameters()).device
     tokens = tokenizer.encode(prompt).to(device).unsqueeze(1)
-    tokens = generate(model, tokens, n_tokens, seq_len, temperature, top_k, generator)
+    tokens = generate(model, tokens, n_tokens, seq_len, sampling, generator)
     return tokenizer.decode(tokens[:, 0])
 
 
 def example(
     top_k: int = 2, n_vocab: int = 3, batch_size: int = 5, prompt_len: int = 7, n_tokens: int = 11
-) -> torch.Tensor:
+) -> Tensor:
     r"""
     ## Example
 
@@ -143,7 +178,8 @@ def example(
     model = nn.Embedding(n_vocab, n_vocab)
     generator = torch.Generator().manual_seed(1)
     prompts = torch.randint(n_vocab, (prompt_len, batch_size), generator=generator)
-    tokens = generate(model, prompts, n_tokens, prompt_len, 0.8, top_k, generator)
+    sampling = Sampling(temperature=0.8, top_k=top_k, repetition=1.2)
+    tokens = generate(model, prompts, n_tokens, prompt_len, sampling, generator)
 
     tokenizer = CharTokenizer("".join(chr(97 + index) for index in range(n_vocab)))
     complete(model, tokenizer, "a" * prompt_len, n_tokens, prompt_len, generator=generator)

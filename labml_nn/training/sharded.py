@@ -21,7 +21,7 @@ the way back through it, each gets its shard of the averaged gradients. So no ca
 than its share and one or two whole layers, at the price of sending the weights, too.
 
 PyTorch calls it *fully sharded data parallel*, `fully_shard`. It takes a module and makes each
-parameter a `DTensor`: a tensor that knows that other processes have the rest of it. The loop, the
+parameter a “DTensor”: a tensor that knows that other processes have the rest of it. The loop, the
 optimizers and the clipping of gradients are the same. The paper names three stages; this is the
 third.
 

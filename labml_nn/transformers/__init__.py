@@ -21,15 +21,27 @@ need one another.
    which it could not see otherwise.
 4. [Models](models.py) puts these together: embeddings, layers, the stack, and a score
    for each token.
+5. A [cache of keys and values](kv_cache.py) lets a model that writes compute each token
+   only once.
 
 The rest makes one of them learn to write, a character at a time:
 
-5. [Data](../training/data.py) turns a text into tokens, and tokens into batches.
-6. [Sampling](../training/sampling.py) makes a model write.
-7. [The loop](../training/loop.py) trains it.
-8. [An autoregressive transformer](basic/autoregressive_experiment.py) is the model, and
+6. [Data](../training/data.py) turns a text into tokens, and tokens into batches.
+7. [Sampling](../training/sampling.py) makes a model write.
+8. [The loop](../training/loop.py) trains it.
+9. [An autoregressive transformer](basic/autoregressive_experiment.py) is the model, and
    the experiment from beginning to end.
-9. [Two transformers](basic/comparison_experiment.py), the same but for one part.
+10. [Its decoder](basic/decoder.py) writes with that cache.
+11. [Two transformers](basic/comparison_experiment.py), the same but for one part.
+
+Since then most of its parts have been replaced by better ones:
+
+10. [The fast way through attention](fast_attention.py), fused or plain
+11. [Rotary positions](rotary.py) turn queries and keys instead of adding to tokens.
+12. [RMSNorm](rms_norm.py) divides by the usual size and takes no mean off.
+13. [SwiGLU](swiglu.py) is a feed-forward network with a gate, and
+    [stacked linear layers](stacked_linear.py) make it one product less.
+14. [A modern transformer](modern/__init__.py) has them all, and others.
 
 The paper has an encoder and a decoder, for translation. Here is one stack only: what it
 may see, a mask decides.

@@ -29,16 +29,18 @@ $d_k$ the width of the model divided by the number of heads, they cost no more t
 wide head would (section 3.2.2).
 
 The page leaves out the layers around attention, which are in [models.py](models.py),
-and a cache of keys and values for generating text. It departs from the paper in two
-things that have become usual: projections have biases, and weights have dropout.
+and the [cache](kv_cache.py) of keys and values for generating text. It departs from the
+paper in two things that have become usual: projections have biases, and weights have
+dropout.
 """
 
 import math
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
+
+from labml_nn.transformers.fast_attention import mean_of_values
 
 
 class PrepareForMultiHeadAttention(nn.Module):
@@ -80,10 +82,9 @@ class MultiHeadAttention(nn.Module):
     $$
 
     There are two ways through it, with the same result. The *readable* one spells out
-    scores, softmax and mean. The *fused* one leaves all three to PyTorch, which works
-    through the scores in blocks and doesn't hold them all (except on a CPU that drops
-    weights out). Set `fused` to false to take the readable one; a subclass with scores
-    of its own does so from the start.
+    scores, softmax and mean. The *fused* one leaves all three to
+    [whatever is fast](fast_attention.py). Set `fused` to false to take the readable
+    one; a subclass with scores of its own does so from the start.
 
     The weights are gone after a call, unless `keep_attn` is set: then the call takes
     the readable way and leaves them in `attn`, as they were before dropout:
@@ -119,6 +120,10 @@ class MultiHeadAttention(nn.Module):
         self.fused = type(self).get_scores is MultiHeadAttention.get_scores
         self.keep_attn = False
         self.attn: Tensor | None = None
+
+        # There are two [fast ways](fast_attention.py); who trains a model may find out
+        # which is faster.
+        self.kernel = True
 
     def get_scores(self, query: Tensor, key: Tensor) -> Tensor:
         r"""
@@ -199,16 +204,9 @@ class MultiHeadAttention(nn.Module):
             q, k, v = (t.permute(1, 2, 0, 3) for t in (query, key, value))
             allowed = None if mask is None else mask.permute(2, 3, 0, 1)
 
-            # On a CPU the kernel is slow with 16-bit numbers, unless sequences are long.
-            if q.device.type == "cpu" and q.element_size() == 2:
-                q, k, v = q.float(), k.float(), v.float()
-
-            # The query is scaled already. Whether the model trains, only we know. And
-            # autocast on a CPU would make 16-bit numbers again.
+            # The query is scaled already. Whether the model trains, only we know.
             p = self.dropout.p if self.training else 0.0
-            with torch.autocast("cpu", enabled=False):
-                x = F.scaled_dot_product_attention(q, k, v, allowed, p, scale=1.0)
-            x = x.permute(2, 0, 1, 3).to(value.dtype)
+            x = mean_of_values(q, k, v, allowed, p, self.kernel).permute(2, 0, 1, 3)
         else:
             # Only minus infinity is sure to make a weight of exactly zero.
             # `[seq_len_q, seq_len_k, batch_size, heads]`

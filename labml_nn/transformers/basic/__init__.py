@@ -6,6 +6,7 @@ summary: The parts put together into a model of text, and trained.
 
 The pages of the [section](../__init__.py) have the parts. Here they become
 [one model](autoregressive_experiment.py), trained to predict the next character of a text, on
-a laptop, in about a minute. Where a page has another way to do one of its parts, the two are
+a laptop, in about a minute. A [decoder](decoder.py) lets it write fast. Where a page has
+another way to do one of its parts, the two are
 [trained side by side](comparison_experiment.py).
 """

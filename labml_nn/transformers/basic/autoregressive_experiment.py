@@ -47,6 +47,8 @@ from labml_nn.training.leaks import honest_loss
 from labml_nn.training.loop import TrainConfig, Trainer
 from labml_nn.training.progress import Progress
 from labml_nn.training.sampling import complete, evaluating
+from labml_nn.training.strategies import Sampling
+from labml_nn.transformers.basic.decoder import Decoder, can_decode
 from labml_nn.transformers.feed_forward import FeedForward
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 from labml_nn.transformers.models import (
@@ -141,6 +143,16 @@ class AutoregressiveTransformer(nn.Module):
         length = len(tokens)
         x = self.encoder(self.embed(tokens), self.mask[:length, :length])
         return self.generator(x)
+
+    def decoder(self, batch_size: int) -> Decoder | None:
+        r"""
+        ### Prepare to write
+
+        A [decoder](decoder.py#Decoder) for that many texts, or `None` if parts of the model
+        were exchanged for others.
+        """
+        parts = (self.embed, self.encoder, self.generator)
+        return Decoder(*parts, batch_size, len(self.mask)) if can_decode(*parts) else None
 
 
 def make_trainer(config: Config, text: str) -> tuple[Trainer, CharTokenizer]:
@@ -280,7 +292,8 @@ def notebook(
     # ### A sample
     # It begins as the text does.
     generator = torch.Generator().manual_seed(seed)
-    print(complete(trainer.model, tokenizer, text[0], sample_length, seq_len, 0.8, None, generator))
+    sampling = Sampling(temperature=0.8)
+    print(complete(trainer.model, tokenizer, text[0], sample_length, seq_len, sampling, generator))
 
     # ### Attention
     # Each head of the last layer, over the beginning of the text. Above the diagonal is the future.

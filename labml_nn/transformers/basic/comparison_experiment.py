@@ -38,6 +38,7 @@ from labml_nn.training.figures import LiveFigure, draw_attention, draw_losses
 from labml_nn.training.loop import Trainer
 from labml_nn.training.progress import Progress
 from labml_nn.training.sampling import complete
+from labml_nn.training.strategies import Sampling
 from labml_nn.transformers.basic.autoregressive_experiment import (
     Config,
     attention_map,
@@ -218,7 +219,13 @@ def notebook(
     for name, trainer in trainers.items():
         generator = torch.Generator().manual_seed(seed)
         sample = complete(
-            trainer.model, tokenizer, text[0], sample_length, config.seq_len, 0.8, None, generator
+            trainer.model,
+            tokenizer,
+            text[0],
+            sample_length,
+            config.seq_len,
+            Sampling(temperature=0.8),
+            generator,
         )
         print(f"--- {name}\n{sample}\n")
 

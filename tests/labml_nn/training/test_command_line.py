@@ -75,7 +75,7 @@ def test_a_run_leaves_its_loss_its_record_and_its_checkpoints(
     path = the_run(tmp_path)
     assert err == ""
     assert f"run {path}\n" in out
-    assert "2,200 characters of 28 kinds, 667 parameters, float32 on cpu" in out
+    assert "2,200 characters of 28 kinds, 667 parameters, on cpu in float32, " in out
     assert re.search(
         r"^12 steps in \d+\.\d seconds, [\d,]+ tokens a second, at most \d+ MB of memory$",
         out,
@@ -181,7 +181,8 @@ def test_a_finished_run_can_be_sampled_again(
     first = capsys.readouterr().out
     run = the_run(tmp_path)
     history = read_history(run)
-    assert command(f"--resume={run}", "--prompt=fox", recipe=[], text=None) == 0
+    again = [f"--resume={run}", "--prompt=fox", "--precision=auto", "--steps=12"]
+    assert command(*again, recipe=[], text=None) == 0
     second = capsys.readouterr().out
     ends = [re.search("validation loss .* nats.*", out)[0] for out in (first, second)]
     assert ends[0] == ends[1]
@@ -259,7 +260,9 @@ def test_offline_one_sentence_names_the_other_two_ways(
         ("--precision=float16", "float16 needs a CUDA card"),
         ("--prompt=", "the prompt is empty"),
         ("--prompt=fox!", "the character '!' at position 3 is not among the 28 characters"),
-        ("--temperature=0", "the temperature must be above 0, got 0"),
+        ("--temperature=-1", "the temperature must be at least 0, got -1"),
+        ("--top-p=0", "top_p must be above 0 and at most 1, got 0"),
+        ("--min-p=2", "min_p must be between 0 and 1, got 2"),
         ("--top-k=0", "top_k must be at least 1, got 0"),
         ("--runs={tmp}/text/runs", "cannot write {tmp}/text/runs/toy/"),
         ("--prompt=fö!", "the characters '!' at position 2, 'ö' at position 1 are not among the"),
@@ -429,8 +432,8 @@ def test_every_field_of_the_recipe_is_an_option_with_its_default(
     told = " ".join(capsys.readouterr().out.split())
     for field in fields(Config):
         option = field.name.replace("_", "-")
-        kind = field.type.__name__.upper()
-        meaning = f"--{option} {kind} {HELP[field.name]} (default: {field.default})"
+        kind = {bool: f", --no-{option}"}.get(field.type, f" {field.type.__name__.upper()}")
+        meaning = f"--{option}{kind} {HELP[field.name]} (default: {field.default})"
         assert meaning in told
 
 

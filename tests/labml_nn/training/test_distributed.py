@@ -145,8 +145,8 @@ def test_the_layers_of_a_model_are_what_is_in_its_lists() -> None:
 
 
 RECIPE = [
-    "--steps=400", "--evaluate-every=200", "--save-every=20", "--record-every=5", "--device=cpu",
-    "--seq-len=7", "--precision=float32", "--d-model=10", "--heads=2", "--n-layers=2", "--d-ff=22",
+    "--steps=120", "--evaluate-every=60", "--save-every=20", "--record-every=5", "--device=cpu",
+    "--seq-len=7", "--precision=float32", "--d-model=12", "--heads=2", "--n-layers=2", "--d-ff=22",
     "--sample-length=5",
 ]  # fmt: skip
 
@@ -190,31 +190,27 @@ def process_of_rank(launcher: int, rank: int) -> int:
     return found
 
 
-@pytest.mark.parametrize("rank", [0, 1])
 def test_when_one_process_is_killed_the_other_says_so_and_the_run_goes_on(
-    rank: int,
     two_processes: subprocess.Popen[str],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     run = begun(two_processes)
-    os.kill(process_of_rank(two_processes.pid, rank), signal.SIGKILL)
+    os.kill(process_of_rank(two_processes.pid, 1), signal.SIGKILL)
     _, err = two_processes.communicate(timeout=120)
     assert two_processes.returncode == 1
-    speaker = ["process 1: ", ""][rank]
     sentence = (
-        f"{speaker}error: another process of this run has ended; the checkpoints of {run} are "
-        "kept, --resume goes on from them"
+        f"error: another process has ended: go on with --resume; the checkpoints of {run} are kept"
     )
     assert sentence in err.splitlines()
     # The launcher says which one.
-    assert re.search(rf"rank +: {rank} .*\n.*exitcode +: -9", err.partition("Root Cause")[2])
+    assert re.search(r"rank +: 1 .*\n.*exitcode +: -9", err.partition("Root Cause")[2])
 
     # One process is enough to go on.
-    assert read_history(run)[-1:] != [400]
+    assert read_history(run)[-1][0] < 120
     assert main([f"--resume={run}"]) == 0
     assert re.search(r"^from step \d+$", capsys.readouterr().out, re.MULTILINE)
-    assert [step for step, _ in read_history(run)] == list(range(5, 401, 5))
+    assert [step for step, _ in read_history(run)] == list(range(5, 121, 5))
 
 
 def test_processes_that_are_told_to_stop_save_once_and_stop_together(

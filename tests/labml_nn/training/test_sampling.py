@@ -3,7 +3,8 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.training.data import CharTokenizer, InputError
-from labml_nn.training.sampling import complete, draw, evaluating, generate
+from labml_nn.training.sampling import complete, evaluating, generate, quick_calls
+from labml_nn.training.strategies import Sampling
 
 
 class Table(nn.Module):
@@ -23,59 +24,10 @@ class Table(nn.Module):
         return self.dropout(self.logits(tokens))
 
 
-def shares(drawn: Tensor, n_vocab: int) -> Tensor:
-    return drawn.bincount(minlength=n_vocab) / len(drawn)
-
-
-@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
-def test_draws_follow_the_softmax_at_the_temperature(temperature: float) -> None:
-    logits = torch.tensor([1.0, -2.0, 0.5, 0.0, 2.0])
-    generator = torch.Generator().manual_seed(1)
-    drawn = draw(logits.expand(100_000, 5), temperature, None, generator)
-    weights = (logits.double() / temperature).exp()
-    # The standard deviation of a share is at most 0.5 / sqrt(100,000), 0.0016.
-    torch.testing.assert_close(
-        shares(drawn, 5).double(), weights / weights.sum(), rtol=0, atol=0.007
-    )
-
-
-def test_top_k_keeps_the_likeliest_and_their_proportions() -> None:
-    logits = torch.tensor([1.0, -2.0, 0.5, 0.0, 2.0])
-    drawn = draw(logits.expand(100_000, 5), 1.0, 2, torch.Generator().manual_seed(1))
-    found = shares(drawn, 5)
-    assert found[[1, 2, 3]].tolist() == [0, 0, 0]
-    assert float(found[4] / found[0]) == pytest.approx(torch.e, rel=0.03)
-
-
-def test_rows_of_a_batch_are_drawn_from_their_own_logits() -> None:
-    logits = torch.full((3, 7), -20.0)
-    logits[0, 5] = logits[1, 0] = logits[2, 6] = 20.0
-    assert draw(logits).tolist() == [5, 0, 6]
-
-
-def test_a_top_k_above_the_vocabulary_takes_all() -> None:
-    logits = torch.randn(11, 5)
-    one, other = (
-        draw(logits, 1.0, top_k, torch.Generator().manual_seed(1)) for top_k in (99, None)
-    )
-    assert one.equal(other)
-
-
-@pytest.mark.parametrize("temperature", [0.0, -1.0])
-def test_a_temperature_that_is_not_positive_is_refused(temperature: float) -> None:
-    with pytest.raises(InputError, match=f"temperature must be above 0, got {temperature:g}"):
-        draw(torch.zeros(1, 3), temperature)
-
-
-def test_a_top_k_of_zero_is_refused() -> None:
-    with pytest.raises(InputError, match="top_k must be at least 1, got 0"):
-        draw(torch.zeros(1, 3), top_k=0)
-
-
 def test_with_top_k_one_each_token_is_the_likeliest_after_the_one_before() -> None:
     model = Table(7)
     prompts = torch.tensor([[1, 4, 2], [3, 0, 6]])
-    tokens = generate(model, prompts, 5, seq_len=3, top_k=1)
+    tokens = generate(model, prompts, 5, seq_len=3, sampling=Sampling(top_k=1))
     assert tokens.shape == (7, 3)
     for column in range(3):
         expected = prompts[:, column].tolist()
@@ -120,6 +72,93 @@ def test_sampling_neither_drops_out_nor_tracks_gradients_and_changes_no_mode() -
     assert not tokens.requires_grad
     assert model.training
     assert not model.dropout.training
+
+
+def test_written_tokens_can_be_trained_on() -> None:
+    tokens = generate(Table(5), torch.zeros(1, 2, dtype=torch.long), 3, seq_len=4)
+    table = nn.Embedding(5, 5)
+    table(tokens).sum().backward()
+    assert table.weight.grad is not None
+
+
+def test_a_penalty_counts_the_prompt_and_what_was_written() -> None:
+    class Steady(nn.Module):
+        def forward(self, tokens: Tensor) -> Tensor:
+            # The same scores always; the second prompt begins with another token.
+            scores = torch.tensor([1.0, 0.9, 0.8, 0.7])
+            return scores.expand(*tokens.shape, 4)
+
+    prompts = torch.tensor([[0, 1]])
+    greedy = Sampling(temperature=0.0, repetition=2.0)
+    tokens = generate(Steady(), prompts, 4, seq_len=4, sampling=greedy)
+    assert tokens.t().tolist() == [[0, 1, 2, 3, 0], [1, 0, 2, 3, 0]]
+
+
+def test_quick_calls_leave_the_setting_as_it_was() -> None:
+    before = torch.backends.mkldnn.enabled
+    with pytest.raises(RuntimeError, match="inside"), quick_calls():
+        assert not torch.backends.mkldnn.enabled
+        raise RuntimeError("inside")
+    assert torch.backends.mkldnn.enabled == before
+
+
+class Counted:
+    r"""A decoder that remembers what it was called with; each token is its own successor."""
+
+    class Cache:
+        filled = 0
+
+        def clear(self) -> None:
+            self.filled = 0
+
+    def __init__(self) -> None:
+        self.cache = self.Cache()
+        self.calls: list[list[int]] = []
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        self.calls.append(tokens[:, 0].tolist())
+        self.cache.filled += len(tokens)
+        return nn.functional.one_hot((tokens + 1) % 11, 11) * 100.0
+
+
+class Decoded(nn.Module):
+    def __init__(self, decoder: Counted | None) -> None:
+        super().__init__()
+        self.made = decoder
+
+    def decoder(self, batch_size: int) -> Counted | None:
+        return self.made
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return nn.functional.one_hot((tokens + 2) % 11, 11) * 100.0
+
+
+def test_a_decoder_reads_each_token_once_and_half_a_window_when_it_is_full() -> None:
+    decoder = Counted()
+    tokens = generate(Decoded(decoder), torch.tensor([[0], [1]]), 9, seq_len=4)
+    assert tokens[:, 0].tolist() == list(range(11))
+    assert decoder.calls == [[0, 1], [2], [3], [3, 4], [5], [6], [6, 7], [8], [9]]
+
+
+def test_of_a_long_prompt_a_decoder_reads_the_last_window() -> None:
+    decoder = Counted()
+    generate(Decoded(decoder), torch.arange(7).unsqueeze(1), 2, seq_len=4)
+    assert decoder.calls == [[3, 4, 5, 6], [6, 7]]
+
+
+def test_a_context_of_one_token_is_enough_for_a_decoder() -> None:
+    decoder = Counted()
+    generate(Decoded(decoder), torch.tensor([[0]]), 3, seq_len=1)
+    assert decoder.calls == [[0], [1], [2]]
+
+
+def test_a_model_without_a_decoder_or_told_so_reads_the_window() -> None:
+    prompt = torch.tensor([[0]])
+    assert generate(Decoded(None), prompt, 2, seq_len=4)[:, 0].tolist() == [0, 2, 4]
+    unused = Counted()
+    tokens = generate(Decoded(unused), prompt, 2, seq_len=4, cached=False)
+    assert tokens[:, 0].tolist() == [0, 2, 4]
+    assert unused.calls == []
 
 
 def test_modes_come_back_after_an_error() -> None:

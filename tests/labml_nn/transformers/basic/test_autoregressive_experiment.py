@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from labml_nn.training.data import InputError
 from labml_nn.training.loop import evaluate
 from labml_nn.training.sampling import generate
+from labml_nn.training.strategies import Sampling
 from labml_nn.transformers.basic.autoregressive_experiment import (
     AutoregressiveTransformer,
     Config,
@@ -159,7 +160,7 @@ def test_one_batch_is_learned_by_heart() -> None:
 
     # And written down again, from the first token alone: no two sequences begin alike.
     assert tokens[0].unique().numel() == 3
-    written = generate(model, tokens[:1], SEQ_LEN, SEQ_LEN, top_k=1)
+    written = generate(model, tokens[:1], SEQ_LEN, SEQ_LEN, Sampling(top_k=1))
     assert written.equal(tokens)
 
 

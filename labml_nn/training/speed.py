@@ -1,0 +1,172 @@
+r"""
+---
+title: The Fastest Way to Make a Step
+summary: Precision, attention and compilation, chosen by trying them on the machine.
+---
+
+The same step can be computed in several ways, and which is fastest depends on the machine:
+
+* **Precision.** Products of [16-bit numbers](device.py) are several times faster than of 32-bit
+  ones, where the hardware has instructions for them, and slower where it hasn't.
+* **Attention.** [PyTorch's kernel](../transformers/fast_attention.py), or plain products.
+* **Compilation.** `torch.compile` makes one loop of many small operations. That takes half a
+  minute first, so it is for long runs.
+
+Each can be told. Where it is `auto`, it is tried: a few steps in each way, on the model and the
+batch that are to be trained with, without moving a weight or drawing a number of chance.
+
+What is tried can come out differently tomorrow, and another way gives other last bits. So another
+way than the usual one has to be faster by a tenth, a run that takes only seconds is not worth a
+trial at all, and the choice becomes a part of the run's configuration, where it can be read,
+recorded, and told the next time.
+"""
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from labml_nn.training.data import InputError
+from labml_nn.training.device import autocast, choose_precision
+
+# Shorter runs than this, in seconds, are left to the usual way, and so are longer ones that would
+# end before a compiler has paid.
+WORTH_A_TRIAL, WORTH_COMPILING = 10.0, 300.0
+
+
+@dataclass(frozen=True)
+class Way:
+    r"""
+    ## A way to make a step
+    """
+
+    precision: str
+    attention: str
+    compile: str
+
+    def __str__(self) -> str:
+        compiled = "compiled" if self.compile == "on" else "not compiled"
+        return f"{self.precision}, attention by {self.attention}, {compiled}"
+
+
+def usual_way(way: Way, device: torch.device, seq_len: int) -> Way:
+    r"""
+    ## Without a trial
+
+    What `auto` is where nothing was tried. What is told stays.
+    """
+    for name, value, known in (
+        ("attention", way.attention, ("auto", "kernel", "products")),
+        ("compile", way.compile, ("auto", "on", "off")),
+    ):
+        if value not in known:
+            raise InputError(f"unknown {name} {value!r}: use {known[0]}, {known[1]} or {known[2]}")
+    precision = str(choose_precision(way.precision, device)).removeprefix("torch.")
+
+    # Measured on two kinds of CPU: with 16 bits, products are faster below 512 positions.
+    short = device.type == "cpu" and precision != "float32" and seq_len < 512
+    attention = ("products" if short else "kernel") if way.attention == "auto" else way.attention
+
+    # On a card a compiler pays nearly always. There it needs Triton, which isn't everywhere.
+    able = device.type == "cuda" and torch.utils._triton.has_triton()
+    compile = ("on" if able else "off") if way.compile == "auto" else way.compile
+    return Way(precision, attention, compile)
+
+
+def take(way: Way, model: nn.Module) -> Callable[[Tensor], Tensor]:
+    r"""
+    ## Prepare the model
+
+    Returns what is to be called in its place.
+    """
+    for module in model.modules():
+        if hasattr(module, "kernel"):
+            module.kernel = way.attention == "kernel"
+    return torch.compile(model) if way.compile == "on" else model
+
+
+def seconds_of(
+    loss: Callable[[Way, Callable[[Tensor], Tensor]], Tensor],
+    way: Way,
+    model: nn.Module,
+    device: torch.device,
+    times: int = 5,
+) -> float:
+    r"""
+    ## How long a step takes
+
+    The shortest of some times, because whatever else a machine does only makes it longer; and on a
+    CPU only the time that it worked for us counts. `loss` computes a loss in that way; gradients
+    are computed, and thrown away.
+    """
+    clock = time.perf_counter if device.type == "cuda" else time.process_time
+    predict = take(way, model)
+    shortest = float("inf")
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        for attempt in range(times + 1):
+            start = clock()
+            loss(way, predict).backward()
+            if device.type == "cuda":
+                torch.cuda.synchronize(device)
+            # The first time a compiler may be at work.
+            if attempt:
+                shortest = min(shortest, clock() - start)
+    model.zero_grad()
+    return shortest
+
+
+def fastest_way(
+    told: Way,
+    model: nn.Module,
+    device: torch.device,
+    seq_len: int,
+    n_steps: int,
+    loss: Callable[[Way, Callable[[Tensor], Tensor]], Tensor],
+) -> Way:
+    r"""
+    ## Try, and choose
+
+    `told` is the configuration, `n_steps` the number of steps to come.
+    """
+    best = usual_way(told, device, seq_len)
+    if "auto" not in (told.precision, told.attention, told.compile) or device.type != "cpu":
+        return best
+
+    # The compiler comes last: it is tried only in the way that is fastest without it.
+    best = replace(best, compile="off") if told.compile == "auto" else best
+    shortest = seconds_of(loss, best, model, device)
+    if shortest * n_steps < WORTH_A_TRIAL:
+        return best
+    for precision in ("float32", "bfloat16") if told.precision == "auto" else (best.precision,):
+        for attention in ("kernel", "products") if told.attention == "auto" else (best.attention,):
+            way = Way(precision, attention, best.compile)
+            seconds = shortest if way == best else seconds_of(loss, way, model, device)
+            if seconds < 0.9 * shortest:
+                best, shortest = way, seconds
+
+    worth = shortest * n_steps > WORTH_COMPILING and shutil.which("g++") is not None
+    if told.compile == "auto" and worth:
+        way = replace(best, compile="on")
+        if seconds_of(loss, way, model, device) < 0.9 * shortest:
+            best = way
+    return best
+
+
+def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
+    r"""
+    ## Example
+
+    A single linear layer, for which nothing is worth a trial.
+    """
+    model, x = nn.Linear(d_model, d_model), torch.randn(seq_len, batch_size, d_model)
+    device = torch.device("cpu")
+
+    def loss(way: Way, predict: Callable[[Tensor], Tensor]) -> Tensor:
+        with autocast(device, getattr(torch, way.precision)):
+            return predict(x).square().mean()
+
+    way = fastest_way(Way("float32", "auto", "auto"), model, device, seq_len, 10, loss)
+    return take(way, model)(x)

@@ -1,0 +1,95 @@
+r"""
+---
+title: The Fast Way Through Attention
+summary: One kernel for long sequences and for cards, three plain products for short ones on a CPU.
+paper:
+  title: "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness"
+  authors: Dao et al.
+  year: 2022
+  link: https://arxiv.org/abs/2205.14135
+---
+
+There are two ways to compute the mean that [attention](mha.py) takes, and they come to the same:
+
+* **The kernel.** PyTorch has one that works through the scores in blocks and holds none of them for
+  longer than a block takes. Memory grows with the length, not with its square.
+* **Plain.** A product, a softmax and another product. The scores are all there at once.
+
+On a graphics card the kernel always wins. On a CPU it depends: in `float32` it wins too, but in
+`bfloat16` plain products are faster until sequences are some hundred long. The page leaves the
+choice open; who trains can [measure it](../training/speed.py).
+
+The layout is the one that the kernel wants, with the batch and the heads first. From the site's,
+with the sequence first, it is a permutation of axes, and no number moves.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def mean_of_values(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    allowed: Tensor | None,
+    dropout_prob: float = 0.0,
+    kernel: bool = True,
+) -> Tensor:
+    r"""
+    ## The weighted mean of the values
+
+    The query is `[batch_size, heads, seq_len_q, d_k]`, and its scale is its own business: nothing
+    is divided by $\sqrt{d_k}$ here. Key and value are `[batch_size, heads, seq_len_k, d_k]`.
+    `allowed` is true where a query may attend to a key; it has four axes, of which those of the
+    batch and the heads may have length one. The result has the shape of the query.
+    """
+    if kernel:
+        # On a CPU, 32 bits are faster than 16, and autocast would make 16 of them again.
+        wide = query.device.type == "cpu" and query.element_size() == 2
+        q, k, v = (t.float() if wide else t for t in (query, key, value))
+        with torch.autocast("cpu", enabled=False):
+            mean = F.scaled_dot_product_attention(q, k, v, allowed, dropout_prob, scale=1.0)
+        return mean.to(value.dtype)
+
+    # Minus infinity, added, makes a weight of zero. `[batch_size, heads, seq_len_q, seq_len_k]`
+    scores = query @ key.mT
+    if allowed is not None:
+        scores = scores + bias_of(allowed, scores.dtype)
+    weights = scores.softmax(dim=-1)
+    if dropout_prob:
+        weights = F.dropout(weights, dropout_prob)
+
+    # Under autocast the softmax may have come out in 32 bits.
+    return weights.to(value.dtype) @ value
+
+
+def bias_of(allowed: Tensor, dtype: torch.dtype) -> Tensor:
+    r"""
+    ## From a mask to something that can be added
+
+    Zero where `allowed`, minus infinity elsewhere. A mask is small beside the scores of all heads,
+    and adding is the quickest that can be done to those.
+    """
+    return torch.zeros(allowed.shape, dtype=dtype, device=allowed.device).masked_fill(
+        ~allowed, -math.inf
+    )
+
+
+def example(
+    d_k: int = 2, batch_size: int = 3, heads: int = 5, seq_len_q: int = 7, seq_len_k: int = 11
+) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    Both ways.
+    """
+    query = torch.randn(batch_size, heads, seq_len_q, d_k)
+    key, value = torch.randn(2, batch_size, heads, seq_len_k, d_k)
+    allowed = torch.ones(1, 1, seq_len_q, seq_len_k, dtype=torch.bool).tril(seq_len_k - seq_len_q)
+    return (
+        mean_of_values(query, key, value, allowed),
+        mean_of_values(query, key, value, allowed, kernel=False),
+    )

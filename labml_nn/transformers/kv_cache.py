@@ -1,0 +1,166 @@
+r"""
+---
+title: Key and Value Cache
+summary: Memory for the keys and values of a text, so that each new token is computed once.
+paper:
+  title: "Fast Transformer Decoding: One Write-Head is All You Need"
+  authors: Noam Shazeer
+  year: 2019
+  link: https://arxiv.org/abs/1911.02150
+---
+
+A model that writes is asked for one token after another, and under a
+[causal mask](mha.py#causal_mask) nothing that comes later changes what was computed for an
+earlier position. All that later positions want of it are its key and its value in each layer. Kept
+in memory, they make a new token cost one position instead of the whole text (section 2.3 of the
+paper, “incremental” attention).
+
+Keys and values stand here with the batch first, `[batch_size, key_heads, n_keys, d_k]`, as
+PyTorch's attention takes them. The memory is all there from the start. Growing it with
+each token would copy the whole of it each time.
+
+The page leaves out sequences of different lengths in one batch, and the splitting of the
+memory into pages. [A decoder](basic/decoder.py) puts it to use.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+class KeyValueCache:
+    r"""
+    ## Memory for keys and values
+
+    The keys and values of all layers. `filled` positions of `max_len` are in use, the same in each
+    layer and each sequence.
+    """
+
+    def __init__(
+        self,
+        n_layers: int,
+        batch_size: int,
+        key_heads: int,
+        max_len: int,
+        d_k: int,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | None = None,
+    ) -> None:
+        r"""
+        * `n_layers` is the number of layers that attend
+        * `batch_size` is the number of sequences
+        * `key_heads` is the number of heads that have keys and values
+        * `max_len` is the number of positions that there is memory for
+        * `d_k` is the number of features of a key, and of a value
+        * `dtype` and `device` are those of the model
+        """
+        sizes = (n_layers, batch_size, key_heads, max_len, d_k)
+        if min(sizes) < 1:
+            raise ValueError(
+                "n_layers, batch_size, key_heads, max_len and d_k must be at least 1, "
+                f"got {', '.join(map(str, sizes))}"
+            )
+        self.batch_size, self.max_len = batch_size, max_len
+        self.filled = 0
+
+        # Keys and values side by side, so that one copy stores both.
+        # `[n_layers, 2, batch_size, key_heads, max_len, d_k]`
+        self.memory = torch.empty(
+            n_layers, 2, batch_size, key_heads, max_len, d_k, dtype=dtype, device=device
+        )
+
+    def extend(self, n_new: int) -> list[tuple[Tensor, Tensor, Tensor]]:
+        r"""
+        ### Make room
+
+        For each layer the place where the new positions go, `[2, batch_size, key_heads, n_new,
+        d_k]`, and the keys and values of all positions up to them, `[batch_size, key_heads,
+        n_keys, d_k]` each. All are views: what is written to the first can be read from the others.
+
+        They are made for all layers at once, because at this size a view costs as much as the
+        arithmetic. Too many positions are a `ValueError`.
+        """
+        n_keys = self.filled + n_new
+        if n_new < 1 or n_keys > self.max_len:
+            raise ValueError(
+                f"the cache has room for {self.max_len} positions, of which {self.filled} are "
+                f"filled: {n_new} more can't be added"
+            )
+        places = self.memory.narrow(4, self.filled, n_new).unbind()
+        everything = self.memory.flatten(end_dim=1).narrow(3, 0, n_keys).unbind()
+        self.filled = n_keys
+        return list(zip(places, everything[0::2], everything[1::2], strict=True))
+
+    def clear(self) -> None:
+        r"""
+        ### Forget everything
+
+        What is in the memory stays there, and is never read.
+        """
+        self.filled = 0
+
+
+def last_rows_mask(n_new: int, n_keys: int, device: torch.device | str | None = None) -> Tensor:
+    r"""
+    ## The mask of new positions
+
+    The new positions are the *last* ones of the text. So theirs are the last rows of the causal
+    mask, `[n_new, n_keys]`, and its diagonal ends in the corner at the bottom right:
+
+        1 1 1 0
+        1 1 1 1
+
+    The “is_causal” of PyTorch's attention begins it at the top left. The first of two new
+    positions would see nothing but the first key, and nobody would be told.
+    """
+    ones = torch.ones(n_new, n_keys, dtype=torch.bool, device=device)
+    return ones.tril(n_keys - n_new)
+
+
+def attend(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    r"""
+    ## Attend to the memory
+
+    `query` and the result are `[batch_size, heads, n_new, d_k]`, the new positions only. `keys`
+    and `values` are `[batch_size, key_heads, n_keys, d_k]`, those of all positions so far, the new
+    ones included. Queries are divided by $\sqrt{d_k}$ here.
+
+    There may be fewer heads of keys than of queries
+    ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)): then each is for a *group* of
+    neighbouring queries, and the memory is smaller by that factor.
+    """
+    # A single new position may see all, so it needs no mask.
+    n_new, n_keys = query.shape[2], keys.shape[2]
+    mask = last_rows_mask(n_new, n_keys, query.device) if n_new > 1 else None
+    grouped = query.shape[1] != keys.shape[1]
+    return F.scaled_dot_product_attention(query, keys, values, mask, enable_gqa=grouped)
+
+
+def example(
+    n_layers: int = 2,
+    batch_size: int = 3,
+    key_heads: int = 5,
+    group: int = 7,
+    d_k: int = 11,
+    n_new: int = 13,
+    n_spare: int = 17,
+) -> tuple[Tensor, ...]:
+    r"""
+    ## Example
+
+    Some positions at once, then a single one.
+    """
+    heads = group * key_heads
+    n_keys = n_new + 1
+    max_len = n_keys + n_spare
+    cache = KeyValueCache(n_layers, batch_size, key_heads, max_len, d_k)
+
+    query = torch.randn(batch_size, heads, n_new, d_k)
+    for place, keys, values in cache.extend(n_new):
+        place.copy_(torch.randn(place.shape))
+        several = attend(query, keys, values)
+
+    for place, keys, values in cache.extend(1):
+        place.copy_(torch.randn(place.shape))
+        single = attend(query[:, :, :1], keys, values)
+    return several, single, last_rows_mask(n_new, n_keys)

@@ -1,0 +1,14 @@
+r"""
+---
+title: A Modern Transformer
+summary: What became of the transformer in ten years, in a model as small as the classic one.
+---
+
+The [classic](../basic/autoregressive_experiment.py) small transformer and this one have the same
+number of layers, heads, features and steps, and nearly the same number of weights. In
+between lie ten years in which most parts were replaced by better ones.
+
+* [The model](model.py), with [rotary positions](../rotary.py), [RMSNorm](../rms_norm.py) and
+  [SwiGLU](../swiglu.py)
+* [The experiment](experiment.py), in which [Muon](../../optimizers/muon.py) trains it
+"""

@@ -1,0 +1,77 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from labml_nn.optimizers.muon import Muon
+from labml_nn.training.data import InputError
+from labml_nn.transformers.modern.experiment import Config, main, make_trainer
+
+TEXT = "to be, or not to be, that is the question. " * 40
+# Nothing is tried out in a test.
+TOLD = {"device": "cpu", "precision": "float32", "attention": "kernel", "compile": "off"}
+CONFIG = Config(
+    steps=30,
+    batch_size=5,
+    seq_len=13,
+    **TOLD,
+    d_model=20,
+    heads=5,
+    n_layers=2,
+    d_ff=11,
+)
+
+
+def test_the_recipe_has_no_more_parameters_than_nanogpt() -> None:
+    text = "".join(chr(code) for code in range(33, 33 + 65)) * 40
+    trainer, tokenizer = make_trainer(replace(Config(), **TOLD), text)
+    assert len(tokenizer) == 65
+    assert sum(p.numel() for p in trainer.model.parameters()) <= 804_096
+
+
+def test_matrices_of_the_layers_go_to_muon_and_each_parameter_to_one() -> None:
+    trainer, _ = make_trainer(CONFIG, TEXT)
+    muon, adamw = trainer.optimizers
+    assert isinstance(muon, Muon)
+    assert isinstance(adamw, torch.optim.AdamW)
+    names = {id(p): name for name, p in trainer.model.named_parameters()}
+    first, second = (
+        [names[id(p)] for group in o.param_groups for p in group["params"]] for o in (muon, adamw)
+    )
+    assert sorted(first + second) == sorted(names.values())
+    assert set(second) == {"embedding.weight", "smear", "head.weight", "layers.1.attention.mix"}
+
+
+def test_a_text_is_learned() -> None:
+    trainer, _ = make_trainer(replace(CONFIG, steps=150, learning_rate=0.02), TEXT)
+    history: list[dict[str, float]] = []
+    trainer.run(lambda step, values: history.append(values))
+    assert history[-1]["loss.validation"] < 1.0
+
+
+def test_the_same_seed_gives_the_same_run_and_another_another() -> None:
+    losses = []
+    for seed in (1, 1, 2):
+        trainer, _ = make_trainer(replace(CONFIG, seed=seed), TEXT)
+        losses.append([trainer.train_step().item() for _ in range(4)])
+    assert losses[0] == losses[1] != losses[2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"d_ff": 0}, "d_ff must be at least 1"),
+        ({"heads": 4}, "a multiple of twice the heads, got d_model=20 and heads=4"),
+        ({"matrix_learning_rate": 0.0}, "matrix_learning_rate must be above 0"),
+        ({"dropout_prob": 1.0}, "dropout_prob must be at least 0 and below 1"),
+    ],
+)
+def test_sizes_without_sense_are_refused(changes: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        replace(CONFIG, **changes)
+
+
+def test_the_command_line_has_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "--matrix-learning-rate" in capsys.readouterr().out

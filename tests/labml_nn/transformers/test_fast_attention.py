@@ -1,0 +1,63 @@
+import pytest
+import torch
+
+from labml_nn.transformers.fast_attention import bias_of, mean_of_values
+
+SHAPE = (2, 3, 7, 5)
+
+
+def parts(dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    return [torch.randn(SHAPE, generator=generator).to(dtype).requires_grad_() for _ in range(3)]
+
+
+MASKS = {
+    "none": None,
+    "causal": torch.ones(1, 1, 7, 7, dtype=torch.bool).tril(),
+    "each": torch.rand(2, 3, 7, 7, generator=torch.Generator().manual_seed(2)) < 0.5,
+}
+MASKS["each"][..., 0] = True
+
+
+@pytest.mark.parametrize("mask", list(MASKS))
+@pytest.mark.parametrize("kernel", [True, False])
+def test_it_is_the_softmax_written_out(mask: str, kernel: bool) -> None:
+    query, key, value = parts()
+    allowed = MASKS[mask]
+    result = mean_of_values(query, key, value, allowed, kernel=kernel)
+    (result**2).sum().backward()
+    gradients = [t.grad for t in (query, key, value)]
+
+    q, k, v = parts()
+    weights = torch.einsum("bhid,bhjd->bhij", q, k).exp()
+    weights = weights * (1 if allowed is None else allowed)
+    weights = weights / weights.sum(-1, keepdim=True)
+    expected = torch.einsum("bhij,bhjd->bhid", weights, v)
+    (expected**2).sum().backward()
+    torch.testing.assert_close(result, expected)
+    for found, t in zip(gradients, (q, k, v), strict=True):
+        torch.testing.assert_close(found, t.grad)
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_weights_are_dropped_out(kernel: bool) -> None:
+    query, key, _ = parts(torch.float32)
+    # With values of one, the result is the sum of the weights that are left, scaled up.
+    ones = torch.ones(SHAPE)
+    torch.manual_seed(1)
+    sums = mean_of_values(query, key, ones, None, 0.5, kernel).detach()
+    assert sums.std() > 0.1
+    assert sums.mean().item() == pytest.approx(1, abs=0.3)
+
+
+def test_under_autocast_the_plain_way_has_the_type_of_the_value() -> None:
+    query, key, value = parts(torch.bfloat16)
+    with torch.autocast("cpu", torch.bfloat16):
+        result = mean_of_values(query, key, value, MASKS["causal"], kernel=False)
+    assert result.dtype is torch.bfloat16
+
+
+def test_the_bias_is_zero_or_minus_infinity() -> None:
+    bias = bias_of(torch.tensor([True, False]), torch.bfloat16)
+    assert bias.tolist() == [0.0, -torch.inf]
+    assert bias.dtype is torch.bfloat16

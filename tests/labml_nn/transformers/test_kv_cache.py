@@ -1,0 +1,100 @@
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from labml_nn.transformers.kv_cache import KeyValueCache, attend, last_rows_mask
+from labml_nn.transformers.mha import causal_mask
+
+SIZES = {"n_layers": 2, "batch_size": 3, "key_heads": 5, "max_len": 7, "d_k": 11}
+
+
+def loops(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    r"""Attention one number at a time, the last query at the last key."""
+    batch_size, heads, n_new, d_k = query.shape
+    key_heads, n_keys = keys.shape[1:3]
+    result = torch.zeros_like(query)
+    for b in range(batch_size):
+        for h in range(heads):
+            k, v = keys[b, h * key_heads // heads], values[b, h * key_heads // heads]
+            for i in range(n_new):
+                visible = range(n_keys - n_new + i + 1)
+                weights = [math.exp(float(query[b, h, i] @ k[j]) / math.sqrt(d_k)) for j in visible]
+                for j in visible:
+                    result[b, h, i] += weights[j] / sum(weights) * v[j]
+    return result
+
+
+@pytest.mark.parametrize("n_new", [1, 2, 7])
+@pytest.mark.parametrize("key_heads", [6, 3, 2, 1])
+def test_new_positions_see_all_before_them_and_their_group_of_keys(
+    key_heads: int, n_new: int
+) -> None:
+    torch.manual_seed(1)
+    query = torch.randn(2, 6, n_new, 5, dtype=torch.float64)
+    keys, values = torch.randn(2, 2, key_heads, 7, 5, dtype=torch.float64)
+    torch.testing.assert_close(
+        attend(query, keys, values), loops(query, keys, values), rtol=0, atol=1e-12
+    )
+
+
+@given(st.integers(1, 9), st.integers(0, 9))
+def test_the_mask_is_the_last_rows_of_the_causal_one(n_new: int, n_before: int) -> None:
+    n_keys = n_before + n_new
+    assert last_rows_mask(n_new, n_keys).equal(causal_mask(n_keys)[-n_new:, :, 0])
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=6))
+def test_what_was_stored_piece_by_piece_is_read_in_order(lengths: list[int]) -> None:
+    total = sum(lengths)
+    stored = torch.randn(2, 2, 3, 5, total, 11)
+    cache = KeyValueCache(2, 3, 5, total, 11)
+    for end, length in zip(torch.tensor(lengths).cumsum(0).tolist(), lengths, strict=True):
+        for layer, (place, keys, values) in enumerate(cache.extend(length)):
+            place.copy_(stored[layer, :, :, :, end - length : end])
+            assert keys.equal(stored[layer, 0, :, :, :end])
+            assert values.equal(stored[layer, 1, :, :, :end])
+        assert cache.filled == end
+
+
+def test_a_cleared_cache_begins_anew() -> None:
+    cache = KeyValueCache(**SIZES)
+    cache.extend(7)
+    cache.clear()
+    assert cache.filled == 0
+    assert [keys.shape[2] for _, keys, _ in cache.extend(2)] == [2, 2]
+
+
+def test_memory_is_made_once() -> None:
+    cache = KeyValueCache(**SIZES)
+    address = cache.memory.data_ptr()
+    for _ in range(7):
+        place, keys, _ = cache.extend(1)[0]
+        assert keys.data_ptr() == address
+    assert cache.memory.numel() == 2 * math.prod(SIZES.values())
+    assert place.shape == (2, 3, 5, 1, 11)
+
+
+@pytest.mark.parametrize(("before", "n_new"), [(0, 8), (5, 3), (7, 1), (2, 0), (2, -1)])
+def test_a_cache_without_room_says_how_much_there_is(before: int, n_new: int) -> None:
+    cache = KeyValueCache(**SIZES)
+    for _ in range(before):
+        cache.extend(1)
+    with pytest.raises(
+        ValueError, match=f"room for 7 positions, of which {before} are filled: {n_new} more"
+    ):
+        cache.extend(n_new)
+    assert cache.filled == before
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_size_of_zero_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="must be at least 1, got .*0"):
+        KeyValueCache(**(SIZES | {name: 0}))
+
+
+def test_the_type_of_numbers_is_the_one_asked_for() -> None:
+    assert KeyValueCache(**SIZES, dtype=torch.float64).memory.dtype is torch.float64
