@@ -14,6 +14,7 @@ the prompt of the sample that is printed at the very end, is tried before the fi
 
 import argparse
 import json
+import math
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -24,9 +25,10 @@ from typing import Any
 
 import torch
 
+from labml_nn.training.byte_pairs import BytePairTokenizer, prepare_pairs
 from labml_nn.training.checkpoint import restore
 from labml_nn.training.corpora import read_corpus
-from labml_nn.training.data import CharTokenizer, InputError
+from labml_nn.training.data import CharTokenizer, InputError, Prepared
 from labml_nn.training.distributed import (
     first_goes_first,
     from_first,
@@ -35,10 +37,11 @@ from labml_nn.training.distributed import (
     noticing,
     speaker,
 )
+from labml_nn.training.files import replacing
 from labml_nn.training.leaks import honest_loss
 from labml_nn.training.loop import TrainConfig, Trainer, evaluate
 from labml_nn.training.memory import StepMemory
-from labml_nn.training.options import given_fields, make_parser, option_name
+from labml_nn.training.options import given_fields, make_parser, option_name, vocabulary
 from labml_nn.training.progress import Progress
 from labml_nn.training.recorder import ignore, recording
 from labml_nn.training.runs import (
@@ -52,8 +55,9 @@ from labml_nn.training.runs import (
 )
 from labml_nn.training.sampling import complete
 from labml_nn.training.strategies import Sampling
+from labml_nn.training.token_file import open_tokens
 
-MakeTrainer = Callable[[TrainConfig, str], tuple[Trainer, CharTokenizer]]
+MakeTrainer = Callable[[TrainConfig, str | Prepared], tuple[Trainer, CharTokenizer]]
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,7 @@ def run_experiment(
 
 def prepare_run(
     experiment: Experiment, arguments: argparse.Namespace
-) -> tuple[dict[str, Any], TrainConfig, str]:
+) -> tuple[dict[str, Any], TrainConfig, str | Prepared]:
     r"""
     ## What to run
 
@@ -141,6 +145,7 @@ def prepare_run(
     """
     given = given_fields(arguments, experiment.config_class)
     source = {"corpus": arguments.corpus, "file": arguments.text and str(arguments.text.resolve())}
+    source |= tokens_of(arguments)
     about: dict[str, Any] = {}
     if arguments.resume is not None:
         about = read_about(arguments.resume)
@@ -160,19 +165,61 @@ def prepare_run(
                 f"{', '.join(sorted(unknown))}"
             )
         given = about["config"] | {name: given[name] for name in MAY_CHANGE & given.keys()}
+        # Tokens are made as they were, and compared.
         if source == {"corpus": None, "file": None}:
             source = about["text"]
+        elif "n_vocab" in about["text"]:
+            source["n_vocab"] = about["text"]["n_vocab"]
 
     config = experiment.config_class(**given)
     file = arguments.text or (Path(source["file"]) if source["file"] else None)
     with first_goes_first():
-        text = read_corpus(source["corpus"] or "tiny_shakespeare", file)
-    checksum = text_checksum(text)
+        if "tokens" in source:
+            text, checksum = open_tokens(Path(source["tokens"]))
+        else:
+            text = read_corpus(source["corpus"] or "tiny_shakespeare", file)
+            checksum = text_checksum(text)
+        if "n_vocab" in source:
+            text = prepare_pairs(text, config.seq_len, source["n_vocab"])
     if about and about["text_checksum"] != checksum:
         raise InputError(f"{arguments.resume} was trained on another text")
     symbols = {"symbols": about.get("symbols", ""), "text_checksum": checksum}
     about = {"experiment": experiment.name, "config": asdict(config), "text": source, **symbols}
     return about, config, text
+
+
+def tokens_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    r"""
+    ### Other tokens than characters
+
+    Those [in a file](token_file.py), or [byte pairs](byte_pairs.py) of a text.
+    """
+    if arguments.tokens is not None:
+        if arguments.tokenizer is not None or arguments.n_vocab is not None:
+            raise InputError("--tokens has its own tokenizer: leave out --tokenizer and --n-vocab")
+        return {"tokens": str(arguments.tokens.resolve())}
+    n_vocab = vocabulary(arguments)
+    return {} if n_vocab is None else {"n_vocab": n_vocab}
+
+
+def described(text: str | Prepared, tokenizer: Any) -> str:
+    r"""
+    ### How much text?
+    """
+    if isinstance(text, str):
+        return f"{len(text):,} characters of {len(tokenizer) - 1} kinds"
+    return f"{len(text.train) + len(text.validation):,} tokens of {len(tokenizer)} kinds"
+
+
+def save_tokenizer(run: Path, tokenizer: Any) -> None:
+    r"""
+    ### What the tokens mean
+
+    Characters stand in “run.json”; byte pairs have a file of their own.
+    """
+    if isinstance(tokenizer, BytePairTokenizer):
+        with replacing(run / "tokenizer.json") as temporary:
+            temporary.write_text(tokenizer.document, encoding="utf-8")
 
 
 def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
@@ -187,11 +234,15 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
     config = trainer.config
     about |= {"symbols": tokenizer.symbols, "config": asdict(config)}
 
+    # A token may be a part of a character, so some are looked at for the first one.
+    beginning = tokenizer.decode(trainer.train[:8])[0]
+    n_characters = text.n_characters if isinstance(text, Prepared) else len(trainer.validation)
+
     def sample(length: int) -> str:
         return complete(
             trainer.model,
             tokenizer,
-            text[0] if arguments.prompt is None else arguments.prompt,
+            beginning if arguments.prompt is None else arguments.prompt,
             length,
             config.seq_len,
             Sampling(**{one.name: vars(arguments)[one.name] for one in fields(Sampling)}),
@@ -213,10 +264,11 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
         run = from_first(lambda: new_run(arguments.runs, experiment.name.rpartition(".")[2]))
         if is_first():
             write_json(run / "run.json", about)
+            save_tokenizer(run, tokenizer)
     n_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     say = print if is_first() else ignore
     say(
-        f"{len(text):,} characters of {len(tokenizer) - 1} kinds, {n_parameters:,} parameters, "
+        f"{described(text, tokenizer)}, {n_parameters:,} parameters, "
         f"on {trainer.device} in {trainer.way}\nrun {run}"
         + (f"\nfrom step {trainer.step:,}" if arguments.resume else ""),
         flush=True,
@@ -252,8 +304,12 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
     # The last word has a loss that comes from prefixes alone.
     honest = honest_loss(trainer.model, trainer.validation, config.seq_len)
     n_tokens = trainer.step * config.batch_size * config.seq_len
+    loss = evaluate(trainer.model, trainer.validation, config.seq_len)
+    per_character = loss * len(trainer.validation) / n_characters
     result = {
-        "val_loss": evaluate(trainer.model, trainer.validation, config.seq_len),
+        "val_loss": loss,
+        "val_loss_per_character": per_character,
+        "bits_per_character": per_character / math.log(2),
         "best_val_loss": trainer.best,
         "honest_loss": honest.honest,
         "honest": not honest.leaks,
@@ -266,11 +322,14 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
         "run": str(run),
     }
     written = sample(arguments.sample_length)
+    unit = "character" if isinstance(tokenizer, CharTokenizer) else "token"
     if is_first():
         write_json(run / "result.json", result)
     say(
-        f"validation loss {result['val_loss']:.4f} nats a character, over the whole "
-        f"validation text in windows of {config.seq_len}\n{honest}\n"
+        f"validation loss {loss:.4f} nats a {unit}, over the whole "
+        f"validation text in windows of {config.seq_len}\n"
+        f"{per_character:.4f} nats or {per_character / math.log(2):.4f} bits a character\n"
+        f"{honest}\n"
         f"{trainer.step:,} steps in {trainer.seconds:.1f} seconds, "
         f"{result['tokens_per_second']:,.0f} tokens a second, at most "
         f"{memory.peak / 1e6:,.0f} MB of memory\n"

@@ -153,10 +153,13 @@ def evaluate(model: nn.Module, tokens: torch.Tensor, seq_len: int, batch_size: i
     model was trained, and `batch_size` only bounds the memory that it takes.
     """
     total = 0.0
+    device = next((one.device for one in model.parameters()), tokens.device)
     with evaluating(model):
         for inputs, targets in fixed_windows(tokens, seq_len):
             # Sums, not means: the last batch and the last window are smaller than the others.
             for x, y in zip(inputs.split(batch_size, 1), targets.split(batch_size, 1), strict=True):
+                # Those of a file come from there just now.
+                x, y = (one.to(device, torch.long) for one in (x, y))
                 logits = model(x).flatten(0, 1)
                 total += F.cross_entropy(logits, y.flatten(), reduction="sum").item()
     return total / (len(tokens) - 1)
@@ -186,7 +189,11 @@ class Trainer:
         self.device = choose_device(config.device)
         check_batch(config.batch_size, config.micro_batches)
         self.model = self.replica = model if config.sharded else model.to(self.device)
-        self.train, self.validation = train.to(self.device), validation.to(self.device)
+        # What is in a [file](token_file.py), in numbers of less than 64 bits, stays there.
+        self.train, self.validation = (
+            part.to(self.device) if part.dtype == torch.long else part
+            for part in (train, validation)
+        )
         self.batches = ShuffledWindows(self.train, config.seq_len, config.batch_size, config.seed)
 
         # Steps made, the time they took, and the lowest validation loss so far.
@@ -239,7 +246,7 @@ class Trainer:
         `predict` is the model, compiled or not. The sum of the parts is the loss, and the sum of
         their gradients its gradient.
         """
-        x, y = map(own_columns, self.batches.at(self.step))
+        x, y = (own_columns(part).to(self.device) for part in self.batches.at(self.step))
         n = self.config.micro_batches
         parts = zip(x.chunk(n, dim=1), y.chunk(n, dim=1), strict=True)
         for index, (part, targets) in enumerate(parts):
