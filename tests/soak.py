@@ -156,9 +156,9 @@ def kills(number: int, seed: int, steps: int = 2000) -> bool:
     while made < number:
         preset = presets[runs % len(presets)]
         with tempfile.TemporaryDirectory() as folder:
-            most = min(25, number - made)
+            share = min(25, number - made)
             more, resumed = killed_run(
-                Path(folder), seed + runs, steps, most, chance, most=1.0, preset=preset
+                Path(folder), seed + runs, steps, share, chance, most=1.0, preset=preset
             )
         made, runs = made + more, runs + 1
         print(

@@ -23,6 +23,8 @@ The page leaves out sequences of different lengths in one batch, and the splitti
 memory into pages. [A decoder](basic/decoder.py) puts it to use.
 """
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -63,6 +65,9 @@ class KeyValueCache:
         self.batch_size, self.max_len = batch_size, max_len
         self.filled = 0
 
+        # What else a model needs of the last token, `None` while there is none.
+        self.last: Tensor | None = None
+
         # Keys and values side by side, so that one copy stores both.
         # `[n_layers, 2, batch_size, key_heads, max_len, d_k]`
         self.memory = torch.empty(
@@ -97,7 +102,44 @@ class KeyValueCache:
 
         What is in the memory stays there, and is never read.
         """
-        self.filled = 0
+        self.filled, self.last = 0, None
+
+
+class CachedModel:
+    r"""
+    ## A model and its cache
+
+    For a model that takes a cache beside the new tokens, and has its own way of using it.
+    """
+
+    def __init__(self, model: Callable[..., Tensor], cache: KeyValueCache) -> None:
+        r"""
+        * `model` is called with tokens and `cache`
+        * `cache` is empty, and fits the model
+        """
+        self.model, self.cache = model, cache
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        r"""
+        ### Read new tokens
+
+        Those after the ones that it has read already. Another number of texts than the cache was
+        made for is a `ValueError`.
+        """
+        check_batch(tokens, self.cache)
+        return self.model(tokens, cache=self.cache)
+
+
+def check_batch(tokens: Tensor, cache: KeyValueCache) -> None:
+    r"""
+    ## Check the number of texts
+
+    One text would be copied into the places of all the others, and nothing would fail.
+    """
+    if tokens.shape[1] != cache.batch_size:
+        raise ValueError(
+            f"got tokens of {tokens.shape[1]} texts, the cache is for {cache.batch_size}"
+        )
 
 
 def last_rows_mask(n_new: int, n_keys: int, device: torch.device | str | None = None) -> Tensor:

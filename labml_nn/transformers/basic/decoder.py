@@ -25,7 +25,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from labml_nn.transformers.feed_forward import FeedForward
-from labml_nn.transformers.kv_cache import KeyValueCache, attend
+from labml_nn.transformers.kv_cache import KeyValueCache, attend, check_batch
 from labml_nn.transformers.mha import MultiHeadAttention
 from labml_nn.transformers.models import (
     EmbeddingsWithLearnedPositionalEncoding,
@@ -178,10 +178,7 @@ class Decoder:
         the cache was made for is a `ValueError`.
         """
         n_new, batch_size = tokens.shape
-        if batch_size != self.cache.batch_size:
-            raise ValueError(
-                f"got tokens of {batch_size} texts, the cache is for {self.cache.batch_size}"
-            )
+        check_batch(tokens, self.cache)
         first = self.cache.filled
         room = self.cache.extend(n_new)
 

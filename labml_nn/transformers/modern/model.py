@@ -29,10 +29,10 @@ What each is worth at this size is on the page of the [experiment](experiment.py
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from labml_nn.transformers.fast_attention import mean_of_values
+from labml_nn.transformers.kv_cache import CachedModel, KeyValueCache
 from labml_nn.transformers.mha import causal_mask
 from labml_nn.transformers.rms_norm import rms_norm
 from labml_nn.transformers.rotary import RotaryPositions
@@ -73,14 +73,20 @@ class ModernAttention(nn.Module):
         self.kernel = True
 
     def forward(
-        self, x: Tensor, mask: Tensor, first_value: Tensor | None, offset: int
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        first_value: Tensor | None,
+        offset: int,
+        room: tuple[Tensor, Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""
         ### Attend
 
         `x` is `[seq_len, batch_size, d_model]`, and so is the first result. The second are the
         values, `[seq_len, batch_size, heads, d_k]`, for the layers above. `mask` is `[1, 1,
-        seq_len, seq_len]`, and `offset` the position of the first token.
+        seq_len, seq_len]`, and `offset` the position of the first token. `room` is what
+        [a cache](../kv_cache.py#KeyValueCache.extend) has for this layer.
         """
         # Queries and keys are treated alike, so they stay together for a while.
         projected = self.project(x).unflatten(-1, (3 * self.heads, self.d_k))
@@ -91,6 +97,12 @@ class ModernAttention(nn.Module):
 
         # Heads to the front, for the products: `[batch_size, heads, seq_len, d_k]`.
         q, k, v = (t.permute(1, 2, 0, 3) for t in (query / math.sqrt(self.d_k), key, value))
+
+        # What is remembered of earlier positions comes before these.
+        if room is not None:
+            place, keys, values = room
+            place[0], place[1] = k, v
+            k, v = keys, values
         mean = mean_of_values(q, k, v, mask, kernel=self.kernel)
         return self.output(mean.permute(2, 0, 1, 3).flatten(start_dim=2)), value
 
@@ -118,14 +130,19 @@ class ModernLayer(nn.Module):
         nn.init.zeros_(self.feed_forward.narrow.weight)
 
     def forward(
-        self, x: Tensor, mask: Tensor, first_value: Tensor | None, offset: int
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        first_value: Tensor | None,
+        offset: int,
+        room: tuple[Tensor, Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, Tensor]:
         r"""
         ### Pass on, with something added
 
         As [attention](model.py#ModernAttention.forward).
         """
-        attended, value = self.attention(rms_norm(x), mask, first_value, offset)
+        attended, value = self.attention(rms_norm(x), mask, first_value, offset, room)
         x = x + self.dropout(attended)
         x = x + self.dropout(self.feed_forward(rms_norm(x)))
         return x, value
@@ -171,25 +188,56 @@ class ModernTransformer(nn.Module):
         mask = causal_mask(seq_len).permute(2, 0, 1).unsqueeze(0)
         self.register_buffer("mask", mask, persistent=False)
 
-    def forward(self, tokens: Tensor, offset: int = 0) -> Tensor:
+    def forward(
+        self, tokens: Tensor, offset: int = 0, cache: KeyValueCache | None = None
+    ) -> Tensor:
         r"""
         ### Predict the next token at each position
 
         From tokens, `[seq_len, batch_size]`, to logits, `[seq_len, batch_size, n_vocab]`. Shorter
         sequences than the context may be given, and at another `offset` than 0 nothing changes:
         distances are all that is seen.
+
+        With a [cache](../kv_cache.py), `tokens` are the new ones only, and what was computed of
+        those before them is remembered.
         """
-        # Each token, and a little of the one before it; the first has none.
         x = rms_norm(self.embedding(tokens))
-        x = x + self.smear * F.pad(x[:-1], (0, 0, 0, 0, 1, 0))
+        length, start, room = len(tokens), 0, [None] * len(self.layers)
+        before = x.new_zeros(x[:1].shape)
+        if cache is not None:
+            start, before = cache.filled, before if cache.last is None else cache.last
+            room, cache.last = cache.extend(length), x[-1:]
+
+        # Each token, and a little of the one before it; the first has none.
+        x = x + self.smear * torch.cat([before, x[:-1]])
         x = self.dropout(x)
 
-        length = len(tokens)
-        mask, first_value = self.mask[:, :, :length, :length], None
-        for layer in self.layers:
-            x, value = layer(x, mask, first_value, offset)
+        # The last rows of the mask. A single token may see everything.
+        end = start + length
+        mask = self.mask[:, :, start:end, :end] if length > 1 else None
+        first_value = None
+        for layer, views in zip(self.layers, room, strict=True):
+            x, value = layer(x, mask, first_value, offset + start, views)
             first_value = value if first_value is None else first_value
         return self.head(rms_norm(x))
+
+    def decoder(self, batch_size: int) -> CachedModel:
+        r"""
+        ### Prepare to write
+
+        The model with an empty [cache](../kv_cache.py) for that many texts.
+        """
+        attention, weight = self.layers[0].attention, self.embedding.weight
+        cache = KeyValueCache(
+            len(self.layers),
+            batch_size,
+            attention.heads,
+            self.mask.shape[-1],
+            attention.d_k,
+            weight.dtype,
+            weight.device,
+        )
+        return CachedModel(self, cache)
 
 
 def example(

@@ -84,14 +84,14 @@ def test_written_tokens_can_be_trained_on() -> None:
 def test_a_penalty_counts_the_prompt_and_what_was_written() -> None:
     class Steady(nn.Module):
         def forward(self, tokens: Tensor) -> Tensor:
-            # The same scores always; the second prompt begins with another token.
+            # The same scores always.
             scores = torch.tensor([1.0, 0.9, 0.8, 0.7])
             return scores.expand(*tokens.shape, 4)
 
-    prompts = torch.tensor([[0, 1]])
+    prompts = torch.tensor([[0, 3], [1, 1]])
     greedy = Sampling(temperature=0.0, repetition=2.0)
-    tokens = generate(Steady(), prompts, 4, seq_len=4, sampling=greedy)
-    assert tokens.t().tolist() == [[0, 1, 2, 3, 0], [1, 0, 2, 3, 0]]
+    tokens = generate(Steady(), prompts, 3, seq_len=4, sampling=greedy)
+    assert tokens.t().tolist() == [[0, 1, 2, 3, 0], [3, 1, 0, 2, 0]]
 
 
 def test_quick_calls_leave_the_setting_as_it_was() -> None:

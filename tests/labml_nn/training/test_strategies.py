@@ -152,6 +152,14 @@ def test_a_token_without_probability_is_never_drawn_at_the_ends_of_the_line() ->
     assert draw(logits, chance).tolist() == [1, 3, 3]
 
 
+def test_the_greatest_number_hits_a_token_however_the_sum_was_rounded() -> None:
+    logits = torch.randn(300, 1009, generator=torch.Generator().manual_seed(1))
+    ends = logits.softmax(dim=-1).cumsum(dim=-1)[:, -1]
+    assert (ends < 1 - 2**-24).any()
+    assert (ends > 1).any()
+    assert int(draw(logits, torch.full((300,), 1 - 2**-24)).max()) < 1009
+
+
 def test_rows_of_a_batch_are_drawn_from_their_own_logits() -> None:
     logits = torch.full((3, 7), -20.0)
     logits[0, 5] = logits[1, 0] = logits[2, 6] = 20.0
@@ -218,6 +226,10 @@ def test_min_p_keeps_what_is_likely_beside_the_likeliest(scores: list[float], mi
     assert {token for token, ratio in enumerate(ratios) if ratio > min_p + 1e-9} <= left
     assert left <= {token for token, ratio in enumerate(ratios) if ratio > min_p - 1e-9}
     assert scores.index(max(scores)) in left
+
+
+def test_a_min_p_of_one_keeps_the_likeliest_alone() -> None:
+    assert kept(keep_min_p(as_row([1.0, 2.0, 0.5, 2.0]), 1.0)) == {1, 3}
 
 
 @given(rows, st.floats(0.01, 1.0), st.floats(-50, 50))

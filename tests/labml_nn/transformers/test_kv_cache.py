@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from labml_nn.transformers.kv_cache import KeyValueCache, attend, last_rows_mask
+from labml_nn.transformers.kv_cache import (
+    CachedModel,
+    KeyValueCache,
+    attend,
+    last_rows_mask,
+)
 from labml_nn.transformers.mha import causal_mask
 
 SIZES = {"n_layers": 2, "batch_size": 3, "key_heads": 5, "max_len": 7, "d_k": 11}
@@ -63,8 +68,10 @@ def test_what_was_stored_piece_by_piece_is_read_in_order(lengths: list[int]) -> 
 def test_a_cleared_cache_begins_anew() -> None:
     cache = KeyValueCache(**SIZES)
     cache.extend(7)
+    cache.last = torch.zeros(1, 3, 11)
     cache.clear()
     assert cache.filled == 0
+    assert cache.last is None
     assert [keys.shape[2] for _, keys, _ in cache.extend(2)] == [2, 2]
 
 
@@ -98,3 +105,18 @@ def test_a_size_of_zero_is_refused(name: str) -> None:
 
 def test_the_type_of_numbers_is_the_one_asked_for() -> None:
     assert KeyValueCache(**SIZES, dtype=torch.float64).memory.dtype is torch.float64
+
+
+def test_a_model_is_called_with_its_cache_and_texts_that_fit() -> None:
+    cache = KeyValueCache(**SIZES)
+    seen: list[KeyValueCache] = []
+
+    def model(tokens: Tensor, cache: KeyValueCache) -> Tensor:
+        seen.append(cache)
+        return tokens * 2
+
+    cached = CachedModel(model, cache)
+    assert cached(torch.ones(2, 3)).equal(torch.full((2, 3), 2.0))
+    assert seen == [cache]
+    with pytest.raises(ValueError, match="tokens of 1 texts, the cache is for 3"):
+        cached(torch.ones(2, 1))

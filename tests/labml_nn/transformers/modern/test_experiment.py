@@ -25,7 +25,8 @@ CONFIG = Config(
 def test_the_recipe_has_no_more_parameters_than_nanogpt() -> None:
     text = "".join(chr(code) for code in range(33, 33 + 65)) * 40
     trainer, tokenizer = make_trainer(replace(Config(), **TOLD), text)
-    assert len(tokenizer) == 65
+    # One more for what is unknown.
+    assert len(tokenizer) == 66
     assert sum(p.numel() for p in trainer.model.parameters()) <= 804_096
 
 
