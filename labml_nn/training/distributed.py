@@ -136,7 +136,7 @@ def own_columns(batch: Tensor) -> Tensor:
     return batch.chunk(size, dim=1)[rank]
 
 
-def check_batch(batch_size: int, micro_batches: int) -> None:
+def check_parts(batch_size: int, micro_batches: int) -> None:
     r"""
     ### All parts are of one size
 
@@ -288,7 +288,7 @@ def example(batch_size: int = 3, seq_len: int = 5) -> Tensor:
     One process alone.
     """
     assert place() == (0, 1)
-    check_batch(batch_size, micro_batches=1)
+    check_parts(batch_size, micro_batches=1)
     x = own_columns(torch.randn(seq_len, batch_size))
     loss = mean(x.square().mean())
     assert not any_of(False)

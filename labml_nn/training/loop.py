@@ -28,7 +28,7 @@ from labml_nn.training.device import autocast, choose_device
 from labml_nn.training.distributed import (
     adding_up,
     any_of,
-    check_batch,
+    check_parts,
     from_first,
     mean,
     own_chance,
@@ -187,7 +187,7 @@ class Trainer:
         * `optimizers` makes them, once the model is where it is trained
         """
         self.device = choose_device(config.device)
-        check_batch(config.batch_size, config.micro_batches)
+        check_parts(config.batch_size, config.micro_batches)
         self.model = self.replica = model if config.sharded else model.to(self.device)
         # What is in a [file](token_file.py), in numbers of less than 64 bits, stays there.
         self.train, self.validation = (
