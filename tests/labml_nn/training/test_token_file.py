@@ -93,6 +93,10 @@ def test_a_byte_that_is_not_utf_8_is_named_with_its_position(tmp_path: Path, siz
     (tmp_path / "text").write_bytes("aé🎉é".encode() + b"\n\xffabc")
     with pytest.raises(InputError, match="byte 0xff at position 10 cannot"):
         list(chunks(tmp_path / "text", size))
+    # A character that is cut between two chunks, and then is none.
+    (tmp_path / "text").write_bytes(b"abcdefg\xc3(")
+    with pytest.raises(InputError, match="byte 0xc3 at position 7 cannot"):
+        list(chunks(tmp_path / "text", size))
 
 
 # Opens a file of tokens, takes batches, and tells by how many bytes its peak has grown.
