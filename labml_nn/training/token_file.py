@@ -28,11 +28,9 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from labml_nn.training.byte_pairs import BytePairTokenizer
 from labml_nn.training.data import CharTokenizer, InputError, Prepared, first_part
@@ -209,20 +207,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-def example(n_words: int = 101) -> Tensor:
-    r"""
-    ## Example
-    """
-    with TemporaryDirectory() as folder:
-        text, path = Path(folder) / "text", Path(folder) / "text.tokens"
-        text.write_text("word " * n_words)
-        write_tokens(text, path)
-        prepared, _ = open_tokens(path)
-        beginning_again = prepared.tokenizer.decode(prepared.train[:5])
-        assert beginning_again == "word "
-        return prepared.train[:5].long()
 
 
 if __name__ == "__main__":
