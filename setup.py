@@ -28,6 +28,7 @@ setup(
             "labml-helpers>=0.4.89,<0.5",
             "matplotlib>=3.8",
             "safetensors>=0.4.3",
+            "tokenizers>=0.20",
             "tqdm>=4.66",
         ],
         # Build the site and the notebooks.

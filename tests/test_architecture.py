@@ -17,7 +17,7 @@ from tests.setup_py import requirements
 
 ROOT = Path(__file__).resolve().parents[1]
 # A page of training or of an experiment may record, draw and show progress.
-TRAINING = {"labml", "labml_helpers", "matplotlib", "safetensors", "tqdm"}
+TRAINING = {"labml", "labml_helpers", "matplotlib", "safetensors", "tokenizers", "tqdm"}
 
 
 def sources(folder: str, pattern: str = "*.py") -> list[Path]:

@@ -25,6 +25,8 @@ an evening. It needs PyTorch; the pages say where something else makes it nicer.
 * [Progress](progress.py), [pictures](figures.py) and the record of a run, [its own](history.py)
   and [labml's](recorder.py)
 * [The folder of a run](runs.py), and [runs side by side](compare.py)
+* [Byte pairs](byte_pairs.py) in place of characters, and [tokens in a file](token_file.py)
+* [Several processes](distributed.py), and [a model in shards](sharded.py)
 * [Options](options.py), [experiments on the command line](command_line.py),
   [recipes by name](presets.py) and [the command](__main__.py) that trains them
 

@@ -23,6 +23,9 @@ from torch import Tensor
 
 from labml_nn.training.data import windows_at
 
+# Windows whose order is kept at a time.
+SECTION = 1 << 22
+
 
 class ShuffledWindows:
     r"""
@@ -41,22 +44,26 @@ class ShuffledWindows:
         # One window less than there would be room for, so that there is room to cut elsewhere.
         # Only a very short text has to do with one.
         self.n_windows = max(1, (len(tokens) - 1) // seq_len - 1)
-        self.order = (-1, torch.empty(0))
+        self.order = ((-1, -1), torch.empty(0))
 
-    def starts(self, epoch: int) -> Tensor:
+    def starts(self, epoch: int, section: int = 0) -> Tensor:
         r"""
         ### The order of an epoch
 
-        Where the windows start, `[n_windows]`. The last order is kept, because steps come one
-        after another.
+        Where the windows start, `[n_windows]`. Of a very long text, where the order itself would
+        fill the memory, it is that of one section, and the sections follow each other. The last
+        order is kept, because steps come one after another.
         """
-        if self.order[0] != epoch:
+        if self.order[0] != (epoch, section):
             # A generator for each epoch: seeds side by side give unlike orders, too.
             generator = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch)
             room = len(self.tokens) - self.n_windows * self.seq_len
             first = torch.randint(room, (1,), generator=generator)
-            shuffled = torch.randperm(self.n_windows, generator=generator)
-            self.order = (epoch, first + self.seq_len * shuffled)
+            if section:
+                generator.manual_seed(self.seed * 1_000_003 + epoch + (section << 40))
+            begin, end = section * SECTION, min((section + 1) * SECTION, self.n_windows)
+            shuffled = begin + torch.randperm(end - begin, generator=generator)
+            self.order = ((epoch, section), first + self.seq_len * shuffled)
         return self.order[1]
 
     def at(self, step: int) -> tuple[Tensor, Tensor]:
@@ -70,7 +77,8 @@ class ShuffledWindows:
         parts = []
         while begin < end:
             epoch, place = divmod(begin, self.n_windows)
-            part = self.starts(epoch)[place : place + end - begin]
+            section, place = divmod(place, SECTION)
+            part = self.starts(epoch, section)[place : place + end - begin]
             parts.append(part)
             begin += len(part)
         return windows_at(self.tokens, torch.cat(parts), self.seq_len)

@@ -31,8 +31,10 @@ import torch
 from torch import nn
 
 from labml_nn.training.data import InputError
+from labml_nn.training.distributed import chance_of_all, continue_chance, is_first
 from labml_nn.training.files import replacing
 from labml_nn.training.loop import TrainConfig, Trainer
+from labml_nn.training.sharded import load_states, states
 from labml_nn.training.state import pack, unpack
 
 FORMAT = "annotated-transformers 3"
@@ -42,23 +44,20 @@ def state_of(trainer: Trainer) -> dict[str, Any]:
     r"""
     ## What the next step depends on
     """
-    state = {
+    model, optimizers = states(trainer.model, trainer.optimizers)
+    return {
         "step": trainer.step,
         "seconds": trainer.seconds,
         "best": trainer.best,
-        "model": dict(trainer.model.state_dict()),
-        "optimizers": [optimizer.state_dict() for optimizer in trainer.optimizers],
+        "model": model,
+        "optimizers": optimizers,
         "scaler": trainer.scaler.state_dict(),
         "losses": trainer.losses,
         "interval": trainer.interval,
+        # Chance has two sources, dropout on the CPU and on a card: which batch comes is decided by
+        # the seed and the step.
+        "random": chance_of_all(),
     }
-
-    # Chance has two sources, dropout on the CPU and on a card: which batch comes is decided by
-    # the seed and the step.
-    state["random"] = {"cpu": torch.get_rng_state()}
-    if trainer.device.type == "cuda":
-        state["random"]["cuda"] = torch.cuda.get_rng_state(trainer.device)
-    return state
 
 
 def checksum(document: dict[str, Any]) -> str:
@@ -78,10 +77,14 @@ def save_checkpoint(path: Path, trainer: Trainer, about: dict[str, Any]) -> None
     * `path` is that of the text, “….json”; the tensors go beside it
     * `about` is what a program needs to make the same model again, in numbers and strings
 
-    If something can't be written, what was there before stays.
+    If something can't be written, what was there before stays. Of [several
+    processes](distributed.py) all come here, and the first one writes.
     """
+    whole = state_of(trainer)
+    if not is_first():
+        return
     tensors: dict[str, torch.Tensor] = {}
-    state = {name: pack(value, name, tensors) for name, value in state_of(trainer).items()}
+    state = {name: pack(value, name, tensors) for name, value in whole.items()}
     content = safetensors().save(tensors)
     digest = hashlib.sha256(content).hexdigest()
 
@@ -175,17 +178,12 @@ def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
                 f"there and {here.get(name, 'missing')} here; use the sizes it was trained with"
             )
 
-    trainer.model.load_state_dict(state["model"])
-    for optimizer, saved in zip(trainer.optimizers, state["optimizers"], strict=True):
-        optimizer.load_state_dict(saved)
+    load_states(trainer.model, trainer.optimizers, state["model"], state["optimizers"])
     trainer.scaler.load_state_dict(state["scaler"])
     trainer.step, trainer.best = state["step"], state["best"]
     trainer.seconds, trainer.interval = state["seconds"], state["interval"]
     trainer.losses = [loss.to(trainer.device) for loss in state["losses"]]
-
-    torch.set_rng_state(state["random"]["cpu"])
-    if trainer.device.type == "cuda" and "cuda" in state["random"]:
-        torch.cuda.set_rng_state(state["random"]["cuda"], trainer.device)
+    continue_chance(state["random"])
 
 
 def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> torch.Tensor:

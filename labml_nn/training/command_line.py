@@ -14,26 +14,38 @@ the prompt of the sample that is printed at the very end, is tried before the fi
 
 import argparse
 import json
+import math
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from labml_nn.training.byte_pairs import BytePairTokenizer, prepare_pairs
 from labml_nn.training.checkpoint import restore
 from labml_nn.training.corpora import read_corpus
-from labml_nn.training.data import CharTokenizer, InputError
+from labml_nn.training.data import CharTokenizer, InputError, Prepared
+from labml_nn.training.distributed import (
+    first_goes_first,
+    from_first,
+    is_first,
+    joined,
+    noticing,
+    speaker,
+)
+from labml_nn.training.files import replacing
 from labml_nn.training.leaks import honest_loss
 from labml_nn.training.loop import TrainConfig, Trainer, evaluate
 from labml_nn.training.memory import StepMemory
-from labml_nn.training.options import given_fields, make_parser, option_name
+from labml_nn.training.options import given_fields, make_parser, option_name, vocabulary
 from labml_nn.training.progress import Progress
-from labml_nn.training.recorder import recording
+from labml_nn.training.recorder import ignore, recording
 from labml_nn.training.runs import (
+    MAY_CHANGE,
     keep,
     new_run,
     newest_good,
@@ -43,8 +55,9 @@ from labml_nn.training.runs import (
 )
 from labml_nn.training.sampling import complete
 from labml_nn.training.strategies import Sampling
+from labml_nn.training.token_file import open_tokens
 
-MakeTrainer = Callable[[TrainConfig, str], tuple[Trainer, CharTokenizer]]
+MakeTrainer = Callable[[TrainConfig, str | Prepared], tuple[Trainer, CharTokenizer]]
 
 
 @dataclass(frozen=True)
@@ -112,9 +125,10 @@ def run_experiment(
     experiment = Experiment(name, config_class, make_trainer)
     try:
         arguments = make_parser(program or name, config_class, presets).parse_args(argv)
-        return train(experiment, arguments)
+        with joined():
+            return train(experiment, arguments)
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"{speaker()}error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stop:
         return 128 + (stop.args or (signal.SIGINT,))[0]
@@ -122,7 +136,7 @@ def run_experiment(
 
 def prepare_run(
     experiment: Experiment, arguments: argparse.Namespace
-) -> tuple[dict[str, Any], TrainConfig, str]:
+) -> tuple[dict[str, Any], TrainConfig, str | Prepared]:
     r"""
     ## What to run
 
@@ -131,13 +145,15 @@ def prepare_run(
     """
     given = given_fields(arguments, experiment.config_class)
     source = {"corpus": arguments.corpus, "file": arguments.text and str(arguments.text.resolve())}
+    source |= tokens_of(arguments)
     about: dict[str, Any] = {}
     if arguments.resume is not None:
         about = read_about(arguments.resume)
         if about["experiment"] != experiment.name:
             raise InputError(f"{arguments.resume} is a run of {about['experiment']}")
         for name, value in given.items():
-            if value != "auto" and about["config"].get(name) != value:
+            same = name in MAY_CHANGE or value in ("auto", about["config"].get(name))
+            if not same:
                 raise InputError(
                     f"{arguments.resume} has {name}={about['config'].get(name)}, not {value}: "
                     f"leave out {option_name(name)}, or start a new run"
@@ -148,14 +164,23 @@ def prepare_run(
                 f"{arguments.resume} is a run of another version of this program, which differs in "
                 f"{', '.join(sorted(unknown))}"
             )
-        given = about["config"]
+        given = about["config"] | {name: given[name] for name in MAY_CHANGE & given.keys()}
+        # Tokens are made as they were, and compared.
         if source == {"corpus": None, "file": None}:
             source = about["text"]
+        elif "n_vocab" in about["text"]:
+            source["n_vocab"] = about["text"]["n_vocab"]
 
     config = experiment.config_class(**given)
     file = arguments.text or (Path(source["file"]) if source["file"] else None)
-    text = read_corpus(source["corpus"] or "tiny_shakespeare", file)
-    checksum = text_checksum(text)
+    with first_goes_first():
+        if "tokens" in source:
+            text, checksum = open_tokens(Path(source["tokens"]))
+        else:
+            text = read_corpus(source["corpus"] or "tiny_shakespeare", file)
+            checksum = text_checksum(text)
+        if "n_vocab" in source:
+            text = prepare_pairs(text, config.seq_len, source["n_vocab"])
     if about and about["text_checksum"] != checksum:
         raise InputError(f"{arguments.resume} was trained on another text")
     symbols = {"symbols": about.get("symbols", ""), "text_checksum": checksum}
@@ -163,9 +188,45 @@ def prepare_run(
     return about, config, text
 
 
+def tokens_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    r"""
+    ### Other tokens than characters
+
+    Those [in a file](token_file.py), or [byte pairs](byte_pairs.py) of a text.
+    """
+    if arguments.tokens is not None:
+        if arguments.tokenizer is not None or arguments.n_vocab is not None:
+            raise InputError("--tokens has its own tokenizer: leave out --tokenizer and --n-vocab")
+        return {"tokens": str(arguments.tokens.resolve())}
+    n_vocab = vocabulary(arguments)
+    return {} if n_vocab is None else {"n_vocab": n_vocab}
+
+
+def described(text: str | Prepared, tokenizer: Any) -> str:
+    r"""
+    ### How much text?
+    """
+    if isinstance(text, str):
+        return f"{len(text):,} characters of {len(tokenizer) - 1} kinds"
+    return f"{len(text.train) + len(text.validation):,} tokens of {len(tokenizer)} kinds"
+
+
+def save_tokenizer(run: Path, tokenizer: Any) -> None:
+    r"""
+    ### What the tokens mean
+
+    Characters stand in “run.json”; byte pairs have a file of their own.
+    """
+    if isinstance(tokenizer, BytePairTokenizer):
+        with replacing(run / "tokenizer.json") as temporary:
+            temporary.write_text(tokenizer.document, encoding="utf-8")
+
+
 def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
     r"""
     ## Train, and tell
+
+    Of [several processes](distributed.py) all do all of this, and the first one tells.
     """
     about, config, text = prepare_run(experiment, arguments)
     trainer, tokenizer = experiment.make_trainer(config, text)
@@ -173,11 +234,15 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
     config = trainer.config
     about |= {"symbols": tokenizer.symbols, "config": asdict(config)}
 
+    # A token may be a part of a character, so some are looked at for the first one.
+    beginning = tokenizer.decode(trainer.train[:8])[0]
+    n_characters = text.n_characters if isinstance(text, Prepared) else len(trainer.validation)
+
     def sample(length: int) -> str:
         return complete(
             trainer.model,
             tokenizer,
-            text[0] if arguments.prompt is None else arguments.prompt,
+            beginning if arguments.prompt is None else arguments.prompt,
             length,
             config.seq_len,
             Sampling(**{one.name: vars(arguments)[one.name] for one in fields(Sampling)}),
@@ -191,16 +256,19 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
     if found:
         state, path, wrong = found
         restore(trainer, state, path)
-        for sentence in wrong:
+        for sentence in wrong if is_first() else []:
             print(f"not used: {sentence}", file=sys.stderr)
 
     # The folder is made last, so that a mistake leaves none behind.
     if not run:
-        run = new_run(arguments.runs, experiment.name.rpartition(".")[2])
-        write_json(run / "run.json", about)
+        run = from_first(lambda: new_run(arguments.runs, experiment.name.rpartition(".")[2]))
+        if is_first():
+            write_json(run / "run.json", about)
+            save_tokenizer(run, tokenizer)
     n_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
-    print(
-        f"{len(text):,} characters of {len(tokenizer) - 1} kinds, {n_parameters:,} parameters, "
+    say = print if is_first() else ignore
+    say(
+        f"{described(text, tokenizer)}, {n_parameters:,} parameters, "
         f"on {trainer.device} in {trainer.way}\nrun {run}"
         + (f"\nfrom step {trainer.step:,}" if arguments.resume else ""),
         flush=True,
@@ -208,32 +276,40 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
 
     # What is recorded is shown as well, with a short sample where the loss is measured.
     progress, memory = Progress(), StepMemory(trainer.device)
-    with interruptible() as interrupted, recording(run, about["config"], trainer.step) as write:
+    records = recording(run, about["config"], trainer.step) if is_first() else nullcontext(ignore)
+    with interruptible() as interrupted, records as write:
 
         def record(step: int, values: dict[str, float]) -> None:
-            write(step, values)
-            progress.record(step, values)
-            if "loss.validation" in values:
-                progress.write(f"    {sample(60)!r}")
+            written = sample(60) if "loss.validation" in values else ""
+            if is_first():
+                write(step, values)
+                progress.record(step, values)
+            if is_first() and written:
+                progress.write(f"    {written!r}")
 
         try:
-            trainer.run(
-                record,
-                lambda steps: memory(progress(steps)),
-                lambda best: keep(run, trainer, about, best),
-                lambda: interrupted() != 0,
-            )
+            with noticing():
+                trainer.run(
+                    record,
+                    lambda steps: memory(progress(steps) if is_first() else steps),
+                    lambda best: keep(run, trainer, about, best),
+                    lambda: interrupted() != 0,
+                )
         except InputError as error:
             raise InputError(f"{error}; the checkpoints of {run} are kept") from error
         if trainer.step < config.steps:
-            print(f"stopped after step {trainer.step:,}; --resume {run} goes on", flush=True)
-            raise KeyboardInterrupt(interrupted())
+            say(f"stopped after step {trainer.step:,}; --resume {run} goes on", flush=True)
+            raise KeyboardInterrupt(interrupted() or signal.SIGTERM)
 
     # The last word has a loss that comes from prefixes alone.
     honest = honest_loss(trainer.model, trainer.validation, config.seq_len)
     n_tokens = trainer.step * config.batch_size * config.seq_len
+    loss = evaluate(trainer.model, trainer.validation, config.seq_len)
+    per_character = loss * len(trainer.validation) / n_characters
     result = {
-        "val_loss": evaluate(trainer.model, trainer.validation, config.seq_len),
+        "val_loss": loss,
+        "val_loss_per_character": per_character,
+        "bits_per_character": per_character / math.log(2),
         "best_val_loss": trainer.best,
         "honest_loss": honest.honest,
         "honest": not honest.leaks,
@@ -245,17 +321,22 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
         "seed": config.seed,
         "run": str(run),
     }
-    write_json(run / "result.json", result)
-    print(
-        f"validation loss {result['val_loss']:.4f} nats a character, over the whole "
-        f"validation text in windows of {config.seq_len}\n{honest}\n"
+    written = sample(arguments.sample_length)
+    unit = "character" if isinstance(tokenizer, CharTokenizer) else "token"
+    if is_first():
+        write_json(run / "result.json", result)
+    say(
+        f"validation loss {loss:.4f} nats a {unit}, over the whole "
+        f"validation text in windows of {config.seq_len}\n"
+        f"{per_character:.4f} nats or {per_character / math.log(2):.4f} bits a character\n"
+        f"{honest}\n"
         f"{trainer.step:,} steps in {trainer.seconds:.1f} seconds, "
         f"{result['tokens_per_second']:,.0f} tokens a second, at most "
         f"{memory.peak / 1e6:,.0f} MB of memory\n"
-        f"run {run}\n\n{sample(arguments.sample_length)}"
+        f"run {run}\n\n{written}"
     )
     if arguments.json:
-        print(json.dumps(result), flush=True)
+        say(json.dumps(result), flush=True)
     if honest.leaks:
-        print(f"error: {honest}", file=sys.stderr)
+        say(f"error: {honest}", file=sys.stderr)
     return int(honest.leaks)

@@ -20,7 +20,8 @@ As everywhere on this site the first axis is the sequence: a batch is
 `[seq_len, batch_size]`, and one column is one window.
 """
 
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import torch
 
@@ -87,6 +88,15 @@ class CharTokenizer:
 Part = TypeVar("Part", str, torch.Tensor)
 
 
+def first_part(length: int) -> int:
+    r"""
+    ## Where the training part ends
+
+    After nine tenths. But a million characters are enough to measure with.
+    """
+    return max(length * 9 // 10, length - 1_000_000)
+
+
 def split(whole: Part, seq_len: int) -> tuple[Part, Part]:
     r"""
     ## Training and validation parts
@@ -97,7 +107,7 @@ def split(whole: Part, seq_len: int) -> tuple[Part, Part]:
     Training needs at least one whole window and its last target, validation one
     character and its target; a shorter text is an `InputError`.
     """
-    n_train = len(whole) * 9 // 10
+    n_train = first_part(len(whole))
     train, validation = whole[:n_train], whole[n_train:]
     if len(train) <= seq_len or len(validation) < 2:
         raise InputError(
@@ -108,7 +118,25 @@ def split(whole: Part, seq_len: int) -> tuple[Part, Part]:
     return train, validation
 
 
-def prepare(text: str, seq_len: int) -> tuple[CharTokenizer, torch.Tensor, torch.Tensor]:
+@dataclass(frozen=True)
+class Prepared:
+    r"""
+    ## A text that is tokens already
+
+    Of [byte pairs](byte_pairs.py), or [in a file](token_file.py).
+
+    * `tokenizer` made them
+    * `train` and `validation` are the two parts
+    * `n_characters` is the number of characters of the second
+    """
+
+    tokenizer: Any
+    train: torch.Tensor
+    validation: torch.Tensor
+    n_characters: int
+
+
+def prepare(text: str | Prepared, seq_len: int) -> tuple[CharTokenizer, torch.Tensor, torch.Tensor]:
     r"""
     ## From a text to what a trainer needs
 
@@ -116,6 +144,13 @@ def prepare(text: str, seq_len: int) -> tuple[CharTokenizer, torch.Tensor, torch
     training part *alone*. If it came from the whole text, the model would be told which characters
     the future holds.
     """
+    if isinstance(text, Prepared):
+        if len(text.train) <= seq_len or len(text.validation) < 2:
+            raise InputError(
+                f"{len(text.train):,} tokens to train on and {len(text.validation):,} to measure "
+                f"with are too few for a context of {seq_len:,}"
+            )
+        return text.tokenizer, text.train, text.validation
     train, validation = split(text, seq_len)
     tokenizer = CharTokenizer(train)
     return tokenizer, tokenizer.encode(train), tokenizer.encode(validation, unknown=True)
@@ -148,8 +183,8 @@ def windows_at(
     offsets = torch.arange(seq_len, device=tokens.device).unsqueeze(1)
     positions = offsets + starts.to(tokens.device)
 
-    # The targets are the same window, one character later.
-    return tokens[positions], tokens[positions + 1]
+    # The targets are the same window, one character later. In a file, numbers are short.
+    return tokens[positions].long(), tokens[positions + 1].long()
 
 
 def fixed_windows(tokens: torch.Tensor, seq_len: int) -> list[tuple[torch.Tensor, torch.Tensor]]:

@@ -119,21 +119,23 @@ def honest_loss(
     length, n_windows = inputs.shape
     places, lengths = spread(n_windows, n_places), [i + 1 for i in spread(length, n_lengths)]
 
+    device = next((one.device for one in model.parameters()), tokens.device)
     with evaluating(model), exact_products():
         # All these windows at once, and all positions of each.
-        logits = model(inputs[:, places]).float()
-        forced = F.cross_entropy(
-            logits.flatten(0, 1), targets[:, places].flatten(), reduction="none"
-        ).view(length, len(places))
+        chosen, answers = (part[:, places].to(device, torch.long) for part in (inputs, targets))
+        logits = model(chosen).float()
+        forced = F.cross_entropy(logits.flatten(0, 1), answers.flatten(), reduction="none").view(
+            length, len(places)
+        )
 
         # One prefix at a time and alone, cut out of the text itself. So it shows too when a
         # model mixes up the sequences of a batch, and when targets are not the next tokens.
         found = []
         for column, place in enumerate(places):
             for n in lengths:
-                prefix = tokens[place * length : place * length + n]
-                scores = model(prefix.unsqueeze(1))[-1].float()
-                honest = F.cross_entropy(scores, tokens[place * length + n].unsqueeze(0))
+                window = tokens[place * length :][: n + 1].to(device, torch.long)
+                scores = model(window[:-1].unsqueeze(1))[-1].float()
+                honest = F.cross_entropy(scores, window[-1:])
                 found.append((honest.item(), forced[n - 1, column].item(), n))
 
     # What is no number is greater than nothing, so it would hide in a maximum.

@@ -25,7 +25,18 @@ from labml_nn.optimizers.schedules import up_and_down
 from labml_nn.training.batches import ShuffledWindows
 from labml_nn.training.data import InputError, fixed_windows
 from labml_nn.training.device import autocast, choose_device
+from labml_nn.training.distributed import (
+    adding_up,
+    any_of,
+    check_parts,
+    from_first,
+    mean,
+    own_chance,
+    own_columns,
+    replicate,
+)
 from labml_nn.training.sampling import evaluating
+from labml_nn.training.sharded import shard
 from labml_nn.training.speed import Way, fastest_way, take
 
 
@@ -61,6 +72,9 @@ class TrainConfig:
     precision: str = "auto"
     attention: str = "auto"
     compile: str = "auto"
+
+    # Whether [several processes](distributed.py) have a [shard](sharded.py) of the model each.
+    sharded: bool = False
 
     # Steps from one point of the curves to the next, and from one checkpoint to the next.
     record_every: int = 20
@@ -139,10 +153,13 @@ def evaluate(model: nn.Module, tokens: torch.Tensor, seq_len: int, batch_size: i
     model was trained, and `batch_size` only bounds the memory that it takes.
     """
     total = 0.0
+    device = next((one.device for one in model.parameters()), tokens.device)
     with evaluating(model):
         for inputs, targets in fixed_windows(tokens, seq_len):
             # Sums, not means: the last batch and the last window are smaller than the others.
             for x, y in zip(inputs.split(batch_size, 1), targets.split(batch_size, 1), strict=True):
+                # Those of a file come from there just now.
+                x, y = (one.to(device, torch.long) for one in (x, y))
                 logits = model(x).flatten(0, 1)
                 total += F.cross_entropy(logits, y.flatten(), reduction="sum").item()
     return total / (len(tokens) - 1)
@@ -170,8 +187,13 @@ class Trainer:
         * `optimizers` makes them, once the model is where it is trained
         """
         self.device = choose_device(config.device)
-        self.model = model.to(self.device)
-        self.train, self.validation = train.to(self.device), validation.to(self.device)
+        check_parts(config.batch_size, config.micro_batches)
+        self.model = self.replica = model if config.sharded else model.to(self.device)
+        # What is in a [file](token_file.py), in numbers of less than 64 bits, stays there.
+        self.train, self.validation = (
+            part.to(self.device) if part.dtype == torch.long else part
+            for part in (train, validation)
+        )
         self.batches = ShuffledWindows(self.train, config.seq_len, config.batch_size, config.seed)
 
         # Steps made, the time they took, and the lowest validation loss so far.
@@ -187,9 +209,21 @@ class Trainer:
         self.config = config
         told = Way(config.precision, config.attention, config.compile)
         model.train()
-        way = fastest_way(told, model, self.device, config.seq_len, config.steps, self.first_loss)
+        way = from_first(
+            lambda: fastest_way(
+                told, model, self.device, config.seq_len, config.steps, self.first_loss
+            )
+        )
         self.config = config = replace(config, **asdict(way))
-        self.predict = take(way, self.model)
+
+        # What a step calls is, in one of several processes, not the model itself. It has the
+        # weights of the model, which is there to be looked at.
+        if config.sharded:
+            shard(model, self.device)
+            self.model = self.replica = model.to(self.device)
+        else:
+            self.replica = replicate(self.model, self.device)
+        self.predict = take(way, self.replica)
         self.way, self.dtype = way, getattr(torch, way.precision)
 
         # Each group of parameters has a highest rate of its own.
@@ -201,6 +235,7 @@ class Trainer:
         # Without float16 the scaler does nothing.
         scaling = self.dtype is torch.float16
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=scaling)
+        own_chance(config.seed)
 
     def losses_of(
         self, way: Way, predict: Callable[[torch.Tensor], torch.Tensor]
@@ -211,12 +246,14 @@ class Trainer:
         `predict` is the model, compiled or not. The sum of the parts is the loss, and the sum of
         their gradients its gradient.
         """
-        x, y = self.batches.at(self.step)
+        x, y = (own_columns(part).to(self.device) for part in self.batches.at(self.step))
         n = self.config.micro_batches
-        for part, targets in zip(x.chunk(n, dim=1), y.chunk(n, dim=1), strict=True):
+        parts = zip(x.chunk(n, dim=1), y.chunk(n, dim=1), strict=True)
+        for index, (part, targets) in enumerate(parts):
             # The logits are `[seq_len, batch_size, n_vocab]`. Each of them predicts, so a batch
             # holds as many examples as it has tokens.
-            with autocast(self.device, getattr(torch, way.precision)):
+            precise = autocast(self.device, getattr(torch, way.precision))
+            with adding_up(self.replica, last=index == n - 1), precise:
                 logits = predict(part)
                 loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
             yield loss / n
@@ -233,7 +270,8 @@ class Trainer:
         r"""
         ### One step
 
-        Returns the loss of the batch. On a GPU nothing here waits for the result.
+        Returns the loss of the batch. On a GPU nothing here waits for the result. One of several
+        processes takes [its part](distributed.py) of the batch.
         """
         config = self.config
         share = share_at(self.step, config)
@@ -257,7 +295,7 @@ class Trainer:
         self.scaler.update()
 
         self.step += 1
-        return total
+        return mean(total)
 
     def check(self) -> None:
         r"""
@@ -268,7 +306,7 @@ class Trainer:
         """
         losses = torch.stack(self.losses).tolist()
         finite = [math.isfinite(loss) for loss in losses] + [
-            all(bool(weight.isfinite().all()) for weight in self.model.parameters())
+            not any_of(not all(bool(w.isfinite().all()) for w in self.model.parameters()))
         ]
         if all(finite):
             return
@@ -317,7 +355,7 @@ class Trainer:
         for _ in progress(range(self.step, config.steps)):
             self.losses.append(self.train_step())
             end = self.step == config.steps
-            stop = not end and should_stop()
+            stop = any_of(not end and should_stop())
             evaluation = end or self.step % config.evaluate_every == 0
             recording = evaluation or self.step % config.record_every == 0
             saving = end or stop or self.step % config.save_every == 0
@@ -340,6 +378,8 @@ class Trainer:
                 }
                 if evaluation:
                     loss = evaluate(self.model, self.validation, config.seq_len)
+                    # All must agree on which is the best, to the last bit.
+                    loss = from_first(lambda loss=loss: loss)
                     values["loss.validation"] = loss
                     best = loss < self.best
                     self.best = loss if best else self.best

@@ -37,6 +37,7 @@ HELP = {
     "precision": "auto, float32, bfloat16 or float16",
     "attention": "auto, kernel or products",
     "compile": "auto, on or off",
+    "sharded": "with several processes, split the model over them",
     "record_every": "steps from one record to the next",
     "evaluate_every": "steps from one evaluation to the next",
     "save_every": "steps from one checkpoint to the next",
@@ -124,6 +125,11 @@ def make_parser(
     )
     text.add_argument("--text", type=Path, metavar="FILE", help="a text of your own, in UTF-8")
 
+    text.add_argument(
+        "--tokens", type=Path, metavar="FILE", help="a file of tokens, for texts of any length"
+    )
+    add_tokenizer(parser.add_argument_group("tokens"))
+
     own = {field.name for field in fields(TrainConfig)}
     recipe, model = parser.add_argument_group("recipe"), parser.add_argument_group("model")
     for field in fields(config_class):
@@ -151,6 +157,33 @@ def make_parser(
     )
     add_sample(parser.add_argument_group("sample"))
     return parser
+
+
+def add_tokenizer(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    r"""
+    ## Which tokens?
+    """
+    parser.add_argument(
+        "--tokenizer",
+        choices=("characters", "byte-pairs"),
+        help="what the tokens are (default: characters)",
+    )
+    parser.add_argument(
+        "--n-vocab", type=int, metavar="INT", help="number of byte pairs (default: 1024)"
+    )
+
+
+def vocabulary(arguments: argparse.Namespace) -> int | None:
+    r"""
+    ### How many byte pairs?
+
+    For characters there is no such number.
+    """
+    if arguments.tokenizer == "byte-pairs":
+        return 1024 if arguments.n_vocab is None else arguments.n_vocab
+    if arguments.n_vocab is not None:
+        raise InputError("--n-vocab is for --tokenizer byte-pairs: characters are as many as are")
+    return None
 
 
 def add_sample(sample: argparse._ArgumentGroup) -> None:

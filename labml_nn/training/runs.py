@@ -24,8 +24,12 @@ from typing import Any
 
 from labml_nn.training.checkpoint import load_checkpoint, save_checkpoint
 from labml_nn.training.data import InputError
+from labml_nn.training.distributed import is_first
 from labml_nn.training.files import replacing, writing
 from labml_nn.training.loop import Trainer
+
+# A run may go on in another number of processes, with shards or without.
+MAY_CHANGE = {"sharded"}
 
 # How many of the newest checkpoints stay. With two, one may be damaged.
 KEPT = 2
@@ -88,6 +92,8 @@ def keep(run: Path, trainer: Trainer, about: dict[str, Any], best: bool) -> None
     folder = run / "checkpoints"
     path = folder / f"step-{trainer.step:06}.json"
     save_checkpoint(path, trainer, about)
+    if not is_first():
+        return
     if best:
         with replacing(folder / "best.json") as temporary:
             temporary.write_bytes(path.read_bytes())
@@ -149,7 +155,7 @@ def compare_about(path: Path, there: dict[str, Any], here: dict[str, Any]) -> No
     """
     old, new = there.get("config", {}), here["config"]
     for name in old | new:
-        if old.get(name) != new.get(name):
+        if name not in MAY_CHANGE and old.get(name) != new.get(name):
             raise InputError(
                 f"{path} is of another configuration: {name} is {old.get(name)} there and "
                 f"{new.get(name)} here"

@@ -432,8 +432,8 @@ def test_every_field_of_the_recipe_is_an_option_with_its_default(
     told = " ".join(capsys.readouterr().out.split())
     for field in fields(Config):
         option = field.name.replace("_", "-")
-        kind = field.type.__name__.upper()
-        meaning = f"--{option} {kind} {HELP[field.name]} (default: {field.default})"
+        kind = {bool: f", --no-{option}"}.get(field.type, f" {field.type.__name__.upper()}")
+        meaning = f"--{option}{kind} {HELP[field.name]} (default: {field.default})"
         assert meaning in told
 
 

@@ -1,0 +1,241 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labml_nn.training import batches as batches_page
+from labml_nn.training import token_file
+from labml_nn.training.__main__ import main as train
+from labml_nn.training.batches import ShuffledWindows
+from labml_nn.training.byte_pairs import prepare_pairs
+from labml_nn.training.corpora import python_sources
+from labml_nn.training.data import InputError, first_part, fixed_windows, prepare
+from labml_nn.training.token_file import chunks, main, open_tokens, side, write_tokens
+
+TEXT = python_sources(60_000) + "and some more: Größe, 🎉\n" * 20
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    (tmp_path / "text").write_text(TEXT, encoding="utf-8", newline="")
+    return tmp_path / "text"
+
+
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    r"""Many chunks also of a short text."""
+    monkeypatch.setattr(token_file, "chunks", lambda path: chunks(path, 1009))
+
+
+def test_characters_in_a_file_are_those_in_memory(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_chunks(monkeypatch)
+    write_tokens(text, tmp_path / "tokens")
+    found, _ = open_tokens(tmp_path / "tokens")
+    tokenizer, train, validation = prepare(TEXT, 8)
+    assert found.tokenizer.symbols == tokenizer.symbols
+    assert found.train.dtype == torch.int16
+    assert found.train.long().equal(train)
+    assert found.validation.long().equal(validation)
+    assert found.n_characters == len(validation)
+
+
+def test_byte_pairs_in_a_file_are_those_in_memory(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_chunks(monkeypatch)
+    write_tokens(text, tmp_path / "tokens", n_vocab=300)
+    found, _ = open_tokens(tmp_path / "tokens")
+    known = prepare_pairs(TEXT, 8, 300)
+    assert found.tokenizer.symbols == known.tokenizer.symbols
+    assert found.train.long().equal(known.train)
+    assert found.validation.long().equal(known.validation)
+
+
+def test_batches_and_windows_from_a_file_are_those_from_memory(text: Path, tmp_path: Path) -> None:
+    write_tokens(text, tmp_path / "tokens")
+    found, _ = open_tokens(tmp_path / "tokens")
+    _, train, validation = prepare(TEXT, 7)
+    for step in (0, 5, 3000):
+        x, y = ShuffledWindows(found.train, 7, 5, seed=1).at(step)
+        known_x, known_y = ShuffledWindows(train, 7, 5, seed=1).at(step)
+        assert x.dtype == torch.long
+        assert x.equal(known_x)
+        assert y.equal(known_y)
+    for (x, y), (known_x, known_y) in zip(
+        fixed_windows(found.validation, 7), fixed_windows(validation, 7), strict=True
+    ):
+        assert x.long().equal(known_x)
+        assert y.long().equal(known_y)
+
+
+@given(st.text(alphabet="aé🎉\n", max_size=50), st.integers(1, 9))
+def test_chunks_are_the_text_however_it_is_cut(text: str, size: int) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "text"
+        path.write_bytes(text.encode())
+        assert "".join(chunks(path, size)) == text
+
+
+def test_a_mark_of_the_order_of_bytes_is_no_character(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(b"\xef\xbb\xbfabc")
+    assert "".join(chunks(tmp_path / "text")) == "abc"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_a_byte_that_is_not_utf_8_is_named_with_its_position(tmp_path: Path, size: int) -> None:
+    (tmp_path / "text").write_bytes("aé🎉é".encode() + b"\n\xffabc")
+    with pytest.raises(InputError, match="byte 0xff at position 10 cannot"):
+        list(chunks(tmp_path / "text", size))
+    # A character that is cut between two chunks, and then is none.
+    (tmp_path / "text").write_bytes(b"abcdefg\xc3(")
+    with pytest.raises(InputError, match="byte 0xc3 at position 7 cannot"):
+        list(chunks(tmp_path / "text", size))
+
+
+# Opens a file of tokens, takes batches, and tells by how many bytes its peak has grown.
+CHILD = """
+import sys
+from pathlib import Path
+import torch
+from labml_nn.training.batches import ShuffledWindows
+from labml_nn.training.memory import read_peak
+from labml_nn.training.token_file import open_tokens
+before = read_peak(torch.device("cpu"))
+found, _ = open_tokens(Path(sys.argv[1]))
+batches = ShuffledWindows(found.train, 1024, 8, seed=1)
+for step in range(50):
+    x, y = batches.at(step)
+print(read_peak(torch.device("cpu")) - before)
+"""
+
+
+def test_memory_does_not_grow_with_the_file(text: Path, tmp_path: Path, repository: Path) -> None:
+    path = tmp_path / "tokens"
+    write_tokens(text, path)
+    # The same file, but two billion bytes long. What was never written takes no room on the disk.
+    document = json.loads(side(path).read_text())
+    side(path).write_text(json.dumps(document | {"train": 10**9 - document["validation"]}))
+    with path.open("r+b") as file:
+        file.truncate(2 * 10**9)
+    child = subprocess.run(
+        [sys.executable, "-c", CHILD, str(path)],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert 0 < int(child.stdout) < 200 * 10**6
+
+
+def test_the_order_of_a_very_long_text_is_made_section_by_section(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tokens = torch.arange(13 * 7 + 4)
+    whole = ShuffledWindows(tokens, 7, 1, seed=1)
+    expected = [sorted(whole.starts(epoch).tolist()) for epoch in range(3)]
+    monkeypatch.setattr(batches_page, "SECTION", 5)
+    parts = ShuffledWindows(tokens, 7, 1, seed=1)
+    for epoch in range(3):
+        seen = [int(parts.at(step)[0][0]) for step in range(12 * epoch, 12 * (epoch + 1))]
+        assert sorted(seen) == expected[epoch]
+        # Five windows of the beginning, five of the middle, two of the end.
+        assert [sorted(seen).index(one) // 5 for one in seen] == [0] * 5 + [1] * 5 + [2] * 2
+    assert seen[:5] != sorted(seen[:5])
+
+
+def test_a_million_characters_are_enough_to_measure_with() -> None:
+    assert first_part(1_115_394) == 1_003_854
+    assert first_part(10_000_000) == 9_000_000
+    assert first_part(10**10) == 10**10 - 10**6
+
+
+def test_a_model_is_trained_from_a_file_as_from_memory(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(text), str(tmp_path / "tokens")]) == 0
+    small = [
+        "--preset=classic", "--steps=4", "--device=cpu", "--precision=float32", "--d-model=8",
+        "--heads=2", "--n-layers=1", "--d-ff=8", "--seq-len=8", "--sample-length=5", "--json",
+        f"--runs={tmp_path / 'runs'}",
+    ]  # fmt: skip
+    results = []
+    for source in (f"--text={text}", f"--tokens={tmp_path / 'tokens'}"):
+        assert train([*small, source]) == 0
+        results.append(json.loads(capsys.readouterr().out.splitlines()[-1]))
+    assert results[0]["val_loss"] == results[1]["val_loss"]
+    assert results[0]["honest_loss"] == results[1]["honest_loss"]
+
+    # The run knows where its tokens are, and that they are the same.
+    assert train([f"--resume={results[1]['run']}"]) == 0
+    (tmp_path / "text").write_text(TEXT[::-1])
+    main([str(text), str(tmp_path / "tokens")])
+    assert train([f"--resume={results[1]['run']}"]) == 2
+    assert "was trained on another text" in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_whole_is_refused(text: Path, tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    write_tokens(text, path)
+    path.write_bytes(path.read_bytes()[:-2])
+    with pytest.raises(InputError, match=r"tokens has 1\d\d,\d\d\d bytes, and 1.* were written"):
+        open_tokens(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("{", "tokens.json is damaged"),
+        ("[]", "tokens.json is not that of a file of tokens"),
+        ('{"format": "another"}', "tokens.json is not that of a file of tokens"),
+        (None, "cannot read .*tokens.json: No such file"),
+    ],
+)
+def test_a_damaged_description_is_refused(
+    text: Path, tmp_path: Path, content: str | None, sentence: str
+) -> None:
+    write_tokens(text, tmp_path / "tokens")
+    side(tmp_path / "tokens").unlink()
+    [side(tmp_path / "tokens").write_text(one) for one in [content] * (content is not None)]
+    with pytest.raises(InputError, match=sentence):
+        open_tokens(tmp_path / "tokens")
+
+
+def test_tokens_of_another_order_of_bytes_are_refused(text: Path, tmp_path: Path) -> None:
+    write_tokens(text, tmp_path / "tokens")
+    document = json.loads(side(tmp_path / "tokens").read_text())
+    side(tmp_path / "tokens").write_text(json.dumps(document | {"byteorder": "middle"}))
+    with pytest.raises(InputError, match="another order of bytes"):
+        open_tokens(tmp_path / "tokens")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["missing", "tokens"], "error: cannot read missing: No such file or directory"),
+        (["empty", "tokens"], "error: empty is too short: it has 0 characters"),
+        (["text", "text/tokens"], "error: cannot write text/tokens: "),
+        (["text", "tokens", "--n-vocab=300"], "error: --n-vocab is for --tokenizer byte-pairs"),
+        (["text"], "error: the following arguments are required: tokens"),
+    ],
+)
+def test_a_mistake_is_told_in_one_sentence(
+    text: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    sentence: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").touch()
+    assert main(arguments) == 2
+    assert capsys.readouterr().err.startswith(sentence)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "text"]
