@@ -37,7 +37,7 @@ from labml_nn.training.loop import TrainConfig, Trainer
 from labml_nn.training.sharded import load_states, states
 from labml_nn.training.state import pack, unpack
 
-FORMAT = "annotated-transformers 3"
+FORMAT = "annotated-transformers 4"
 
 
 def state_of(trainer: Trainer) -> dict[str, Any]:

@@ -36,7 +36,10 @@ def load_run(run: Path) -> tuple[Trainer, CharTokenizer]:
     Its trainer and tokenizer, at the newest good checkpoint.
     """
     experiment = PRESETS[preset_of(read_about(run)["experiment"])]
-    about, config, text = prepare_run(experiment, Namespace(resume=run, corpus=None, text=None))
+    about, config, text = prepare_run(
+        experiment,
+        Namespace(resume=run, corpus=None, text=None, tokens=None, tokenizer=None, n_vocab=None),
+    )
     trainer, tokenizer = experiment.make_trainer(config, text)
     about |= {"symbols": tokenizer.symbols, "config": asdict(trainer.config)}
     found = newest_good(run, about)

@@ -15,11 +15,12 @@ from labml_nn.training.command_line import Experiment
 from labml_nn.training.data import InputError
 from labml_nn.transformers.basic.autoregressive_experiment import Config as ClassicConfig
 from labml_nn.transformers.basic.autoregressive_experiment import make_trainer as make_classic
-from labml_nn.transformers.modern.experiment import Config as ModernConfig
-from labml_nn.transformers.modern.experiment import make_trainer as make_modern
+from labml_nn.transformers.modern.experiment import ModernConfig, make_modern_trainer
 
 PRESETS = {
-    "modern": Experiment("labml_nn.transformers.modern.experiment", ModernConfig, make_modern),
+    "modern": Experiment(
+        "labml_nn.transformers.modern.experiment", ModernConfig, make_modern_trainer
+    ),
     "classic": Experiment(
         "labml_nn.transformers.basic.autoregressive_experiment",
         ClassicConfig,

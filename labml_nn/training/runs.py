@@ -101,8 +101,8 @@ def keep(run: Path, trainer: Trainer, about: dict[str, Any], best: bool) -> None
     # First the texts, those of a future that this run has gone back from too. Then the tensors
     # that no text names any more, and what a process that was killed left behind.
     with writing(folder):
-        past = [one for one in numbered(folder) if step_of(one) <= trainer.step]
-        for text in set(numbered(folder)) - set(past[:KEPT]):
+        past = [one for one in checkpoints_of(folder) if step_of(one) <= trainer.step]
+        for text in set(checkpoints_of(folder)) - set(past[:KEPT]):
             text.unlink()
         named = [one.read_text(encoding="utf-8") for one in folder.glob("[!.]*.json")]
         for beside in [*folder.glob("*.safetensors"), *folder.glob(".*")]:
@@ -117,7 +117,7 @@ def step_of(path: Path) -> int:
     return int(path.stem.removeprefix("step-"))
 
 
-def numbered(folder: Path) -> list[Path]:
+def checkpoints_of(folder: Path) -> list[Path]:
     r"""
     ### All but the best, the newest first
     """
@@ -134,7 +134,7 @@ def newest_good(run: Path, about: dict[str, Any]) -> tuple[dict[str, Any], Path,
     """
     folder = run / "checkpoints"
     wrong: list[str] = []
-    for path in [*numbered(folder), *folder.glob("best.json")]:
+    for path in [*checkpoints_of(folder), *folder.glob("best.json")]:
         try:
             state = load_checkpoint(path)
             compare_about(path, state["about"], about)

@@ -100,7 +100,7 @@ def states(
 
     options = gathered.StateDictOptions(full_state_dict=True, cpu_offload=True)
     return gathered.get_model_state_dict(model, options=options), [
-        numbered(gathered.get_optimizer_state_dict(model, optimizer, options=options))
+        by_number(gathered.get_optimizer_state_dict(model, optimizer, options=options))
         for optimizer in optimizers
     ]
 
@@ -141,7 +141,7 @@ def names_in(model: nn.Module, optimizer: torch.optim.Optimizer) -> list[str]:
     return [names[id(one)] for group in optimizer.param_groups for one in group["params"]]
 
 
-def numbered(state: dict[str, Any]) -> dict[str, Any]:
+def by_number(state: dict[str, Any]) -> dict[str, Any]:
     r"""
     ### From names to numbers
     """
@@ -183,5 +183,5 @@ def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
     _, (state,) = states(model, [optimizer])
     names = names_in(model, optimizer)
     assert names == ["0.weight", "0.bias"]
-    assert numbered(named(state, names)).keys() == state.keys()
+    assert by_number(named(state, names)).keys() == state.keys()
     return state["state"][0]["exp_avg"]

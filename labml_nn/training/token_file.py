@@ -37,7 +37,7 @@ from labml_nn.training.data import CharTokenizer, InputError, Prepared, first_pa
 from labml_nn.training.files import replacing
 from labml_nn.training.options import Parser, add_tokenizer, vocabulary
 
-FORMAT = "annotated-transformers tokens 1"
+TOKEN_FORMAT = "annotated-transformers tokens 1"
 
 # Bytes that are read at once.
 CHUNK = 1 << 20
@@ -140,7 +140,7 @@ def write_tokens(text: Path, path: Path, n_vocab: int | None = None) -> None:
                     file.write(bytes(tokens.view(torch.uint8).untyped_storage()))
                 done += len(chunk)
     document = {
-        "format": FORMAT,
+        "format": TOKEN_FORMAT,
         "dtype": str(dtype).removeprefix("torch."),
         "byteorder": sys.byteorder,
         "train": sizes[0],
@@ -167,7 +167,7 @@ def open_tokens(path: Path) -> tuple[Prepared, str]:
         raise InputError(f"cannot read {error.filename}: {error.strerror}") from error
     except ValueError as error:
         raise InputError(f"{side(path)} is damaged") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("format") != TOKEN_FORMAT:
         raise InputError(f"{side(path)} is not that of a file of tokens")
     if document["byteorder"] != sys.byteorder:
         raise InputError(f"{path} was written on a machine with another order of bytes")

@@ -140,7 +140,7 @@ def test_the_keyboard_chooses_a_result(mha: Page) -> None:
         ("MultiHeadAttention.forward", "Multi-Head Attention › MultiHeadAttention.forward"),
         ("projection to heads", "Multi-Head Attention › PrepareForMultiHeadAttention"),
         ("positional enc", "Positional Encodings"),
-        ("d_k", "Multi-Head Attention › PrepareForMultiHeadAttention.__init__"),
+        ("n_samples", "Multi-Head Attention › spread_of_scores"),
     ],
 )
 def test_names_their_parts_and_headings_are_found_first(mha: Page, query: str, found: str) -> None:
@@ -164,10 +164,10 @@ def test_a_name_in_the_code_leads_to_its_line(mha: Page, repository: Path) -> No
 
 
 def test_words_of_a_note_are_found_and_marked(mha: Page) -> None:
-    results = ask(mha, "readable fused pytor")
+    results = ask(mha, "readable softmax spel")
     assert titles(results) == ["Multi-Head Attention › MultiHeadAttention"]
     marks = results.first.locator(".search-text mark").all_inner_texts()
-    assert {mark.lower() for mark in marks} == {"readable", "fused", "pytor"}
+    assert {mark.lower() for mark in marks} == {"readable", "softmax", "spel"}
     # Only the last word may be unfinished, and every word has to be there.
     assert ask(mha, "readab fused").count() == 0
     assert ask(mha, "fused zebra").count() == 0

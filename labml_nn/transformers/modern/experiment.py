@@ -49,7 +49,7 @@ from labml_nn.transformers.modern.model import ModernTransformer
 
 
 @dataclass(frozen=True)
-class Config(TrainConfig):
+class ModernConfig(TrainConfig):
     r"""
     ## The recipe
 
@@ -89,7 +89,7 @@ class Config(TrainConfig):
 
 
 @dataclass(frozen=True)
-class LongConfig(Config):
+class LongConfig(ModernConfig):
     r"""
     ## A longer run
 
@@ -107,7 +107,7 @@ class LongConfig(Config):
     dropout_prob: float = 0.1
 
 
-def muon_and_adamw(model: nn.Module, config: Config) -> list[torch.optim.Optimizer]:
+def muon_and_adamw(model: nn.Module, config: ModernConfig) -> list[torch.optim.Optimizer]:
     r"""
     ## Two optimizers
 
@@ -137,7 +137,7 @@ def muon_and_adamw(model: nn.Module, config: Config) -> list[torch.optim.Optimiz
     ]
 
 
-def make_trainer(config: Config, text: str) -> tuple[Trainer, CharTokenizer]:
+def make_modern_trainer(config: ModernConfig, text: str) -> tuple[Trainer, CharTokenizer]:
     r"""
     ## Put it together
 
@@ -165,7 +165,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     `python -m labml_nn.transformers.modern.experiment --help` lists the options. See
     [what it does](../../training/command_line.py#run_experiment).
     """
-    return run_experiment("labml_nn.transformers.modern.experiment", Config, make_trainer, argv)
+    return run_experiment(
+        "labml_nn.transformers.modern.experiment", ModernConfig, make_modern_trainer, argv
+    )
 
 
 def example(
@@ -181,7 +183,7 @@ def example(
 
     Two layers and one step.
     """
-    config = Config(
+    config = ModernConfig(
         steps=1,
         batch_size=batch_size,
         seq_len=seq_len,
@@ -195,7 +197,7 @@ def example(
 
     # An alphabet, over and over.
     text = "".join(chr(97 + index % n_vocab) for index in range(20 * n_vocab * seq_len))
-    trainer, _ = make_trainer(config, text)
+    trainer, _ = make_modern_trainer(config, text)
     return trainer.train_step()
 
 

@@ -5,12 +5,12 @@ import torch
 
 from labml_nn.optimizers.muon import Muon
 from labml_nn.training.data import InputError
-from labml_nn.transformers.modern.experiment import Config, main, make_trainer
+from labml_nn.transformers.modern.experiment import ModernConfig, main, make_modern_trainer
 
 TEXT = "to be, or not to be, that is the question. " * 40
 # Nothing is tried out in a test.
 TOLD = {"device": "cpu", "precision": "float32", "attention": "kernel", "compile": "off"}
-CONFIG = Config(
+CONFIG = ModernConfig(
     steps=30,
     batch_size=5,
     seq_len=13,
@@ -24,14 +24,14 @@ CONFIG = Config(
 
 def test_the_recipe_has_no_more_parameters_than_nanogpt() -> None:
     text = "".join(chr(code) for code in range(33, 33 + 65)) * 40
-    trainer, tokenizer = make_trainer(replace(Config(), **TOLD), text)
+    trainer, tokenizer = make_modern_trainer(replace(ModernConfig(), **TOLD), text)
     # One more for what is unknown.
     assert len(tokenizer) == 66
     assert sum(p.numel() for p in trainer.model.parameters()) <= 804_096
 
 
 def test_matrices_of_the_layers_go_to_muon_and_each_parameter_to_one() -> None:
-    trainer, _ = make_trainer(CONFIG, TEXT)
+    trainer, _ = make_modern_trainer(CONFIG, TEXT)
     muon, adamw = trainer.optimizers
     assert isinstance(muon, Muon)
     assert isinstance(adamw, torch.optim.AdamW)
@@ -52,7 +52,7 @@ def test_matrices_of_the_layers_go_to_muon_and_each_parameter_to_one() -> None:
 
 
 def test_a_text_is_learned() -> None:
-    trainer, _ = make_trainer(replace(CONFIG, steps=150, learning_rate=0.02), TEXT)
+    trainer, _ = make_modern_trainer(replace(CONFIG, steps=150, learning_rate=0.02), TEXT)
     history: list[dict[str, float]] = []
     trainer.run(lambda step, values: history.append(values))
     assert history[-1]["loss.validation"] < 1.0
@@ -61,7 +61,7 @@ def test_a_text_is_learned() -> None:
 def test_the_same_seed_gives_the_same_run_and_another_another() -> None:
     losses = []
     for seed in (1, 1, 2):
-        trainer, _ = make_trainer(replace(CONFIG, seed=seed), TEXT)
+        trainer, _ = make_modern_trainer(replace(CONFIG, seed=seed), TEXT)
         losses.append([trainer.train_step().item() for _ in range(4)])
     assert losses[0] == losses[1] != losses[2]
 
