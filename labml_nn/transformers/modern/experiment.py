@@ -14,7 +14,10 @@ The same text, steps and sizes as for the
 two optimizers: [Muon](../../optimizers/muon.py) for the matrices in the layers,
 [AdamW](../../optimizers/adamw.py) for everything else.
 
-What was tried with it on Tiny Shakespeare, one run of 2,000 steps each, with the loss over the
+On Tiny Shakespeare the recipe reaches 1.534 nats a character over the whole validation text, the mean
+of the seeds 1, 2 and 3.
+
+What was tried with it, one run of 2,000 steps each, with the loss over the
 whole validation text:
 
 | with the recipe as it was at that time | loss |
@@ -29,8 +32,9 @@ whole validation text:
 | and the previous token mixed in before each part of a layer | 1.542 |
 | and queries and keys scaled up by half | 1.537 |
 
-Seeds alone make a difference of about 0.006, so only some of these say anything; and because they
-were all compared on the same validation text, the best of them looks a little better than it is.
+These runs were made while the recipe was searched for, with one seed. Seeds alone make a difference
+of 0.01, so only some of the rows say anything; and because all were compared on the same validation
+text, the best of them looks a little better than it is.
 """
 
 import sys
