@@ -14,11 +14,10 @@ The same text, steps and sizes as for the
 two optimizers: [Muon](../../optimizers/muon.py) for the matrices in the layers,
 [AdamW](../../optimizers/adamw.py) for everything else.
 
-On Tiny Shakespeare the recipe reaches 1.534 nats a character over the whole validation text, the mean
-of the seeds 1, 2 and 3.
+On Tiny Shakespeare the recipe reaches 1.534 nats a character over the whole validation text, the
+mean of the seeds 1, 2 and 3.
 
-What was tried with it, one run of 2,000 steps each, with the loss over the
-whole validation text:
+What was tried on the way, one run of 2,000 steps each, with the same loss:
 
 | with the recipe as it was at that time | loss |
 | --- | --- |
