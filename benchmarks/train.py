@@ -30,8 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from labml_nn.training.corpora import python_sources
 from labml_nn.training.data import CharTokenizer, random_batch
-from labml_nn.transformers.basic import autoregressive_experiment as classic
-from labml_nn.transformers.modern import experiment as modern
+from labml_nn.training.presets import PRESETS
 
 # A variant is a function that makes one step and returns its loss.
 Step = Callable[[], torch.Tensor]
@@ -44,12 +43,13 @@ SIZES = {
     "middle": {"n_layers": 6, "heads": 6, "d_model": 192, "seq_len": 128, "batch_size": 16},
 }
 D_FF = {"small": {"classic": 512, "modern": 336}, "middle": {"classic": 768, "modern": 512}}
-EXPERIMENTS = {"classic": classic, "modern": modern}
 
 
 def ours(name: str, size: str, compile: str, text: str) -> tuple[Step, int, str]:
-    experiment = EXPERIMENTS[name]
-    config = experiment.Config(device="cpu", compile=compile, d_ff=D_FF[size][name], **SIZES[size])
+    experiment = PRESETS[name]
+    config = experiment.config_class(
+        device="cpu", compile=compile, d_ff=D_FF[size][name], **SIZES[size]
+    )
     trainer, _ = experiment.make_trainer(config, text)
     trainer.model.train()
     return trainer.train_step, count(trainer.model), f"{name}, {trainer.way}"
@@ -64,7 +64,7 @@ def nanogpt(folder: Path, size: str, text: str) -> tuple[Step, int, str]:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
 
-    config, tokenizer = classic.Config(**SIZES[size]), CharTokenizer(text)
+    config, tokenizer = PRESETS["classic"].config_class(**SIZES[size]), CharTokenizer(text)
     torch.manual_seed(config.seed)
     model = module.GPT(
         module.GPTConfig(
@@ -128,12 +128,12 @@ def main() -> None:
     made = []
     if arguments.nanogpt is not None:
         made.append(nanogpt(arguments.nanogpt, arguments.size, text))
-    for name in EXPERIMENTS:
+    for name in ("classic", "modern"):
         for compile in ("off",) if arguments.eager else ("off", "on"):
             made.append(ours(name, arguments.size, compile, text))
     seconds = measure({name: step for step, _, name in made}, arguments.rounds, arguments.steps)
 
-    config = classic.Config(**SIZES[arguments.size])
+    config = PRESETS["classic"].config_class(**SIZES[arguments.size])
     n_tokens = config.batch_size * config.seq_len
     baseline = statistics.median(next(iter(seconds.values())))
     print(
