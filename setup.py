@@ -57,12 +57,17 @@ setup(
         ],
         # Run the checks.
         "test": [
+            # PyTorch's own samples of operators need it.
+            "expecttest>=0.2",
             "hypothesis>=6.100",
+            # Test vectors and models that others wrote: what the pages are compared with.
+            "onnx>=1.23",
             "packaging>=24",
             "playwright>=1.49",
             "pytest>=9",
             "ruff>=0.9",
             "setuptools>=77",
+            "transformers>=5",
         ],
         # Open a notebook in JupyterLab and run it there.
         "lab": [
