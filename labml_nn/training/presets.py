@@ -16,6 +16,7 @@ from labml_nn.training.data import InputError
 from labml_nn.transformers.basic.autoregressive_experiment import Config as ClassicConfig
 from labml_nn.transformers.basic.autoregressive_experiment import make_trainer as make_classic
 from labml_nn.transformers.modern.experiment import ModernConfig, make_modern_trainer
+from labml_nn.transformers.modern.long_experiment import LongConfig
 
 PRESETS = {
     "modern": Experiment(
@@ -25,6 +26,9 @@ PRESETS = {
         "labml_nn.transformers.basic.autoregressive_experiment",
         ClassicConfig,
         make_classic,
+    ),
+    "long": Experiment(
+        "labml_nn.transformers.modern.long_experiment", LongConfig, make_modern_trainer
     ),
 }
 

@@ -11,4 +11,5 @@ between lie ten years in which most parts were replaced by better ones.
 * [The model](model.py), with [rotary positions](../rotary.py), [RMSNorm](../rms_norm.py) and
   [SwiGLU](../swiglu.py)
 * [The experiment](experiment.py), in which [Muon](../../optimizers/muon.py) trains it
+* [A longer run](long_experiment.py) on two cores of a CPU, beside a graphics card's
 """

@@ -91,25 +91,6 @@ class ModernConfig(TrainConfig):
             )
 
 
-@dataclass(frozen=True)
-class LongConfig(ModernConfig):
-    r"""
-    ## A longer run
-
-    A larger model that sees the text about ten times, with a context of 256. Here dropout
-    matters, and [compiling](../../training/speed.py) pays.
-    """
-
-    steps: int = 5000
-    batch_size: int = 8
-    seq_len: int = 256
-    d_model: int = 192
-    heads: int = 6
-    n_layers: int = 6
-    d_ff: int = 512
-    dropout_prob: float = 0.1
-
-
 def muon_and_adamw(model: nn.Module, config: ModernConfig) -> list[torch.optim.Optimizer]:
     r"""
     ## Two optimizers
