@@ -174,7 +174,8 @@ def number(value: float, digits: int | None = None) -> str:
     if not 1e-4 <= abs(value) < 1e15:
         return _power(value)
     text = f"{value:,.{max(0, 5 - math.floor(math.log10(abs(value))))}f}"
-    return text.rstrip("0").rstrip(".").replace("-", "−")
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return text.replace("-", "−")
 
 
 def chart(figure: Figure, name: str) -> str:
@@ -326,17 +327,9 @@ class _Plot:
         """
         if self.ends is None:
             return []
-        # From the top down, each at its place or below the one before; then back up from the end.
         order = [index for _, index in reversed(self.ends)]
-        wanted = [self.down(self.figure.lines[index].points[-1][1]) for index in order]
-        heights = list(wanted)
-        for at in range(1, len(heights)):
-            heights[at] = max(heights[at], heights[at - 1] + LETTER)
-        # What was pushed goes half of the way back, as far as there is room.
-        surplus = max(0.0, heights[-1] - (self.bottom + 4))
-        heights = [one - surplus for one in heights] if surplus else heights
-        for at in range(len(heights) - 2, -1, -1):
-            heights[at] = min(heights[at], heights[at + 1] - LETTER)
+        wanted = [self.place((0, y))[1] for y, _ in reversed(self.ends)]
+        heights = spread(wanted, LETTER, self.top, self.bottom)
         found = []
         for index, end, height in zip(order, wanted, heights, strict=True):
             right = self.right
@@ -346,6 +339,25 @@ class _Plot:
             name = _text(self.figure.lines[index].name)
             found.append(f'<g class="{_class(index)}">{line}<text {place}>{name}</text></g>')
         return found
+
+
+def spread(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
+    r"""
+    ## Keep heights apart
+
+    As near to the wanted ones, which are in order, as can be. Those that would touch become a
+    group, `apart` from each other, with its middle where theirs was.
+    """
+    groups: list[tuple[float, int]] = []
+    for at, height in enumerate(wanted):
+        mean, size = height - at * apart, 1
+        while groups and groups[-1][0] > mean:
+            above, count = groups.pop()
+            mean, size = (above * count + mean * size) / (count + size), count + size
+        groups.append((mean, size))
+    last = high - (len(wanted) - 1) * apart
+    means = [min(max(mean, low), last) for mean, size in groups for _ in range(size)]
+    return [mean + at * apart for at, mean in enumerate(means)]
 
 
 def _legend(lines: Sequence[Line]) -> str:
