@@ -114,7 +114,7 @@ class Links:
         """
         start = f"the link to `{target}` leads to nothing:"
         if linked not in self.results:
-            near = difflib.get_close_matches(linked, self.results, n=1)
+            near = difflib.get_close_matches(linked, self.results, n=1, cutoff=0.85)
             there = ", ".join(f"`{path}`" for path in self.results) or "none yet"
             hint = f"did you mean `{near[0]}`?" if near else f"those that are here: {there}."
             sentence = f"{start} no results `{linked}`; the program that measures writes it; {hint}"

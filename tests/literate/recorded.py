@@ -56,9 +56,9 @@ def result(**other: Any) -> Result:
     return results.parse(json.dumps(content(**other)).encode(), "results/trials.json")
 
 
-def links(root: Path, sources: Mapping[str, Source], **other: Any) -> Links:
+def links(root: Path, pages: Mapping[str, Source], **other: Any) -> Links:
     r"""What the notes of these sources can link to, the result among it."""
-    uris = {path: path.removesuffix(".py").removeprefix("pkg/") + ".md" for path in sources}
+    uris = {path: path.removesuffix(".py").removeprefix("pkg/") + ".md" for path in pages}
     found = result(**other)
     documents = {"NEWS.md": "news.md"}
-    return Links(sources, uris, root, "docs", documents, results={found.path: found})
+    return Links(pages, uris, root, "docs", documents, results={found.path: found})
