@@ -48,7 +48,7 @@ class Peer:
     wall: float
     tokens_per_second: float
     steps: int
-    estimates: list[tuple[int, float, float]]
+    estimates: list[list[float]]
 
 
 def write_tokens(text: str, folder: Path) -> tuple[Tensor, int]:
@@ -65,7 +65,7 @@ def write_tokens(text: str, folder: Path) -> tuple[Tensor, int]:
     return torch.tensor(tokens[n_train:]), len(symbols)
 
 
-def read_output(lines: list[tuple[float, str]]) -> tuple[list[tuple[int, float, float]], float]:
+def read_output(lines: list[tuple[float, str]]) -> tuple[list[list[float]], float]:
     r"""From lines and when they came to its estimates and the seconds of a usual step.
 
     Its first steps are slow, and one with an evaluation has the time of that as well.
@@ -73,7 +73,7 @@ def read_output(lines: list[tuple[float, str]]) -> tuple[list[tuple[int, float, 
     estimates, times = [], []
     for seconds, line in lines:
         if found := re.match(r"step (\d+): .* val loss ([\d.]+)", line):
-            estimates.append((int(found[1]), seconds, float(found[2])))
+            estimates.append([int(found[1]), seconds, float(found[2])])
         elif found := re.match(r"iter \d+: .* time ([\d.]+)ms", line):
             times.append(float(found[1]) / 1000)
     return estimates, statistics.median(times)
@@ -138,16 +138,16 @@ def measure(checkout: Path, text: Path, options: list[str], steps: int) -> dict[
         content = text.read_text(encoding="utf-8")
         validation, _ = write_tokens(content, copy / "data" / "shakespeare_char")
         start = time.perf_counter()
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [sys.executable, "-u", "train.py", *options],
             cwd=copy,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-        )
-        assert process.stdout is not None
-        lines = [(time.perf_counter() - start, line.rstrip()) for line in process.stdout]
-        if process.wait():
+        ) as process:
+            assert process.stdout is not None
+            lines = [(time.perf_counter() - start, line.rstrip()) for line in process.stdout]
+        if process.returncode:
             sys.exit("error: nanoGPT's train.py failed:\n" + "\n".join(x for _, x in lines[-5:]))
         wall = time.perf_counter() - start
         model = load_model(copy, copy / "out-shakespeare-char" / "ckpt.pt")
