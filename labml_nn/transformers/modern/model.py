@@ -25,7 +25,7 @@ one such race). Compared with the [classic](../basic/autoregressive_experiment.p
   lost on the way up.
 * **Nothing has a bias.**
 
-What each is worth at this size is on the page of the [experiment](experiment.py).
+What each is worth at this size, [another page](ablation.py) measures.
 """
 
 import math
