@@ -325,6 +325,26 @@ def long(run: Path, name: str, root: Path = ROOT) -> Path:
         sources=sources,
         values=values,
         tables={
+            "run": {
+                "columns": [
+                    {"name": "parameters", "title": "Parameters", "digits": 0},
+                    {"name": "steps", "title": "Steps", "digits": 0},
+                    {"name": "minutes", "title": "Training", "unit": "minutes", "digits": 1},
+                    {"name": "loss", "title": "Loss", "unit": "nats", "digits": 3},
+                    {"name": "honest", "title": "From prefixes", "unit": "nats", "digits": 3},
+                    {"name": "tokens", "title": "Tokens a second", "digits": 0},
+                ],
+                "rows": [
+                    {
+                        "parameters": result["parameters"],
+                        "steps": result["steps"],
+                        "minutes": result["seconds"] / 60,
+                        "loss": result["val_loss"],
+                        "honest": result["honest_loss"],
+                        "tokens": result["tokens_per_second"],
+                    }
+                ],
+            },
             # A page shows tables; a text is one of lines.
             "sample": {
                 "columns": [{"name": "line", "title": "What it writes"}],

@@ -18,7 +18,7 @@ On Tiny Shakespeare the recipe reaches [1.53](../../../results/modern.json#value
 a character over the whole validation text, the mean of the seeds 1, 2 and 3; the classic one
 [1.68](../../../results/modern.json#values.classic.loss).
 
-[The validation loss of both in the course of a training](../../../results/modern.json#figures.curves)
+[Both in the course of a training](../../../results/modern.json#figures.curves)
 
 [Each run](../../../results/modern.json#tables.runs)
 

@@ -11,11 +11,13 @@ This page has [the modern model](model.py) with a quarter of those parameters, a
 It sees the text about ten times. So it can learn it by heart, and dropout matters, which in
 [the short run](experiment.py) would only be in the way.
 
-One command trains it, `python -m labml_nn.training --preset long`. It came to
-[1.42](../../../results/long.json#values.loss) nats a character over the whole validation text, and
-from prefixes alone, where nothing can leak, to the same at the same predictions.
+One command trains it, `python -m labml_nn.training --preset long`. The loss is that over the whole
+validation text, in nats a character; beside it is the one from
+[prefixes alone](../../training/leaks.py), at some places of the text.
 
-[The validation loss in the course of the training](../../../results/long.json#figures.curve)
+[What the run came to](../../../results/long.json#tables.run)
+
+[Its validation loss](../../../results/long.json#figures.curve)
 
 [What the model writes](../../../results/long.json#tables.sample)
 
