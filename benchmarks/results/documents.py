@@ -91,8 +91,8 @@ def ablation(
         table.append(
             {
                 "row": NANOGPT,
-                **{"parameters": peer.parameters, "loss": peer.loss, "seconds": peer.seconds},
-                **{"tokens": peer.tokens_per_second, "seed": "1337"},
+                **{"parameters": peer.parameters, "steps": peer.steps, "loss": peer.loss},
+                **{"seconds": peer.seconds, "tokens": peer.tokens_per_second, "seed": "1337"},
             }
         )
     for name in rows:
@@ -113,6 +113,7 @@ def ablation(
             {
                 "row": title,
                 "parameters": first.result["parameters"],
+                "steps": first.result["steps"],
                 "loss": values[name]["loss"],
                 "gain": base["loss"] - values[name]["loss"],
                 "seconds": values[name]["seconds"],
@@ -135,6 +136,7 @@ def ablation(
                 "columns": [
                     {"name": "row", "title": "Recipe"},
                     {"name": "parameters", "title": "Parameters", "digits": 0},
+                    {"name": "steps", "title": "Steps", "digits": 0},
                     {"name": "loss", "title": "Loss", "unit": "nats", "digits": 3},
                     {"name": "gain", "title": "Gain", "unit": "nats", "digits": 3},
                     {"name": "seconds", "title": "Training", "unit": "s", "digits": 1},
@@ -180,38 +182,33 @@ def recipes(
         ]
     )
     values: dict[str, Any] = {}
-    table, lines = [], []
+    means, table, lines = [], [], []
     for preset in ("modern", "classic"):
         runs = [train(preset, changes | {"seed": seed}, text, folder) for seed in seeds]
         values[preset] = of_runs(runs)
-        table += [
-            {
-                "run": f"{preset}, seed {seed}",
-                "parameters": run.result["parameters"],
-                "loss": run.result["val_loss"],
-                "honest": run.result["honest_loss"],
-                "seconds": run.result["seconds"],
-                "wall": run.wall,
-                "tokens": run.result["tokens_per_second"],
-            }
-            for seed, run in zip(seeds, runs, strict=True)
-        ]
+        means.append(row_of(preset, values[preset]) | {"seeds": seeds_of(seeds)})
+        for seed, run in zip(seeds, runs, strict=True):
+            table.append(row_of(f"{preset}, seed {seed}", of_runs([run])))
+            table[-1]["honest"] = run.result["honest_loss"]
         lines.append({"name": preset, "points": runs[0].curve("seconds")})
     if peer is not None:
         values["nanogpt_script"] = peer_values(peer)
-        table.append(
-            {
-                **{"run": NANOGPT, "parameters": peer.parameters, "loss": peer.loss},
-                **{"seconds": peer.seconds, "wall": peer.wall, "tokens": peer.tokens_per_second},
-            }
-        )
-        lines.append(
-            {
-                "name": "nanoGPT's script, its own estimates",
-                "points": [[seconds, loss] for _, seconds, loss in peer.estimates],
-            }
-        )
-        values["passing"] = passing(text, folder, changes | {"seed": seeds[0]}, peer)
+        passed = passing(text, folder, changes | {"seed": seeds[0]}, peer)
+        values["passing"] = passed
+        means.append(row_of("modern, in fewer steps", passed) | {"seeds": str(seeds[0])})
+        means.append(row_of(NANOGPT, values["nanogpt_script"]) | {"seeds": "1337"})
+        pace = peer.seconds / peer.steps
+        points = [[step * pace, loss] for step, _, loss in peer.estimates]
+        lines.append({"name": "nanoGPT's script, its own estimates", "points": points})
+    columns = [
+        {"name": "parameters", "title": "Parameters", "digits": 0},
+        {"name": "steps", "title": "Steps", "digits": 0},
+        {"name": "loss", "title": "Loss", "unit": "nats", "digits": 3},
+        {"name": "seconds", "title": "Training", "unit": "s", "digits": 1},
+        {"name": "wall", "title": "Whole command", "unit": "s", "digits": 1},
+        {"name": "tokens_per_second", "title": "Tokens a second", "digits": 0},
+    ]
+    honest = {"name": "honest", "title": "From prefixes", "unit": "nats", "digits": 3}
     return write(
         "modern",
         title="The recipes, beside nanoGPT's" if peer else "The recipes",
@@ -219,18 +216,18 @@ def recipes(
         sources=sources,
         values=values,
         tables={
-            "runs": {
+            "means": {
                 "columns": [
-                    {"name": "run", "title": "Run"},
-                    {"name": "parameters", "title": "Parameters", "digits": 0},
-                    {"name": "loss", "title": "Loss", "unit": "nats", "digits": 3},
-                    {"name": "honest", "title": "From prefixes", "unit": "nats", "digits": 3},
-                    {"name": "seconds", "title": "Training", "unit": "s", "digits": 1},
-                    {"name": "wall", "title": "Whole command", "unit": "s", "digits": 1},
-                    {"name": "tokens", "title": "Tokens a second", "digits": 0},
+                    {"name": "run", "title": "Recipe"},
+                    *columns,
+                    {"name": "seeds", "title": "Seeds"},
                 ],
+                "rows": means,
+            },
+            "runs": {
+                "columns": [{"name": "run", "title": "Run"}, *columns, honest],
                 "rows": table,
-            }
+            },
         },
         figures={
             "curves": {
@@ -242,6 +239,12 @@ def recipes(
         },
         root=root,
     )
+
+
+def row_of(name: str, values: dict[str, Any]) -> dict[str, Any]:
+    r"""What there is of a run, or of the mean of some, as a row."""
+    columns = ("parameters", "steps", "loss", "seconds", "wall", "tokens_per_second")
+    return {"run": name} | {column: values[column] for column in columns}
 
 
 def of_runs(runs: list[Run]) -> dict[str, Any]:
@@ -256,6 +259,7 @@ def of_runs(runs: list[Run]) -> dict[str, Any]:
         "wall": mean(run.wall for run in runs),
         "tokens_per_second": mean(result["tokens_per_second"] for result in results),
         "parameters": results[0]["parameters"],
+        "steps": results[0]["steps"],
         "seeds": len(runs),
     }
 
@@ -268,15 +272,11 @@ def passing(text: Path, folder: Path, changes: dict[str, Any], peer: Peer) -> di
         if found.result["val_loss"] <= peer.loss:
             break
     assert found is not None
-    return {
+    return of_runs([found]) | {
         "reached": found.result["val_loss"] <= peer.loss,
-        "steps": found.result["steps"],
-        "loss": found.result["val_loss"],
-        "seconds": found.result["seconds"],
-        "wall": found.wall,
+        # Step for step, and command for command.
         "times_faster": peer.seconds / found.result["seconds"],
         "times_faster_wall": peer.wall / found.wall,
-        "times_faster_than_its_wall": peer.wall / found.result["seconds"],
     }
 
 

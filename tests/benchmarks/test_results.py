@@ -235,10 +235,17 @@ def test_recipes_are_written_with_their_means_and_when_the_peer_is_passed(
     assert values["passing"]["times_faster_wall"] == pytest.approx(67 / 7, rel=1e-5)
     assert [changes.get("steps") for _, changes in told[6:]] == [200, 225, 250, 275]
     assert [row["run"] for row in result["tables"]["runs"]["rows"]] == [
-        *[f"{preset}, seed {seed}" for preset in ("modern", "classic") for seed in (1, 2, 3)],
-        "nanoGPT's script as it is",
+        f"{preset}, seed {seed}" for preset in ("modern", "classic") for seed in (1, 2, 3)
     ]
-    assert len(result["figures"]["curves"]["lines"]) == 3
+    assert [row["run"] for row in result["tables"]["means"]["rows"]] == [
+        *["modern", "classic", "modern, in fewer steps", "nanoGPT's script as it is"]
+    ]
+    assert [row["seeds"] for row in result["tables"]["means"]["rows"]] == [
+        *["1, 2, 3", "1, 2, 3", "1", "1337"]
+    ]
+    lines = result["figures"]["curves"]["lines"]
+    # At 30 ms a step.
+    assert lines[2]["points"] == [[0.0, 4.2], [pytest.approx(0.27), 1.9]]
 
 
 def test_rows_gain_and_cost_beside_the_first(
