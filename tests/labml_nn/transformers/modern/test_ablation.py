@@ -22,7 +22,7 @@ SMALL = {"batch_size": 5, "seq_len": 13, "d_model": 20, "heads": 5, "n_layers": 
 
 
 def test_the_last_row_is_the_modern_recipe_to_the_last_bit() -> None:
-    given = {**TOLD, **SMALL, "steps": 20, "warmup": 0.2, "seed": 3}
+    given = {**TOLD, **SMALL, "attention": "products", "steps": 20, "warmup": 0.2, "seed": 3}
     ours, _ = make_ablation_trainer(AblationConfig(**changes_of("modern") | given), TEXT)
     theirs, _ = make_modern_trainer(ModernConfig(**given), TEXT)
     losses = [[trainer.train_step().item() for _ in range(5)] for trainer in (ours, theirs)]
