@@ -117,6 +117,7 @@ def test_the_usual_optimizer_is_one_adamw_at_the_rate_of_the_recipe() -> None:
     (optimizer,) = adamw(make_model(), CONFIG)
     assert isinstance(optimizer, torch.optim.AdamW)
     assert [group["lr"] for group in optimizer.param_groups] == [3e-3, 3e-3]
+    assert [group["fused"] for group in optimizer.param_groups] == [True, True]
 
 
 @pytest.mark.parametrize(
