@@ -24,7 +24,8 @@ ifeq ($(build_with_$(ENGINE)),)
 $(error ENGINE is "$(ENGINE)", which is none; the engines are mkdocs and zensical)
 endif
 
-# Arguments for the program that `make test`, `make train`, `make serve` and `make bench-site` run.
+# Arguments for the program that `make test`, `make train`, `make results`, `make serve` and
+# `make bench-site` run.
 ARGS ?=
 
 run := .venv/bin/python
@@ -42,7 +43,7 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 # The steps write the same folders; two at once, under `make -j`, would spoil them.
 .NOTPARALLEL:
-.PHONY: help site serve notebooks train test oldest soak lint check bench bench-site lab clean distclean
+.PHONY: help site serve notebooks train test oldest soak results lint check bench bench-site lab clean distclean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -75,6 +76,10 @@ oldest: $(made)/test node_modules/.made ## Execute the notebooks with the oldest
 
 soak: $(made)/train ## Run what takes longer: fifty kills, and three seeds of each recipe
 	$(run) -m tests.soak $(ARGS)
+
+# What is done is kept in runs/results. ARGS="--nanogpt DIR" puts nanoGPT's own script beside it.
+results: $(made)/train ## Train what the pages tell of, and write results/; make results ARGS=--help
+	$(run) -m benchmarks.results $(ARGS)
 
 lint: $(made)/test node_modules/.made ## Check the code's style, the pages' rules, and that the notebooks are up to date
 	$(run) -m ruff check

@@ -2,11 +2,12 @@ r"""How many tokens a second does training make, beside nanoGPT?
 
     python benchmarks/train.py --nanogpt DIR --size small
     python benchmarks/train.py --nanogpt DIR --size middle
+    python benchmarks/train.py --nanogpt DIR --size large --device cuda
 
 `DIR` is a checkout of https://github.com/karpathy/nanoGPT. Its model and its optimizer come from
-its `model.py` and run as its `train.py` runs them on a CPU: eager, in float32. Without `DIR` only
-our own numbers are printed: the classic transformer and the modern one, each in the way that the
-trainer chooses, compiled and not.
+its `model.py` and run as its `train.py` runs them: on a CPU eager, in float32, and on a card
+compiled, in bfloat16, with the fused optimizer. Without `DIR` only our own numbers are printed: the
+classic transformer and the modern one, each in the way that the trainer chooses, compiled and not.
 
 All variants have the same sizes and learn from the same text. They take turns, a few steps each,
 and the order changes from round to round, so that a busy moment of the machine hits all of them.
@@ -41,21 +42,26 @@ Step = Callable[[], torch.Tensor]
 SIZES = {
     "small": {"n_layers": 4, "heads": 4, "d_model": 128, "seq_len": 64, "batch_size": 12},
     "middle": {"n_layers": 6, "heads": 6, "d_model": 192, "seq_len": 128, "batch_size": 16},
+    "large": {"n_layers": 6, "heads": 6, "d_model": 384, "seq_len": 256, "batch_size": 64},
 }
-D_FF = {"small": {"classic": 512, "modern": 336}, "middle": {"classic": 768, "modern": 512}}
+D_FF = {
+    "small": {"classic": 512, "modern": 336},
+    "middle": {"classic": 768, "modern": 512},
+    "large": {"classic": 1536, "modern": 1024},
+}
 
 
-def ours(name: str, size: str, compile: str, text: str) -> tuple[Step, int, str]:
+def ours(name: str, size: str, compile: str, text: str, device: str) -> tuple[Step, int, str]:
     experiment = PRESETS[name]
     config = experiment.config_class(
-        device="cpu", compile=compile, d_ff=D_FF[size][name], **SIZES[size]
+        device=device, compile=compile, d_ff=D_FF[size][name], **SIZES[size]
     )
     trainer, _ = experiment.make_trainer(config, text)
     trainer.model.train()
     return trainer.train_step, count(trainer.model), f"{name}, {trainer.way}"
 
 
-def nanogpt(folder: Path, size: str, text: str) -> tuple[Step, int, str]:
+def nanogpt(folder: Path, size: str, text: str, device: str) -> tuple[Step, int, str]:
     path = folder / "model.py"
     if not path.is_file():
         sys.exit(f"error: there is no {path}: give a checkout of nanoGPT")
@@ -76,22 +82,28 @@ def nanogpt(folder: Path, size: str, text: str) -> tuple[Step, int, str]:
             dropout=config.dropout_prob,
             bias=False,
         )
-    )
-    optimizer = model.configure_optimizers(0.1, 1e-3, (0.9, 0.99), "cpu")
+    ).to(device)
+    optimizer = model.configure_optimizers(0.1, 1e-3, (0.9, 0.99), device)
+    n_parameters, on_card = count(model), device == "cuda"
+    if on_card:
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+        model = torch.compile(model)
     tokens = tokenizer.encode(text)
     generator = torch.Generator().manual_seed(config.seed)
 
     def step() -> torch.Tensor:
         x, y = random_batch(tokens, config.seq_len, config.batch_size, generator)
         # It has the batch first.
-        _, loss = model(x.t().contiguous(), y.t().contiguous())
+        x, y = (part.t().contiguous().to(device, non_blocking=on_card) for part in (x, y))
+        with torch.autocast(device, torch.bfloat16, enabled=on_card):
+            _, loss = model(x, y)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         return loss.detach()
 
-    return step, count(model), "nanoGPT, float32"
+    return step, n_parameters, "nanoGPT, bfloat16, compiled" if on_card else "nanoGPT, float32"
 
 
 def count(model: nn.Module) -> int:
@@ -121,16 +133,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15, help="turns of each (%(default)s)")
     parser.add_argument("--steps", type=int, default=20, help="steps in a turn (%(default)s)")
     parser.add_argument("--size", choices=SIZES, default="small", help="(%(default)s)")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="(%(default)s)")
     parser.add_argument("--eager", action="store_true", help="compile nothing")
     arguments = parser.parse_args()
 
     text = python_sources()
     made = []
     if arguments.nanogpt is not None:
-        made.append(nanogpt(arguments.nanogpt, arguments.size, text))
+        made.append(nanogpt(arguments.nanogpt, arguments.size, text, arguments.device))
     for name in ("classic", "modern"):
         for compile in ("off",) if arguments.eager else ("off", "on"):
-            made.append(ours(name, arguments.size, compile, text))
+            made.append(ours(name, arguments.size, compile, text, arguments.device))
     seconds = measure({name: step for step, _, name in made}, arguments.rounds, arguments.steps)
 
     config = PRESETS["classic"].config_class(**SIZES[arguments.size])

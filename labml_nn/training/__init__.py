@@ -21,7 +21,7 @@ an evening. It needs PyTorch; the pages say where something else makes it nicer.
 * [Checkpoints](checkpoint.py): stop, and continue with the same bits; before that,
   [states](state.py) as tensors and text
 * [An honest loss](leaks.py), and [one command](honest.py) for it
-* [The memory](memory.py) of a step
+* [The memory](memory.py) of a step, and [how much of the machine](utilisation.py) it uses
 * [Progress](progress.py), [pictures](figures.py) and the record of a run, [its own](history.py)
   and [labml's](recorder.py)
 * [The folder of a run](runs.py), and [runs side by side](compare.py)

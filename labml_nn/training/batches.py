@@ -21,7 +21,7 @@ state to keep.
 import torch
 from torch import Tensor
 
-from labml_nn.training.data import windows_at
+from labml_nn.training.data import random_batch, windows_at
 
 # Windows whose order is kept at a time.
 SECTION = 1 << 22
@@ -84,6 +84,30 @@ class ShuffledWindows:
         return windows_at(self.tokens, torch.cat(parts), self.seq_len)
 
 
+class RandomWindows:
+    r"""
+    ## Windows at random places
+
+    To see the difference, with the same interface. The batch of a step depends on the seed and the
+    number of the step here, too.
+    """
+
+    def __init__(self, tokens: Tensor, seq_len: int, batch_size: int, seed: int) -> None:
+        r"""
+        As for [shuffled windows](batches.py#ShuffledWindows.__init__).
+        """
+        self.tokens, self.seq_len, self.batch_size, self.seed = tokens, seq_len, batch_size, seed
+
+    def at(self, step: int) -> tuple[Tensor, Tensor]:
+        r"""
+        ### The batch of a step
+
+        Inputs and targets, `[seq_len, batch_size]` each.
+        """
+        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + step)
+        return random_batch(self.tokens, self.seq_len, self.batch_size, generator)
+
+
 def share_never_drawn(n_windows: int, seed: int = 1) -> float:
     r"""
     ## How unfair chance is
@@ -105,4 +129,5 @@ def example(
     """
     tokens = torch.arange((n_windows + 1) * seq_len + 1)
     batches = ShuffledWindows(tokens, seq_len, batch_size, seed=1)
+    RandomWindows(tokens, seq_len, batch_size, seed=1).at(2)
     return batches.at(2), share_never_drawn(1000)

@@ -56,6 +56,7 @@ from labml_nn.training.runs import (
 from labml_nn.training.sampling import complete
 from labml_nn.training.strategies import Sampling
 from labml_nn.training.token_file import open_tokens
+from labml_nn.training.utilisation import flops_of, utilisation
 
 MakeTrainer = Callable[[TrainConfig, str | Prepared], tuple[Trainer, CharTokenizer]]
 
@@ -259,6 +260,8 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
         for sentence in wrong if is_first() else []:
             print(f"not used: {sentence}", file=sys.stderr)
 
+    flops = flops_of(trainer)
+
     # The folder is made last, so that a mistake leaves none behind.
     if not run:
         run = from_first(lambda: new_run(arguments.runs, experiment.name.rpartition(".")[2]))
@@ -306,6 +309,7 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
     n_tokens = trainer.step * config.batch_size * config.seq_len
     loss = evaluate(trainer.model, trainer.validation, config.seq_len)
     per_character = loss * len(trainer.validation) / n_characters
+    rate, share = utilisation(trainer, flops, n_tokens / trainer.seconds)
     result = {
         "val_loss": loss,
         "val_loss_per_character": per_character,
@@ -315,6 +319,8 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
         "honest": not honest.leaks,
         "tokens_per_second": n_tokens / trainer.seconds,
         "seconds": trainer.seconds,
+        "flops_per_second": rate,
+        "flop_utilisation": share,
         "step_memory": memory.peak,
         "parameters": n_parameters,
         "steps": trainer.step,
@@ -333,6 +339,9 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
         f"{trainer.step:,} steps in {trainer.seconds:.1f} seconds, "
         f"{result['tokens_per_second']:,.0f} tokens a second, at most "
         f"{memory.peak / 1e6:,.0f} MB of memory\n"
+        f"{rate / 1e9:,.1f} GFLOP/s in products of the model"
+        + ("" if share is None else f", {share:.1%} of what the hardware does at most")
+        + "\n"
         f"run {run}\n\n{written}"
     )
     if arguments.json:

@@ -323,7 +323,7 @@ class Trainer:
         # The same batch once more, of positions in place of characters.
         positions = torch.arange(len(self.train))
         config = self.config
-        again = ShuffledWindows(positions, config.seq_len, config.batch_size, config.seed)
+        again = type(self.batches)(positions, config.seq_len, config.batch_size, config.seed)
         starts = again.at(step)[0][0].tolist()
         raise InputError(
             f"{what} not finite in step {step + 1}, whose batch has the windows from the "

@@ -48,6 +48,21 @@ HELP = {
     "d_ff": "features inside the feed-forward networks",
     "dropout_prob": "probability of dropout",
     "part": "the part that takes a place in the model",
+    "muon": "Muon for the matrices in the layers",
+    "in_turn": "each window of the text in turn",
+    "rotary": "positions turn queries and keys",
+    "rms": "RMSNorm in place of layer normalisation",
+    "query_key_norm": "queries and keys are normalised",
+    "gated": "SwiGLU in place of GELU",
+    "zero_outputs": "the last matrix of each part starts at zero",
+    "untied": "a head with its own weights",
+    "unit_embedding": "embeddings of variance 1, normalised",
+    "smear": "the previous token is mixed in",
+    "value_residual": "values of the first layer in the others",
+    "smear_parts": "the previous token is mixed in before each part",
+    "plain_norms": "norms have no gains",
+    "sharp": "scores are larger by half",
+    "wide_start": "matrices start with a size that keeps the variance",
 }
 
 

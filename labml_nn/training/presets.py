@@ -16,7 +16,9 @@ from labml_nn.training.data import InputError
 from labml_nn.transformers.basic.autoregressive_experiment import Config as ClassicConfig
 from labml_nn.transformers.basic.autoregressive_experiment import make_trainer as make_classic
 from labml_nn.transformers.basic.parts_experiment import PartsConfig, make_trainer_with_part
+from labml_nn.transformers.modern.ablation import AblationConfig, make_ablation_trainer
 from labml_nn.transformers.modern.experiment import ModernConfig, make_modern_trainer
+from labml_nn.transformers.modern.gpu_experiment import GpuConfig
 from labml_nn.transformers.modern.long_experiment import LongConfig
 
 PRESETS = {
@@ -33,6 +35,12 @@ PRESETS = {
     ),
     "long": Experiment(
         "labml_nn.transformers.modern.long_experiment", LongConfig, make_modern_trainer
+    ),
+    "gpu": Experiment(
+        "labml_nn.transformers.modern.gpu_experiment", GpuConfig, make_modern_trainer
+    ),
+    "ablation": Experiment(
+        "labml_nn.transformers.modern.ablation", AblationConfig, make_ablation_trainer
     ),
 }
 

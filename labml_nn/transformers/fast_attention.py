@@ -66,6 +66,25 @@ def mean_of_values(
     return weights.to(value.dtype) @ value
 
 
+def causal_mean(
+    query: Tensor, key: Tensor, value: Tensor, allowed: Tensor, kernel: bool = True
+) -> Tensor:
+    r"""
+    ## When each position sees what came before
+
+    The same, where `allowed` is the causal mask and nothing else. The kernel needs no mask then,
+    and leaves out the blocks of the future. On a card PyTorch takes FlashAttention only so,
+    because that knows of no other mask.
+    """
+    if not kernel:
+        return mean_of_values(query, key, value, allowed, kernel=False)
+    wide = query.device.type == "cpu" and query.element_size() == 2
+    q, k, v = (t.float() if wide else t for t in (query, key, value))
+    with torch.autocast("cpu", enabled=False):
+        mean = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=1.0)
+    return mean.to(value.dtype)
+
+
 def bias_of(allowed: Tensor, dtype: torch.dtype) -> Tensor:
     r"""
     ## From a mask to something that can be added
@@ -80,11 +99,11 @@ def bias_of(allowed: Tensor, dtype: torch.dtype) -> Tensor:
 
 def example(
     d_k: int = 2, batch_size: int = 3, heads: int = 5, seq_len_q: int = 7, seq_len_k: int = 11
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, ...]:
     r"""
     ## Example
 
-    Both ways.
+    Both ways, and the one without a mask.
     """
     query = torch.randn(batch_size, heads, seq_len_q, d_k)
     key, value = torch.randn(2, batch_size, heads, seq_len_k, d_k)
@@ -92,4 +111,5 @@ def example(
     return (
         mean_of_values(query, key, value, allowed),
         mean_of_values(query, key, value, allowed, kernel=False),
+        causal_mean(query, key[:, :, :seq_len_q], value[:, :, :seq_len_q], allowed),
     )

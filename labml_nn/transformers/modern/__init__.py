@@ -12,4 +12,7 @@ between lie ten years in which most parts were replaced by better ones.
   [SwiGLU](../swiglu.py)
 * [The experiment](experiment.py), in which [Muon](../../optimizers/muon.py) trains it
 * [A longer run](long_experiment.py) on two cores of a CPU, beside a graphics card's
+* [The size for a graphics card](gpu_experiment.py)
+* [What each change is worth](ablation.py), from nanoGPT's recipe to this one, tried with
+  [a model with switches](switches.py)
 """

@@ -10,6 +10,18 @@ This page has [the modern model](model.py) with a quarter of those parameters, a
 
 It sees the text about ten times. So it can learn it by heart, and dropout matters, which in
 [the short run](experiment.py) would only be in the way.
+
+One command trains it, `python -m labml_nn.training --preset long`. The loss is that over the whole
+validation text, in nats a character; beside it is the one from
+[prefixes alone](../../training/leaks.py), at some places of the text.
+
+[What the run came to](../../../results/long.json#tables.run)
+
+[Its validation loss](../../../results/long.json#figures.curve)
+
+[What the model writes](../../../results/long.json#tables.sample)
+
+[How fast it writes, up to the end of its context](../../../results/long.json#tables.writing)
 """
 
 import sys

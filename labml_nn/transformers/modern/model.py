@@ -25,7 +25,7 @@ one such race). Compared with the [classic](../basic/autoregressive_experiment.p
   lost on the way up.
 * **Nothing has a bias.**
 
-What each is worth at this size is on the page of the [experiment](experiment.py).
+What each is worth at this size, [another page](ablation.py) measures.
 """
 
 import math
@@ -34,7 +34,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.transformers.fast_attention import mean_of_values
+from labml_nn.transformers.fast_attention import causal_mean, mean_of_values
 from labml_nn.transformers.kv_cache import CachedModel, KeyValueCache
 from labml_nn.transformers.mha import causal_mask
 from labml_nn.transformers.rms_norm import rms_norm
@@ -140,7 +140,10 @@ class ModernAttention(nn.Module):
             place, keys, values = room
             place[0], place[1] = k, v
             k, v = keys, values
-        mean = mean_of_values(q, k, v, mask, kernel=self.kernel)
+        if room is None and mask is not None:
+            mean = causal_mean(q, k, v, mask, self.kernel)
+        else:
+            mean = mean_of_values(q, k, v, mask, kernel=self.kernel)
         return self.output(mean.permute(2, 0, 1, 3).flatten(start_dim=2)), value
 
 

@@ -75,6 +75,26 @@ def test_steps_are_those_of_pytorch(nesterov: bool) -> None:
             torch.testing.assert_close(found, expected, rtol=0, atol=0.05 / 8)
 
 
+@pytest.mark.parametrize("nesterov", [True, False])
+def test_with_more_digits_steps_are_those_of_pytorch_to_the_last_of_them(
+    nesterov: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    r"""PyTorch's goes to 16 bits by this method, which is kept from it here."""
+    monkeypatch.setattr(Tensor, "bfloat16", Tensor.clone)
+    ours, theirs = parameters(torch.float64), parameters(torch.float64)
+    optimizers = [
+        Muon(ours, 0.05, 0.1, 0.95, nesterov, torch.float64),
+        torch.optim.Muon(theirs, 0.05, 0.1, 0.95, nesterov),
+    ]
+    for step in range(10):
+        for made, group in zip(optimizers, (ours, theirs), strict=True):
+            for parameter, gradient in zip(group, gradients(step, torch.float64), strict=True):
+                parameter.grad = gradient.clone()
+            made.step()
+        for found, expected in zip(ours, theirs, strict=True):
+            torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
+
+
 def test_a_stack_moves_as_its_matrices_do() -> None:
     matrices = [nn.Parameter(torch.randn(5, 3).double()) for _ in range(4)]
     stack = nn.Parameter(torch.stack([m.detach() for m in matrices]))

@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 import torch
 
-from labml_nn.training.batches import ShuffledWindows, share_never_drawn
+from labml_nn.training.batches import RandomWindows, ShuffledWindows, share_never_drawn
 
 
 def columns(batches: ShuffledWindows, steps: range) -> list[list[int]]:
@@ -57,3 +57,18 @@ def test_a_text_of_hardly_more_than_a_window_is_enough(length: int) -> None:
 
 def test_drawing_at_random_leaves_more_than_a_third_out() -> None:
     assert share_never_drawn(10_000) == pytest.approx(1 / math.e, abs=0.01)
+
+
+def test_random_windows_come_from_everywhere_and_depend_on_the_seed_and_the_step_alone() -> None:
+    tokens = torch.arange(29)
+    batches = RandomWindows(tokens, 7, 5, seed=3)
+    seen = [batches.at(step) for step in range(80)]
+    for x, y in seen:
+        assert x.shape == (7, 5)
+        assert y.equal(x + 1)
+    # With 22 places, and 400 draws, none is left out but by a great accident.
+    assert {start for x, _ in seen for start in x[0].tolist()} == set(range(22))
+    torch.manual_seed(99)
+    again = RandomWindows(tokens, 7, 5, seed=3)
+    assert all(again.at(step)[0].equal(seen[step][0]) for step in reversed(range(80)))
+    assert not RandomWindows(tokens, 7, 5, seed=4).at(0)[0].equal(seen[0][0])

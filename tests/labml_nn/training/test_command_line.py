@@ -116,6 +116,9 @@ def test_with_json_the_last_line_is_the_result(
     assert result["val_loss"] == read_history(the_run(tmp_path))[-1][1]["loss.validation"]
     speed = 12 * 12 * 64 / result["seconds"]
     assert result["tokens_per_second"] == pytest.approx(speed)
+    # Six for each weight of the only product; the share of a CPU's peak is not known.
+    assert result["flops_per_second"] == pytest.approx(speed * 6 * 11 * 29, rel=1e-6)
+    assert result["flop_utilisation"] is None
     assert json.loads((the_run(tmp_path) / "result.json").read_text()) == result
 
 

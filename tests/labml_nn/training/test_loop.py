@@ -1,12 +1,14 @@
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from labml_nn.training.batches import ShuffledWindows
+from labml_nn.optimizers.muon import Muon
+from labml_nn.training.batches import RandomWindows, ShuffledWindows
 from labml_nn.training.data import InputError
 from labml_nn.training.loop import (
     TrainConfig,
@@ -115,6 +117,7 @@ def test_the_usual_optimizer_is_one_adamw_at_the_rate_of_the_recipe() -> None:
     (optimizer,) = adamw(make_model(), CONFIG)
     assert isinstance(optimizer, torch.optim.AdamW)
     assert [group["lr"] for group in optimizer.param_groups] == [3e-3, 3e-3]
+    assert [group["fused"] for group in optimizer.param_groups] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -420,3 +423,81 @@ def test_weights_that_are_no_numbers_are_not_saved_when_a_run_is_stopped() -> No
     with pytest.raises(InputError, match="the weights are not finite in step 1, whose batch has"):
         trainer.run(lambda step, values: None, save=saved.append, should_stop=stop)
     assert saved == []
+
+
+def test_the_windows_of_a_bad_batch_are_those_of_the_batches_that_are_used() -> None:
+    trainer = make_trainer(replace(CONFIG, record_every=1))
+    trainer.batches = RandomWindows(trainer.train, 7, 3, seed=1)
+    spoil(trainer, math.nan)
+    starts = RandomWindows(torch.arange(997), 7, 3, seed=1).at(0)[0][0].tolist()
+    with pytest.raises(InputError, match=f"from the characters {', '.join(map(str, starts))} of"):
+        trainer.run(lambda step, values: None)
+
+
+class Waits(TorchDispatchMode):
+    r"""Notes what reads a number out of a tensor, for which a card's work has to be waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def __torch_dispatch__(
+        self, function: object, types: object, args: tuple = (), kwargs: dict | None = None
+    ) -> object:
+        name = str(function)
+        self.found += [name] * any(
+            word in name for word in ("_local_scalar_dense", "nonzero", "is_nonzero", "equal.")
+        )
+        return function(*args, **(kwargs or {}))
+
+
+def adamw_and_muon(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
+    matrices = [p for p in model.parameters() if p.dim() == 2]
+    return [*adamw(model, config), Muon(matrices, 1e-3)]
+
+
+@pytest.mark.parametrize("optimizers", [adamw, adamw_and_muon])
+def test_nothing_in_a_step_waits_for_its_result(optimizers: Callable) -> None:
+    trainer = Trainer(make_model(0.1), make_text(997), make_text(101), CONFIG, optimizers)
+    trainer.train_step()
+    with Waits() as waits:
+        loss = trainer.train_step()
+        # The order of the epoch is known already, and no card has to do with it.
+        assert waits.found == []
+        loss.item()
+    assert len(waits.found) == 1
+
+
+def test_a_scaled_loss_makes_the_same_steps() -> None:
+    r"""As for float16 on a card; factors of two change no digit."""
+    plain, scaled = make_trainer(), make_trainer()
+    scaled.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16)
+    for _ in range(3):
+        assert plain.train_step().item() == scaled.train_step().item()
+    assert scaled.scaler.get_scale() == 2.0**16
+    for one, other in zip(plain.model.parameters(), scaled.model.parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-7)
+
+
+def test_where_a_scaled_loss_is_too_large_the_step_is_left_out_and_the_scale_halved() -> None:
+    trainer = make_trainer()
+    trainer.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127)
+    before = [parameter.clone() for parameter in trainer.model.parameters()]
+    with torch.no_grad():
+        trainer.model[3].weight.mul_(1e3)
+        before[-2] = trainer.model[3].weight.clone()
+    assert math.isfinite(trainer.train_step().item())
+    assert trainer.scaler.get_scale() == 2.0**126
+    for one, other in zip(trainer.model.parameters(), before, strict=True):
+        assert one.equal(other)
+
+
+def test_a_compiled_step_is_the_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile = torch.compile
+    monkeypatch.setattr(torch, "compile", lambda model: compile(model, backend="aot_eager"))
+    plain, compiled = make_trainer(), make_trainer(replace(CONFIG, compile="on"))
+    assert compiled.predict is not compiled.model
+    for _ in range(3):
+        torch.testing.assert_close(plain.train_step(), compiled.train_step(), rtol=0, atol=1e-6)
+    for one, other in zip(plain.model.parameters(), compiled.model.parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-6)

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from labml_nn.transformers.fast_attention import bias_of, mean_of_values
+from labml_nn.transformers.fast_attention import bias_of, causal_mean, mean_of_values
 
 SHAPE = (2, 3, 7, 5)
 
@@ -37,6 +37,31 @@ def test_it_is_the_softmax_written_out(mask: str, kernel: bool) -> None:
     torch.testing.assert_close(result, expected)
     for found, t in zip(gradients, (q, k, v), strict=True):
         torch.testing.assert_close(found, t.grad)
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_without_a_mask_the_causal_mean_is_that_with_it(kernel: bool) -> None:
+    one, other = parts(), parts()
+    found = causal_mean(*one, MASKS["causal"], kernel)
+    expected = mean_of_values(*other, MASKS["causal"])
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+    (found**2).sum().backward()
+    (expected**2).sum().backward()
+    for a, b in zip(one, other, strict=True):
+        torch.testing.assert_close(a.grad, b.grad, rtol=0, atol=1e-12)
+
+
+def test_the_causal_mean_gives_the_kernel_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    r"""FlashAttention, on a card, takes none."""
+    called = []
+    monkeypatch.setattr(
+        "torch.nn.functional.scaled_dot_product_attention",
+        lambda query, *rest, **how: called.append((len(rest), how)) or query,
+    )
+    query, key, value = parts(torch.bfloat16)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert causal_mean(query, key, value, MASKS["causal"]).dtype is torch.bfloat16
+    assert called == [(2, {"is_causal": True, "scale": 1.0})]
 
 
 @pytest.mark.parametrize("kernel", [True, False])

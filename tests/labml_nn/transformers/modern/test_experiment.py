@@ -35,6 +35,7 @@ def test_matrices_of_the_layers_go_to_muon_and_each_parameter_to_one() -> None:
     muon, adamw = trainer.optimizers
     assert isinstance(muon, Muon)
     assert isinstance(adamw, torch.optim.AdamW)
+    assert [group["fused"] for group in adamw.param_groups] == [True]
     names = {id(p): name for name, p in trainer.model.named_parameters()}
     first, second = (
         [names[id(p)] for group in o.param_groups for p in group["params"]] for o in (muon, adamw)

@@ -144,3 +144,25 @@ def test_under_autocast_logits_are_nearly_the_same() -> None:
 def test_heads_that_do_not_divide_the_width_are_refused() -> None:
     with pytest.raises(ValueError, match="multiple of heads, got d_model=20 and heads=3"):
         ModernAttention(20, 3, 7, first=True)
+
+
+def test_a_window_is_attended_to_without_a_mask_and_what_is_remembered_with_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    r"""So that a card takes FlashAttention where a model is trained."""
+    kernel, seen = F.scaled_dot_product_attention, []
+
+    def noting(*args: Tensor, **how: object) -> Tensor:
+        seen.append(how.get("is_causal", False))
+        return kernel(*args, **how)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", noting)
+    model, batch = make(), tokens()
+    model(batch)
+    assert seen == [True] * 3
+    seen.clear()
+    with torch.no_grad():
+        decoder = model.decoder(3)
+        decoder(batch[:4])
+        decoder(batch[4:])
+    assert seen == [False] * 6

@@ -1,0 +1,90 @@
+r"""The command."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.results import documents
+from benchmarks.results.nanogpt import Peer, run_script
+from benchmarks.results.one_run import ROOT, train
+from labml_nn.training.corpora import cache_folder, tiny_shakespeare
+from labml_nn.training.data import InputError
+from labml_nn.transformers.modern.ablation import ROWS
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.results",
+        description="Train what the pages tell of, and write down what came out.",
+    )
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=["ablation", "modern", "long", "gpu"],
+        help="each change from nanoGPT's recipe to the modern one; the recipes modern and classic; "
+        "the longer run; the run for a graphics card (default: the first two)",
+    )
+    parser.add_argument("--text", type=Path, metavar="FILE", help="in place of Tiny Shakespeare")
+    parser.add_argument("--nanogpt", type=Path, metavar="DIR", help="a checkout of nanoGPT")
+    parser.add_argument(
+        "--rows", metavar="NAMES", help=f"of the ablation, with commas: {','.join(ROWS)}"
+    )
+    parser.add_argument(
+        "--seeds", type=int, metavar="INT", help="(default: 1 for the ablation, 3 for recipes)"
+    )
+    parser.add_argument("--steps", type=int, metavar="INT", help="fewer than usual, to try it")
+    parser.add_argument("--run", type=Path, metavar="RUN", help="a finished run: long and gpu")
+    parser.add_argument(
+        "--runs", type=Path, default=ROOT / "runs" / "results", metavar="DIR", help="what is kept"
+    )
+    parser.add_argument(
+        "--to", type=Path, default=ROOT, metavar="DIR", help="where results/ is written"
+    )
+    return parser
+
+
+def corpus() -> Path:
+    r"""Tiny Shakespeare as a file, downloaded if it isn't here yet."""
+    tiny_shakespeare()
+    return cache_folder() / "tiny_shakespeare.txt"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = parser().parse_args(argv)
+    rows = (arguments.rows or ",".join(ROWS)).split(",")
+    if unknown := [name for name in rows if name not in ROWS]:
+        print(f"error: there is no row {unknown[0]!r}: use {', '.join(ROWS)}", file=sys.stderr)
+        return 2
+    try:
+        text = (arguments.text or corpus()).resolve()
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    folder = arguments.runs.resolve()
+    changes: dict[str, Any] = {}
+    if arguments.steps is not None:
+        changes["steps"] = arguments.steps
+
+    if arguments.what in ("long", "gpu"):
+        run = arguments.run
+        if run is None:
+            run = Path(train(arguments.what, changes, text, folder).result["run"])
+        print(documents.long(run.resolve(), arguments.what, arguments.to))
+        return 0
+
+    peer: Peer | None = None
+    if arguments.nanogpt is not None:
+        peer = run_script(arguments.nanogpt.resolve(), text, folder, changes.get("steps", 2000))
+    if arguments.what in (None, "ablation"):
+        seeds = list(range(1, 1 + (arguments.seeds or 1)))
+        print(documents.ablation(text, folder, rows, seeds, changes, peer, arguments.to))
+    if arguments.what in (None, "modern"):
+        seeds = list(range(1, 1 + (arguments.seeds or 3)))
+        print(documents.recipes(text, folder, seeds, changes, peer, arguments.to))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
