@@ -29,6 +29,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from labml_nn.transformers.fast_attention import KERNEL_HAS_GROUPS
+
 
 class KeyValueCache:
     r"""
@@ -175,10 +177,14 @@ def attend(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     n_new, n_keys = query.shape[2], keys.shape[2]
     mask = last_rows_mask(n_new, n_keys, query.device) if n_new > 1 else None
 
-    # PyTorch knows of groups since its version 2.5.
-    if query.shape[1] == keys.shape[1]:
-        return F.scaled_dot_product_attention(query, keys, values, mask)
-    return F.scaled_dot_product_attention(query, keys, values, mask, enable_gqa=True)
+    groups = {}
+    if query.shape[1] != keys.shape[1]:
+        if KERNEL_HAS_GROUPS:
+            groups = {"enable_gqa": True}
+        else:
+            n_queries = query.shape[1] // keys.shape[1]
+            keys, values = (t.repeat_interleave(n_queries, dim=1) for t in (keys, values))
+    return F.scaled_dot_product_attention(query, keys, values, mask, **groups)
 
 
 def example(

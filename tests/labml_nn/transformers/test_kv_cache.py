@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from labml_nn.transformers import kv_cache
 from labml_nn.transformers.kv_cache import (
     CachedModel,
     KeyValueCache,
@@ -44,6 +45,16 @@ def test_new_positions_see_all_before_them_and_their_group_of_keys(
     torch.testing.assert_close(
         attend(query, keys, values), loops(query, keys, values), rtol=0, atol=1e-12
     )
+
+
+def test_a_kernel_that_knows_of_no_groups_gets_the_keys_written_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    query = torch.randn(2, 6, 3, 5, dtype=torch.float64)
+    keys, values = torch.randn(2, 2, 2, 7, 5, dtype=torch.float64)
+    expected = attend(query, keys, values)
+    monkeypatch.setattr(kv_cache, "KERNEL_HAS_GROUPS", False)
+    torch.testing.assert_close(attend(query, keys, values), expected, rtol=0, atol=1e-12)
 
 
 @given(st.integers(1, 9), st.integers(0, 9))
