@@ -32,7 +32,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.fast_attention import mean_of_values
 from labml_nn.transformers.kv_cache import KeyValueCache, last_rows_mask
 from labml_nn.transformers.mha import (
     MultiHeadAttention,
@@ -116,11 +115,13 @@ class GroupedQueryAttention(MultiHeadAttention):
 
         # One new position may see everything, so it needs no mask.
         n_new, n_keys = len(x), keys.shape[2]
-        allowed = None
+        mask = None
         if n_new > 1:
-            allowed = last_rows_mask(n_new, n_keys, x.device)[None, None]
-        mean = mean_of_values(query.permute(1, 2, 0, 3), keys, values, allowed)
-        return self.output(mean.permute(2, 0, 1, 3).flatten(start_dim=2))
+            mask = last_rows_mask(n_new, n_keys, x.device)[..., None, None]
+
+        # Back to the sequence first, `[n_keys, batch_size, key_heads, d_k]`: views again.
+        key, value = keys.permute(2, 0, 1, 3), values.permute(2, 0, 1, 3)
+        return self.output(self.weighted_mean(query, key, value, mask).flatten(start_dim=2))
 
 
 def group_heads(attention: MultiHeadAttention, key_heads: int) -> GroupedQueryAttention:
