@@ -32,7 +32,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.kv_cache import KeyValueCache, last_rows_mask
+from labml_nn.transformers.kv_cache import KeyValueCache, last_rows_mask, texts_mask
 from labml_nn.transformers.mha import (
     MultiHeadAttention,
     PrepareForMultiHeadAttention,
@@ -97,14 +97,20 @@ class GroupedQueryAttention(MultiHeadAttention):
         return super().weighted_mean(query, key, value, mask)
 
     @torch.no_grad()
-    def decode(self, x: Tensor, room: tuple[Tensor, Tensor, Tensor]) -> Tensor:
+    def decode(
+        self,
+        x: Tensor,
+        room: tuple[Tensor, Tensor, Tensor],
+        starts: Tensor | None = None,
+    ) -> Tensor:
         r"""
         ### Attend with a cache
 
         `x` are new positions of a text under a causal mask, and so is the result:
         `[n_new, batch_size, d_model]`. The `room` is what
         [the cache](../kv_cache.py#KeyValueCache.extend) has for this layer. In double precision
-        the result is that of the whole text at once, but for rounding. It has no gradients.
+        the result is that of the whole text at once, but for rounding. It has no gradients. Texts
+        of different lengths begin at [starts](../kv_cache.py#texts_mask).
         """
         place, keys, values = room
         query, key, value = self.project(x, x, x)
@@ -116,7 +122,9 @@ class GroupedQueryAttention(MultiHeadAttention):
         # One new position may see everything, so it needs no mask.
         n_new, n_keys = len(x), keys.shape[2]
         mask = None
-        if n_new > 1:
+        if starts is not None:
+            mask = texts_mask(n_new, n_keys, starts).permute(1, 2, 0).unsqueeze(-1)
+        elif n_new > 1:
             mask = last_rows_mask(n_new, n_keys, x.device)[..., None, None]
 
         # Back to the sequence first, `[n_keys, batch_size, key_heads, d_k]`: views again.
@@ -198,7 +206,7 @@ def example(
     cache = KeyValueCache(1, batch_size, key_heads, seq_len_k, d_k)
     assert cache.memory.numel() == cached_numbers(1, key_heads, d_k) * n_keys * batch_size
     first = attention.decode(x[:n_before], cache.extend(n_before)[0])
-    rest = attention.decode(x[n_before:], cache.extend(n_new)[0])
+    rest = attention.decode(x[n_before:], cache.extend(n_new)[0], torch.zeros(batch_size))
 
     converted = group_heads(MultiHeadAttention(heads, d_model), key_heads)
     return fused, readable, torch.cat([first, rest]), converted(query=x, key=x, value=x)

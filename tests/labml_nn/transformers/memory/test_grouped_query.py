@@ -293,6 +293,18 @@ def test_decoding_equals_the_whole_text(key_heads: int, pieces: list[int]) -> No
     assert not read[0].requires_grad
 
 
+@pytest.mark.parametrize("pieces", [[1] * 7, [7], [3, 1, 2, 1]], ids=str)
+def test_texts_of_different_lengths_are_decoded_together(pieces: list[int]) -> None:
+    module, x = attention(), inputs()["key"].detach()
+    starts = torch.tensor([0, 2, 4])
+    cache = KeyValueCache(1, BATCH_SIZE, KEY_HEADS, SEQ_LEN_K, D_K, torch.float64)
+    read = [module.decode(p, cache.extend(len(p))[0], starts) for p in x.split(pieces)]
+    for text, start in enumerate(starts.tolist()):
+        alone = x[start:, text : text + 1]
+        whole = module(query=alone, key=alone, value=alone, mask=causal_mask(len(alone)))
+        assert (torch.cat(read)[start:, text] - whole[:, 0]).abs().max() < 1e-10
+
+
 @each_number_of_heads
 def test_conversion_takes_the_mean_of_each_group(key_heads: int) -> None:
     torch.manual_seed(5)
