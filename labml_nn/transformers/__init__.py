@@ -43,6 +43,9 @@ Since then most of its parts have been replaced by better ones:
     [stacked linear layers](stacked_linear.py) make it one product less.
 14. [A modern transformer](modern/__init__.py) has them all, and others.
 
+[Attention that saves memory](memory/__init__.py) is a section of its own: kernels that never hold
+all scores, and caches that are smaller.
+
 The paper has an encoder and a decoder, for translation. Here is one stack only: what it
 may see, a mask decides.
 """

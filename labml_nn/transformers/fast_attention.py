@@ -29,6 +29,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+# PyTorch's kernel knows of groups of heads since its version 2.5.
+KERNEL_HAS_GROUPS = torch.__version__ >= (2, 5)
+
 
 def mean_of_values(
     query: Tensor,
@@ -42,16 +45,28 @@ def mean_of_values(
     ## The weighted mean of the values
 
     The query is `[batch_size, heads, seq_len_q, d_k]`, and its scale is its own business: nothing
-    is divided by $\sqrt{d_k}$ here. Key and value are `[batch_size, heads, seq_len_k, d_k]`.
+    is divided by $\sqrt{d_k}$ here. Key and value are `[batch_size, heads, seq_len_k, d_k]`; with
+    fewer heads, each serves a [group](memory/grouped_query.py) of neighbouring ones of the query.
     `allowed` is true where a query may attend to a key; it has four axes, of which those of the
     batch and the heads may have length one. The result has the shape of the query.
     """
+    groups = {}
+    if query.shape[1] != key.shape[1]:
+        if kernel and KERNEL_HAS_GROUPS:
+            groups = {"enable_gqa": True}
+        else:
+            # Written out for each head of queries.
+            n_queries = query.shape[1] // key.shape[1]
+            key, value = (t.repeat_interleave(n_queries, dim=1) for t in (key, value))
+
     if kernel:
         # On a CPU, 32 bits are faster than 16, and autocast would make 16 of them again.
         wide = query.device.type == "cpu" and query.element_size() == 2
         q, k, v = (t.float() if wide else t for t in (query, key, value))
         with torch.autocast("cpu", enabled=False):
-            mean = F.scaled_dot_product_attention(q, k, v, allowed, dropout_prob, scale=1.0)
+            mean = F.scaled_dot_product_attention(
+                q, k, v, allowed, dropout_prob, scale=1.0, **groups
+            )
         return mean.to(value.dtype)
 
     # Minus infinity, added, makes a weight of zero. `[batch_size, heads, seq_len_q, seq_len_k]`

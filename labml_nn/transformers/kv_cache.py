@@ -19,8 +19,9 @@ Keys and values stand here with the batch first, `[batch_size, key_heads, n_keys
 PyTorch's attention takes them. The memory is all there from the start. Growing it with
 each token would copy the whole of it each time.
 
-The page leaves out sequences of different lengths in one batch, and the splitting of the
-memory into pages. [A decoder](basic/decoder.py) puts it to use.
+Texts of different lengths fit into one batch if they *end* together: the shorter ones have
+[padding before them](kv_cache.py#texts_mask). The page leaves out the splitting of the memory into
+pages. [A decoder](basic/decoder.py) puts it to use.
 """
 
 from collections.abc import Callable
@@ -28,6 +29,8 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from labml_nn.transformers.fast_attention import KERNEL_HAS_GROUPS
 
 
 class KeyValueCache:
@@ -159,13 +162,31 @@ def last_rows_mask(n_new: int, n_keys: int, device: torch.device | str | None = 
     return ones.tril(n_keys - n_new)
 
 
-def attend(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+def texts_mask(n_new: int, n_keys: int, starts: Tensor) -> Tensor:
+    r"""
+    ## Texts of different lengths
+
+    New tokens go to the same place in all texts, so padding stands at the left. `starts` are the
+    positions of the first tokens, `[batch_size]`, and the mask is `[batch_size, n_new, n_keys]`:
+    [the last rows](kv_cache.py#last_rows_mask), without the padding. Padding sees itself, so that
+    no query sees nothing.
+
+    A model that counts positions has to count them from the start of each text.
+    """
+    positions = torch.arange(n_keys, device=starts.device)
+    queries = positions[n_keys - n_new :, None]
+    in_text = (positions >= starts[:, None, None]) | (positions == queries)
+    return in_text & (positions <= queries)
+
+
+def attend(query: Tensor, keys: Tensor, values: Tensor, starts: Tensor | None = None) -> Tensor:
     r"""
     ## Attend to the memory
 
     `query` and the result are `[batch_size, heads, n_new, d_k]`, the new positions only. `keys`
     and `values` are `[batch_size, key_heads, n_keys, d_k]`, those of all positions so far, the new
-    ones included. Queries are divided by $\sqrt{d_k}$ here.
+    ones included. Queries are divided by $\sqrt{d_k}$ here. With padding at the left, the texts
+    begin at the positions `starts`.
 
     There may be fewer heads of keys than of queries
     ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)): then each is for a *group* of
@@ -174,11 +195,17 @@ def attend(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     # A single new position may see all, so it needs no mask.
     n_new, n_keys = query.shape[2], keys.shape[2]
     mask = last_rows_mask(n_new, n_keys, query.device) if n_new > 1 else None
+    if starts is not None:
+        mask = texts_mask(n_new, n_keys, starts).unsqueeze(1)
 
-    # PyTorch knows of groups since its version 2.5.
-    if query.shape[1] == keys.shape[1]:
-        return F.scaled_dot_product_attention(query, keys, values, mask)
-    return F.scaled_dot_product_attention(query, keys, values, mask, enable_gqa=True)
+    groups = {}
+    if query.shape[1] != keys.shape[1]:
+        if KERNEL_HAS_GROUPS:
+            groups = {"enable_gqa": True}
+        else:
+            n_queries = query.shape[1] // keys.shape[1]
+            keys, values = (t.repeat_interleave(n_queries, dim=1) for t in (keys, values))
+    return F.scaled_dot_product_attention(query, keys, values, mask, **groups)
 
 
 def example(
@@ -206,4 +233,6 @@ def example(
     for place, keys, values in cache.extend(1):
         place.copy_(torch.randn(place.shape))
         single = attend(query[:, :, :1], keys, values)
-    return several, single, last_rows_mask(n_new, n_keys)
+    starts = torch.arange(batch_size)
+    padded = attend(query[:, :, :1], keys, values, starts)
+    return several, single, padded, last_rows_mask(n_new, n_keys), texts_mask(n_new, n_keys, starts)

@@ -169,35 +169,27 @@ class MultiHeadAttention(nn.Module):
             )
         return mask.unsqueeze(-1)
 
-    def forward(
-        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        r"""
+        ### Project to heads
+
+        What the heads work with, `[seq_len_q, batch_size, heads, d_k]` for the query and
+        `[seq_len_k, batch_size, heads, d_k]` for the others.
+        """
+        # Scaling the query and not the scores gives the same product, and 16-bit
+        # numbers don't overflow on the way.
+        query = self.query(query) / math.sqrt(self.d_k)
+        return query, self.key(key), self.value(value)
+
+    def weighted_mean(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
     ) -> Tensor:
         r"""
-        ### Attend
+        ### Scores, softmax and mean
 
-        `query` and the result are `[seq_len_q, batch_size, d_model]`, `key` and `value`
-        are `[seq_len_k, batch_size, d_model]`, and `mask` is as
-        [prepare_mask](mha.py#MultiHeadAttention.prepare_mask) takes it. A query that
-        may attend to nothing gets zero from every head. Shapes that don't fit together
-        are a `ValueError`.
+        Both ways, from what the heads work with to `[seq_len_q, batch_size, heads, d_k]`.
+        In the mask, which has an axis for the heads, each query sees a key.
         """
-        check_shapes(query.shape, key.shape, value.shape, self.d_model)
-        if mask is not None:
-            mask = self.prepare_mask(mask, query.shape, key.shape)
-
-        # Scaling the query and not the scores gives the same product, and 16-bit
-        # numbers don't overflow on the way. `[seq_len_q, batch_size, heads, d_k]`
-        query = self.query(query) / math.sqrt(self.d_k)
-        key = self.key(key)
-        value = self.value(value)
-
-        # For an *idle* query, which may attend to nothing, the softmax would be 0/0. So
-        # it becomes zero and sees all keys: every number stays finite, gradients too.
-        if mask is not None:
-            has_key = mask.any(dim=1, keepdim=True)
-            query = query * has_key.transpose(1, 2)
-            mask = mask | ~has_key
-
         self.attn = None
         if self.fused and not self.keep_attn:
             # PyTorch wants `[batch_size, heads, seq_len_q, d_k]`; these are views.
@@ -221,6 +213,34 @@ class MultiHeadAttention(nn.Module):
             x = torch.einsum("ijbh,jbhd->ibhd", self.dropout(attn), value)
             if self.keep_attn:
                 self.attn = attn.detach()
+        return x
+
+    def forward(
+        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        r"""
+        ### Attend
+
+        `query` and the result are `[seq_len_q, batch_size, d_model]`, `key` and `value`
+        are `[seq_len_k, batch_size, d_model]`, and `mask` is as
+        [prepare_mask](mha.py#MultiHeadAttention.prepare_mask) takes it. A query that
+        may attend to nothing gets zero from every head. Shapes that don't fit together
+        are a `ValueError`.
+        """
+        check_shapes(query.shape, key.shape, value.shape, self.d_model)
+        if mask is not None:
+            mask = self.prepare_mask(mask, query.shape, key.shape)
+
+        query, key, value = self.project(query, key, value)
+
+        # For an *idle* query, which may attend to nothing, the softmax would be 0/0. So
+        # it becomes zero and sees all keys: every number stays finite, gradients too.
+        if mask is not None:
+            has_key = mask.any(dim=1, keepdim=True)
+            query = query * has_key.transpose(1, 2)
+            mask = mask | ~has_key
+
+        x = self.weighted_mean(query, key, value, mask)
 
         # What an idle query took home is thrown away.
         if mask is not None:

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from labml_nn.transformers.fast_attention import bias_of, causal_mean, mean_of_values
+from labml_nn.transformers import fast_attention
 
 SHAPE = (2, 3, 7, 5)
 
@@ -73,6 +74,23 @@ def test_weights_are_dropped_out(kernel: bool) -> None:
     sums = mean_of_values(query, key, ones, None, 0.5, kernel).detach()
     assert sums.std() > 0.1
     assert sums.mean().item() == pytest.approx(1, abs=0.3)
+
+
+@pytest.mark.parametrize("kernel_has_groups", [True, False])
+@pytest.mark.parametrize("kernel", [True, False])
+def test_a_head_of_keys_serves_a_group_of_neighbouring_queries(
+    kernel: bool, kernel_has_groups: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fast_attention, "KERNEL_HAS_GROUPS", kernel_has_groups)
+    query, key, value = (part.detach() for part in parts())
+    query = torch.cat([query, 2 * query], dim=1)
+    allowed = MASKS["causal"]
+    result = mean_of_values(query, key, value, allowed, kernel=kernel)
+    for head in range(6):
+        one = slice(head, head + 1)
+        its = slice(head // 2, head // 2 + 1)
+        alone = mean_of_values(query[:, one], key[:, its], value[:, its], allowed)
+        torch.testing.assert_close(result[:, one], alone)
 
 
 def test_under_autocast_the_plain_way_has_the_type_of_the_value() -> None:

@@ -6,11 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from labml_nn.transformers import kv_cache
 from labml_nn.transformers.kv_cache import (
     CachedModel,
     KeyValueCache,
     attend,
     last_rows_mask,
+    texts_mask,
 )
 from labml_nn.transformers.mha import causal_mask
 
@@ -46,10 +48,44 @@ def test_new_positions_see_all_before_them_and_their_group_of_keys(
     )
 
 
+def test_a_kernel_that_knows_of_no_groups_gets_the_keys_written_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    query = torch.randn(2, 6, 3, 5, dtype=torch.float64)
+    keys, values = torch.randn(2, 2, 2, 7, 5, dtype=torch.float64)
+    expected = attend(query, keys, values)
+    monkeypatch.setattr(kv_cache, "KERNEL_HAS_GROUPS", False)
+    torch.testing.assert_close(attend(query, keys, values), expected, rtol=0, atol=1e-12)
+
+
 @given(st.integers(1, 9), st.integers(0, 9))
 def test_the_mask_is_the_last_rows_of_the_causal_one(n_new: int, n_before: int) -> None:
     n_keys = n_before + n_new
     assert last_rows_mask(n_new, n_keys).equal(causal_mask(n_keys)[-n_new:, :, 0])
+
+
+@pytest.mark.parametrize("n_new", [1, 2, 7])
+@pytest.mark.parametrize("key_heads", [6, 2, 1])
+def test_texts_of_different_lengths_see_no_padding(key_heads: int, n_new: int) -> None:
+    torch.manual_seed(1)
+    query = torch.randn(3, 6, n_new, 5, dtype=torch.float64)
+    keys, values = torch.randn(2, 3, key_heads, 7, 5, dtype=torch.float64)
+    starts = torch.tensor([0, 2, 4])
+    result = attend(query, keys, values, starts)
+    for text, start in enumerate(starts.tolist()):
+        # Without the padding there are fewer positions, of which the last are new.
+        one, n_seen = slice(text, text + 1), min(n_new, 7 - start)
+        alone = loops(query[one, :, -n_seen:], keys[one, :, start:], values[one, :, start:])
+        torch.testing.assert_close(result[one, :, -n_seen:], alone, rtol=0, atol=1e-12)
+    assert result.isfinite().all()
+
+
+def test_padding_sees_itself_and_text_sees_the_past() -> None:
+    mask = texts_mask(3, 4, torch.tensor([0, 2]))
+    assert mask.int().tolist() == [
+        [[1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]],
+        [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]],
+    ]
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=6))
