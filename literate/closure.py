@@ -88,7 +88,7 @@ def closure(
         """
         return piece.module != module, piece not in first, reading[piece.module], piece.line
 
-    original = {**first, **package.follow(others)}
+    original = {**package.follow(others), **first}
     needs = told_apart(original, rank)
     _check_names(package, needs)
     try:

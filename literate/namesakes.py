@@ -7,7 +7,7 @@ summary: Two classes of one name, from two modules, get two names in a copy.
 Everybody calls attention `MultiHeadAttention`. In a package that is no trouble: each module has
 its own, and whoever wants both imports one under another name. In a copy there are no modules, and
 a name stands for one thing. So one of the classes keeps its name, and the other is called after its
-module as well: `MultiHeadAttention_of_mha`.
+module as well: “MultiHeadAttention_of_mha”.
 
 The new name stands wherever the code means that class, and nothing else changes: no line is added,
 and notes stay as they are. Where a name can't be exchanged, because it stands in a string or in a
