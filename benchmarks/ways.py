@@ -103,7 +103,7 @@ def seconds(seq_len: int) -> dict[str, float]:
 
 @contextmanager
 def errors_hidden() -> Iterator[None]:
-    r"""The profiler reports each start and stop, from a place that Python's own streams don't see."""
+    r"""The profiler reports each start and stop, past Python's own streams."""
     sys.stderr.flush()
     kept = os.dup(2)
     with open(os.devnull, "wb") as nowhere:
