@@ -13,18 +13,18 @@ Whoever learns attention from two sources sees two programs that have hardly a l
 differ in the order of the axes, and in where the heads are while scores are computed. What they
 compute is the same. These pages write it in the four ways that are most often met.
 
-1. [Sequence first](../mha.py): positions are the first axis, and einsum names every axis that it
-   sums over. It is the attention of the other pages.
-2. [Batch first](batch_first.py): sequences are the first axis, heads become an axis of their own
-   before the positions, and one product serves them all.
-3. [Heads folded into the batch](folded_heads.py): each head of each sequence is a sequence of its
-   own, and nothing downstream knows of heads.
-4. [One head at a time](one_head_at_a_time.py): a module for each head, a list of them, and the
-   reasons for having many.
-5. [Side by side](side_by_side.py) gives all four the same weights, shows that they give the same
-   results and the same gradients, and what each costs.
+* [Sequence first](../mha.py): positions are the first axis, and einsum names every axis that it
+  sums over. It is the attention of the other pages, and [the seam](seam.py) is what lets each of
+  the following three take its place.
+* [Batch first](batch_first.py): sequences are the first axis, heads become an axis of their own
+  before the positions, and one product serves them all.
+* [Heads folded into the batch](folded_heads.py): each head of each sequence is a sequence of its
+  own, and nothing downstream knows of heads.
+* [One head at a time](one_head_at_a_time.py): a module for each head, a list of them, and the
+  reasons for having many.
 
-[The seam](seam.py) lets each take the place of attention in the small transformer.
+[Side by side](side_by_side.py) all four get the same weights. They give the same results and the
+same gradients, and they don't cost the same.
 
 They are here to be read. Where attention has to be fast, none of them is used, but
 [what PyTorch has for it](../fast_attention.py).
