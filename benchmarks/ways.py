@@ -85,14 +85,14 @@ def sequence(seq_len: int) -> tuple[Tensor, Tensor]:
     return torch.randn(seq_len, 1, D_MODEL, requires_grad=True), causal_mask(seq_len)
 
 
-def seconds(seq_len: int) -> dict[str, float]:
-    r"""The median time of a step of each."""
+def seconds(seq_len: int, most: int) -> dict[str, float]:
+    r"""The median time of a step of each, in no more rounds than `most`."""
     todo = list(steps(seq_len).items())
     x, mask = sequence(seq_len)
     taken: dict[str, list[float]] = {name: [] for name, _ in todo}
 
     # The first round warms up; then each in turn begins a round.
-    for _ in range(rounds(seq_len) + 1):
+    for _ in range(min(rounds(seq_len), most) + 1):
         for name, step in todo:
             start = time.perf_counter()
             step(x, mask)
@@ -174,12 +174,13 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--tiny", action="store_true", help="two short lengths: does it run?")
+    parser.add_argument("--rounds", type=int, default=40, help="at most so many")
     arguments = parser.parse_args()
     lengths = TINY if arguments.tiny else LENGTHS
     milliseconds: dict[str, dict[int, float]] = {name: {} for name in (*NAMES, KERNEL)}
     mebibytes: dict[str, dict[int, float]] = {name: {} for name in (*NAMES, KERNEL)}
     for seq_len in lengths:
-        for name, taken in seconds(seq_len).items():
+        for name, taken in seconds(seq_len, arguments.rounds).items():
             milliseconds[name][seq_len] = taken * 1e3
         for name, step in steps(seq_len).items():
             mebibytes[name][seq_len] = extra_bytes(step, seq_len) / MIB
@@ -201,7 +202,7 @@ def main() -> int:
             "heads": HEADS,
             "d_model": D_MODEL,
             "threads": torch.get_num_threads(),
-            "rounds": {str(seq_len): rounds(seq_len) for seq_len in lengths},
+            "rounds": {str(n): min(rounds(n), arguments.rounds) for n in lengths},
         },
         tables={
             "time": table(milliseconds, "ms", 1),

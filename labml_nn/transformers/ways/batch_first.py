@@ -164,9 +164,8 @@ def check_mask(mask: Tensor, batch_size: int, num_heads: int, seq_len: int) -> N
     ## Check the mask
 
     One for all is `[seq_len, seq_len]`. With four axes, the first three of which may have length
-    one, each sequence and each head can have its own: to hide the padding behind sequences, it is
-    `[batch_size, 1, 1, seq_len]`. Two axes with the batch first would fit by chance where
-    a batch has as many sequences as they have positions, and are refused where it hasn't.
+    one, each sequence and head can have its own; to hide padding it is `[batch_size, 1, 1,
+    seq_len]`. PyTorch would stretch some others too, to mean what nobody meant.
     """
     expected = [batch_size, num_heads, seq_len, seq_len]
     if mask.dim() == 2:
@@ -187,8 +186,7 @@ def products_one_by_one(query: Tensor, key: Tensor) -> Tensor:
     ## Why one product serves all heads
 
     What `matmul` does with `[batch_size, num_heads, seq_len, d_k]`, said by two loops: each pair of
-    matrices is multiplied for itself. In the loops it is a call for each, and on a graphics card
-    the calls would take longer than the arithmetic.
+    matrices is multiplied for itself, in a call of its own.
     """
     return torch.stack(
         [
@@ -247,8 +245,8 @@ def example(
     r"""
     ## Example
 
-    No position looks ahead; then sequences that end somewhere, the first before it begins; then the
-    same at the seam, where the mask has its axes in another order.
+    Under a causal mask; then with padding, in which the first sequence is nothing else; then at the
+    seam.
     """
     embed_dim = num_heads * d_k
     attention = MultiHeadAttention(embed_dim, num_heads)

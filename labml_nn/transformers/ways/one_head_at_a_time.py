@@ -109,8 +109,8 @@ class OneHeadAtATime(nn.Module):
        [as much arithmetic](one_head_at_a_time.py#multiplications), and as many weights, as a
        single wide one.
 
-    The list ends where heads get too narrow to compare anything: the paper found 8 heads better
-    than 1, and also better than 32 of the same total width (table 3).
+    There can be too many, each too narrow to compare much: the paper found 8 heads better than one,
+    and better than 32 of the same total width (table 3).
     """
 
     def __init__(
