@@ -24,19 +24,21 @@ left out, because each way would throw dice of its own.
 
 ## What they cost
 
-For one sequence, forward and backward, by its number of positions. The line below the four is
-PyTorch's own kernel with the same projections; it computes the same numbers, and never holds all
-of the weights.
+For one sequence, forward and backward, by its number of positions. With the four stands PyTorch's
+own kernel, between the same projections. It computes the same numbers, and never holds all of the
+weights.
 
 [Time of each way](../../../results/ways.json#figures.time)
 
 [Memory of each way](../../../results/ways.json#figures.memory)
 
-The order of the axes is what makes the difference. With the sequence first, the softmax runs along
-an axis whose entries are far apart in memory. In the three others they are neighbours, so these are
-nearly the same: what looks like four programs is two. Memory grows with the square of the length
-wherever all weights are there at once; heads that come one at a time don't help, because each
-leaves its weights for the way back.
+Where sequences are short it is the number of calls that counts, and one head at a time has the most.
+Where they are long it is the order of the axes: with the sequence first, the softmax runs along an
+axis whose entries are far apart in memory.
+
+Memory grows with the square of the length in all four, because each keeps its weights for the way
+back. One head at a time needs about half as much as the others: what is needed only in between is
+there for one head and not for all.
 """
 
 from collections.abc import Callable, Mapping
