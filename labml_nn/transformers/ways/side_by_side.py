@@ -32,16 +32,16 @@ weights.
 
 [Memory of each way](../../../results/ways.json#figures.memory)
 
-Where sequences are short it is the number of calls that counts, and one head at a time has the most.
-Where they are long it is the order of the axes: with the sequence first, the softmax runs along an
-axis whose entries are far apart in memory.
+Where sequences are short it is the number of calls that counts, and one head at a time has the
+most. Where they are long it is the order of the axes: with the sequence first, the softmax runs
+along an axis whose entries are far apart in memory.
 
 Memory grows with the square of the length in all four, because each keeps its weights for the way
 back. One head at a time needs about half as much as the others: what is needed only in between is
 there for one head and not for all.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -55,7 +55,7 @@ from labml_nn.transformers.ways.one_head_at_a_time import OneHeadAtATime
 from labml_nn.transformers.ways.seam import CausalAtTheSeam
 
 # Weights by their names, as `state_dict` has them.
-Weights = Mapping[str, Tensor]
+Weights = dict[str, Tensor]
 
 
 def for_batch_first(weights: Weights, heads: int) -> Weights:
@@ -143,7 +143,7 @@ def four_ways(heads: int, d_model: int, max_len: int) -> dict[str, nn.Module]:
 
 
 def outputs_and_gradients(
-    ways: Mapping[str, nn.Module], heads: int, x: Tensor
+    ways: dict[str, nn.Module], heads: int, x: Tensor
 ) -> dict[str, tuple[Tensor, ...]]:
     r"""
     ## What comes out, and what comes back
@@ -153,26 +153,36 @@ def outputs_and_gradients(
     so that there is one of each and nothing has to be put in order: a way is called with these
     weights under its names, and the way back goes through the renaming, too.
     """
+    # What `state_dict` gives shares its numbers with the module, but has gradients of its own.
     x = x.detach().requires_grad_()
-    shared = {
-        name: weight.detach().clone().requires_grad_()
-        for name, weight in ways["sequence first"].state_dict().items()
-    }
+    shared = ways["sequence first"].state_dict()
+    for weight in shared.values():
+        weight.requires_grad_()
+
     sequence = {"query": x, "key": x, "value": x, "mask": causal_mask(len(x), x.device)}
     found = {}
     for name, way in ways.items():
-        output = functional_call(way, dict(NAMES_IN[name](shared, heads)), (), sequence)
+        output = functional_call(way, NAMES_IN[name](shared, heads), (), sequence)
 
         # A sum would not notice if positions or features were mixed up, so each number counts
         # differently.
-        count = torch.linspace(-1, 1, output.numel(), dtype=output.dtype, device=output.device)
-        loss = (output * count.view(output.shape)).sum()
+        count = torch.linspace(-1, 1, output.numel()).to(output)
+        loss = (output.flatten() * count).sum()
         found[name] = (output.detach(), *torch.autograd.grad(loss, [x, *shared.values()]))
     return found
 
 
+def largest_difference(one: Tensor, other: Tensor) -> Tensor:
+    r"""
+    ## How far apart two tensors are
+
+    At the place where they are furthest.
+    """
+    return (one - other).abs().max()
+
+
 def largest_differences(
-    ways: Mapping[str, nn.Module], heads: int, x: Tensor
+    ways: dict[str, nn.Module], heads: int, x: Tensor
 ) -> dict[str, dict[str, Tensor]]:
     r"""
     ## The proof
@@ -184,7 +194,7 @@ def largest_differences(
     first = found["sequence first"]
     differences = {}
     for name, tensors in found.items():
-        output, *back = [(a - b).abs().max() for a, b in zip(tensors, first, strict=True)]
+        output, *back = map(largest_difference, tensors, first)
         differences[name] = {"output": output, "gradients": torch.stack(back).max()}
     return differences
 

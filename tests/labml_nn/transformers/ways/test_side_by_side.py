@@ -58,7 +58,7 @@ def from_pytorch() -> float:
     ]
     output, _ = by_pytorch(x.transpose(0, 1), layers, causal())
     output = output.transpose(0, 1)
-    count = torch.linspace(-1, 1, output.numel(), dtype=torch.float64).view(output.shape)
+    count = torch.linspace(-1, 1, output.numel()).double().view(output.shape)
     expected = [output, *torch.autograd.grad((output * count).sum(), [x, *shared])]
     found = outputs_and_gradients(all_ways, HEADS, x)
     assert len(found) == 4
@@ -112,7 +112,9 @@ def test_a_single_weight_that_differs_is_seen(name: str) -> None:
 
 def test_a_difference_of_outputs_and_one_of_gradients_are_told_apart() -> None:
     found, x = ways(), sequence_first()
-    handle = found["batch first"].register_forward_hook(lambda *call: call[2] + 1e-3)
+    at_one_place = torch.zeros_like(x)
+    at_one_place[2, 1, 3] = -1e-3
+    handle = found["batch first"].register_forward_hook(lambda *call: call[2] + at_one_place)
     shifted = largest_differences(found, HEADS, x)["batch first"]
     handle.remove()
     assert shifted["output"].item() == pytest.approx(1e-3)
@@ -126,7 +128,15 @@ def test_a_difference_of_outputs_and_one_of_gradients_are_told_apart() -> None:
     assert steeper["gradients"].item() > 0.1
 
 
-def test_gradients_are_those_of_each_way_itself() -> None:
+def test_nothing_is_left_on_what_was_given() -> None:
+    found, x = ways(), sequence_first()
+    results = outputs_and_gradients(found, HEADS, x)
+    assert not x.requires_grad
+    assert not any(one.requires_grad for tensors in results.values() for one in tensors)
+    assert all(one.grad is None for way in found.values() for one in way.parameters())
+
+
+def test_each_way_is_called_with_the_weights_of_the_first() -> None:
     found, x = ways(), sequence_first()
     everything = outputs_and_gradients(found, HEADS, x)
     for name, way in found.items():
