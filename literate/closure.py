@@ -8,9 +8,9 @@ Whoever copies `MultiHeadAttention` into a file of their own also needs what it 
 calls, and the imports of all of them. This page follows the [names](names.py) from
 [piece](pieces.py) to piece, through the imports of the package, until nothing is missing.
 
-The copy has to mean what the original means. Where one file can't mean the same, because two
-modules give one name to different things or a module is imported by a computed name, that is an
-error, never a guess.
+The copy has to mean what the original means. Two classes of one name become
+[two names](namesakes.py). Where one file can't mean the same, because two modules give one name to
+different things or a module is imported by a computed name, that is an error, never a guess.
 """
 
 import ast
@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from literate.names import Use
+from literate.namesakes import told_apart
 from literate.order import Circle, Found, Needs, in_order
 from literate.pieces import Import, Module, Piece, absolute, take_apart, uses_by_statement
 from literate.problems import LiterateError, Problem
@@ -77,13 +78,18 @@ def closure(
     package = _Package(sources, instead)
     if module not in sources:
         raise LiterateError([Problem(module, 1, "is not a module of the package.")])
-    wanted: list[Piece] = []
-    for where, name in [*((module, name) for name in names), *also]:
-        found = package.resolve(where, name, 1)
-        if not any(isinstance(one, Piece) for one in found):
-            raise _unknown(package, where, name)
-        wanted += [one for one in found if isinstance(one, Piece)]
-    needs = package.follow(wanted)
+    own = [one for name in names for one in package.pieces(module, name)]
+    others = [one for where, name in also for one in package.pieces(where, name)]
+    first, reading = package.follow(own), {name: place for place, name in enumerate(sources)}
+
+    def rank(piece: Piece) -> tuple[bool, bool, int, int]:
+        r"""
+        The names on the page itself are the best known; what only follows it gives way first.
+        """
+        return piece.module != module, piece not in first, reading[piece.module], piece.line
+
+    original = {**package.follow(others), **first}
+    needs = told_apart(original, rank)
     _check_names(package, needs)
     try:
         pieces = in_order(needs, list(sources), module, package.module)
@@ -96,7 +102,7 @@ def closure(
         raise package.error(one.module, one.line, sentence) from None
 
     imports = _merged(one for piece in pieces for _, found in needs[piece] for one in found)
-    inside = {one for piece in pieces for one in package.imported_inside(piece)}
+    inside = {one for piece in original for one in package.imported_inside(piece)}
     return Closure(
         pieces=tuple(pieces),
         imports=tuple(imports),
@@ -141,6 +147,12 @@ class _Package:
 
     def owns(self, module: str) -> bool:
         return module.partition(".")[0] in self.tops
+
+    def pieces(self, module: str, name: str) -> list[Piece]:
+        pieces = [one for one in self.resolve(module, name, 1) if isinstance(one, Piece)]
+        if not pieces:
+            raise _unknown(self, module, name)
+        return pieces
 
     def error(self, module: str, line: int, sentence: str) -> LiterateError:
         return LiterateError([Problem(self.sources[module].path, line, sentence)])

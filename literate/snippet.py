@@ -67,7 +67,8 @@ def snippets(
     for piece in found.pieces:
         gap = "\n" * _blank_lines(before, piece, sources)
         noted += [gap, f"{piece.note}\n" if piece.note else "", piece.text]
-        bare += [gap, sources[piece.module].once(_without_notes).get(piece, piece.text)]
+        known = sources[piece.module].once(_without_notes)
+        bare += [gap, known[piece] if piece in known else without_notes(piece.text)]
         before = piece
     return "".join(noted), "".join(bare)
 

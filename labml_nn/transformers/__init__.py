@@ -14,7 +14,8 @@ think it over, a few times in turn. These are its pieces, in the order in which 
 need one another.
 
 1. [Multi-head attention](mha.py) is the exchange: each position takes a weighted mean
-   of the others, and learns whom to listen to.
+   of the others, and learns whom to listen to. It can be written in
+   [four ways](ways/__init__.py).
 2. The [feed-forward network](feed_forward.py) is the thinking over, at each position
    alone.
 3. [Positional encodings](positional_encoding.py) tell the model where a token stands,

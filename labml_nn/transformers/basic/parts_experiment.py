@@ -29,10 +29,14 @@ from labml_nn.training.loop import Trainer
 from labml_nn.transformers import feed_forward, mha, positional_encoding
 from labml_nn.transformers.basic.autoregressive_experiment import Config, make_trainer
 from labml_nn.transformers.basic.comparison_experiment import put_in_place
+from labml_nn.transformers.ways import batch_first, folded_heads, one_head_at_a_time
 
 # What is not in the table is not to be had: a name never decides which module is imported.
 PARTS: Mapping[str, Callable[..., Mapping[str, Callable[[], nn.Module]]]] = {
     "one_head": mha.in_transformer,
+    "batch_first": batch_first.in_transformer,
+    "folded_heads": folded_heads.in_transformer,
+    "one_head_at_a_time": one_head_at_a_time.in_transformer,
     "relu": feed_forward.in_transformer,
     "learned_positions": positional_encoding.in_transformer,
 }

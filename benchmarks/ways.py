@@ -1,0 +1,221 @@
+r"""
+What does each of the four ways of writing attention cost?
+
+One call forward and backward for one sequence under a causal mask, by its number of positions: the
+four ways with the same weights, and PyTorch's scaled_dot_product_attention with the same
+projections, with which all of them are compared. Times are medians of rounds in which each has its
+turn, another one first in each round. Memory is the most that PyTorch's allocator has handed out at
+any moment of the call, beyond what it had before: no matter how busy the machine is, it is the same
+number each time.
+
+The results are written to results/ways.json, from which the site draws its figures.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import accumulate
+from operator import itemgetter
+from pathlib import Path
+
+# As `python benchmarks/ways.py` from a checkout, nothing needs to be installed.
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import torch  # noqa: E402
+from torch import Tensor  # noqa: E402
+from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
+from torch.profiler import ProfilerActivity, profile  # noqa: E402
+
+from benchmarks import record  # noqa: E402
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask  # noqa: E402
+from labml_nn.transformers.ways.side_by_side import four_ways  # noqa: E402
+
+HEADS, D_MODEL = 8, 256
+LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
+TINY = (64, 128)
+NAMES = ("sequence first", "batch first", "folded heads", "one head at a time")
+KERNEL = "PyTorch's kernel"
+SOURCES = (
+    "labml_nn/transformers/mha.py",
+    *(
+        f"labml_nn/transformers/ways/{name}.py"
+        for name in ("seam", "batch_first", "folded_heads", "one_head_at_a_time", "side_by_side")
+    ),
+)
+MIB = 2**20
+
+# A step of a given length: the sequence, forward and backward.
+Step = Callable[[Tensor, Tensor], None]
+
+
+def rounds(seq_len: int) -> int:
+    r"""How often a length is measured: short ones are cheap, and noisy."""
+    return max(5, min(40, 20 * 512 // seq_len))
+
+
+def kernel(attention: MultiHeadAttention, x: Tensor) -> Tensor:
+    r"""The projections of an attention, and PyTorch's kernel between them."""
+    layers = (attention.query, attention.key, attention.value)
+    query, key, value = (layer(x).permute(1, 2, 0, 3) for layer in layers)
+    mean = scaled_dot_product_attention(query, key, value, is_causal=True)
+    return attention.output(mean.permute(2, 0, 1, 3).flatten(start_dim=2))
+
+
+def steps(seq_len: int) -> dict[str, Step]:
+    r"""The four ways and the kernel, each as a step."""
+    ways = four_ways(HEADS, D_MODEL, seq_len)
+    first = ways["sequence first"]
+
+    def step_of(name: str) -> Step:
+        way = ways[name]
+        return lambda x, mask: way(query=x, key=x, value=x, mask=mask).sum().backward()
+
+    found = {name: step_of(name) for name in NAMES}
+    found[KERNEL] = lambda x, mask: kernel(first, x).sum().backward()
+    return found
+
+
+def sequence(seq_len: int) -> tuple[Tensor, Tensor]:
+    r"""One sequence, and its causal mask."""
+    return torch.randn(seq_len, 1, D_MODEL, requires_grad=True), causal_mask(seq_len)
+
+
+def seconds(seq_len: int, most: int) -> dict[str, float]:
+    r"""The median time of a step of each, in no more rounds than `most`."""
+    todo = list(steps(seq_len).items())
+    x, mask = sequence(seq_len)
+    taken: dict[str, list[float]] = {name: [] for name, _ in todo}
+
+    # The first round warms up; then each in turn begins a round.
+    for _ in range(min(rounds(seq_len), most) + 1):
+        for name, step in todo:
+            start = time.perf_counter()
+            step(x, mask)
+            taken[name].append(time.perf_counter() - start)
+        todo = todo[1:] + todo[:1]
+    return {name: statistics.median(times[1:]) for name, times in taken.items()}
+
+
+@contextmanager
+def errors_hidden() -> Iterator[None]:
+    r"""The profiler reports each start and stop, past Python's own streams."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def extra_bytes(step: Step, seq_len: int) -> int:
+    r"""The most that PyTorch holds at any moment of one step, beyond what it held before."""
+    x, mask = sequence(seq_len)
+
+    # Gradients of the weights are there from the first step on, and are only added to.
+    step(*sequence(2))
+    measured = profile(activities=[ProfilerActivity.CPU], profile_memory=True)
+    with errors_hidden(), measured as profiler:
+        step(x, mask)
+    events = profiler.profiler.kineto_results.events()
+    changes = [(one.start_ns(), one.nbytes()) for one in events if one.name() == "[memory]"]
+    return max(accumulate(size for _, size in sorted(changes, key=itemgetter(0))))
+
+
+def figure(title: str, what: str, unit: str, numbers: dict[str, dict[int, float]]) -> dict:
+    r"""The lines of a figure, one for each way."""
+    lines = [
+        {"name": name, "points": [[seq_len, value] for seq_len, value in found.items()]}
+        for name, found in numbers.items()
+    ]
+    return {
+        "title": title,
+        "x": {"title": "Positions", "scale": "log"},
+        "y": {"title": what, "unit": unit, "scale": "log"},
+        "lines": lines,
+    }
+
+
+def table(numbers: dict[str, dict[int, float]], unit: str, digits: int) -> dict:
+    r"""The same numbers in rows, one for each way."""
+    lengths = next(iter(numbers.values()))
+    columns = [{"name": "way", "title": "Way"}]
+    columns += [
+        {"name": str(length), "title": f"{length:,} positions", "unit": unit, "digits": digits}
+        for length in lengths
+    ]
+    rows = [
+        {"way": name, **{str(length): value for length, value in found.items()}}
+        for name, found in numbers.items()
+    ]
+    return {"columns": columns, "rows": rows}
+
+
+def show(title: str, unit: str, numbers: dict[str, dict[int, float]]) -> None:
+    r"""Print a table, each number beside its ratio to the kernel's."""
+    print(f"\n{title}, {unit} (and times that of the kernel)\n")
+    lengths = list(numbers[KERNEL])
+    print(f"{'positions':20}" + "".join(f"{length:>17,}" for length in lengths))
+    for name, found in numbers.items():
+        cells = (f"{found[n]:>9.2f} ({found[n] / numbers[KERNEL][n]:>4.1f})" for n in lengths)
+        print(f"{name:20}" + "".join(f"{cell:>17}" for cell in cells))
+
+
+def main() -> int:
+    r"""Measure, print the tables and write the results."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tiny", action="store_true", help="two short lengths: does it run?")
+    parser.add_argument("--rounds", type=int, default=40, help="at most so many")
+    arguments = parser.parse_args()
+    lengths = TINY if arguments.tiny else LENGTHS
+    milliseconds: dict[str, dict[int, float]] = {name: {} for name in (*NAMES, KERNEL)}
+    mebibytes: dict[str, dict[int, float]] = {name: {} for name in (*NAMES, KERNEL)}
+    for seq_len in lengths:
+        for name, taken in seconds(seq_len, arguments.rounds).items():
+            milliseconds[name][seq_len] = taken * 1e3
+        for name, step in steps(seq_len).items():
+            mebibytes[name][seq_len] = extra_bytes(step, seq_len) / MIB
+        print(f"{seq_len:,} positions are measured", file=sys.stderr)
+
+    print(f"One sequence forward and backward, {HEADS} heads, {D_MODEL} features, float32,")
+    print(f"{torch.get_num_threads()} threads")
+    show("Time", "ms", milliseconds)
+    show("Extra memory", "MiB", mebibytes)
+    if arguments.tiny:
+        return 0
+
+    path = record.write(
+        "ways",
+        title="Four ways of writing attention",
+        command="python benchmarks/ways.py",
+        sources=SOURCES,
+        values={
+            "heads": HEADS,
+            "d_model": D_MODEL,
+            "threads": torch.get_num_threads(),
+            "rounds": {str(n): min(rounds(n), arguments.rounds) for n in lengths},
+        },
+        tables={
+            "time": table(milliseconds, "ms", 1),
+            "memory": table(mebibytes, "MiB", 1),
+        },
+        figures={
+            "time": figure("Time of a step of each way", "Time", "ms", milliseconds),
+            "memory": figure("Extra memory of a step of each way", "Memory", "MiB", mebibytes),
+        },
+    )
+    print(f"\nwritten to {path.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
