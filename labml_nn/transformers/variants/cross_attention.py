@@ -45,8 +45,8 @@ class Memory(NamedTuple):
     r"""
     ## What is kept of a memory
 
-    Keys and values are `[batch_size, heads, seq_len_k, d_k]`, as the kernel takes them. `visible`
-    is `[1, seq_len_k, batch_size]`, false at padding, or nothing where there is none.
+    Keys and values in the order in which the kernel takes them, and a mask that is false at
+    padding, or nothing where there is none.
     """
 
     keys: Tensor
@@ -80,7 +80,8 @@ class CrossAttention(MultiHeadAttention):
         `memory` is `[seq_len_k, batch_size, d_model]`, and `visible` is
         `[1, seq_len_k, batch_size]`.
         """
-        # The kernel reads them again and again, so they are put into its order for good.
+        # The kernel reads them again and again, so they are put into its order for good:
+        # `[batch_size, heads, seq_len_k, d_k]`.
         keys, values = (
             project(memory).permute(1, 2, 0, 3).contiguous() for project in (self.key, self.value)
         )
@@ -93,7 +94,7 @@ class CrossAttention(MultiHeadAttention):
         ### At each step
 
         `query` and the result are `[seq_len_q, batch_size, d_model]`: the new positions only. The
-        cost is that of the queries, and no longer that of projecting the memory.
+        memory isn't projected again. This is for writing, so no weight is dropped.
         """
         expected = (memory.keys.shape[0], self.d_model)
         if query.dim() != 3 or query.shape[1:] != expected:

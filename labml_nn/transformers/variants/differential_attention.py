@@ -137,7 +137,7 @@ class DifferentialAttention(MultiHeadAttention):
             query = query * has_key.transpose(1, 2)
             mask = mask | ~has_key
 
-        # The halves are `[seq_len, batch_size, heads, d]`, the means as wide as the values.
+        # The means are as wide as the values: `[seq_len_q, batch_size, heads, d_k]`.
         self.attn = None
         halves = zip(query.chunk(2, dim=-1), key.chunk(2, dim=-1), strict=True)
         way = self.fused_mean if self.fused and not self.keep_attn else self.readable_mean

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Linear Attention
-summary: Without the softmax, attention is a sum that can be carried along, in a state of fixed size.
+summary: Without the softmax, attention is a sum that is carried along in a state of fixed size.
 paper:
   title: "Transformers are RNNs: Fast Autoregressive Transformers with Linear Attention"
   authors: Katharopoulos et al.
@@ -24,10 +24,10 @@ up to $i$, and these are *carried along*: a state of fixed size, as a recurrent 
 all that is remembered of the text, and the price: however long that is, no more fits in.
 
 There are three ways to compute the causal one, equal but for rounding. All at once is for short
-sequences, step by step is for writing, in chunks is for training. The page departs from the paper
-in the third, which is from later work ([Hua et al. 2022](https://arxiv.org/abs/2202.10447)), and
-in how [one small number](linear_attention.py#feature_map) is computed. It leaves out the scale
-$1/\sqrt{d_k}$, as the paper does.
+sequences, step by step is for writing, in chunks is for training. The third is from later work
+([Hua et al. 2022](https://arxiv.org/abs/2202.10447)). The page departs from the paper in how
+[the feature map](linear_attention.py#feature_map) is computed, and leaves out its hand-written
+kernels. There is no scale $1/\sqrt{d_k}$, as in the paper.
 """
 
 from collections.abc import Callable
@@ -54,8 +54,8 @@ def with_ones(value: Tensor) -> Tensor:
     r"""
     ## The denominator is one more feature
 
-    The sum below the line is the one above it with $1$ for the value. So each value gets a $1$
-    at its end, `[seq_len, batch_size, heads, d_v]`, and one sum does for both.
+    The sum below the line is the one above it with $1$ for the value. So each value,
+    `[seq_len, batch_size, heads, d_v]`, gets a $1$ at its end, and one sum does for both.
     """
     return F.pad(value, (0, 1), value=1.0)
 
@@ -64,14 +64,31 @@ def divided(sums: Tensor) -> Tensor:
     r"""
     ## Divide by it
 
-    From `[seq_len, batch_size, heads, d_v]` to one feature less. Where nothing was summed, zero is
-    divided by one.
+    Back to `[seq_len, batch_size, heads, d_v]`. Where nothing was summed, zero is divided by one.
     """
-    total = sums[..., -1:]
-    return sums[..., :-1] / torch.where(total == 0, 1.0, total)
+    return sums[..., :-1] / or_one(sums[..., -1:])
 
 
-def all_at_once(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+def or_one(total: Tensor) -> Tensor:
+    r"""
+    ## Something to divide by
+    """
+    return torch.where(total == 0, 1.0, total)
+
+
+def products_of(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
+    r"""
+    ## Every query meets every key
+
+    Query and key, both after the feature map, are `[seq_len, batch_size, heads, d_k]`. The mask has
+    four axes as well, those of the result, `[seq_len, seq_len, batch_size, heads]`, of which it may
+    have any one long.
+    """
+    products = torch.einsum("ibhd,jbhd->ijbh", query, key)
+    return products if mask is None else products.masked_fill(~mask, 0.0)
+
+
+def all_at_once(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
     r"""
     ## All at once
 
@@ -79,26 +96,9 @@ def all_at_once(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tens
     O_{ibhv} = \sum_j M_{ijbh} \Big( \sum_d Q_{ibhd} K_{jbhd} \Big) V_{jbhv}
     $$
 
-    Query and key, after the feature map, are `[seq_len, batch_size, heads, d_k]`. The mask has four
-    axes, `[seq_len_q, seq_len_k, batch_size, heads]`, of which all but the second may be one long.
-    Any mask will do, but all products are there at once.
+    Any mask will do, but all products are there together. `[seq_len, batch_size, heads, d_v]`
     """
-    products = torch.einsum("ibhd,jbhd->ijbh", query, key)
-    return torch.einsum("ijbh,jbhv->ibhv", products.masked_fill(~mask, 0.0), value)
-
-
-def weights_of(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
-    r"""
-    ## The weights
-
-    Only to be looked at, `[seq_len_q, seq_len_k, batch_size, heads]`. They are positive and sum to
-    one, like those of a softmax, but can't be as sharp.
-    """
-    products = torch.einsum("ibhd,jbhd->ijbh", query, key)
-    if mask is not None:
-        products = products.masked_fill(~mask, 0.0)
-    total = products.sum(dim=1, keepdim=True)
-    return products / torch.where(total == 0, 1.0, total)
+    return torch.einsum("ijbh,jbhv->ibhv", products_of(query, key, mask), value)
 
 
 def empty_state(key: Tensor, value: Tensor) -> Tensor:
@@ -134,10 +134,10 @@ def in_chunks(
     r"""
     ## In chunks
 
-    Steps are few numbers at a time, which no machine is fast at. Here a step is a whole chunk: its
+    A single position is too little work for any machine to be fast at. Here a step is a chunk: its
     queries read what was before it from the state, and meet the keys of their own chunk all at
-    once. The cost is linear in the length for a `chunk_len` that stays. The results are those of
-    [single steps](linear_attention.py#step_by_step).
+    once. The results are those of [single steps](linear_attention.py#step_by_step), and for a
+    `chunk_len` that stays the cost is linear in the length, too.
     """
     visible = causal_mask(chunk_len, query.device).unsqueeze(-1)
     results = []
@@ -180,13 +180,10 @@ class LinearAttention(MultiHeadAttention):
         r"""
         ### Attend
 
-        `query` and the result are `[seq_len_q, batch_size, d_model]`, `key` and `value` are
+        `query` and the result are `[seq_len, batch_size, d_model]`, `key` and `value` are
         `[seq_len_k, batch_size, d_model]`. A mask `[1, seq_len_k, batch_size]` hides padding, and
-        the cost stays linear.
-
-        A mask with a row for each query can be anything where the attention isn't causal, at the
-        cost of all products. Where it is, it must be the causal mask, perhaps with padding: it
-        says nothing new then, but models that don't know what attention they have hand it over.
+        the cost stays linear. One with a row for each query costs all products, unless the
+        attention is causal: then it can only be the causal mask, perhaps with padding.
         """
         check_shapes(query.shape, key.shape, value.shape, self.d_model)
         mask = self.padding_of(mask, query.shape, key.shape)
@@ -194,21 +191,22 @@ class LinearAttention(MultiHeadAttention):
 
         # What is hidden from all adds nothing to any sum.
         if mask is not None and len(mask) == 1:
-            k = k * mask[0].unsqueeze(-1)
-        if mask is not None and len(mask) > 1:
+            k, mask = k * mask[0].unsqueeze(-1), None
+        if mask is not None:
             sums = all_at_once(q, k, v, mask)
         elif self.causal:
             sums, _ = in_chunks(q, k, v, empty_state(k, v))
         else:
+            # Every query reads the same: `[batch_size, heads, d_k, d_k+1]`
             state = torch.einsum("jbhd,jbhv->bhdv", k, v)
             sums = torch.einsum("ibhd,bhdv->ibhv", q, state)
 
-        # The weights, if somebody wants to see them.
+        # The weights are positive and sum to one, if somebody wants to see them.
         self.attn = None
         if self.keep_attn:
-            if self.causal:
-                mask = causal_mask(len(k), k.device).unsqueeze(-1)
-            self.attn = weights_of(q, k, mask).detach()
+            visible = causal_mask(len(k), k.device).unsqueeze(-1) if self.causal else mask
+            products = products_of(q, k, visible).detach()
+            self.attn = products / or_one(products.sum(dim=1, keepdim=True))
         return self.finish(sums, query.dtype)
 
     def extend(self, x: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -217,11 +215,12 @@ class LinearAttention(MultiHeadAttention):
 
         For a model that writes: `x` are the new tokens, `[seq_len, batch_size, d_model]`, and
         `state` is what the last call left. The results are those of the whole text at the new
-        positions, and the new state. There is no cache that grows.
+        positions, and the new state, as large as the old one.
         """
+        if not self.causal:
+            raise ValueError("attention that isn't causal would see the tokens still to come")
         q, k, v = self.prepare(x, x, x)
-        state = empty_state(k, v) if state is None else state
-        sums, state = in_chunks(q, k, v, state)
+        sums, state = in_chunks(q, k, v, empty_state(k, v) if state is None else state)
         return self.finish(sums, x.dtype), state
 
     def prepare(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
@@ -247,23 +246,21 @@ class LinearAttention(MultiHeadAttention):
         r"""
         ### Check the mask
 
-        `mask` gets an axis for the heads. In causal attention it loses all rows but the last, which
-        sees everything but padding.
+        It gets an axis for the heads. In causal attention it loses all rows but the last, which
+        sees everything but padding. That the others say nothing else is looked up: who has a GPU
+        to keep busy gives no mask, or one row.
         """
-        if self.causal and query_shape[0] != key_shape[0]:
-            raise ValueError(
-                "causal attention is of a sequence to itself, "
-                f"got {query_shape[0]} queries and {key_shape[0]} keys"
-            )
+        n_queries, n_keys = query_shape[0], key_shape[0]
+        if self.causal and n_queries != n_keys:
+            raise ValueError(f"causal attention of {n_queries} queries to {n_keys} keys")
         if mask is None:
             return None
         checked = self.prepare_mask(mask, query_shape, key_shape)
         if not self.causal or len(mask) == 1:
             return checked
-        if not mask.equal(mask[-1:] & causal_mask(len(mask), mask.device)):
+        if not mask.equal(mask[-1:] & causal_mask(n_keys, mask.device)):
             raise ValueError(
-                f"the mask of {len(mask)} queries is not the causal one, with or without padding: "
-                "in causal attention there is no other"
+                f"the mask of {n_queries} queries is not the causal one, with or without padding"
             )
         return checked[-1:]
 
@@ -286,26 +283,30 @@ def example(
     batch_size: int = 3,
     heads: int = 5,
     d_k: int = 2,
+    d_v: int = 13,
 ) -> tuple[Tensor, ...]:
     r"""
     ## Example
 
-    The three ways on the same numbers; a text in two parts; and a memory with padding.
+    The three ways on the same numbers; a text and two tokens more; and a memory with padding.
     """
     query, key = feature_map(torch.randn(2, seq_len, batch_size, heads, d_k))
-    value = with_ones(torch.randn(seq_len, batch_size, heads, d_k))
-    visible = causal_mask(seq_len).unsqueeze(-1)
-    parallel = divided(all_at_once(query, key, value, visible))
+    value = torch.randn(seq_len, batch_size, heads, d_v)
+    at_once = all_at_once(query, key, value, causal_mask(seq_len).unsqueeze(-1))
     steps, state = step_by_step(query, key, value, empty_state(key, value))
     chunks, _ = in_chunks(query, key, value, empty_state(key, value), chunk_len=3)
+    means = divided(all_at_once(query, key, with_ones(value), mask=None))
 
-    attention = LinearAttention(heads, heads * d_k, causal=True).eval()
-    x = torch.randn(seq_len, batch_size, heads * d_k)
+    d_model = heads * d_k
+    attention = LinearAttention(heads, d_model, causal=True)
+    x = torch.randn(seq_len, batch_size, d_model)
     whole = attention(query=x, key=x, value=x, mask=causal_mask(seq_len))
-    begun, carried = attention.extend(x[:-2])
-    end, carried = attention.extend(x[-2:], carried)
+    begun, carried = attention.extend(x)
+    end, _ = attention.extend(x[:2], carried)
 
-    memory = torch.randn(seq_len_k, batch_size, heads * d_k)
+    # The first memory of the batch is nothing but padding.
+    memory = torch.randn(seq_len_k, batch_size, d_model)
     padding = torch.arange(seq_len_k)[None, :, None] < torch.arange(batch_size)
-    crossed = LinearAttention(heads, heads * d_k)(query=x, key=memory, value=memory, mask=padding)
-    return parallel, divided(steps), state, divided(chunks), whole, begun, end, carried, crossed
+    attention = LinearAttention(heads, d_model)
+    crossed = attention(query=x, key=memory, value=memory, mask=padding)
+    return at_once, steps, state, chunks, means, whole, begun, end, crossed

@@ -76,7 +76,7 @@ def gradients(output: Tensor, variables: Iterable[Tensor]) -> list[Tensor]:
     generator = torch.Generator().manual_seed(4)
     weights = torch.randn(output.shape, generator=generator, dtype=torch.float64)
     found = torch.autograd.grad(
-        (output.double() * weights).sum(), list(variables), allow_unused=True
+        (output.double() * weights).sum(), list(variables), retain_graph=True, allow_unused=True
     )
     return [torch.zeros(()) if one is None else one for one in found]
 
