@@ -14,7 +14,8 @@ pages changes one thing about it, and takes its place at the same seam.
 4. [Differential attention](differential_attention.py) takes one map of weights off another.
 5. [Linear attention](linear_attention.py) has no softmax, and so needs no more than a state
    of fixed size.
-6. [Cross-attention](cross_attention.py) is to another sequence, whose keys and values are made
+6. [The gated delta rule](delta_rule.py) lets such a state forget, and correct itself.
+7. [Cross-attention](cross_attention.py) is to another sequence, whose keys and values are made
    once.
 
 With all but the last, [the small transformer](../basic/comparison_experiment.py) can be trained:

@@ -249,7 +249,7 @@ def check_another_one_starts_with_other_weights(make: Make) -> None:
     r"""Two in a row, and weights that are carried over make them equal."""
     torch.manual_seed(7)
     one, other = make().double(), make().double()
-    given = inputs()
+    given = sequence()
     assert all(
         not torch.equal(a, b)
         for a, b in zip(one.parameters(), other.parameters(), strict=True)
