@@ -132,13 +132,17 @@ def onnx_cases(operator: str, module: str) -> dict[str, Any]:
     """
     cases = importlib.import_module("onnx.backend.test.case.node")
     name = f"{cases.__name__}.{module}"
-    sys.modules.pop(name, None)
+    before = sys.modules.pop(name, None)
     with (
         mock.patch.object(cases, "_TargetOpType", operator),
         mock.patch.object(cases, "_existing_names", {}),
         mock.patch.object(cases, "_NodeTestCases", []) as found,
     ):
         importlib.import_module(name)
+    # Who collects after this finds things as they were.
+    del sys.modules[name]
+    if before is not None:
+        sys.modules[name] = before
     return {case.name: case for case in found if not case.name.endswith("_expanded")}
 
 
