@@ -249,6 +249,11 @@ def check_dropout_acts_in_training_only(make: Make) -> None:
         assert largest_difference([module(**given)], [without]) > 1e-3
 
 
+def check_a_tenth_is_dropped_unless_told_otherwise(make: Make) -> None:
+    r"""As in the attention whose place it takes."""
+    assert make().dropout.p == 0.1
+
+
 def check_another_one_starts_with_other_weights(make: Make) -> None:
     r"""Two in a row, and weights that are carried over make them equal."""
     torch.manual_seed(7)

@@ -191,6 +191,13 @@ def test_louder_queries_and_keys_change_nothing_and_louder_values_do() -> None:
     assert largest_difference([module(**given)], [expected]) > 1
 
 
+def test_the_projection_is_normalised_last() -> None:
+    projection = randomised(NormalisedProjection(D_MODEL, HEADS, D_K, True, eps=0.1).double())
+    x = inputs()["query"]
+    expected = F.rms_norm(projection.linear(x).unflatten(-1, (HEADS, D_K)), (D_K,), eps=0.1)
+    assert_near(projection(x), expected * projection.norm.gain)
+
+
 def test_a_loud_head_does_not_quieten_the_others() -> None:
     projection = NormalisedProjection(D_MODEL, HEADS, D_K, bias=False, eps=0.0).double()
     x = inputs()["query"]
@@ -228,6 +235,10 @@ def test_equal_gains_are_a_temperature(temperature: float) -> None:
         dim=-1,
     )
     assert_near(found, temperature * cosines)
+
+
+def test_a_gain_of_one_is_the_root_of_the_width() -> None:
+    assert gain_of(4.0, 16) == 1.0
 
 
 def test_the_first_temperature_is_that_of_the_paper() -> None:
