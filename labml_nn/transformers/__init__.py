@@ -43,6 +43,8 @@ Since then most of its parts have been replaced by better ones:
 13. [SwiGLU](swiglu.py) is a feed-forward network with a gate, and
     [stacked linear layers](stacked_linear.py) make it one product less.
 14. [A modern transformer](modern/__init__.py) has them all, and others.
+15. [Variants of attention](variants/__init__.py) each change one thing about it, from a
+    gate to no softmax at all.
 
 [Attention that saves memory](memory/__init__.py) is a section of its own: kernels that never hold
 all scores, and caches that are smaller.
