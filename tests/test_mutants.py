@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants import Equivalent, read_equivalents, own_tests
+from tests.mutants import Equivalent, own_tests, read_equivalents
 from tests.mutations import mutants, spread
 
 PAGE = '''r"""A page."""
