@@ -2,7 +2,7 @@ r"""Parts of models of the library transformers, small, with random weights; not
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -65,21 +65,19 @@ def gpt2_layer(heads: int, d_model: int, d_ff: int) -> nn.Module:
     return randomise(modeling_gpt2.GPT2Block(gpt2(heads, d_model, d_ff), layer_idx=0))
 
 
-def llama(heads: int, key_heads: int, d_model: int, d_ff: int) -> LlamaConfig:
-    r"""A small Llama."""
-    return LlamaConfig(
-        hidden_size=d_model,
-        num_attention_heads=heads,
-        num_key_value_heads=key_heads,
-        intermediate_size=d_ff,
-        num_hidden_layers=1,
-        attn_implementation="eager",
-    )
+def llama_mean(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    r"""What its attention computes of the projections, heads first, a key for each group."""
+    groups = SimpleNamespace(num_key_value_groups=query.shape[1] // keys.shape[1], training=False)
+    scale = query.shape[-1] ** -0.5
+    with in_double(modeling_llama):
+        mean, _ = modeling_llama.eager_attention_forward(groups, query, keys, values, mask, scale)
+    return mean.transpose(1, 2)
 
 
 def llama_network(d_model: int, d_ff: int) -> nn.Module:
     r"""The feed-forward network of its layers."""
-    return randomise(modeling_llama.LlamaMLP(llama(1, 1, d_model, d_ff)))
+    config = LlamaConfig(hidden_size=d_model, intermediate_size=d_ff, head_dim=2)
+    return randomise(modeling_llama.LlamaMLP(config))
 
 
 def llama_norm(d_model: int, eps: float) -> nn.Module:

@@ -16,6 +16,7 @@ import onnx
 import torch
 from onnx.backend.test.case import node as cases_of_nodes
 from onnx.reference.ops.op_attention import _compute_attention
+from onnx.reference.ops.op_rms_normalization import _rms_normalization
 from torch import Tensor
 
 # Operators and the modules about them.
@@ -78,6 +79,13 @@ def cases(operator: str) -> tuple[Case, ...]:
             )
         )
     return tuple(found)
+
+
+def norm_in_double(case: Case) -> Tensor:
+    r"""What ONNX's reference of `RMSNormalization` computes in double precision."""
+    x, scale = (case.inputs[name].double().numpy() for name in ("X", "scale"))
+    axis, epsilon = case.attributes.get("axis", -1), case.attributes.get("epsilon", 1e-5)
+    return torch.from_numpy(_rms_normalization(x, scale, axis=axis, epsilon=epsilon))
 
 
 # Attention
