@@ -76,7 +76,9 @@ def llama_mean(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Ten
 
 def llama_network(d_model: int, d_ff: int) -> nn.Module:
     r"""The feed-forward network of its layers."""
-    config = LlamaConfig(hidden_size=d_model, intermediate_size=d_ff, head_dim=2)
+    config = LlamaConfig(
+        hidden_size=d_model, intermediate_size=d_ff, num_attention_heads=1, head_dim=2
+    )
     return randomise(modeling_llama.LlamaMLP(config))
 
 
