@@ -133,23 +133,19 @@ class Watch:
             self.first = "(import)"
 
 
-def run_tests(page: Path, source: str | None) -> tuple[int, str, list[str]]:
-    r"""Pytest's exit status, the first failed test, and the modules that were loaded meanwhile."""
+def run_tests(page: Path, source: str | None, folder: str) -> tuple[int, str, list[str]]:
+    r"""Pytest's exit status, the first failed test, and the modules that were loaded meanwhile.
+
+    What pytest writes goes to the folder.
+    """
     import pytest
 
     watch = Watch()
     if source is not None:
         path = Path.cwd() / page
         sys.meta_path.insert(0, Instead(module_of(page), path, source))
-    arguments = [
-        "-x",
-        "-q",
-        "--tb=no",
-        "--no-header",
-        "-p",
-        "no:cacheprovider",
-        str(own_tests(page)),
-    ]
+    own = ["-o", f"cache_dir={folder}/cache", f"--basetemp={folder}/{os.getpid()}"]
+    arguments = ["-x", "-q", "--tb=no", "--no-header", *own, str(own_tests(page))]
     status = int(pytest.main(arguments, plugins=[watch]))
     return status, watch.first, list(sys.modules)
 
@@ -227,6 +223,8 @@ def examine(
     begun = time.monotonic()
     source = page.read_text()
     outcome = Outcome(str(page))
+    temporary = tempfile.TemporaryDirectory()
+    folder = temporary.name
     jobs = jobs or len(os.sched_getaffinity(0))
     listed = read_equivalents() if entries is None else list(entries)
     listed = [entry for entry in listed if entry.page == str(page)]
@@ -249,7 +247,7 @@ def examine(
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     for _ in range(2):
         first, start = Children(1), time.monotonic()
-        first.start(0, 600, lambda: run_tests(page, None))
+        first.start(0, 600, lambda: run_tests(page, None, folder))
         found = first.all()[0]
         usual = time.monotonic() - start
         if isinstance(found, int) or found[0] != OK:
@@ -263,7 +261,7 @@ def examine(
     limit = limit or 20 + 8 * usual
     children = Children(jobs)
     for number, one in enumerate(chosen):
-        children.start(number, limit, lambda one=one: run_tests(page, one.source))
+        children.start(number, limit, lambda one=one: run_tests(page, one.source, folder))
     for number, result in sorted(children.all().items()):
         one = chosen[number]
         same = any(entry.fits(one) for entry in listed)
@@ -277,6 +275,7 @@ def examine(
                 f"{one.original!r} -> {one.mutated!r} is in the list of equivalents, and {by} "
                 "notices it"
             )
+    temporary.cleanup()
     outcome.seconds = time.monotonic() - begun
     return outcome
 
