@@ -199,13 +199,15 @@ class Children:
 
 
 def warm_up(names: Iterable[str]) -> None:
-    r"""Import what is not of this repository, so that no child has to."""
+    r"""Import what is not of this repository, so that no child has to; and the oracles, which know
+    nothing of the pages.
+    """
     here = Path.cwd()
     for name in names:
         top = name.partition(".")[0]
-        if name in sys.modules or top == "tests" or (here / top).exists() or name == "__main__":
-            continue
-        if (here / f"{top}.py").exists() or top.startswith("test_") or top == "conftest":
+        local = (here / top).exists() or (here / f"{top}.py").exists() or top == "__main__"
+        own = local or name.partition("test_")[0] == "" or top == "conftest"
+        if name in sys.modules or (own and not name.startswith("tests.oracles.")):
             continue
         # Modules that their package makes in its own way have been made by then, or are not needed.
         with contextlib.suppress(Exception):
@@ -297,8 +299,11 @@ def show(outcome: Outcome, verbose: bool) -> None:
     )
 
 
-def prepare() -> None:
-    r"""Before anything is imported: one thread each, and no plug-ins that tests don't ask for."""
+def prepare(folder: str) -> None:
+    r"""Before anything is imported: one thread each, no plug-ins that tests don't ask for, and a
+    place for what Python and pytest have compiled, so that it is done once.
+    """
+    sys.dont_write_bytecode, sys.pycache_prefix = False, folder
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
@@ -325,7 +330,8 @@ def main() -> int:
                 print(f"{page}:{one.line}\n    {one.original}\n    {one.mutated}")
         return 0
 
-    prepare()
+    compiled = tempfile.TemporaryDirectory()
+    prepare(compiled.name)
     entries = read_equivalents(arguments.equivalent)
     outcomes = []
     for page in arguments.pages:

@@ -5,7 +5,6 @@ one node, what goes in and what must come out. Its `collect_testcases` imports t
 operators, two hundred of them; here only those are imported that have to do with transformers.
 """
 
-import functools
 import importlib
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -55,8 +54,7 @@ def named(
     return MappingProxyType(dict(zip(places, map(to_tensor, arrays), strict=True)))
 
 
-@functools.cache
-def cases(operator: str) -> tuple[Case, ...]:
+def read(operator: str) -> tuple[Case, ...]:
     r"""All cases of an operator, but for those that are the same with its parts written out."""
     importlib.import_module(f"{cases_of_nodes.__name__}.{OPERATORS[operator]}")
     schema = onnx.defs.get_schema(operator)
@@ -79,6 +77,14 @@ def cases(operator: str) -> tuple[Case, ...]:
             )
         )
     return tuple(found)
+
+
+CASES = {operator: read(operator) for operator in OPERATORS}
+
+
+def cases(operator: str) -> tuple[Case, ...]:
+    r"""All cases of an operator."""
+    return CASES[operator]
 
 
 def norm_in_double(case: Case) -> Tensor:
