@@ -4,6 +4,7 @@ import copy
 import io
 import math
 import pickle
+import statistics
 from collections import Counter
 from collections.abc import Callable
 
@@ -568,6 +569,27 @@ def test_a_dropout_that_is_no_probability_is_refused(probability: float) -> None
         MultiHeadAttention(HEADS, D_MODEL, dropout_prob=probability)
 
 
+def test_a_tenth_of_the_weights_is_dropped_unless_asked_otherwise() -> None:
+    assert MultiHeadAttention(HEADS, D_MODEL).dropout.p == 0.1
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_the_kernel_is_called_when_it_is_chosen(
+    kernel: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fused, seen = torch.nn.functional.scaled_dot_product_attention, []
+
+    def remember(*tensors: Tensor, **named: float) -> Tensor:
+        seen.append(tensors)
+        return fused(*tensors, **named)
+
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", remember)
+    module = attention(True)
+    module.kernel = kernel
+    assert_near(module(**inputs()), attention(False)(**inputs()), 1e-12)
+    assert len(seen) == kernel
+
+
 def test_weights_are_kept_only_when_asked_for() -> None:
     module, given_inputs = attention(True, dropout_prob=0.5), inputs()
     module(**given_inputs)
@@ -840,6 +862,17 @@ def test_causal_mask_shows_each_position_itself_and_the_past() -> None:
 def test_scores_spread_with_the_root_of_the_width(d_k: int) -> None:
     torch.manual_seed(6)
     assert spread_of_scores(d_k, 20_000) == pytest.approx(math.sqrt(d_k), rel=0.03)
+
+
+def test_the_spread_is_that_of_a_thousand_products_of_random_queries_and_keys() -> None:
+    torch.manual_seed(6)
+    queries, keys = torch.randn(2, 1000, 5).tolist()
+    scores = [
+        sum(q * k for q, k in zip(query, key, strict=True))
+        for query, key in zip(queries, keys, strict=True)
+    ]
+    torch.manual_seed(6)
+    assert spread_of_scores(5).item() == pytest.approx(statistics.stdev(scores))
 
 
 def test_the_example_attends_the_same_both_ways_but_for_dropout() -> None:

@@ -44,6 +44,13 @@ def test_squares_of_16_bit_numbers_neither_overflow_nor_vanish(
     torch.testing.assert_close(found, torch.ones(3, 8).to(dtype), rtol=0.01, atol=0)
 
 
+def test_at_the_start_it_is_that_of_pytorch_with_the_same_smallest_size() -> None:
+    small = 1e-3 * torch.randn(7, 3, 5, dtype=torch.float64)
+    expected = nn.RMSNorm(5, 1e-6).double()(small)
+    torch.testing.assert_close(RMSNorm(5).double()(small), expected, rtol=1e-10, atol=0)
+    torch.testing.assert_close(rms_norm(small), expected, rtol=1e-10, atol=0)
+
+
 def test_zeros_stay_zeros() -> None:
     assert rms_norm(torch.zeros(3, 5)).equal(torch.zeros(3, 5))
 
