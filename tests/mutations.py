@@ -271,9 +271,10 @@ class Operators(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Return(self, node: ast.Return) -> None:
-        r"""With the other sign, where it is a formula."""
+        r"""With the other sign, or twice as much, where it is a formula."""
         if isinstance(node.value, (ast.Call, ast.BinOp)):
             self.replace(node.value, f"-{self.atom(node.value)}")
+            self.replace(node.value, f"2 * {self.atom(node.value)}")
         self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> None:

@@ -68,6 +68,41 @@ def test_the_bias_is_zero_or_minus_infinity() -> None:
     bias = bias_of(torch.tensor([True, False]), torch.bfloat16)
     assert bias.tolist() == [0.0, -torch.inf]
     assert bias.dtype is torch.bfloat16
+    assert bias_of(MASKS["causal"].to("meta"), torch.bfloat16).device.type == "meta"
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_on_a_cpu_the_kernel_computes_with_32_bits_and_gives_back_16(dtype: torch.dtype) -> None:
+    query, key, value = (t.detach() for t in parts(dtype))
+    found = mean_of_values(query, key, value, MASKS["causal"])
+    wide = mean_of_values(query.float(), key.float(), value.float(), MASKS["causal"])
+    assert found.dtype is dtype
+    assert found.equal(wide.to(dtype))
+
+
+@pytest.mark.parametrize(
+    ("device", "dtype", "expected"),
+    [
+        ("cpu", torch.bfloat16, torch.float32),
+        ("meta", torch.bfloat16, torch.bfloat16),
+        ("cpu", torch.float64, torch.float64),
+    ],
+)
+def test_the_kernel_is_the_usual_way_and_gets_what_is_fast_there(
+    device: str, dtype: torch.dtype, expected: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, seen = F.scaled_dot_product_attention, []
+
+    def remember(*tensors: torch.Tensor, **named: float) -> torch.Tensor:
+        seen.append({t.dtype for t in tensors[:3]})
+        return kernel(*tensors, **named)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", remember)
+    query, key, value = (t.detach().to(device) for t in parts(dtype))
+    assert mean_of_values(query, key, value, None).dtype is dtype
+    assert seen == [{expected}]
+    mean_of_values(query, key, value, None, kernel=False)
+    assert len(seen) == 1
 
 
 def distance_to_loops() -> float:
