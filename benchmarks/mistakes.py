@@ -80,7 +80,9 @@ def main() -> int:
     rows = []
     for name, setup in (RIGHT | MISTAKES).items():
         one = losses[name]
-        right = next(key for key, plain in RIGHT.items() if plain.dropout_prob == setup.dropout_prob)
+        right = next(
+            key for key, plain in RIGHT.items() if plain.dropout_prob == setup.dropout_prob
+        )
         rows.append(
             {
                 "mistake": name,

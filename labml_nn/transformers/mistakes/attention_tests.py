@@ -94,8 +94,8 @@ def find_mistakes(
     * `make` makes an attention of a width and a number of heads, for contexts up to 16. Give it
       the dropout that you train with, or dropout that is never turned off can't be seen.
     * `call` is told the attention and an input, and gives the output
-    * `masked` is told a mask as well, true where a position may look,
-      `[batch_size, seq_len, seq_len]`; without it, no padding is tried
+    * `masked` is told a mask as well, true where a position may look, with axes for the batch, the
+      queries and the keys; without it, no padding is tried
     * `decode` gives the output too, but computed a few positions at a time, with your cache
     * `weights` is told the attention and its width, and gives four matrices with their biases, if
       [they can't be found](comparison.py#find_weights); it is None for an attention that isn't the

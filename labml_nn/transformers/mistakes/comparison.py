@@ -134,7 +134,12 @@ def causes(heads: int, d_model: int, seq_len: int) -> Iterator[tuple[str, int, f
     yield "the scores are divided by the width and not by its root", heads, d_k**-0.5, causal
     yield "there is no causal mask in evaluation", heads, 1.0, every
     yield "the causal mask is off by one and shows the next position", heads, 1.0, every.tril(1)
-    yield "the mask is upside down: true means hidden to some, visible to others", heads, 1.0, ~causal
+    yield (
+        "the mask is upside down: true means hidden to some, visible to others",
+        heads,
+        1.0,
+        ~causal,
+    )
     for other in range(1, d_model + 1):
         if other != heads and d_model % other == 0:
             said = f"there are {other} heads, not {heads}"
@@ -142,9 +147,7 @@ def causes(heads: int, d_model: int, seq_len: int) -> Iterator[tuple[str, int, f
             yield f"{said}, scaled as {heads} are", other, math.sqrt(heads / other), causal
 
 
-def same_as_torch(
-    output: Tensor, x: Tensor, matrices: Sequence[Matrix], heads: int
-) -> str:
+def same_as_torch(output: Tensor, x: Tensor, matrices: Sequence[Matrix], heads: int) -> str:
     r"""
     ## Compare
 
@@ -174,8 +177,8 @@ def same_as_torch(
             if off(output, of_torch(order, n_heads, x, allowed, factor)) < NEAR:
                 return f"{said}: {cause}"
     return (
-        f"{said}. It is none of the usual scales and masks; look at the axis of the softmax, and at "
-        "view and transpose where heads are split and merged"
+        f"{said}. It is none of the usual scales and masks; look at the axis of the softmax, and "
+        "at view and transpose where heads are split and merged"
     )
 
 

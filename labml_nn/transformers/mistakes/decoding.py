@@ -27,7 +27,7 @@ class EmptyRows(RightAttention):
     projections, and the next step makes everything NaN. PyTorch's own attention has [had
     this](https://github.com/pytorch/pytorch/issues/41508) since 2020.
 
-    Without padding nothing happens, so [the test](attention_tests.py#padding) needs an attention
+    Without padding nothing happens, so [the test](single_tests.py#padding) needs an attention
     that takes a mask.
     """
 
@@ -60,7 +60,7 @@ class RightDecoding(RightAttention):
         r"""
         ### The cache
 
-        Along the positions, `[batch_size, heads, n_keys, d_k]`.
+        In the end it holds all positions, `[batch_size, heads, seq_len, d_k]`.
         """
         return new if old is None else torch.cat([old, new], dim=2)
 
@@ -99,7 +99,7 @@ class CausalFromTheTop(RightDecoding):
     """
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        # **Right:** a mask with `.tril(n_keys - n_new)`, or `causal_lower_right` of PyTorch
+        # **Right:** a mask with `.tril(n_keys - n_new)`, or PyTorch's “causal_lower_right”
         return F.scaled_dot_product_attention(query, key, value, is_causal=True)
 
 
@@ -155,7 +155,7 @@ def padding_in_torch(x: Tensor, need_weights: bool) -> Tensor:
     ## Whether it is NaN depends on what else you ask for
 
     PyTorch's attention on `x`, `[batch_size, seq_len, d_model]`, with all of it padding. With
-    `need_weights`, which is true unless one says otherwise, the result is NaN, and without it isn't.
+    `need_weights`, which is true unless one says otherwise, the result is NaN, without it it isn't.
     """
     attention = nn.MultiheadAttention(x.shape[-1], 1, batch_first=True)
     padding = torch.ones(x.shape[:2], dtype=torch.bool)

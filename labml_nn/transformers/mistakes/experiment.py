@@ -15,9 +15,8 @@ half a minute on one core of a CPU. Then there are two losses:
 TABLE
 """
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -148,7 +147,7 @@ class SequenceFirst(nn.Module):
         r"""
         ### Predict
 
-        From `[seq_len, batch_size]` to `[seq_len, batch_size, n_vocab]`.
+        From tokens to logits.
         """
         return self.model(tokens.t()).transpose(0, 1)
 
@@ -157,7 +156,7 @@ def printed_loss(training: RightTraining, windows: Tensor, batch_size: int) -> f
     r"""
     ## The printed loss of many windows
 
-    `windows` is `[n_windows, seq_len + 1]`.
+    A row of `windows` is one, with the target of its last token.
     """
     parts = windows.split(batch_size)
     return sum(training.printed(part) * len(part) for part in parts) / len(windows)
@@ -184,7 +183,7 @@ def train_mistake(setup: Setup, text: str, sizes: Sizes, seed: int = 1) -> dict[
     )
     training = setup.training(model, sizes.n_steps, bfloat16=sizes.bfloat16)
 
-    # `[n_train, seq_len + 1]` are all the windows there are, and a step takes some.
+    # All the windows that there are, as views; a step takes some.
     windows = train.unfold(0, sizes.seq_len + 1, 1)
     generator = torch.Generator().manual_seed(seed)
     for _ in range(sizes.n_steps):

@@ -8,7 +8,7 @@ A language model that sees its own answers need not learn anything else. The los
 are therefore *better* than the right model's, some of them near zero, until the model
 writes: then there is no future to look up, and out comes gibberish.
 
-[The future](attention_tests.py#future) and [prefixes](attention_tests.py#prefix) find all six, and
+[The future](single_tests.py#future) and [prefixes](single_tests.py#prefix) find all six, and
 so does the [honest loss](../../training/leaks.py).
 """
 

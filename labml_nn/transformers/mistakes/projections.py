@@ -24,7 +24,7 @@ class QueryForAll(RightAttention):
     Two of three layers are never used: a copied line, in which the name was not changed. Every
     position then looks mostly at itself, since nothing is as near to a vector as that vector.
 
-    Besides the comparison, [the gradients](attention_tests.py#gradients) show it: the
+    Besides the comparison, [the gradients](single_tests.py#gradients) show it: the
     other two layers get none.
     """
 

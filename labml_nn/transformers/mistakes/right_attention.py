@@ -105,7 +105,9 @@ class RightAttention(nn.Module):
 
         `[seq_len, seq_len]`, true from the diagonal down: at itself and at what came before.
         """
-        return torch.ones(seq_len, seq_len, dtype=torch.bool, device=self.query.weight.device).tril()
+        return torch.ones(
+            seq_len, seq_len, dtype=torch.bool, device=self.query.weight.device
+        ).tril()
 
     def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
         r"""

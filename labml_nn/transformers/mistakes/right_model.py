@@ -40,7 +40,7 @@ class RightLayer(nn.Module):
     def __init__(self, d_model: int, attention: nn.Module) -> None:
         r"""
         * `d_model` is the number of features
-        * `attention` is called with `[batch_size, seq_len, d_model]` alone
+        * `attention` is called with the normalised sequence alone
         """
         super().__init__()
         self.attention = attention
@@ -94,10 +94,7 @@ class RightModel(nn.Module):
         self.tokens = nn.Embedding(n_vocab, d_model)
         self.positions = nn.Parameter(torch.zeros(max_len, d_model))
         self.layers = nn.Sequential(
-            *(
-                self.layer(d_model, attention(d_model, heads, dropout_prob))
-                for _ in range(n_layers)
-            )
+            *(self.layer(d_model, attention(d_model, heads, dropout_prob)) for _ in range(n_layers))
         )
         self.norm = nn.LayerNorm(d_model)
         self.generator = nn.Linear(d_model, n_vocab, bias=False)

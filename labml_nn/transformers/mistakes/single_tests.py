@@ -231,15 +231,14 @@ ATTENTION_TESTS = (
 )
 
 
-def example(
-    batch_size: int = 3, seq_len: int = 7, heads: int = 2, d_k: int = 5
-) -> dict[str, str]:
+def example(batch_size: int = 3, seq_len: int = 7, heads: int = 2, d_k: int = 5) -> dict[str, str]:
     r"""
     ## Example
 
     The right attention passes.
     """
-    attention = roughen(RightAttention(heads * d_k, heads)).eval()
-    x = torch.randn(batch_size, seq_len, heads * d_k)
+    d_model = heads * d_k
+    attention = roughen(RightAttention(d_model, heads)).eval()
+    x = torch.randn(batch_size, seq_len, d_model)
     subject = Subject(attention, x, heads, RightAttention.forward, RightAttention.forward)
     return {test.__name__: test(subject) for test in ATTENTION_TESTS}

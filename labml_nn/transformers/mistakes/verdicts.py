@@ -49,8 +49,9 @@ def whole_of(setup: Setup, seq_len: int = 8, batch_size: int = 4, n_vocab: int =
     Small, but deep enough to miss a residual.
     """
     torch.manual_seed(1)
-    model = setup.model(n_vocab, 32, 4, 4, seq_len, setup.attention, setup.dropout_prob)
+    model = setup.model(n_vocab, 32, 4, 3, seq_len, setup.attention, setup.dropout_prob)
     text = torch.randint(n_vocab, (batch_size, seq_len + 1))
+    text[:, 0] = torch.arange(batch_size)
     training = setup.training(model, 1)
     inputs, targets = training.cut(text)
     return Whole(
@@ -58,7 +59,8 @@ def whole_of(setup: Setup, seq_len: int = 8, batch_size: int = 4, n_vocab: int =
         inputs,
         targets,
         loss=training.loss,
-        make_step=lambda model: setup.training(model, 120).step,
+        make_step=lambda model: setup.training(model, 40, 1e-2).step,
+        n_steps=40,
     )
 
 
