@@ -66,9 +66,12 @@ def main() -> int:
 
     kept = arguments.kept
     losses = json.loads(kept.read_text()) if kept and kept.exists() else {}
-    for name, setup in (RIGHT | MISTAKES | HARMLESS).items():
+    runs = [(name, setup, 1) for name, setup in (RIGHT | MISTAKES | HARMLESS).items()]
+    # What another seed alone makes of the right one.
+    runs += [(f"RightAttention, seed {seed}", RIGHT["RightAttention"], seed) for seed in (2, 3)]
+    for name, setup, seed in runs:
         if name not in losses:
-            losses[name] = train_mistake(setup, text, sizes)
+            losses[name] = train_mistake(setup, text, sizes, seed)
             if kept:
                 beside = kept.with_name(f"{kept.name}.{os.getpid()}.part")
                 beside.write_text(json.dumps(losses))

@@ -9,8 +9,8 @@ is a fine attention too, only not the one of the paper. That takes an implementa
 somebody else wrote. There is one on every machine that has PyTorch, and this page puts the
 weights of any attention into it.
 
-Which of them belong to the query, the key, the value and the output it needn't be told. There
-are 24 ways to give out four matrices, so all are tried.
+Which of them belong to the query, the key, the value and the output it needn't be told: there are
+24 ways to give out four matrices, and the first position shows which to try.
 """
 
 import math
@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils import skip_init
 
@@ -73,12 +74,13 @@ def find_weights(attention: nn.Module, d_model: int) -> list[Matrix]:
         groups.setdefault(re.sub(r"\.\d+\b", "", name), []).append(weight.detach())
     joined = {name: torch.cat(parts) for name, parts in groups.items()}
 
+    # GPT-2's layers have their matrices the other way round; only those for three projections at
+    # once show it.
+    matrices = {n: w for n, w in joined.items() if w.dim() == 2 and d_model in w.shape}
+    turned = any(weight.shape[1] != d_model for weight in matrices.values())
     found: list[Matrix] = []
-    for name, weight in joined.items():
-        if weight.dim() != 2 or d_model not in weight.shape:
-            continue
-        # GPT-2's layers have their matrices the other way round.
-        rows = weight if weight.shape[1] == d_model else weight.t()
+    for name, weight in matrices.items():
+        rows = weight.t() if turned else weight
         bias = joined.get(name.replace("weight", "bias"))
         bias = torch.zeros(len(rows)).to(rows) if bias is None or bias.dim() != 1 else bias
         if len(rows) % d_model == 0 and len(bias) == len(rows):
@@ -106,45 +108,56 @@ def of_torch(
         return theirs(x, x, x, attn_mask=~allowed, need_weights=False)[0]
 
 
-def orders(matrices: Sequence[Matrix]) -> Iterator[list[Matrix]]:
+def orders(matrices: Sequence[Matrix], x: Tensor, output: Tensor) -> list[list[Matrix]]:
     r"""
-    ## All ways to give them out
+    ## Who is who
 
-    As they are first. If none of them fits, all of them may be the other way round, as in `x @ w`.
+    The first position sees only itself, whatever its query and its scale. What comes out there,
+    `output` from `x`, is its value through the output layer, and that tells which matrices these
+    two are. If no two fit, because even the first position is wrong, all orders are left.
     """
+    found = []
     for turned in (False, True):
+        # The matrices may be the other way round, as in `x @ w`.
         for order in permutations(matrices):
-            yield [(weight.t() if turned else weight, bias) for weight, bias in order]
+            found.append([(w.t() if turned else w, bias) for w, bias in order])
+    fits = []
+    for order in found:
+        value, last = order[2:]
+        if off(F.linear(F.linear(x[:, 0], *value), *last), output[:, 0]) < NEAR:
+            fits.append(order)
+    return fits or found
 
 
-def causes(heads: int, d_model: int, seq_len: int) -> Iterator[tuple[str, int, float, Tensor]]:
+def wrong_scales(heads: int, d_model: int) -> Iterator[tuple[str, int, float]]:
     r"""
-    ## The usual suspects
+    ## The usual suspects: scales and heads
 
-    Mistakes that PyTorch's attention can be made to make: what to say, the heads, the factor of
-    the scores, and the mask, `[seq_len, seq_len]`.
+    What to say, the number of heads, and what the scores are too large by.
     """
     d_k = d_model // heads
-    every = torch.ones(seq_len, seq_len, dtype=torch.bool)
-    causal = every.tril()
     scaled = "the scores are divided by the root of the whole width, not of the head's"
-    yield scaled, heads, 1 / math.sqrt(heads), causal
-    yield "the scores are not scaled", heads, math.sqrt(d_k), causal
-    yield "the scores are multiplied by the root and not divided by it", heads, d_k, causal
-    yield "the scores are divided by the width and not by its root", heads, d_k**-0.5, causal
-    yield "there is no causal mask in evaluation", heads, 1.0, every
-    yield "the causal mask is off by one and shows the next position", heads, 1.0, every.tril(1)
-    yield (
-        "the mask is upside down: true means hidden to some, visible to others",
-        heads,
-        1.0,
-        ~causal,
-    )
+    yield scaled, heads, 1 / math.sqrt(heads)
+    yield "the scores are not scaled", heads, math.sqrt(d_k)
+    yield "the scores are multiplied by the root and not divided by it", heads, d_k
+    yield "the scores are divided by the width and not by its root", heads, 1 / math.sqrt(d_k)
     for other in range(1, d_model + 1):
         if other != heads and d_model % other == 0:
             said = f"there are {other} heads, not {heads}"
-            yield said, other, 1.0, causal
-            yield f"{said}, scaled as {heads} are", other, math.sqrt(heads / other), causal
+            yield said, other, 1.0
+            yield f"{said}, scaled as {heads} are", other, math.sqrt(heads / other)
+
+
+def wrong_masks(causal: Tensor) -> Iterator[tuple[str, Tensor]]:
+    r"""
+    ## The usual suspects: masks
+
+    What to say, and the mask in place of the causal one, `[seq_len, seq_len]`.
+    """
+    every = torch.ones_like(causal)
+    yield "there is no causal mask in evaluation", every
+    yield "the causal mask is off by one and shows the next position", every.tril(1)
+    yield "the mask is upside down: true is hidden to some and visible to others", ~causal
 
 
 def same_as_torch(output: Tensor, x: Tensor, matrices: Sequence[Matrix], heads: int) -> str:
@@ -163,18 +176,23 @@ def same_as_torch(output: Tensor, x: Tensor, matrices: Sequence[Matrix], heads: 
         )
     causal = torch.ones(seq_len, seq_len, dtype=torch.bool).tril()
     least = math.inf
-    for order in orders(matrices):
+    some = orders(matrices, x, output)
+    for order in some:
         least = min(least, off(output, of_torch(order, heads, x, causal)))
         if least < NEAR:
             return ""
 
     said = f"differs from torch.nn.MultiheadAttention with the same weights by {least:.2g}"
-    for order in orders(matrices):
-        query, _, _, last = order
-        if off(output, of_torch([query, query, query, last], heads, x, causal)) < NEAR:
+    for order in some:
+        value, last = order[2:]
+        if off(output, of_torch([value, value, value, last], heads, x, causal)) < NEAR:
             return f"{said}: one projection is used for query, key and value"
-        for cause, n_heads, factor, allowed in causes(heads, d_model, seq_len):
-            if off(output, of_torch(order, n_heads, x, allowed, factor)) < NEAR:
+        for cause, allowed in wrong_masks(causal):
+            if off(output, of_torch(order, heads, x, allowed)) < NEAR:
+                return f"{said}: {cause}"
+        # With a wrong mask there would be too many ways to be wrong.
+        for cause, n_heads, factor in wrong_scales(heads, d_model) if len(some) < 48 else ():
+            if off(output, of_torch(order, n_heads, x, causal, factor)) < NEAR:
                 return f"{said}: {cause}"
     return (
         f"{said}. It is none of the usual scales and masks; look at the axis of the softmax, and "
