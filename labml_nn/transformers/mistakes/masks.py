@@ -1,0 +1,138 @@
+r"""
+---
+title: "Mistakes: Masks"
+summary: Six ways for the future to leak, most of which make the loss look wonderful.
+---
+
+A language model that sees its own answers need not learn anything else. The losses of this page
+are therefore *better* than the right model's, some of them near zero, until the model
+writes: then there is no future to look up, and out comes gibberish.
+
+[The future](single_tests.py#future) and [prefixes](single_tests.py#prefix) find all six, and
+so does the [honest loss](../../training/leaks.py).
+"""
+
+import torch
+from torch import Tensor
+
+from labml_nn.transformers.mistakes.right_attention import RightAttention
+
+
+class MaskUnused(RightAttention):
+    r"""
+    ## The mask is never used
+
+    It is an argument, it is documented, it is passed all the way down, and the last line forgets
+    it. PyTorch's tutorial on [building blocks of
+    transformers](https://docs.pytorch.org/tutorials/intermediate/transformer_building_blocks.html)
+    has an “attn_mask” that goes nowhere. Four models of the transformers library
+    [saw the future](https://github.com/huggingface/transformers/issues/48745), from one
+    release to the next, because they asked for the mask of an encoder.
+    """
+
+    def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
+        # **Right:** `scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)`
+        return scores.softmax(dim=-1)
+
+
+class MaskOnlyInTraining(RightAttention):
+    r"""
+    ## A causal mask dropped in evaluation
+
+    Dropout and mask sit in one `if`, and the `else` turns both off. The attention of PyTorch's
+    [tutorial on fused
+    attention](https://docs.pytorch.org/tutorials/intermediate/scaled_dot_product_attention_tutorial.html)
+    does so.
+
+    The one leak that makes the printed loss *worse*: the model has learned to look back only,
+    and doesn't know what to do with the future. It is trained well, and reported badly.
+    """
+
+    def allowed(self, seq_len: int) -> Tensor:
+        # **Right:** `return super().allowed(seq_len)`, whether the model is in training or not
+        return super().allowed(seq_len) | (not self.training)
+
+
+class MaskOffByOne(RightAttention):
+    r"""
+    ## Off by one
+
+    The diagonal above the main one is visible, and that is where the answer is. Often written
+    `triu` with a diagonal of 2, by somebody who counts from the wrong side.
+    """
+
+    def allowed(self, seq_len: int) -> Tensor:
+        # **Right:** `.tril()`
+        return torch.ones(seq_len, seq_len, dtype=torch.bool).tril(1)
+
+
+class MaskInverted(RightAttention):
+    r"""
+    ## Inverted
+
+    True means *may look* to `scaled_dot_product_attention` of PyTorch, and *must not look* to its
+    `MultiheadAttention`. A mask for the one, given to the other, shows the future and hides
+    the past.
+    """
+
+    def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
+        # **Right:** `return super().weigh(scores, allowed)`
+        return super().weigh(scores, ~allowed)
+
+
+class MaskAfterSoftmax(RightAttention):
+    r"""
+    ## After the softmax
+
+    What is hidden has a weight of zero, as it should. But the others no longer sum to
+    one, and by how much they fall short tells how well the hidden keys fit. A model learns to
+    read that. An image model of timm [had
+    it](https://github.com/huggingface/pytorch-image-models/pull/2236).
+    """
+
+    def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
+        # **Right:** `scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)`
+        return scores.softmax(dim=-1) * allowed
+
+
+class MaskAsZeros(RightAttention):
+    r"""
+    ## Zeros where minus infinity belongs
+
+    A score of zero is a score like any other, and its weight is $e^0$ before the division. Also
+    written `mask * scores`.
+    """
+
+    def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
+        # **Right:** `scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)`
+        return scores.masked_fill(~allowed, 0.0).softmax(dim=-1)
+
+
+def weight_of_the_future(attention: RightAttention, x: Tensor) -> Tensor:
+    r"""
+    ## How much of it is seen
+
+    The mean weight that positions give to what comes after them, for `x` of
+    `[batch_size, seq_len, d_model]`.
+    """
+    seq_len = x.shape[1]
+    query, key, _ = map(attention.split, attention.project(x))
+    scores = attention.scale(query @ key.transpose(-2, -1))
+    weights = attention.weigh(scores, attention.allowed(seq_len))
+    return weights.triu(1).sum(dim=-1).mean()
+
+
+def example(
+    batch_size: int = 3, heads: int = 5, d_k: int = 2, seq_len: int = 7
+) -> dict[str, Tensor]:
+    r"""
+    ## Example
+
+    The weight of the future, in evaluation. After the softmax it is zero: that mistake leaks
+    through the sum.
+    """
+    d_model = heads * d_k
+    x = torch.randn(batch_size, seq_len, d_model)
+    kinds = [MaskUnused, MaskOnlyInTraining, MaskOffByOne, MaskInverted, MaskAfterSoftmax]
+    made = [kind(d_model, heads).eval() for kind in [RightAttention, *kinds, MaskAsZeros]]
+    return {type(one).__name__: weight_of_the_future(one, x) for one in made}

@@ -1,0 +1,180 @@
+r"""The right model against GPT-2 of Hugging Face, and its training against PyTorch's own steps."""
+
+import copy
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from labml_nn.optimizers.schedules import up_and_down
+from labml_nn.transformers.mistakes import right_model
+from labml_nn.transformers.mistakes.right_attention import RightAttention
+from labml_nn.transformers.mistakes.right_model import RightModel, RightTraining
+
+N_VOCAB, D_MODEL, HEADS, N_LAYERS, MAX_LEN, BATCH_SIZE, SEQ_LEN = 13, 10, 5, 2, 11, 3, 7
+
+
+def model() -> RightModel:
+    torch.manual_seed(1)
+    made = RightModel(N_VOCAB, D_MODEL, HEADS, N_LAYERS, MAX_LEN).double()
+    # Weights of some size, so that every one counts.
+    for weight in made.parameters():
+        nn.init.normal_(weight, std=0.5)
+    return made
+
+
+def text(length: int = SEQ_LEN + 1) -> Tensor:
+    return torch.randint(N_VOCAB, (BATCH_SIZE, length), generator=torch.Generator().manual_seed(2))
+
+
+def gpt2(ours: RightModel) -> GPT2LMHeadModel:
+    r"""The same weights in the transformers library, whose matrices are the other way round."""
+    config = GPT2Config(
+        vocab_size=N_VOCAB,
+        n_positions=MAX_LEN,
+        n_embd=D_MODEL,
+        n_layer=N_LAYERS,
+        n_head=HEADS,
+        activation_function="gelu",
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        tie_word_embeddings=False,
+        attn_implementation="eager",
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+    theirs = GPT2LMHeadModel(config).double().eval()
+    state = {
+        "transformer.wte.weight": ours.tokens.weight,
+        "transformer.wpe.weight": ours.positions,
+        "transformer.ln_f.weight": ours.norm.weight,
+        "transformer.ln_f.bias": ours.norm.bias,
+        "lm_head.weight": ours.generator.weight,
+    }
+    for number, layer in enumerate(ours.layers):
+        three = (layer.attention.query, layer.attention.key, layer.attention.value)
+        for name, part in {
+            "ln_1": layer.norms[0],
+            "ln_2": layer.norms[1],
+            "attn.c_proj": layer.attention.output,
+            "mlp.c_fc": layer.network[0],
+            "mlp.c_proj": layer.network[2],
+        }.items():
+            state[f"transformer.h.{number}.{name}.weight"] = part.weight.t()
+            state[f"transformer.h.{number}.{name}.bias"] = part.bias
+        state[f"transformer.h.{number}.attn.c_attn.weight"] = torch.cat(
+            [one.weight for one in three]
+        ).t()
+        state[f"transformer.h.{number}.attn.c_attn.bias"] = torch.cat([one.bias for one in three])
+    theirs.load_state_dict(state, strict=True)
+    return theirs
+
+
+def against_gpt2() -> float:
+    ours = model()
+    theirs = gpt2(ours)
+    logits = ours(text()[:, :-1])
+    expected = theirs(text()[:, :-1]).logits
+    upward = torch.randn(logits.shape, generator=torch.Generator().manual_seed(3)).double()
+    (gradient,) = torch.autograd.grad(logits, [ours.tokens.weight], upward)
+    (wanted,) = torch.autograd.grad(expected, [theirs.transformer.wte.weight], upward)
+    return max((logits - expected).abs().max().item(), (gradient - wanted).abs().max().item())
+
+
+ORACLES = {"Hugging Face GPT-2": against_gpt2}
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_it_is_what_others_compute(oracle: str) -> None:
+    assert ORACLES[oracle]() < 1e-10
+
+
+def test_the_first_guess_is_nearly_even_and_layers_differ() -> None:
+    torch.manual_seed(4)
+    made = RightModel(N_VOCAB, 50, HEADS, 3, MAX_LEN)
+    for name, weight in made.named_parameters():
+        expected = {True: (0.0, 0.02), False: (float("norm" in name and "weight" in name), 0.0)}
+        mean, spread = expected[weight.dim() > 1]
+        assert weight.mean().item() == pytest.approx(mean, abs=0.005), name
+        assert weight.std().item() == pytest.approx(spread, abs=0.005), name
+    queries = [layer.attention.query.weight for layer in made.layers]
+    assert not queries[0].equal(queries[1])
+    assert made.generator(torch.randn(9, 50)).std() < 0.3
+
+
+def test_what_the_attention_is_made_with() -> None:
+    made = RightModel(N_VOCAB, D_MODEL, HEADS, 3, MAX_LEN, RightAttention, 0.25)
+    kinds = [(layer.attention.heads, layer.attention.dropout_prob) for layer in made.layers]
+    assert kinds == [(HEADS, 0.25)] * 3
+
+
+def test_targets_are_the_next_tokens() -> None:
+    inputs, targets = RightTraining(model(), 1).cut(text())
+    assert inputs.equal(text()[:, :SEQ_LEN])
+    assert targets.equal(text()[:, 1:])
+
+
+def test_the_loss_is_the_mean_of_minus_log_of_what_was_given_to_the_targets() -> None:
+    training = RightTraining(model(), 1)
+    logits = torch.randn(BATCH_SIZE, SEQ_LEN, N_VOCAB)
+    shares = logits.exp() / logits.exp().sum(-1, keepdim=True)
+    targets = text()[:, 1:]
+    logs = [
+        shares[b, t, targets[b, t]].log().item() for b in range(BATCH_SIZE) for t in range(SEQ_LEN)
+    ]
+    assert training.loss(logits, targets).item() == pytest.approx(-sum(logs) / len(logs), rel=1e-5)
+
+
+def test_steps_are_those_of_a_loop_without_methods() -> None:
+    ours, theirs = model().float(), model().float()
+    training = RightTraining(ours, 40, 0.01)
+    optimizer = torch.optim.AdamW(theirs.parameters(), 0.01, betas=(0.9, 0.99), weight_decay=0.1)
+    inputs, targets = text()[:, :-1], text()[:, 1:]
+    for step in range(4):
+        loss = training.step(inputs, targets)
+        optimizer.param_groups[0]["lr"] = 0.01 * up_and_down(step, 40, 2, 0.1)
+        optimizer.zero_grad()
+        expected = F.cross_entropy(theirs(inputs).transpose(1, 2), targets)
+        expected.backward()
+        nn.utils.clip_grad_norm_(theirs.parameters(), 1.0)
+        optimizer.step()
+        assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
+    # The bias of the keys has no gradient but rounding, which Adam makes large.
+    state = theirs.state_dict()
+    wrong = {
+        name
+        for name, weight in ours.state_dict().items()
+        if not torch.allclose(weight, state[name], atol=1e-5)
+    }
+    assert wrong <= {f"layers.{number}.attention.key.bias" for number in range(N_LAYERS)}
+
+
+def test_with_bfloat16_the_losses_are_nearly_the_same() -> None:
+    both = []
+    for bfloat16 in (False, True):
+        training = RightTraining(model().float(), 10, 0.001, bfloat16)
+        both.append([training.step(*training.cut(text())).item() for _ in range(3)])
+    assert both[0] != both[1]
+    assert both[0] == pytest.approx(both[1], rel=0.03)
+
+
+def test_the_printed_loss_is_of_evaluation_and_trains_nothing() -> None:
+    made = RightModel(N_VOCAB, D_MODEL, HEADS, N_LAYERS, MAX_LEN, dropout_prob=0.5)
+    training = RightTraining(made, 1)
+    before = copy.deepcopy(made.state_dict())
+    assert training.printed(text()) == training.printed(text())
+    assert not made.training
+    assert all(weight.grad is None for weight in made.parameters())
+    assert all(weight.equal(before[name]) for name, weight in made.state_dict().items())
+    training.step(*training.cut(text()))
+    assert made.training
+
+
+def test_the_example_learns() -> None:
+    torch.manual_seed(5)
+    result = right_model.example()
+    assert result["after"] < result["before"]
+    assert result["logits"].shape == (3, 7, 11)
