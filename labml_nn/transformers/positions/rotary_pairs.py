@@ -85,9 +85,10 @@ def turn_neighbours(x: Tensor, speeds: Tensor) -> Tensor:
     positions = torch.arange(len(x), dtype=torch.float64, device=x.device)
     turns = positions[:, None, None, None] * speeds
 
-    # Complex numbers of length one. There are none of 16 bits that are good for anything.
+    # Complex numbers of length one, and the features as what they are in memory, if they lie side
+    # by side there.
     factors = torch.polar(torch.ones_like(turns), turns)
-    pairs = torch.view_as_complex(x.double().unflatten(-1, (-1, 2)))
+    pairs = torch.view_as_complex(x.double().unflatten(-1, (-1, 2)).contiguous())
     return torch.view_as_real(pairs * factors).flatten(start_dim=-2).to(x.dtype)
 
 
