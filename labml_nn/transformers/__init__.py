@@ -38,7 +38,8 @@ The rest makes one of them learn to write, a character at a time:
 Since then most of its parts have been replaced by better ones:
 
 10. [The fast way through attention](fast_attention.py), fused or plain
-11. [Rotary positions](rotary.py) turn queries and keys instead of adding to tokens.
+11. [Rotary positions](rotary.py) turn queries and keys instead of adding to tokens, and there are
+    [other positions](positions/__init__.py) that scores see as distances.
 12. [RMSNorm](rms_norm.py) divides by the usual size and takes no mean off.
 13. [SwiGLU](swiglu.py) is a feed-forward network with a gate, and
     [stacked linear layers](stacked_linear.py) make it one product less.

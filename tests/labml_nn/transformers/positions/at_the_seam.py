@@ -1,0 +1,282 @@
+r"""What every attention has to stand at the seam `attention(query=, key=, value=, mask=)`.
+
+Each check takes a function that makes an attention without dropout, for `D_MODEL` features.
+"""
+
+import io
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+
+SEQ_LEN_Q, SEQ_LEN_K, BATCH_SIZE, HEADS, D_K = 5, 7, 2, 3, 22
+D_MODEL = HEADS * D_K
+
+Make = Callable[[], MultiHeadAttention]
+
+
+def made(make: Make, dtype: torch.dtype = torch.float64) -> MultiHeadAttention:
+    r"""Parameters that are all of the same size, so that none can be forgotten."""
+    module = make().to(dtype)
+    generator = torch.Generator().manual_seed(1)
+    for parameter in module.parameters():
+        size = 1 / math.sqrt(parameter.shape[-1])
+        parameter.data = torch.randn(parameter.shape, generator=generator).to(dtype) * size
+    return module
+
+
+def inputs(
+    seq_len_q: int = SEQ_LEN_Q, seq_len_k: int = SEQ_LEN_K, dtype: torch.dtype = torch.float64
+) -> dict[str, Tensor]:
+    r"""A query, a key and a value, all different, with gradients."""
+    generator = torch.Generator().manual_seed(2)
+    lengths = {"query": seq_len_q, "key": seq_len_k, "value": seq_len_k}
+    return {
+        name: torch.randn(length, BATCH_SIZE, D_MODEL, generator=generator)
+        .to(dtype)
+        .requires_grad_()
+        for name, length in lengths.items()
+    }
+
+
+def any_mask(seq_len_q: int = SEQ_LEN_Q, seq_len_k: int = SEQ_LEN_K) -> Tensor:
+    r"""Another one for each sequence; every query sees a key."""
+    generator = torch.Generator().manual_seed(3)
+    mask = torch.rand(seq_len_q, seq_len_k, BATCH_SIZE, generator=generator) < 0.5
+    mask[:, 1] = True
+    return mask
+
+
+def gradients(output: Tensor, variables: Sequence[Tensor]) -> list[Tensor]:
+    r"""The gradients of a sum in which every number of the output counts differently."""
+    generator = torch.Generator().manual_seed(4)
+    weights = torch.randn(output.shape, generator=generator).to(output.dtype)
+    return list(torch.autograd.grad((output * weights).sum(), variables))
+
+
+def apart(found: Sequence[Tensor], expected: Sequence[Tensor]) -> float:
+    r"""The largest difference between two numbers of the one and the other."""
+    pairs = list(zip(found, expected, strict=True))
+    assert all(one.shape == other.shape for one, other in pairs)
+    return max((one.detach() - other.detach()).abs().max().item() for one, other in pairs)
+
+
+def with_gradients(output: Tensor, *variables: Tensor) -> list[Tensor]:
+    r"""The output and its gradients."""
+    return [output, *gradients(output, variables)]
+
+
+def linear(layer: torch.nn.Linear, x: Tensor) -> Tensor:
+    r"""The features of all heads at one position."""
+    return (layer.weight * x).sum(dim=1) + layer.bias
+
+
+def by_loops(
+    module: MultiHeadAttention,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    score: Callable[[Tensor, Tensor, int, int, int], Tensor],
+    carried: Callable[[Tensor, int], Tensor] = lambda v, distance: v,
+) -> Tensor:
+    r"""Attention for one position, sequence and head after the other.
+
+    `score` is given a query and a key before any scaling, the place of the query among the keys,
+    that of the key, and the head; `carried` what is to be handed over, and the distance.
+    """
+    later = len(key) - len(query)
+    visible = torch.ones(len(query), len(key), query.shape[1], dtype=torch.bool)
+    visible = (visible if mask is None else visible & mask).tolist()
+    places = [(j, b) for j in range(len(key)) for b in range(key.shape[1])]
+    keys = {(j, b): linear(module.key.linear, key[j, b]) for j, b in places}
+    values = {(j, b): linear(module.value.linear, value[j, b]) for j, b in places}
+    rows = []
+    for i in range(len(query)):
+        for b in range(query.shape[1]):
+            q = linear(module.query.linear, query[i, b])
+            joined = []
+            for h in range(HEADS):
+                part = slice(h * D_K, (h + 1) * D_K)
+                total, mean = 0.0, 0.0
+                for j in range(len(key)):
+                    k, v = keys[j, b][part], values[j, b][part]
+                    weight = score(q[part], k, i + later, j, h).exp() * visible[i][j][b]
+                    total = total + weight
+                    mean = mean + weight * carried(v, i + later - j)
+                joined.append(mean / total)
+            rows.append(linear(module.output, torch.cat(joined)))
+    return torch.stack(rows).view(query.shape)
+
+
+def check_both_ways(make: Make) -> None:
+    r"""The fast way and the readable one give the same, gradients too."""
+    for mask in (None, any_mask(), causal_mask(SEQ_LEN_K)[-SEQ_LEN_Q:]):
+        results = []
+        for fused, kernel in ((True, True), (True, False), (False, True)):
+            module, given = made(make), inputs()
+            module.fused, module.kernel = fused, kernel
+            output = module(**given, mask=mask)
+            results.append(with_gradients(output, *given.values(), *module.parameters()))
+        assert apart(results[0], results[1]) < 1e-10
+        assert apart(results[0], results[2]) < 1e-10
+
+
+def check_decoding(make: Make) -> None:
+    r"""A query alone, with the keys so far, gives what the whole text gives; so do a few."""
+    module, x = made(make), inputs()["key"]
+    whole = module(query=x, key=x, value=x, mask=causal_mask(SEQ_LEN_K))
+    for end in range(1, SEQ_LEN_K + 1):
+        seen = x[:end]
+        alone = module(query=seen[-1:], key=seen, value=seen)
+        assert apart([alone], [whole[end - 1 : end]]) < 1e-10
+    for n_new in (2, 4):
+        mask = causal_mask(SEQ_LEN_K)[-n_new:]
+        few = module(query=x[-n_new:], key=x, value=x, mask=mask)
+        assert apart([few], [whole[-n_new:]]) < 1e-10
+
+
+def check_distance_alone(make: Make, also_before: int = 19) -> None:
+    r"""A text that stands later, after something that no one may see, gives the same."""
+    module, x = made(make), inputs()["key"].detach()
+    plain = module(query=x, key=x, value=x, mask=causal_mask(SEQ_LEN_K))
+    before = torch.randn(also_before, BATCH_SIZE, D_MODEL, dtype=x.dtype)
+    longer = torch.cat([before, x])
+    mask = causal_mask(len(longer)).clone()
+    mask[also_before:, :also_before] = False
+    moved = module(query=longer, key=longer, value=longer, mask=mask)[also_before:]
+    assert apart([moved], [plain]) < 1e-10
+
+
+def check_order_matters(make: Make) -> None:
+    r"""Keys in another order give something else, which without positions they would not."""
+    module, given = made(make), inputs()
+    order = [3, 6, 0, 2, 5, 1, 4]
+    shuffled = {**given, "key": given["key"][order], "value": given["value"][order]}
+    assert apart([module(**shuffled)], [module(**given)]) > 1e-3
+
+
+def check_causality(make: Make) -> None:
+    r"""What comes later changes nothing."""
+    module, x = made(make), inputs()["key"].detach()
+    mask = causal_mask(SEQ_LEN_K)
+    before = module(query=x, key=x, value=x, mask=mask)
+    for position in range(SEQ_LEN_K):
+        y = x.clone()
+        y[position] += 1
+        after = module(query=y, key=y, value=y, mask=mask)
+        same = (after == before).flatten(start_dim=1).all(dim=1)
+        assert same[:position].all()
+        assert not same[position:].any()
+
+
+def check_padding(make: Make) -> None:
+    r"""Hidden keys may be anything."""
+    module, given = made(make), inputs()
+    mask = torch.ones(1, SEQ_LEN_K, BATCH_SIZE, dtype=torch.bool)
+    mask[:, 5:, 1] = False
+    plain = module(**given, mask=mask)
+    other = {name: x.detach().clone() for name, x in given.items()}
+    other["key"][5:, 1] *= 100
+    other["value"][5:, 1] *= 100
+    assert apart([module(**other, mask=mask)], [plain]) < 1e-12
+
+
+def check_idle(make: Make) -> None:
+    r"""A query that may attend to nothing gets zero from every head, and gradients are finite."""
+    for fused in (True, False):
+        for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
+            module, given = made(make, dtype), inputs(dtype=dtype)
+            module.fused = module.fused and fused
+            mask = any_mask()
+            mask[2, :, 1] = False
+            output = module(**given, mask=mask)
+            assert torch.equal(output[2, 1], module.output.bias)
+            assert not torch.equal(output[1, 1], module.output.bias)
+            found = gradients(output, [*given.values(), *module.parameters()])
+            assert all(gradient.isfinite().all() for gradient in found)
+            assert not found[0][2, 1].any()
+
+
+def check_types(make: Make, bounds: dict[torch.dtype, float]) -> None:
+    r"""The type of the inputs is that of the results, near the exact ones, the fast way or not."""
+    for dtype, bound in bounds.items():
+        for fused in (True, False):
+            module, given = made(make, dtype), inputs(dtype=dtype)
+            module.fused = module.fused and fused
+            exact = made(make)
+            exact.load_state_dict(module.state_dict())
+            output = module(**given, mask=any_mask())
+            assert output.dtype is dtype
+            expected = exact(**{n: x.double() for n, x in given.items()}, mask=any_mask())
+            assert apart([output.double()], [expected]) < bound
+
+
+def check_autocast(make: Make) -> None:
+    r"""Under automatic mixed precision the result has 16 bits, near the exact ones."""
+    module, given = made(make, torch.float32), inputs(dtype=torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        output = module(**given, mask=any_mask())
+    assert output.dtype is torch.bfloat16
+    assert apart([output.float()], [module(**given, mask=any_mask())]) < 0.1
+
+
+def check_no_numbers_are_read(make: Make) -> None:
+    r"""A tensor on the meta device has none: reading one is an error, as it is a wait on a GPU."""
+    module = make().to("meta")
+    x = torch.empty(SEQ_LEN_K, BATCH_SIZE, D_MODEL, device="meta")
+    output = module(query=x, key=x, value=x, mask=causal_mask(SEQ_LEN_K, device="meta"))
+    assert output.shape == x.shape
+
+
+def check_compiled(make: Make) -> None:
+    r"""One graph, with the same results."""
+    module, given = made(make), inputs()
+    compiled = torch.compile(module, backend="aot_eager", fullgraph=True)
+    output, expected = compiled(**given, mask=any_mask()), module(**given, mask=any_mask())
+    variables = [*given.values(), *module.parameters()]
+    found, wanted = (with_gradients(one, *variables) for one in (output, expected))
+    assert apart(found, wanted) < 1e-10
+
+
+def check_saved(make: Make) -> None:
+    r"""Saved weights give the same numbers in another one, which had others before."""
+    module, other, given = make(), make(), inputs(dtype=torch.float32)
+    assert not torch.equal(module(**given), other(**given))
+    saved = io.BytesIO()
+    torch.save(module.state_dict(), saved)
+    saved.seek(0)
+    other.load_state_dict(torch.load(saved, weights_only=True))
+    assert torch.equal(module(**given), other(**given))
+
+
+def check_kept_weights(make: Make) -> None:
+    r"""They can be kept, sum to one, and are gone after the next call."""
+    module, given = made(make), inputs()
+    plain = module(**given, mask=any_mask())
+    module.keep_attn = True
+    assert apart([module(**given, mask=any_mask())], [plain]) < 1e-10
+    assert module.attn.shape == (SEQ_LEN_Q, SEQ_LEN_K, BATCH_SIZE, HEADS)
+    sums = module.attn.sum(dim=1)
+    assert apart([sums], [torch.ones_like(sums)]) < 1e-10
+    module.keep_attn = False
+    module(**given)
+    assert module.attn is None
+
+
+CHECKS = [
+    check_both_ways,
+    check_decoding,
+    check_distance_alone,
+    check_order_matters,
+    check_causality,
+    check_padding,
+    check_idle,
+    check_autocast,
+    check_no_numbers_are_read,
+    check_saved,
+    check_kept_weights,
+]
