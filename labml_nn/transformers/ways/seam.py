@@ -61,9 +61,8 @@ class CausalAtTheSeam(SelfAttentionAtTheSeam):
     r"""
     ## Self-attention that is causal by itself
 
-    For an attention that takes a sequence and nothing else. Never to look at a mask that one is
-    given is a [classic mistake](side_by_side.py). So this one is compared with the only mask that
-    the attention can do.
+    For an attention that takes a sequence and nothing else. To be given a mask and never look at it
+    is a classic mistake. So it is compared with the only one that this attention can do.
     """
 
     def attend(self, x: Tensor, mask: Tensor | None) -> Tensor:

@@ -200,6 +200,12 @@ def test_a_width_that_heads_do_not_divide_is_refused(d_model: int, heads: int) -
         NarrowSelfAttention(heads, d_model)
 
 
+def test_one_feature_is_enough_and_a_tenth_of_the_weights_is_dropped_if_nothing_is_said() -> None:
+    module = NarrowSelfAttention(1, 1)
+    assert module(torch.zeros(2, 3, 1)).shape == (2, 3, 1)
+    assert module.dropout.p == 0.1
+
+
 @pytest.mark.parametrize("shape", [(5, 14), (3, 5, 14, 1), (3, 5, 7)])
 def test_an_input_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"\[batch_size, seq_len, 14\]") as caught:

@@ -165,6 +165,12 @@ def test_a_width_that_heads_do_not_divide_is_refused(d_model: int, heads: int) -
         OneHeadAtATime(heads, d_model, max_len=MAX_LEN)
 
 
+def test_one_feature_is_enough_and_a_tenth_of_the_weights_is_dropped_if_nothing_is_said() -> None:
+    module = OneHeadAtATime(1, 1, max_len=1)
+    assert module(torch.zeros(2, 1, 1)).shape == (2, 1, 1)
+    assert [module.heads[0].dropout.p, Head(1, 1, 1).dropout.p] == [0.1, 0.1]
+
+
 @pytest.mark.parametrize("shape", [(5, 14), (3, 5, 14, 1), (3, 5, 7), (3, 12, 14)])
 def test_an_input_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match=r"seq_len, 14\] with at most 11 positions") as caught:
