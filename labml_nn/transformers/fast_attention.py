@@ -47,8 +47,9 @@ def mean_of_values(
     The query is `[batch_size, heads, seq_len_q, d_k]`, and its scale is its own business: nothing
     is divided by $\sqrt{d_k}$ here. Key and value are `[batch_size, heads, seq_len_k, d_k]`; with
     fewer heads, each serves a [group](memory/grouped_query.py) of neighbouring ones of the query.
-    `allowed` is true where a query may attend to a key; it has four axes, of which those of the
-    batch and the heads may have length one. The result has the shape of the query.
+    `allowed` is true where a query may attend to a key, or it is numbers that are added to the
+    scores; it has four axes, of which those of the batch and the heads may have length one. The
+    result has the shape of the query.
     """
     groups = {}
     if query.shape[1] != key.shape[1]:
@@ -63,6 +64,8 @@ def mean_of_values(
         # On a CPU, 32 bits are faster than 16, and autocast would make 16 of them again.
         wide = query.device.type == "cpu" and query.element_size() == 2
         q, k, v = (t.float() if wide else t for t in (query, key, value))
+        if allowed is not None and allowed.is_floating_point():
+            allowed = allowed.to(q.dtype)
         with torch.autocast("cpu", enabled=False):
             mean = F.scaled_dot_product_attention(
                 q, k, v, allowed, dropout_prob, scale=1.0, **groups
@@ -86,8 +89,10 @@ def bias_of(allowed: Tensor, dtype: torch.dtype) -> Tensor:
     ## From a mask to something that can be added
 
     Zero where `allowed`, minus infinity elsewhere. A mask is small beside the scores of all heads,
-    and adding is the quickest that can be done to those.
+    and adding is the quickest that can be done to those. Numbers can be added as they are.
     """
+    if allowed.is_floating_point():
+        return allowed.to(dtype)
     return torch.zeros(allowed.shape, dtype=dtype, device=allowed.device).masked_fill(
         ~allowed, -math.inf
     )

@@ -84,7 +84,7 @@ class MultiHeadAttention(nn.Module):
     There are two ways through it, with the same result. The *readable* one spells out
     scores, softmax and mean. The *fused* one leaves all three to
     [whatever is fast](fast_attention.py). Set `fused` to false to take the readable
-    one; a subclass with scores of its own does so from the start.
+    one; a subclass with scores or a mean of its own does so from the start.
 
     The weights are gone after a call, unless `keep_attn` is set: then the call takes
     the readable way and leaves them in `attn`, as they were before dropout:
@@ -115,15 +115,28 @@ class MultiHeadAttention(nn.Module):
         self.output = nn.Linear(d_model, d_model, bias=bias)
         self.dropout = nn.Dropout(dropout_prob)
 
-        # PyTorch's kernel computes the scores itself and would silently ignore those of
-        # a subclass.
-        self.fused = type(self).get_scores is MultiHeadAttention.get_scores
+        # PyTorch's kernel computes scores and mean itself and would silently ignore
+        # those of a subclass.
+        mine, plain = type(self), MultiHeadAttention
+        self.fused = (mine.get_scores, mine.get_mean) == (plain.get_scores, plain.get_mean)
         self.keep_attn = False
         self.attn: Tensor | None = None
 
         # There are two [fast ways](fast_attention.py); who trains a model may find out
         # which is faster.
         self.kernel = True
+
+    def project(
+        self, query: Tensor, key: Tensor, value: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        r"""
+        ### Queries, keys and values of the heads
+
+        The query is divided by $\sqrt{d_k}$. Scaling it and not the scores gives the
+        same product, and 16-bit numbers don't overflow on the way. Variants that do
+        something to queries or keys override this method.
+        """
+        return self.query(query) / math.sqrt(self.d_k), self.key(key), self.value(value)
 
     def get_scores(self, query: Tensor, key: Tensor) -> Tensor:
         r"""
@@ -138,6 +151,29 @@ class MultiHeadAttention(nn.Module):
         `[seq_len_q, seq_len_k, batch_size, heads]`. Variants override this method.
         """
         return torch.einsum("ibhd,jbhd->ijbh", query, key)
+
+    def get_bias(self, query: Tensor, key: Tensor) -> Tensor | None:
+        r"""
+        ### What is added to the scores
+
+        Nothing here. Variants return a number for each
+        [score](mha.py#MultiHeadAttention.get_scores), or for each of one sequence that
+        stands for all. The fused way stays open to them: the kernel can add.
+        """
+        return None
+
+    def get_mean(self, attn: Tensor, value: Tensor) -> Tensor:
+        r"""
+        ### Mean
+
+        $$
+        X_{ibhd} = \sum_j \operatorname{softmax}_j(S_{ijbh})\, V_{jbhd}
+        $$
+
+        From the weights, which sum to one along the keys, and the value `[seq_len_k,
+        batch_size, heads, d_k]` to `[seq_len_q, batch_size, heads, d_k]`.
+        """
+        return torch.einsum("ijbh,jbhd->ibhd", attn, value)
 
     def prepare_mask(
         self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size
@@ -169,18 +205,6 @@ class MultiHeadAttention(nn.Module):
             )
         return mask.unsqueeze(-1)
 
-    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        r"""
-        ### Project to heads
-
-        What the heads work with, `[seq_len_q, batch_size, heads, d_k]` for the query and
-        `[seq_len_k, batch_size, heads, d_k]` for the others.
-        """
-        # Scaling the query and not the scores gives the same product, and 16-bit
-        # numbers don't overflow on the way.
-        query = self.query(query) / math.sqrt(self.d_k)
-        return query, self.key(key), self.value(value)
-
     def weighted_mean(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
     ) -> Tensor:
@@ -191,10 +215,12 @@ class MultiHeadAttention(nn.Module):
         In the mask, which has an axis for the heads, each query sees a key.
         """
         self.attn = None
+        bias = self.get_bias(query, key)
         if self.fused and not self.keep_attn:
             # PyTorch wants `[batch_size, heads, seq_len_q, d_k]`; these are views.
             q, k, v = (t.permute(1, 2, 0, 3) for t in (query, key, value))
-            allowed = None if mask is None else mask.permute(2, 3, 0, 1)
+            m, b = (None if t is None else t.permute(2, 3, 0, 1) for t in (mask, bias))
+            allowed = m if b is None else b if m is None else b.where(m, -math.inf)
 
             # The query is scaled already. Whether the model trains, only we know.
             p = self.dropout.p if self.training else 0.0
@@ -203,14 +229,14 @@ class MultiHeadAttention(nn.Module):
             # Only minus infinity is sure to make a weight of exactly zero.
             # `[seq_len_q, seq_len_k, batch_size, heads]`
             scores = self.get_scores(query, key)
+            if bias is not None:
+                scores = scores + bias.to(scores.dtype)
             if mask is not None:
                 scores = scores.masked_fill(~mask, -math.inf)
 
-            # $$
-            # X_{ibhd} = \sum_j \operatorname{softmax}_j(S_{ijbh})\, V_{jbhd}
-            # $$
+            # They are weights once they sum to one along the keys.
             attn = scores.softmax(dim=1)
-            x = torch.einsum("ijbh,jbhd->ibhd", self.dropout(attn), value)
+            x = self.get_mean(self.dropout(attn), value)
             if self.keep_attn:
                 self.attn = attn.detach()
         return x
@@ -231,6 +257,7 @@ class MultiHeadAttention(nn.Module):
         if mask is not None:
             mask = self.prepare_mask(mask, query.shape, key.shape)
 
+        # The query is `[seq_len_q, batch_size, heads, d_k]` from here on.
         query, key, value = self.project(query, key, value)
 
         # For an *idle* query, which may attend to nothing, the softmax would be 0/0. So

@@ -79,3 +79,27 @@ def test_the_bias_is_zero_or_minus_infinity() -> None:
     bias = bias_of(torch.tensor([True, False]), torch.bfloat16)
     assert bias.tolist() == [0.0, -torch.inf]
     assert bias.dtype is torch.bfloat16
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_numbers_are_added_to_the_scores(kernel: bool) -> None:
+    query, key, value = parts()
+    bias = torch.randn(1, 3, 7, 7, dtype=torch.float64, requires_grad=True)
+    result = mean_of_values(query, key, value, bias, kernel=kernel)
+    found = torch.autograd.grad((result**2).sum(), (query, bias))
+    scores = torch.einsum("bhid,bhjd->bhij", query, key) + bias
+    expected = torch.einsum("bhij,bhjd->bhid", scores.softmax(dim=-1), value)
+    wanted = torch.autograd.grad((expected**2).sum(), (query, bias))
+    torch.testing.assert_close(result, expected)
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_numbers_may_have_another_type_than_the_scores(kernel: bool, dtype: torch.dtype) -> None:
+    query, key, value = parts(dtype)
+    result = mean_of_values(query, key, value, torch.zeros(1, 1, 7, 7), kernel=kernel)
+    assert result.dtype is dtype
+    expected = mean_of_values(query, key, value, None, kernel=kernel)
+    torch.testing.assert_close(result, expected)

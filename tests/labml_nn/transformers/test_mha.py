@@ -517,6 +517,62 @@ def test_a_subclass_with_the_same_scores_is_fused() -> None:
     assert_near(fused, module(**inputs(), mask=mask), 1e-12)
 
 
+def biased(batch_size: int) -> MultiHeadAttention:
+    r"""A variant that adds the same numbers to its scores each time."""
+    generator = torch.Generator().manual_seed(7)
+    numbers = torch.randn(SEQ_LEN_Q, SEQ_LEN_K, batch_size, HEADS, generator=generator)
+
+    def get_bias(self: MultiHeadAttention, query: Tensor, key: Tensor) -> Tensor:
+        return numbers.double()
+
+    torch.manual_seed(1)
+    variant = type("Variant", (MultiHeadAttention,), {"get_bias": get_bias})
+    return variant(HEADS, D_MODEL, dropout_prob=0.0).double()
+
+
+@pytest.mark.parametrize("batch_size", [1, BATCH_SIZE])
+@pytest.mark.parametrize("make_mask", [no_mask, padding, one_for_all, with_idle])
+def test_a_bias_is_added_both_ways(batch_size: int, make_mask: Maker) -> None:
+    module, given_inputs, mask = biased(batch_size), inputs(), make_mask(SEQ_LEN_Q, SEQ_LEN_K)
+    assert module.fused
+    fused = module(**given_inputs, mask=mask)
+    module.keep_attn = True
+    assert_near(module(**given_inputs, mask=mask), fused, 1e-12)
+
+    # The weights without it, times its exponential, are those with it.
+    weights = module.attn
+    plain = attention(False)
+    plain.keep_attn = True
+    assert (plain(**given_inputs, mask=mask) - fused).abs().max() > 0.01
+    expected = plain.attn * module.get_bias(given_inputs["query"], given_inputs["key"]).exp()
+    sums = expected.sum(dim=1, keepdim=True)
+    assert_near(weights, expected / sums.where(sums > 0, 1), 1e-12)
+
+
+def test_a_mean_of_a_subclass_is_never_passed_over() -> None:
+    def first(self: MultiHeadAttention, attn: Tensor, value: Tensor) -> Tensor:
+        return value[:1].expand(len(attn), -1, -1, -1)
+
+    variant = type("Variant", (MultiHeadAttention,), {"get_mean": first})
+    module, given_inputs = variant(HEADS, D_MODEL, dropout_prob=0.0).double(), inputs()
+    expected = module.output(module.value.linear(given_inputs["value"][:1]))
+    assert_near(module(**given_inputs), expected.expand(SEQ_LEN_Q, -1, -1), 1e-12)
+
+
+def test_what_a_subclass_projects_is_attended_to() -> None:
+    def double(self: MultiHeadAttention, *sequences: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        query, key, value = MultiHeadAttention.project(self, *sequences)
+        return query, key, 2 * value
+
+    variant = type("Variant", (MultiHeadAttention,), {"project": double})
+    torch.manual_seed(1)
+    module = variant(HEADS, D_MODEL, dropout_prob=0.0, bias=False).double()
+    assert module.fused
+    given_inputs = inputs()
+    expected = 2 * attention(True, bias=False)(**given_inputs)
+    assert_near(module(**given_inputs), expected, 1e-12)
+
+
 def test_get_scores_is_given_the_scaled_query() -> None:
     module, given_inputs, seen = attention(False), inputs(), []
 
