@@ -259,6 +259,7 @@ class MultiHeadAttention(nn.Module):
         if mask is not None:
             mask = self.prepare_mask(mask, query.shape, key.shape)
 
+        # The query is `[seq_len_q, batch_size, heads, d_k]` from here on.
         query, key, value = self.project(query, key, value)
 
         # For an *idle* query, which may attend to nothing, the softmax would be 0/0. So

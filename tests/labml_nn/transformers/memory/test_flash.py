@@ -319,6 +319,14 @@ def plain_weights() -> dict[str, Tensor]:
     return MultiHeadAttention(HEADS, D_MODEL).state_dict()
 
 
+def test_unless_it_is_said_there_are_no_tiles_and_blocks_of_64() -> None:
+    made = FlashAttention(HEADS, D_MODEL)
+    assert (made.size, made.dropout.p) == (None, 0.1)
+    assert made.output.bias is not None
+    parts = vectors(65, 129)
+    assert torch.equal(tiled_attention(*parts), tiled_attention(*parts, None, False, 64))
+
+
 def test_without_a_bias_there_is_none() -> None:
     assert all("bias" not in n for n in FlashAttention(HEADS, D_MODEL, 0.0, False).state_dict())
 
@@ -328,3 +336,19 @@ def test_the_example_is_causal() -> None:
     mean, output = flash.example()
     assert mean.shape == (3, 5, 7, 2)
     assert output.shape == (7, 3, 10)
+
+
+# PyTorch's compiler makes an instance of the function, against which PyTorch warns.
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
+def test_compiled_it_gives_the_same_with_its_gradients() -> None:
+    module, x = (
+        FlashAttention(HEADS, D_MODEL, 0.0, size=3).double(),
+        torch.randn(5, 3, D_MODEL).double(),
+    )
+    x.requires_grad_()
+    variables = [x, *module.parameters()]
+    compiled = torch.compile(module, backend="aot_eager", fullgraph=True)
+    mask = causal_mask(len(x))
+    mine = with_gradients(compiled(query=x, key=x, value=x, mask=mask), variables)
+    plain = with_gradients(module(query=x, key=x, value=x, mask=mask), variables)
+    assert furthest(mine, plain) < 1e-12

@@ -277,6 +277,13 @@ def test_no_output_depends_on_what_is_hidden_or_on_another_text(way: str) -> Non
         assert not depends[:, [0, 2]].any()
 
 
+def test_unless_it_is_said_it_is_plain_attention_by_hand() -> None:
+    made = FlexAttention(HEADS, D_MODEL)
+    assert (made.score_mod, made.mask_mod, made.way) == (None, None, "by hand")
+    assert made.dropout.p == 0.1
+    assert made.output.bias is not None
+
+
 def test_a_way_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="got 'fast'$"):
         FlexAttention(HEADS, D_MODEL, way="fast")
@@ -307,3 +314,17 @@ def test_the_example_sees_what_two_masks_leave() -> None:
     output, weights = flex.example()
     assert output.shape == (7, 3, 10)
     assert not weights[0, 1:].any()
+
+
+def test_compiled_it_gives_the_same_with_its_gradients() -> None:
+    module, x = (
+        FlexAttention(HEADS, D_MODEL, 0.0, score_mod=add_distance(HEADS)).double(),
+        torch.randn(5, 3, D_MODEL).double(),
+    )
+    x.requires_grad_()
+    variables = [x, *module.parameters()]
+    compiled = torch.compile(module, backend="aot_eager", fullgraph=True)
+    mask = causal_mask(len(x))
+    mine = with_gradients(compiled(query=x, key=x, value=x, mask=mask), variables)
+    plain = with_gradients(module(query=x, key=x, value=x, mask=mask), variables)
+    assert furthest(mine, plain) < 1e-12

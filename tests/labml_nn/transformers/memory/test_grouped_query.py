@@ -387,6 +387,13 @@ def test_heads_that_make_no_groups_are_refused(key_heads: int) -> None:
         GroupedQueryAttention(HEADS, D_MODEL, key_heads=key_heads)
 
 
+def test_unless_it_is_said_there_is_one_head_of_keys_and_a_tenth_is_dropped() -> None:
+    made = GroupedQueryAttention(HEADS, D_MODEL)
+    assert (made.dropout.p, made.key.heads, made.value.heads) == (0.1, 1, 1)
+    assert made.output.bias is not None
+    assert made.key.linear.bias is not None
+
+
 def test_the_parameters_are_these() -> None:
     shapes = {name: tuple(p.shape) for name, p in attention().state_dict().items()}
     assert shapes == {
@@ -419,3 +426,13 @@ def test_the_example_gives_the_same_three_times() -> None:
     assert (fused - readable).abs().max() < 1e-5
     assert (fused - decoded).abs().max() < 1e-5
     assert converted.shape == fused.shape
+
+
+def test_compiled_it_gives_the_same_with_its_gradients() -> None:
+    module, x = attention(), inputs()["key"]
+    variables = [x, *module.parameters()]
+    compiled = torch.compile(module, backend="aot_eager", fullgraph=True)
+    mask = causal_mask(len(x))
+    mine = with_gradients(compiled(query=x, key=x, value=x, mask=mask), variables)
+    plain = with_gradients(module(query=x, key=x, value=x, mask=mask), variables)
+    assert furthest(mine, plain) < 1e-12

@@ -211,6 +211,18 @@ def test_decoding_never_writes_keys_and_values_out() -> None:
     assert seen == [(BATCH_SIZE, 1, SEQ_LEN, N_REMEMBERED), True]
 
 
+def test_values_are_as_wide_as_keys_for_the_kernel() -> None:
+    kernel, seen = F.scaled_dot_product_attention, []
+
+    def remember(q: Tensor, k: Tensor, v: Tensor, *more: float, **named: float) -> Tensor:
+        seen.extend([k.shape[-1], v.shape[-1]])
+        return kernel(q, k, v, *more, **named)
+
+    with patch("torch.nn.functional.scaled_dot_product_attention", remember):
+        attend(attention(), text())
+    assert seen == [D_K + D_TURNED] * 2
+
+
 def test_what_is_remembered_is_as_small_as_is_said() -> None:
     latents = LatentCache(1, 1, 1, 512 + 64).memory.numel()
     heads = KeyValueCache(1, 1, 128, 1, 128).memory.numel()
@@ -293,6 +305,11 @@ def test_a_cache_without_room_says_how_much_there_is() -> None:
         LatentCache(1, 1, 5, 1).extend(0)
 
 
+def test_a_tenth_of_the_weights_is_dropped_unless_it_is_said() -> None:
+    made = LatentAttention(HEADS, D_MODEL, d_latent=D_LATENT, d_turned=D_TURNED, max_len=3)
+    assert made.dropout.p == 0.1
+
+
 def test_the_parameters_are_these() -> None:
     assert {name: tuple(p.shape) for name, p in attention().state_dict().items()} == {
         "query.linear.weight": (18, 10),
@@ -325,3 +342,13 @@ def test_the_example_gives_the_same_twice() -> None:
     torch.manual_seed(7)
     whole, decoded = latent_attention.example()
     assert (whole - decoded).abs().max() < 1e-5
+
+
+def test_compiled_it_gives_the_same_with_its_gradients() -> None:
+    module, x = attention(), text()
+    variables = [x, *module.parameters()]
+    compiled = torch.compile(module, backend="aot_eager", fullgraph=True)
+    mask = causal_mask(len(x))
+    mine = with_gradients(compiled(query=x, key=x, value=x, mask=mask), variables)
+    plain = with_gradients(module(query=x, key=x, value=x, mask=mask), variables)
+    assert furthest(mine, plain) < 1e-12

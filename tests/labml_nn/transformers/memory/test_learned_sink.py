@@ -14,6 +14,7 @@ from transformers.models.gpt_oss.modeling_gpt_oss import GptOssAttention
 from labml_nn.transformers.memory import learned_sink
 from labml_nn.transformers.memory.learned_sink import LearnedSinkAttention, in_transformer
 from labml_nn.transformers.memory.sliding_window import RollingCache, SlidingWindowAttention
+from labml_nn.transformers.mha import causal_mask
 
 SEQ_LEN, BATCH_SIZE, HEADS, KEY_HEADS, D_K, WINDOW = 13, 3, 4, 2, 10, 5
 D_MODEL = HEADS * D_K
@@ -235,3 +236,13 @@ def test_the_example_gives_the_same_three_times() -> None:
     fused, readable, decoded = learned_sink.example()
     assert (fused - readable).abs().max() < 1e-5
     assert (fused - decoded).abs().max() < 1e-5
+
+
+def test_compiled_it_gives_the_same_with_its_gradients() -> None:
+    module, x = attention(), text()
+    variables = [x, *module.parameters()]
+    compiled = torch.compile(module, backend="aot_eager", fullgraph=True)
+    mask = causal_mask(len(x))
+    mine = with_gradients(compiled(query=x, key=x, value=x, mask=mask), variables)
+    plain = with_gradients(module(query=x, key=x, value=x, mask=mask), variables)
+    assert furthest(mine, plain) < 1e-12

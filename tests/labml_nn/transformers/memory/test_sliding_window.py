@@ -335,6 +335,12 @@ def test_a_mask_of_another_shape_is_refused() -> None:
         attention()(query=x, key=x, value=x, mask=torch.ones(1, SEQ_LEN, 1))
 
 
+def test_unless_it_is_said_there_are_no_sinks_and_one_head_of_keys() -> None:
+    made = SlidingWindowAttention(HEADS, D_MODEL, window=3)
+    assert (made.dropout.p, made.key.heads, made.n_sinks) == (0.1, 1, 0)
+    assert made.output.bias is not None
+
+
 def test_the_parameters_are_those_of_grouped_heads() -> None:
     shapes = {name: tuple(p.shape) for name, p in attention(bias=False).state_dict().items()}
     assert shapes == {
@@ -362,3 +368,13 @@ def test_the_example_gives_the_same_twice() -> None:
     torch.manual_seed(7)
     whole, decoded = sliding_window.example()
     assert (whole - decoded).abs().max() < 1e-5
+
+
+def test_compiled_it_gives_the_same_with_its_gradients() -> None:
+    module, x = attention(), text()
+    variables = [x, *module.parameters()]
+    compiled = torch.compile(module, backend="aot_eager", fullgraph=True)
+    mask = causal_mask(len(x))
+    mine = with_gradients(compiled(query=x, key=x, value=x, mask=mask), variables)
+    plain = with_gradients(module(query=x, key=x, value=x, mask=mask), variables)
+    assert furthest(mine, plain) < 1e-12
