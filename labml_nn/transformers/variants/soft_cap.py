@@ -115,8 +115,9 @@ def in_transformer(
     r"""
     ## In a transformer
 
-    With a cap of 5, so that one can see what it does: hardly a score of the [transformer that
-    writes](../basic/autoregressive_experiment.py), which is small, would come near 50.
+    In the place of the attention that the [transformer that
+    writes](../basic/autoregressive_experiment.py) has. As that is a much smaller model than
+    Gemma 2, its cap is lower, too.
     """
     return {"self_attn": lambda: SoftCapAttention(heads, d_model, dropout_prob, cap=5.0)}
 

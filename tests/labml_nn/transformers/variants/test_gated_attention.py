@@ -151,7 +151,9 @@ def test_both_ways_agree(mask: str) -> None:
 @pytest.mark.parametrize("bias", [True, False])
 def test_with_gates_wide_open_it_is_plain_attention(bias: bool) -> None:
     module, given = randomised(attention(bias=bias).double()), inputs()
+    before = module(**given)
     plain = without_gate(module)
+    assert torch.equal(module(**given), before)
     assert type(plain) is MultiHeadAttention
     assert not torch.equal(plain.eval()(**given), module(**given))
     module.gate = nn.Linear(D_MODEL, D_MODEL).double()
