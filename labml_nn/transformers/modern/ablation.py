@@ -6,14 +6,13 @@ summary: From nanoGPT's recipe to the modern one, a few changes at a time, each 
 
 The [modern recipe](experiment.py) is better than the best known small one, that of
 [nanoGPT](https://github.com/karpathy/nanoGPT). By which of its changes? Here the way from the one
-to the other is walked in ten runs of 2,000 steps, on Tiny Shakespeare, with one
-[model with switches](switches.py). The loss is that over the whole validation text, in nats a
-character.
+to the other is walked in ten runs on Tiny Shakespeare, with one [model with switches](switches.py).
+The loss is that over the whole validation text, in nats a character.
 
 [Loss against steps](../../../results/ablation.json#figures.steps)
 
 A change that learns more in a step may need more time for it. So here are the same curves against
-the seconds of training, on the machine on which all were run one after another:
+the seconds of training; the runs were made one after another on one machine.
 
 [Loss against seconds](../../../results/ablation.json#figures.seconds)
 
@@ -23,9 +22,10 @@ Seeds alone make a difference of about 0.01, so small differences in one run say
 changes were chosen by this very text and loss; that makes the last rows look a little better than
 they are.
 
-It is not quite nanoGPT at the top. There is one token more, for unknown characters, and
+A re-implementation is not quite the original: there is one token more, for unknown characters, and
 in the rows with Muon the embedding has no weight decay. All rows are computed in the way that is
-[usual](../../training/speed.py#usual_way) on the machine, and none is compiled.
+[usual](../../training/speed.py#usual_way) on the machine, and none is compiled. `make results`
+makes them again, and beside a checkout of nanoGPT its own script as well.
 """
 
 import sys
