@@ -25,6 +25,8 @@ The gain $g$, a number for each feature, is learned. Where a linear layer follow
 out, because the layer's weights can do the same.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -61,6 +63,17 @@ class RMSNorm(nn.Module):
         `x` and the result are `[seq_len, batch_size, d_model]`.
         """
         return rms_norm(x, self.eps) * self.gain
+
+
+def in_transformer(*, d_model: int, **_: float) -> dict[str, Callable[[], nn.Module]]:
+    r"""
+    ## In a transformer
+
+    Everywhere that the [transformer that writes](basic/autoregressive_experiment.py) normalises:
+    before each part of a layer, and at the end.
+    """
+    places = ("norm_self_attn", "norm_ff", "norm")
+    return {place: lambda: RMSNorm(d_model) for place in places}
 
 
 def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:

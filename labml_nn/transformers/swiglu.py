@@ -23,6 +23,8 @@ benevolence". It has three matrices where there were two, so at the same number 
 two thirds of what it was. Nothing is left out; it departs from the paper in dropout.
 """
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -57,6 +59,19 @@ class SwiGLU(nn.Module):
         gate, values = self.widen(x).chunk(2, dim=-1)
         hidden = F.silu(gate) * values
         return self.narrow(self.dropout(hidden))
+
+
+def in_transformer(
+    *, d_model: int, d_ff: int, dropout_prob: float, **_: float
+) -> dict[str, Callable[[], nn.Module]]:
+    r"""
+    ## In a transformer
+
+    With three matrices where the [transformer that writes](basic/autoregressive_experiment.py) has
+    two. So they are two thirds as wide, for as many weights.
+    """
+    narrower = max(1, 2 * d_ff // 3)
+    return {"feed_forward": lambda: SwiGLU(d_model, narrower, dropout_prob)}
 
 
 def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int = 11) -> Tensor:

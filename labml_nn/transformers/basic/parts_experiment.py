@@ -26,9 +26,31 @@ from torch import nn
 from labml_nn.training.command_line import run_experiment
 from labml_nn.training.data import CharTokenizer, InputError, Prepared
 from labml_nn.training.loop import Trainer
-from labml_nn.transformers import feed_forward, mha, positional_encoding
+from labml_nn.transformers import feed_forward, mha, positional_encoding, rms_norm, swiglu
 from labml_nn.transformers.basic.autoregressive_experiment import Config, make_trainer
 from labml_nn.transformers.basic.comparison_experiment import put_in_place
+from labml_nn.transformers.memory import (
+    flash,
+    flex,
+    grouped_query,
+    latent_attention,
+    learned_sink,
+    sliding_window,
+)
+from labml_nn.transformers.positions import (
+    alibi,
+    rotary_attention,
+    shaw_relative,
+    transformer_xl,
+)
+from labml_nn.transformers.variants import (
+    delta_rule,
+    differential_attention,
+    gated_attention,
+    linear_attention,
+    query_key_norm,
+    soft_cap,
+)
 from labml_nn.transformers.ways import batch_first, folded_heads, one_head_at_a_time
 
 # What is not in the table is not to be had: a name never decides which module is imported.
@@ -37,8 +59,26 @@ PARTS: Mapping[str, Callable[..., Mapping[str, Callable[[], nn.Module]]]] = {
     "batch_first": batch_first.in_transformer,
     "folded_heads": folded_heads.in_transformer,
     "one_head_at_a_time": one_head_at_a_time.in_transformer,
-    "relu": feed_forward.in_transformer,
+    "flash": flash.in_transformer,
+    "flex": flex.in_transformer,
+    "grouped_query": grouped_query.in_transformer,
+    "sliding_window": sliding_window.in_transformer,
+    "learned_sink": learned_sink.in_transformer,
+    "latent": latent_attention.in_transformer,
+    "query_key_norm": query_key_norm.in_transformer,
+    "soft_cap": soft_cap.in_transformer,
+    "differential": differential_attention.in_transformer,
+    "gated": gated_attention.in_transformer,
+    "linear": linear_attention.in_transformer,
+    "delta_rule": delta_rule.in_transformer,
     "learned_positions": positional_encoding.in_transformer,
+    "shaw": shaw_relative.in_transformer,
+    "transformer_xl": transformer_xl.in_transformer,
+    "alibi": alibi.in_transformer,
+    "rotary": rotary_attention.in_transformer,
+    "relu": feed_forward.in_transformer,
+    "swiglu": swiglu.in_transformer,
+    "rms_norm": rms_norm.in_transformer,
 }
 
 

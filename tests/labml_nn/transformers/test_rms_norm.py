@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from transformers.models.llama import modeling_llama
 
-from labml_nn.transformers.rms_norm import RMSNorm, rms_norm
+from labml_nn.transformers.rms_norm import RMSNorm, in_transformer, rms_norm
 from tests.oracles import hugging_face, onnx_cases
 from tests.oracles.compare import difference, largest
 
@@ -112,3 +112,10 @@ def test_it_gives_what_a_case_of_onnx_says(case: onnx_cases.Case) -> None:
 
 def test_these_are_all_cases_of_onnx() -> None:
     assert len(ONNX) == 19
+
+
+def test_it_takes_the_place_of_every_normalisation_of_the_small_transformer() -> None:
+    made = {place: make() for place, make in in_transformer(d_model=5, heads=1).items()}
+    assert made.keys() == {"norm_self_attn", "norm_ff", "norm"}
+    assert {type(norm) for norm in made.values()} == {RMSNorm}
+    assert {norm.gain.shape for norm in made.values()} == {(5,)}
