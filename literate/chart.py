@@ -139,9 +139,8 @@ def labels(scale: Scale) -> list[str]:
     if largest >= 1e9 or smallest < 1e-4:
         return [_power(one) for one in ticks]
     for size, letter in ((1e6, "M"), (1e3, "k")):
-        if largest >= 10 * size and all(
-            f"{one / size:.6g}" == f"{one / size:.3g}" for one in ticks
-        ):
+        short = all(f"{one / size:.6g}" == f"{one / size:.3g}" for one in ticks)
+        if short and largest >= 10 * size and smallest >= size:
             return [f"{one / size:.3g}{letter}" if one else "0" for one in ticks]
     shown = [number(one) for one in ticks]
     if scale.is_log:

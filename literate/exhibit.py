@@ -213,7 +213,7 @@ def _run(result: Result, place: str, at: Spot) -> str:
         address = html.escape(at.links.between(at.uri, own, quote(place)))
         command = f'<a href="{address}">{command}</a>'
     data = html.escape(at.links.beside(at.uri, result.path))
-    told_of = f"{command} on {result.made}{f', {machine}' if machine else ''}"
+    told_of = f"{command} on <time>{result.made}</time>{f', {machine}' if machine else ''}"
     taken = f'<a href="{data}" download>the numbers</a>'
     return f'<span class="run">From {told_of}: {taken}.</span>{since(result, at)}'
 
@@ -356,7 +356,8 @@ def _head(column: Column) -> str:
 
 
 def _cell(value: Any, column: Column, at: Spot) -> str:
-    text = escaped(spelled(value, column.digits))
+    # A text of several lines, as a model may have written, keeps them.
+    text = "<br>".join(map(escaped, spelled(value, column.digits).split("\n")))
     if not isinstance(value, str):
         return text
     file, _, anchor = value.partition("#")

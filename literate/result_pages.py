@@ -19,6 +19,8 @@ from literate.page import Page, stated
 from literate.results import Result
 
 TITLE = "Results"
+# A description is shown in one or two lines.
+MOST = 180
 SUMMARY = "What was measured, by which commands, when, and on which machines."
 
 
@@ -57,6 +59,8 @@ def page_of(result: Result, links: Links) -> Page:
         caption = caption_of(result, place)
         parts += [_heading(place, caption.words), show(result, place, caption, at)]
     summary = f"{result.title}: measured by {result.command} on {result.made}."
+    if len(summary) > MOST:
+        summary = f"{result.title}: measured on {result.made}."
     return _page(uri, result.title, summary, parts, {result.path: result.text})
 
 

@@ -350,6 +350,12 @@ def test_texts_of_results_show_as_what_they_are(tmp_path: Path) -> None:
     assert cells[:2] == [f"{HOSTILE} {HOSTILE}", HOSTILE]
 
 
+def test_a_text_of_several_lines_keeps_them(tmp_path: Path) -> None:
+    rows = [{"way": "one\ntwo\n\n*three*"}]
+    one = written(f"[A]({FILE}#tables.ways)", tmp_path, tables={"ways": TABLE | {"rows": rows}})
+    assert "<td>one<br>two<br><br>&#42;three&#42;</td>" in exhibit_of(one)
+
+
 def test_a_long_figure_shows_some_of_its_numbers(tmp_path: Path) -> None:
     many = [{"name": "a", "points": [[x, x] for x in range(101)]}]
     note = f"[A]({FILE}#figures.f)"
