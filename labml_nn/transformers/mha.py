@@ -139,7 +139,9 @@ class MultiHeadAttention(nn.Module):
         """
         return torch.einsum("ibhd,jbhd->ijbh", query, key)
 
-    def prepare_mask(self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
+    def prepare_mask(
+        self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size
+    ) -> Tensor:
         r"""
         ### Check the mask
 
@@ -232,7 +234,9 @@ class MultiHeadAttention(nn.Module):
         return self.output(x)
 
 
-def check_shapes(query: torch.Size, key: torch.Size, value: torch.Size, d_model: int) -> None:
+def check_shapes(
+    query: torch.Size, key: torch.Size, value: torch.Size, d_model: int
+) -> None:
     r"""
     ## Check the shapes
 
