@@ -168,12 +168,11 @@ def check_mask(mask: Tensor, batch_size: int, num_heads: int, seq_len: int) -> N
     seq_len]`. PyTorch would stretch some others too, to mean what nobody meant.
     """
     expected = [batch_size, num_heads, seq_len, seq_len]
-    if mask.dim() == 2:
-        fits = list(mask.shape) == expected[2:]
-    else:
-        some = zip(mask.shape[:3], expected[:3], strict=False)
-        fits = mask.dim() == 4 and all(size in (1, full) for size, full in some)
+    if mask.dim() == 4:
+        fits = all(size in (1, expected[axis]) for axis, size in enumerate(mask.shape))
         fits = fits and mask.shape[3] == seq_len
+    else:
+        fits = list(mask.shape) == expected[2:]
     if mask.dtype != torch.bool or not fits:
         raise ValueError(
             f"mask is {mask.dtype} {list(mask.shape)}, expected torch.bool, true where a query may "
@@ -188,12 +187,12 @@ def products_one_by_one(query: Tensor, key: Tensor) -> Tensor:
     What `matmul` does with `[batch_size, num_heads, seq_len, d_k]`, said by two loops: each pair of
     matrices is multiplied for itself, in a call of its own.
     """
-    return torch.stack(
-        [
-            torch.stack([q @ k.T for q, k in zip(queries, keys, strict=True)])
-            for queries, keys in zip(query, key, strict=True)
-        ]
-    )
+    batch_size, num_heads, seq_len, _ = query.shape
+    products = query.new_empty(batch_size, num_heads, seq_len, seq_len)
+    for b in range(batch_size):
+        for head in range(num_heads):
+            products[b, head] = query[b, head] @ key[b, head].T
+    return products
 
 
 def can_be_joined(x: Tensor) -> bool:
@@ -204,7 +203,7 @@ def can_be_joined(x: Tensor) -> bool:
     A *stride* is the number of steps in memory from one entry of an axis to the next. For
     heads that come from a product and were then transposed it doesn't fit.
     """
-    return x.shape[-2] == 1 or x.stride(-2) == x.shape[-1] * x.stride(-1)
+    return 1 in x.shape[-2:] or x.stride(-2) == x.shape[-1] * x.stride(-1)
 
 
 class BatchFirstAtTheSeam(SelfAttentionAtTheSeam):

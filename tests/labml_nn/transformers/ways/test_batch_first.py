@@ -1,6 +1,7 @@
 r"""Attention with the batch first against PyTorch's, against loops, and against its claims."""
 
 import inspect
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -140,6 +141,14 @@ def test_idle_queries_get_zero_and_gradients_stay_finite(dtype: torch.dtype) -> 
     assert_near(weights.sum(dim=-1), with_idle().any(dim=-1).to(dtype), 4 * torch.finfo(dtype).eps)
     found = gradients(output, [x, *module.parameters()])
     assert all(gradient.isfinite().all() for gradient in found)
+
+
+def test_idle_queries_bring_no_nan_on_the_way_either() -> None:
+    module, x = attention(), sequences()
+    with pytest.warns(UserWarning, match="Anomaly Detection"), torch.autograd.detect_anomaly():
+        output, _ = module(x, with_idle())
+        output.sum().backward()
+    assert x.grad.isfinite().all()
 
 
 def test_hidden_keys_may_be_as_large_as_they_like() -> None:
@@ -307,17 +316,28 @@ def test_one_product_is_the_products_one_by_one() -> None:
     assert_near(products_one_by_one(query, key), torch.matmul(query, key.transpose(2, 3)))
 
 
-@pytest.mark.parametrize("seq_len", [1, SEQ_LEN])
-def test_axes_can_be_joined_where_a_view_does_not_fail(seq_len: int) -> None:
-    mean = torch.randn(BATCH_SIZE, HEADS, seq_len, D_K)
-    joined = [BATCH_SIZE, seq_len, HEADS * D_K]
-    back = mean.transpose(1, 2)
-    assert can_be_joined(back.contiguous())
-    assert back.contiguous().view(joined).shape == back.reshape(joined).shape
-    assert can_be_joined(back) == (seq_len == 1)
-    refused = pytest.raises(RuntimeError, match="view size is not compatible")
-    with [refused, pytest.MonkeyPatch.context()][can_be_joined(back)]:
-        back.view(joined)
+def a_view_joins(x: Tensor) -> bool:
+    r"""Whether PyTorch makes one axis of the last two without a copy."""
+    try:
+        x.view(*x.shape[:2], -1)
+    except RuntimeError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5, 7), (3, 1, 5, 2), (3, 2, 1, 5), (5, 3, 2, 1)], ids=str)
+@pytest.mark.parametrize("step", [1, 2])
+def test_axes_can_be_joined_where_a_view_does_not_fail(shape: tuple[int, ...], step: int) -> None:
+    wide = torch.randn(*shape[:3], shape[3] * step)
+    for order in itertools.permutations(range(4)):
+        for x in (wide.permute(order)[..., ::step], wide[..., ::step].permute(order)):
+            assert can_be_joined(x) == a_view_joins(x)
+
+
+def test_heads_that_come_from_a_product_cannot_be_joined_without_a_copy() -> None:
+    mean = torch.randn(BATCH_SIZE, HEADS, SEQ_LEN, D_K).transpose(1, 2)
+    assert not can_be_joined(mean)
+    assert can_be_joined(mean.contiguous())
 
 
 def test_a_view_without_the_transpose_has_the_right_shape_and_other_numbers() -> None:
