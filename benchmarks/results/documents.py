@@ -45,11 +45,9 @@ def shortest(write_some: Callable[[], object], times: int) -> float:
     return min(found)
 
 
-def writer(
-    model: nn.Module, prompt: Tensor, n_tokens: int, seq_len: int, cached: bool
-) -> Callable[[], Tensor]:
+def writer(model: nn.Module, prompt: Tensor, n_tokens: int, seq_len: int) -> Callable[[], Tensor]:
     r"""Text that fills the context."""
-    return lambda: generate(model, prompt, n_tokens, seq_len, cached=cached)
+    return lambda: generate(model, prompt, n_tokens, seq_len)
 
 
 def seeds_of(seeds: list[int]) -> str:
@@ -74,6 +72,7 @@ def ablation(
     seeds: list[int],
     changes: dict[str, Any],
     peer: Peer | None,
+    command: str,
     root: Path = ROOT,
 ) -> Path:
     r"""Each row with the mean of its seeds, and the curves of the first seed."""
@@ -128,7 +127,7 @@ def ablation(
     return write(
         "ablation",
         title="From nanoGPT's recipe to the modern one",
-        command="python -m benchmarks.results ablation" + (" --nanogpt DIR" if peer else ""),
+        command=command,
         sources=sources,
         values=values,
         tables={
@@ -171,6 +170,7 @@ def recipes(
     seeds: list[int],
     changes: dict[str, Any],
     peer: Peer | None,
+    command: str,
     root: Path = ROOT,
 ) -> Path:
     r"""The presets `modern` and `classic` with all seeds, and how soon nanoGPT's loss is passed."""
@@ -212,7 +212,7 @@ def recipes(
     return write(
         "modern",
         title="The recipes, beside nanoGPT's" if peer else "The recipes",
-        command="python -m benchmarks.results modern" + (" --nanogpt DIR" if peer else ""),
+        command=command,
         sources=sources,
         values=values,
         tables={
@@ -280,7 +280,7 @@ def passing(text: Path, folder: Path, changes: dict[str, Any], peer: Peer) -> di
     }
 
 
-def long(run: Path, name: str, root: Path = ROOT) -> Path:
+def long(run: Path, name: str, command: str, root: Path = ROOT) -> Path:
     r"""What a finished run of a preset reached, wrote, and how fast it writes."""
     about, history = read_about(run), read_history(run)
     module = about["experiment"].replace(".", "/") + ".py"
@@ -300,10 +300,8 @@ def long(run: Path, name: str, root: Path = ROOT) -> Path:
     for batch_size in (1, 16):
         start = trainer.train[:1].unsqueeze(1).expand(1, batch_size).contiguous()
         n_tokens = config.seq_len - 1
-        for label, cached in (("cache", True), ("no_cache", False)):
-            write_some = writer(trainer.model, start, n_tokens, config.seq_len, cached)
-            times = 3 if cached else 1
-            speeds[f"{label}_{batch_size}"] = n_tokens * batch_size / shortest(write_some, times)
+        write_some = writer(trainer.model, start, n_tokens, config.seq_len)
+        speeds[f"texts_{batch_size}"] = n_tokens * batch_size / shortest(write_some, 3)
     values = {
         **{"loss": result["val_loss"], "honest_loss": result["honest_loss"]},
         **{"best_loss": result["best_val_loss"], "seconds": result["seconds"]},
@@ -321,7 +319,7 @@ def long(run: Path, name: str, root: Path = ROOT) -> Path:
     return write(
         name,
         title=f"A finished run of {module.rpartition('/')[2].removesuffix('.py')}",
-        command=f"python -m benchmarks.results {name}",
+        command=command,
         sources=sources,
         values=values,
         tables={
@@ -353,15 +351,10 @@ def long(run: Path, name: str, root: Path = ROOT) -> Path:
             "writing": {
                 "columns": [
                     {"name": "texts", "title": "Texts at once", "digits": 0},
-                    {"name": "cache", "title": "With the cache", "unit": "tokens/s", "digits": 0},
-                    {"name": "no_cache", "title": "Without", "unit": "tokens/s", "digits": 0},
+                    {"name": "speed", "title": "With the cache", "unit": "tokens/s", "digits": 0},
                 ],
                 "rows": [
-                    {
-                        "texts": batch_size,
-                        "cache": speeds[f"cache_{batch_size}"],
-                        "no_cache": speeds[f"no_cache_{batch_size}"],
-                    }
+                    {"texts": batch_size, "speed": speeds[f"texts_{batch_size}"]}
                     for batch_size in (1, 16)
                 ],
             },

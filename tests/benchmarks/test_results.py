@@ -132,6 +132,10 @@ def test_rows_are_run_written_down_and_kept(
     (line,) = result["figures"]["steps"]["lines"]
     assert line["points"] == [[2, row["loss"]]]
     assert "labml_nn/transformers/modern/switches.py" in result["sources"]
+    # Everything but the folders of this machine.
+    assert result["command"] == (
+        "python -m benchmarks.results ablation --text FILE --rows rate --steps 2"
+    )
 
     # The second time nothing is trained.
     monkeypatch.setattr(subprocess, "run", None)
@@ -147,7 +151,7 @@ def test_rows_are_run_written_down_and_kept(
     assert len(values["sample"]) == 501
     assert values["loss"] == pytest.approx(row["loss"])
     assert values["steps"] == 2
-    assert values["writing"].keys() == {"cache_1", "cache_16", "no_cache_1", "no_cache_16"}
+    assert values["writing"].keys() == {"texts_1", "texts_16"}
     assert min(values["writing"].values()) > 0
     lines = read(tmp_path, "long")["tables"]["sample"]["rows"]
     assert [one["line"] for one in lines] == [x for x in values["sample"].split("\n") if x]
@@ -222,7 +226,7 @@ def test_recipes_are_written_with_their_means_and_when_the_peer_is_passed(
         return made_run(2.2 - changes.get("steps", 0) / 1000 + changes["seed"] / 10 - 0.135, seed=1)
 
     monkeypatch.setattr(documents, "train", train)
-    documents.recipes(text, tmp_path, [1, 2, 3], {}, peer, tmp_path)
+    documents.recipes(text, tmp_path, [1, 2, 3], {}, peer, "make it", tmp_path)
     result = read(tmp_path, "modern")
     values = result["values"]
     assert values["modern"]["loss"] == pytest.approx(2.265)
@@ -258,8 +262,10 @@ def test_rows_gain_and_cost_beside_the_first(
         return made_run([1.9, 1.6][muon] + changes["seed"] / 100, [2.0, 3.0][muon])
 
     monkeypatch.setattr(documents, "train", train)
-    documents.ablation(text, tmp_path, ["nanogpt", "muon"], [1, 3], {}, peer, tmp_path)
+    rows = ["nanogpt", "muon"]
+    documents.ablation(text, tmp_path, rows, [1, 3], {}, peer, "make it", tmp_path)
     result = read(tmp_path, "ablation")
+    assert result["command"] == "make it"
     script, first, second = result["tables"]["rows"]["rows"]
     assert (script["loss"], script["seconds"]) == (1.9, 60.0)
     assert (first["loss"], first["gain"], first["cost"]) == (pytest.approx(1.92), 0.0, 1.0)
