@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.results import documents
-from benchmarks.results.nanogpt import Peer, run_script
+from benchmarks.results.nanogpt import CARD, Peer, run_script
 from benchmarks.results.one_run import ROOT, train
 from labml_nn.training.corpora import TINY_SHAKESPEARE, cache_folder, tiny_shakespeare
 from labml_nn.training.data import InputError
@@ -80,21 +80,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     folder = arguments.runs.resolve()
+    peer: Peer | None = None
+    checkout, steps = arguments.nanogpt and arguments.nanogpt.resolve(), arguments.steps
     changes: dict[str, Any] = {}
-    if arguments.steps is not None:
-        changes["steps"] = arguments.steps
+    if steps is not None:
+        changes["steps"] = steps
 
     if arguments.what in ("long", "gpu"):
         run = arguments.run
         if run is None:
             run = Path(train(arguments.what, changes, text, folder).result["run"])
         command = told(arguments.what, arguments)
-        print(documents.long(run.resolve(), arguments.what, command, arguments.to))
+        if checkout and arguments.what == "gpu":
+            peer = run_script(checkout, text, folder, CARD, steps)
+        print(documents.long(run.resolve(), arguments.what, command, peer, arguments.to))
         return 0
 
-    peer: Peer | None = None
-    if arguments.nanogpt is not None:
-        peer = run_script(arguments.nanogpt.resolve(), text, folder, changes.get("steps", 2000))
+    if checkout:
+        peer = run_script(checkout, text, folder, steps=steps)
     if arguments.what in (None, "ablation"):
         seeds = list(range(1, 1 + (arguments.seeds or 1)))
         command = told("ablation", arguments)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.record import ROOT, fingerprints, write
-from benchmarks.results.nanogpt import SEQ_LEN, Peer
+from benchmarks.results.nanogpt import CPU, Peer
 from benchmarks.results.one_run import Run, train
 from labml_nn.training.compare import read_result
 from labml_nn.training.device import choose_device
@@ -80,7 +80,7 @@ def ablation(
     sources = fingerprints(
         [*(f"{MODERN}/{name}.py" for name in ("ablation", "switches", "experiment")), *LOOP]
     )
-    way = usual_way(Way("auto", "auto", "off"), choose_device("auto"), SEQ_LEN)
+    way = usual_way(Way("auto", "auto", "off"), choose_device("auto"), CPU.seq_len)
     changes = asdict(way) | {"evaluate_every": 200} | changes
     lines: dict[str, list[dict[str, Any]]] = {"steps": [], "seconds": []}
     values: dict[str, Any] = {}
@@ -280,7 +280,7 @@ def passing(text: Path, folder: Path, changes: dict[str, Any], peer: Peer) -> di
     }
 
 
-def long(run: Path, name: str, command: str, root: Path = ROOT) -> Path:
+def long(run: Path, name: str, command: str, peer: Peer | None = None, root: Path = ROOT) -> Path:
     r"""What a finished run of a preset reached, wrote, and how fast it writes."""
     about, history = read_about(run), read_history(run)
     module = about["experiment"].replace(".", "/") + ".py"
@@ -313,6 +313,27 @@ def long(run: Path, name: str, command: str, root: Path = ROOT) -> Path:
         "sample": sample,
         "way": str(trainer.way),
     }
+    rows = [
+        {
+            "recipe": name,
+            "parameters": result["parameters"],
+            "steps": result["steps"],
+            "minutes": result["seconds"] / 60,
+            "loss": result["val_loss"],
+            "honest": result["honest_loss"],
+            "tokens": result["tokens_per_second"],
+        }
+    ]
+    if peer is not None:
+        values["nanogpt_script"] = peer_values(peer)
+        values["times_faster"] = peer.seconds / result["seconds"]
+        rows.append(
+            {
+                **{"recipe": NANOGPT, "parameters": peer.parameters, "steps": peer.steps},
+                **{"minutes": peer.seconds / 60, "loss": peer.loss},
+                "tokens": peer.tokens_per_second,
+            }
+        )
     curves = [
         {"name": "validation", "points": [[x / 60, y] for x, y in known.curve("seconds")]},
     ]
@@ -325,6 +346,7 @@ def long(run: Path, name: str, command: str, root: Path = ROOT) -> Path:
         tables={
             "run": {
                 "columns": [
+                    {"name": "recipe", "title": "Recipe"},
                     {"name": "parameters", "title": "Parameters", "digits": 0},
                     {"name": "steps", "title": "Steps", "digits": 0},
                     {"name": "minutes", "title": "Training", "unit": "minutes", "digits": 1},
@@ -332,16 +354,7 @@ def long(run: Path, name: str, command: str, root: Path = ROOT) -> Path:
                     {"name": "honest", "title": "From prefixes", "unit": "nats", "digits": 3},
                     {"name": "tokens", "title": "Tokens a second", "digits": 0},
                 ],
-                "rows": [
-                    {
-                        "parameters": result["parameters"],
-                        "steps": result["steps"],
-                        "minutes": result["seconds"] / 60,
-                        "loss": result["val_loss"],
-                        "honest": result["honest_loss"],
-                        "tokens": result["tokens_per_second"],
-                    }
-                ],
+                "rows": rows,
             },
             # A page shows tables; a text is one of lines.
             "sample": {

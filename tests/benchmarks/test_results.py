@@ -46,8 +46,9 @@ for step, time in enumerate([900.0, 20.0, 10.0, 20.0, 500.0]):
     print(f"iter {step}: loss 4.0000, time {time}ms, mfu -100.00%")
 print("step 4: train loss 1.5, val loss 1.75")
 os.mkdir("out-shakespeare-char")
+weights = {f"_orig_mod.{name}": one for name, one in model.state_dict().items()}
 torch.save(
-    {"model": model.state_dict(), "model_args": {"vocab_size": meta["vocab_size"]}},
+    {"model": weights, "model_args": {"vocab_size": meta["vocab_size"]}},
     "out-shakespeare-char/ckpt.pt",
 )
 open(sys.argv[0] + ".told", "w").write("\\n".join(sys.argv[1:]))
@@ -119,7 +120,11 @@ def test_a_key_tells_runs_apart() -> None:
 
 
 def test_rows_are_run_written_down_and_kept(
-    tmp_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    text: Path,
+    checkout: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     r"""A real run of the command, with a model of the real size and two steps."""
     options = [f"--text={text}", f"--runs={tmp_path / 'runs'}", f"--to={tmp_path}"]
@@ -146,14 +151,19 @@ def test_rows_are_run_written_down_and_kept(
 
     # What any finished run came to can be written down too, with a text by it.
     (run,) = (tmp_path / "runs" / "runs" / "ablation").iterdir()
-    assert command.main(["long", f"--run={run}", *options]) == 0
-    values = read(tmp_path, "long")["values"]
+    assert command.main(["gpu", f"--run={run}", f"--nanogpt={checkout}", *options]) == 0
+    found = read(tmp_path, "gpu")
+    values = found["values"]
     assert len(values["sample"]) == 501
     assert values["loss"] == pytest.approx(row["loss"])
     assert values["steps"] == 2
     assert values["writing"].keys() == {"texts_1", "texts_16"}
     assert min(values["writing"].values()) > 0
-    lines = read(tmp_path, "long")["tables"]["sample"]["rows"]
+    assert [one["steps"] for one in found["tables"]["run"]["rows"]] == [2, 5000]
+    seconds = values["nanogpt_script"]["seconds"]
+    assert seconds == pytest.approx(5000 * 0.02)
+    assert values["times_faster"] == pytest.approx(seconds / values["seconds"], rel=1e-4)
+    lines = found["tables"]["sample"]["rows"]
     assert [one["line"] for one in lines] == [x for x in values["sample"].split("\n") if x]
 
 
@@ -167,7 +177,7 @@ def test_the_peers_script_runs_as_it_is_and_all_of_the_text_is_measured(
     tmp_path: Path, text: Path, checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = sorted(path.name for path in checkout.rglob("*"))
-    peer = nanogpt.run_script(checkout, text, tmp_path / "runs", 4)
+    peer = nanogpt.run_script(checkout, text, tmp_path / "runs", steps=4)
     assert (peer.estimate, peer.steps) == (1.75, 4)
     assert [(step, loss) for step, _, loss in peer.estimates] == [(0, 4.2), (4, 1.75)]
     assert peer.seconds == pytest.approx(4 * 0.02)
@@ -185,7 +195,7 @@ def test_the_peers_script_runs_as_it_is_and_all_of_the_text_is_measured(
     # Nothing is left in the checkout, and the second time nothing is run.
     assert sorted(path.name for path in checkout.rglob("*")) == before
     (checkout / "data").write_text("")
-    assert nanogpt.run_script(checkout, text, tmp_path / "runs", 4) == peer
+    assert nanogpt.run_script(checkout, text, tmp_path / "runs", steps=4) == peer
     assert "kept from before" in capsys.readouterr().out
 
 
@@ -204,7 +214,7 @@ def test_the_peer_gets_the_text_as_its_own_script_would_make_it(tmp_path: Path) 
 
 def test_a_folder_that_is_no_checkout_is_refused(tmp_path: Path, text: Path) -> None:
     with pytest.raises(SystemExit, match=r"is no checkout of nanoGPT: there is no train.py"):
-        nanogpt.run_script(tmp_path, text, tmp_path, 4)
+        nanogpt.run_script(tmp_path, text, tmp_path)
 
 
 @pytest.fixture
