@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.results import documents
-from benchmarks.results.nanogpt import Peer, run_script
+from benchmarks.results.nanogpt import CARD, Peer, run_script
 from benchmarks.results.one_run import ROOT, train
-from labml_nn.training.corpora import cache_folder, tiny_shakespeare
+from labml_nn.training.corpora import TINY_SHAKESPEARE, cache_folder, tiny_shakespeare
 from labml_nn.training.data import InputError
 from labml_nn.transformers.modern.ablation import ROWS
 
@@ -51,6 +51,23 @@ def corpus() -> Path:
     return cache_folder() / "tiny_shakespeare.txt"
 
 
+def told(what: str, arguments: argparse.Namespace) -> str:
+    r"""The command as anybody would type it, without the folders of this machine."""
+    words = ["python -m benchmarks.results", what]
+    words += ["--text FILE"] * (arguments.text is not None and not is_tiny(arguments.text))
+    for name, sign in (("nanogpt", "DIR"), ("run", "RUN")):
+        words += [f"--{name} {sign}"] * (getattr(arguments, name) is not None)
+    for name in ("rows", "seeds", "steps"):
+        given = getattr(arguments, name)
+        words += [f"--{name} {given}"] * (given is not None)
+    return " ".join(words)
+
+
+def is_tiny(text: Path) -> bool:
+    r"""Whether a file is what would be downloaded."""
+    return text.is_file() and TINY_SHAKESPEARE.matches(text.read_bytes())
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     rows = (arguments.rows or ",".join(ROWS)).split(",")
@@ -63,26 +80,32 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     folder = arguments.runs.resolve()
+    peer: Peer | None = None
+    checkout, steps = arguments.nanogpt and arguments.nanogpt.resolve(), arguments.steps
     changes: dict[str, Any] = {}
-    if arguments.steps is not None:
-        changes["steps"] = arguments.steps
+    if steps is not None:
+        changes["steps"] = steps
 
     if arguments.what in ("long", "gpu"):
         run = arguments.run
         if run is None:
             run = Path(train(arguments.what, changes, text, folder).result["run"])
-        print(documents.long(run.resolve(), arguments.what, arguments.to))
+        command = told(arguments.what, arguments)
+        if checkout and arguments.what == "gpu":
+            peer = run_script(checkout, text, folder, CARD, steps)
+        print(documents.long(run.resolve(), arguments.what, command, peer, arguments.to))
         return 0
 
-    peer: Peer | None = None
-    if arguments.nanogpt is not None:
-        peer = run_script(arguments.nanogpt.resolve(), text, folder, changes.get("steps", 2000))
+    if checkout:
+        peer = run_script(checkout, text, folder, steps=steps)
     if arguments.what in (None, "ablation"):
         seeds = list(range(1, 1 + (arguments.seeds or 1)))
-        print(documents.ablation(text, folder, rows, seeds, changes, peer, arguments.to))
+        command = told("ablation", arguments)
+        print(documents.ablation(text, folder, rows, seeds, changes, peer, command, arguments.to))
     if arguments.what in (None, "modern"):
         seeds = list(range(1, 1 + (arguments.seeds or 3)))
-        print(documents.recipes(text, folder, seeds, changes, peer, arguments.to))
+        command = told("modern", arguments)
+        print(documents.recipes(text, folder, seeds, changes, peer, command, arguments.to))
     return 0
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.record import ROOT, fingerprints, write
-from benchmarks.results.nanogpt import SEQ_LEN, Peer
+from benchmarks.results.nanogpt import CPU, Peer
 from benchmarks.results.one_run import Run, train
 from labml_nn.training.compare import read_result
 from labml_nn.training.device import choose_device
@@ -45,11 +45,9 @@ def shortest(write_some: Callable[[], object], times: int) -> float:
     return min(found)
 
 
-def writer(
-    model: nn.Module, prompt: Tensor, n_tokens: int, seq_len: int, cached: bool
-) -> Callable[[], Tensor]:
+def writer(model: nn.Module, prompt: Tensor, n_tokens: int, seq_len: int) -> Callable[[], Tensor]:
     r"""Text that fills the context."""
-    return lambda: generate(model, prompt, n_tokens, seq_len, cached=cached)
+    return lambda: generate(model, prompt, n_tokens, seq_len)
 
 
 def seeds_of(seeds: list[int]) -> str:
@@ -74,6 +72,7 @@ def ablation(
     seeds: list[int],
     changes: dict[str, Any],
     peer: Peer | None,
+    command: str,
     root: Path = ROOT,
 ) -> Path:
     r"""Each row with the mean of its seeds, and the curves of the first seed."""
@@ -81,7 +80,7 @@ def ablation(
     sources = fingerprints(
         [*(f"{MODERN}/{name}.py" for name in ("ablation", "switches", "experiment")), *LOOP]
     )
-    way = usual_way(Way("auto", "auto", "off"), choose_device("auto"), SEQ_LEN)
+    way = usual_way(Way("auto", "auto", "off"), choose_device("auto"), CPU.seq_len)
     changes = asdict(way) | {"evaluate_every": 200} | changes
     lines: dict[str, list[dict[str, Any]]] = {"steps": [], "seconds": []}
     values: dict[str, Any] = {}
@@ -128,7 +127,7 @@ def ablation(
     return write(
         "ablation",
         title="From nanoGPT's recipe to the modern one",
-        command="python -m benchmarks.results ablation" + (" --nanogpt DIR" if peer else ""),
+        command=command,
         sources=sources,
         values=values,
         tables={
@@ -171,6 +170,7 @@ def recipes(
     seeds: list[int],
     changes: dict[str, Any],
     peer: Peer | None,
+    command: str,
     root: Path = ROOT,
 ) -> Path:
     r"""The presets `modern` and `classic` with all seeds, and how soon nanoGPT's loss is passed."""
@@ -212,7 +212,7 @@ def recipes(
     return write(
         "modern",
         title="The recipes, beside nanoGPT's" if peer else "The recipes",
-        command="python -m benchmarks.results modern" + (" --nanogpt DIR" if peer else ""),
+        command=command,
         sources=sources,
         values=values,
         tables={
@@ -280,7 +280,7 @@ def passing(text: Path, folder: Path, changes: dict[str, Any], peer: Peer) -> di
     }
 
 
-def long(run: Path, name: str, root: Path = ROOT) -> Path:
+def long(run: Path, name: str, command: str, peer: Peer | None = None, root: Path = ROOT) -> Path:
     r"""What a finished run of a preset reached, wrote, and how fast it writes."""
     about, history = read_about(run), read_history(run)
     module = about["experiment"].replace(".", "/") + ".py"
@@ -300,10 +300,8 @@ def long(run: Path, name: str, root: Path = ROOT) -> Path:
     for batch_size in (1, 16):
         start = trainer.train[:1].unsqueeze(1).expand(1, batch_size).contiguous()
         n_tokens = config.seq_len - 1
-        for label, cached in (("cache", True), ("no_cache", False)):
-            write_some = writer(trainer.model, start, n_tokens, config.seq_len, cached)
-            times = 3 if cached else 1
-            speeds[f"{label}_{batch_size}"] = n_tokens * batch_size / shortest(write_some, times)
+        write_some = writer(trainer.model, start, n_tokens, config.seq_len)
+        speeds[f"texts_{batch_size}"] = n_tokens * batch_size / shortest(write_some, 3)
     values = {
         **{"loss": result["val_loss"], "honest_loss": result["honest_loss"]},
         **{"best_loss": result["best_val_loss"], "seconds": result["seconds"]},
@@ -315,18 +313,40 @@ def long(run: Path, name: str, root: Path = ROOT) -> Path:
         "sample": sample,
         "way": str(trainer.way),
     }
+    rows = [
+        {
+            "recipe": name,
+            "parameters": result["parameters"],
+            "steps": result["steps"],
+            "minutes": result["seconds"] / 60,
+            "loss": result["val_loss"],
+            "honest": result["honest_loss"],
+            "tokens": result["tokens_per_second"],
+        }
+    ]
+    if peer is not None:
+        values["nanogpt_script"] = peer_values(peer)
+        values["times_faster"] = peer.seconds / result["seconds"]
+        rows.append(
+            {
+                **{"recipe": NANOGPT, "parameters": peer.parameters, "steps": peer.steps},
+                **{"minutes": peer.seconds / 60, "loss": peer.loss},
+                "tokens": peer.tokens_per_second,
+            }
+        )
     curves = [
         {"name": "validation", "points": [[x / 60, y] for x, y in known.curve("seconds")]},
     ]
     return write(
         name,
         title=f"A finished run of {module.rpartition('/')[2].removesuffix('.py')}",
-        command=f"python -m benchmarks.results {name}",
+        command=command,
         sources=sources,
         values=values,
         tables={
             "run": {
                 "columns": [
+                    {"name": "recipe", "title": "Recipe"},
                     {"name": "parameters", "title": "Parameters", "digits": 0},
                     {"name": "steps", "title": "Steps", "digits": 0},
                     {"name": "minutes", "title": "Training", "unit": "minutes", "digits": 1},
@@ -334,16 +354,7 @@ def long(run: Path, name: str, root: Path = ROOT) -> Path:
                     {"name": "honest", "title": "From prefixes", "unit": "nats", "digits": 3},
                     {"name": "tokens", "title": "Tokens a second", "digits": 0},
                 ],
-                "rows": [
-                    {
-                        "parameters": result["parameters"],
-                        "steps": result["steps"],
-                        "minutes": result["seconds"] / 60,
-                        "loss": result["val_loss"],
-                        "honest": result["honest_loss"],
-                        "tokens": result["tokens_per_second"],
-                    }
-                ],
+                "rows": rows,
             },
             # A page shows tables; a text is one of lines.
             "sample": {
@@ -353,15 +364,10 @@ def long(run: Path, name: str, root: Path = ROOT) -> Path:
             "writing": {
                 "columns": [
                     {"name": "texts", "title": "Texts at once", "digits": 0},
-                    {"name": "cache", "title": "With the cache", "unit": "tokens/s", "digits": 0},
-                    {"name": "no_cache", "title": "Without", "unit": "tokens/s", "digits": 0},
+                    {"name": "speed", "title": "With the cache", "unit": "tokens/s", "digits": 0},
                 ],
                 "rows": [
-                    {
-                        "texts": batch_size,
-                        "cache": speeds[f"cache_{batch_size}"],
-                        "no_cache": speeds[f"no_cache_{batch_size}"],
-                    }
+                    {"texts": batch_size, "speed": speeds[f"texts_{batch_size}"]}
                     for batch_size in (1, 16)
                 ],
             },

@@ -20,15 +20,32 @@ from torch import Tensor, nn
 from benchmarks.results.one_run import keep, kept, key_of
 from labml_nn.training.loop import evaluate
 
+
+@dataclass(frozen=True)
+class Setting:
+    r"""How its script is told to train."""
+
+    options: tuple[str, ...]
+    batch_size: int
+    seq_len: int
+    steps: int
+
+
+CONFIG = "config/train_shakespeare_char.py"
 # The command for a CPU in its README, but for the dropout, which this size doesn't need.
-BATCH_SIZE, SEQ_LEN = 12, 64
-OPTIONS = [
-    *["config/train_shakespeare_char.py", "--device=cpu", "--compile=False", "--eval_iters=20"],
-    *[f"--block_size={SEQ_LEN}", f"--batch_size={BATCH_SIZE}", "--n_layer=4", "--n_head=4"],
-    *["--n_embd=128", "--dropout=0.0"],
-]
+CPU = Setting(
+    (
+        *(CONFIG, "--device=cpu", "--compile=False", "--eval_iters=20", "--block_size=64"),
+        *("--batch_size=12", "--n_layer=4", "--n_head=4", "--n_embd=128", "--dropout=0.0"),
+    ),
+    batch_size=12,
+    seq_len=64,
+    steps=2000,
+)
+# What it does on a card.
+CARD = Setting((CONFIG,), batch_size=64, seq_len=256, steps=5000)
 # What it is made of.
-FILES = ("train.py", "model.py", "configurator.py", "config/train_shakespeare_char.py")
+FILES = ("train.py", "model.py", "configurator.py", CONFIG)
 
 
 @dataclass(frozen=True)
@@ -89,7 +106,9 @@ def load_model(folder: Path, checkpoint: Path) -> nn.Module:
     spec.loader.exec_module(module)
     saved = torch.load(checkpoint, map_location="cpu", weights_only=True)
     model = module.GPT(module.GPTConfig(**saved["model_args"]))
-    model.load_state_dict(saved["model"])
+    # A compiled model writes so before each name.
+    weights = {name.removeprefix("_orig_mod."): one for name, one in saved["model"].items()}
+    model.load_state_dict(weights)
     return model
 
 
@@ -105,19 +124,22 @@ class SequenceFirst(nn.Module):
         return self.model(batch, batch)[0].transpose(0, 1)
 
 
-def run_script(checkout: Path, text: Path, folder: Path, steps: int) -> Peer:
+def run_script(
+    checkout: Path, text: Path, folder: Path, setting: Setting = CPU, steps: int | None = None
+) -> Peer:
     r"""Its training, now or before, in a copy, so that the checkout stays as it is."""
     missing = [name for name in FILES if not (checkout / name).is_file()]
     if missing:
         sys.exit(f"error: {checkout} is no checkout of nanoGPT: there is no {missing[0]}")
-    options = [*OPTIONS, f"--max_iters={steps}", f"--lr_decay_iters={steps}"]
+    steps = steps or setting.steps
+    options = [*setting.options, f"--max_iters={steps}", f"--lr_decay_iters={steps}"]
     options.append(f"--eval_interval={min(250, steps)}")
     contents = [(checkout / name).read_bytes() for name in FILES]
     key = key_of("nanogpt", options, text.read_bytes(), *contents)
     document = kept(folder, key)
     known = document is not None
     if document is None:
-        document = keep(folder, key, measure(checkout, text, options, steps))
+        document = keep(folder, key, measure(checkout, text, options, setting, steps))
     peer = Peer(**document)
     print(
         f"  nanoGPT's train.py\n    loss {peer.loss:.4f} (its own estimate {peer.estimate:.4f}), "
@@ -128,7 +150,9 @@ def run_script(checkout: Path, text: Path, folder: Path, steps: int) -> Peer:
     return peer
 
 
-def measure(checkout: Path, text: Path, options: list[str], steps: int) -> dict[str, Any]:
+def measure(
+    checkout: Path, text: Path, options: list[str], setting: Setting, steps: int
+) -> dict[str, Any]:
     r"""Run it, and look at what it saved."""
     with tempfile.TemporaryDirectory() as temporary:
         copy = Path(temporary)
@@ -154,11 +178,11 @@ def measure(checkout: Path, text: Path, options: list[str], steps: int) -> dict[
     estimates, usual = read_output(lines)
     return {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "loss": evaluate(SequenceFirst(model), validation, SEQ_LEN),
+        "loss": evaluate(SequenceFirst(model), validation, setting.seq_len),
         "estimate": estimates[-1][2],
         "seconds": usual * steps,
         "wall": wall,
-        "tokens_per_second": BATCH_SIZE * SEQ_LEN / usual,
+        "tokens_per_second": setting.batch_size * setting.seq_len / usual,
         "steps": steps,
         "estimates": estimates,
     }

@@ -46,8 +46,9 @@ for step, time in enumerate([900.0, 20.0, 10.0, 20.0, 500.0]):
     print(f"iter {step}: loss 4.0000, time {time}ms, mfu -100.00%")
 print("step 4: train loss 1.5, val loss 1.75")
 os.mkdir("out-shakespeare-char")
+weights = {f"_orig_mod.{name}": one for name, one in model.state_dict().items()}
 torch.save(
-    {"model": model.state_dict(), "model_args": {"vocab_size": meta["vocab_size"]}},
+    {"model": weights, "model_args": {"vocab_size": meta["vocab_size"]}},
     "out-shakespeare-char/ckpt.pt",
 )
 open(sys.argv[0] + ".told", "w").write("\\n".join(sys.argv[1:]))
@@ -119,7 +120,11 @@ def test_a_key_tells_runs_apart() -> None:
 
 
 def test_rows_are_run_written_down_and_kept(
-    tmp_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    text: Path,
+    checkout: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     r"""A real run of the command, with a model of the real size and two steps."""
     options = [f"--text={text}", f"--runs={tmp_path / 'runs'}", f"--to={tmp_path}"]
@@ -132,6 +137,10 @@ def test_rows_are_run_written_down_and_kept(
     (line,) = result["figures"]["steps"]["lines"]
     assert line["points"] == [[2, row["loss"]]]
     assert "labml_nn/transformers/modern/switches.py" in result["sources"]
+    # Everything but the folders of this machine.
+    assert result["command"] == (
+        "python -m benchmarks.results ablation --text FILE --rows rate --steps 2"
+    )
 
     # The second time nothing is trained.
     monkeypatch.setattr(subprocess, "run", None)
@@ -142,14 +151,19 @@ def test_rows_are_run_written_down_and_kept(
 
     # What any finished run came to can be written down too, with a text by it.
     (run,) = (tmp_path / "runs" / "runs" / "ablation").iterdir()
-    assert command.main(["long", f"--run={run}", *options]) == 0
-    values = read(tmp_path, "long")["values"]
+    assert command.main(["gpu", f"--run={run}", f"--nanogpt={checkout}", *options]) == 0
+    found = read(tmp_path, "gpu")
+    values = found["values"]
     assert len(values["sample"]) == 501
     assert values["loss"] == pytest.approx(row["loss"])
     assert values["steps"] == 2
-    assert values["writing"].keys() == {"cache_1", "cache_16", "no_cache_1", "no_cache_16"}
+    assert values["writing"].keys() == {"texts_1", "texts_16"}
     assert min(values["writing"].values()) > 0
-    lines = read(tmp_path, "long")["tables"]["sample"]["rows"]
+    assert [one["steps"] for one in found["tables"]["run"]["rows"]] == [2, 5000]
+    seconds = values["nanogpt_script"]["seconds"]
+    assert seconds == pytest.approx(5000 * 0.02)
+    assert values["times_faster"] == pytest.approx(seconds / values["seconds"], rel=1e-4)
+    lines = found["tables"]["sample"]["rows"]
     assert [one["line"] for one in lines] == [x for x in values["sample"].split("\n") if x]
 
 
@@ -163,7 +177,7 @@ def test_the_peers_script_runs_as_it_is_and_all_of_the_text_is_measured(
     tmp_path: Path, text: Path, checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = sorted(path.name for path in checkout.rglob("*"))
-    peer = nanogpt.run_script(checkout, text, tmp_path / "runs", 4)
+    peer = nanogpt.run_script(checkout, text, tmp_path / "runs", steps=4)
     assert (peer.estimate, peer.steps) == (1.75, 4)
     assert [(step, loss) for step, _, loss in peer.estimates] == [(0, 4.2), (4, 1.75)]
     assert peer.seconds == pytest.approx(4 * 0.02)
@@ -181,7 +195,7 @@ def test_the_peers_script_runs_as_it_is_and_all_of_the_text_is_measured(
     # Nothing is left in the checkout, and the second time nothing is run.
     assert sorted(path.name for path in checkout.rglob("*")) == before
     (checkout / "data").write_text("")
-    assert nanogpt.run_script(checkout, text, tmp_path / "runs", 4) == peer
+    assert nanogpt.run_script(checkout, text, tmp_path / "runs", steps=4) == peer
     assert "kept from before" in capsys.readouterr().out
 
 
@@ -200,7 +214,7 @@ def test_the_peer_gets_the_text_as_its_own_script_would_make_it(tmp_path: Path) 
 
 def test_a_folder_that_is_no_checkout_is_refused(tmp_path: Path, text: Path) -> None:
     with pytest.raises(SystemExit, match=r"is no checkout of nanoGPT: there is no train.py"):
-        nanogpt.run_script(tmp_path, text, tmp_path, 4)
+        nanogpt.run_script(tmp_path, text, tmp_path)
 
 
 @pytest.fixture
@@ -222,7 +236,7 @@ def test_recipes_are_written_with_their_means_and_when_the_peer_is_passed(
         return made_run(2.2 - changes.get("steps", 0) / 1000 + changes["seed"] / 10 - 0.135, seed=1)
 
     monkeypatch.setattr(documents, "train", train)
-    documents.recipes(text, tmp_path, [1, 2, 3], {}, peer, tmp_path)
+    documents.recipes(text, tmp_path, [1, 2, 3], {}, peer, "make it", tmp_path)
     result = read(tmp_path, "modern")
     values = result["values"]
     assert values["modern"]["loss"] == pytest.approx(2.265)
@@ -258,8 +272,10 @@ def test_rows_gain_and_cost_beside_the_first(
         return made_run([1.9, 1.6][muon] + changes["seed"] / 100, [2.0, 3.0][muon])
 
     monkeypatch.setattr(documents, "train", train)
-    documents.ablation(text, tmp_path, ["nanogpt", "muon"], [1, 3], {}, peer, tmp_path)
+    rows = ["nanogpt", "muon"]
+    documents.ablation(text, tmp_path, rows, [1, 3], {}, peer, "make it", tmp_path)
     result = read(tmp_path, "ablation")
+    assert result["command"] == "make it"
     script, first, second = result["tables"]["rows"]["rows"]
     assert (script["loss"], script["seconds"]) == (1.9, 60.0)
     assert (first["loss"], first["gain"], first["cost"]) == (pytest.approx(1.92), 0.0, 1.0)
