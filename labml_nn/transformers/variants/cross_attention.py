@@ -97,7 +97,7 @@ class CrossAttention(MultiHeadAttention):
         memory isn't projected again. This is for writing, so no weight is dropped.
         """
         expected = (memory.keys.shape[0], self.d_model)
-        if query.dim() != 3 or query.shape[1:] != expected:
+        if query.shape[1:] != expected:
             raise ValueError(
                 f"expected a query [seq_len_q, {expected[0]}, {expected[1]}], "
                 f"got {list(query.shape)}"

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from transformers.models.bart.configuration_bart import BartConfig
 from transformers.models.bart.modeling_bart import BartAttention
 
+from labml_nn.transformers.fast_attention import mean_of_values
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 from labml_nn.transformers.variants import cross_attention
 from labml_nn.transformers.variants.cross_attention import (
@@ -259,6 +260,33 @@ def test_idle_queries_get_zero_and_finite_gradients_from_a_remembered_memory() -
     assert not found[1][:, 1].any()
 
 
+@pytest.mark.parametrize("kernel", [True, False])
+@pytest.mark.parametrize("visible", [None, padding()], ids=["all", "padding"])
+def test_the_kernel_is_asked_where_it_is_wanted(
+    kernel: bool, visible: Tensor | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = []
+
+    def remember(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, **named: bool) -> Tensor:
+        wanted.append(named["kernel"])
+        return mean_of_values(q, k, v, mask)
+
+    module = attention().double()
+    module.kernel = kernel
+    x, memory = sequence_and_memory()
+    monkeypatch.setattr(cross_attention, "mean_of_values", remember)
+    module.recall(x, module.remember(memory, visible))
+    assert wanted == [kernel]
+
+
+def test_idle_queries_stay_finite_where_hidden_keys_are_huge() -> None:
+    module = attention()
+    x, memory = (one.float() for one in sequence_and_memory())
+    scale = torch.tensor([1.0, 1e36, 1.0])[:, None]
+    output = module.recall(1e4 * x, module.remember(memory * scale, idle_padding()))
+    assert torch.equal(output[:, 1], module.output.bias.expand(SEQ_LEN_Q, -1))
+
+
 def test_a_layer_sees_its_past_and_all_of_the_memory() -> None:
     module = layer()
     x, memory = sequence_and_memory()
@@ -279,6 +307,8 @@ def test_a_layer_drops_out_in_training_only() -> None:
     assert not torch.equal(module(x=x, memory=memory), module(x=x, memory=memory))
     probabilities = {one.p for one in module.modules() if isinstance(one, nn.Dropout)}
     assert probabilities == {0.1}
+    other = LayerWithMemory(d_model=D_MODEL, heads=HEADS, d_ff=D_FF, dropout_prob=0.3)
+    assert {one.p for one in other.modules() if isinstance(one, nn.Dropout)} == {0.3}
     other = LayerWithMemory(d_model=D_MODEL, heads=HEADS, d_ff=D_FF, dropout_prob=1.0)
     x, memory = x.float(), memory.float()
     assert torch.equal(other(x=x, memory=memory), x)

@@ -367,6 +367,17 @@ def test_precision_is_kept(dtype: torch.dtype, bound: float) -> None:
     assert module.extend(sequence(dtype=dtype)["query"])[1].dtype is torch.float32
 
 
+@pytest.mark.parametrize("keep", [True, False])
+def test_numbers_are_never_read_without_a_mask_for_each_query(keep: bool) -> None:
+    r"""A tensor on the meta device has none."""
+    module = attention().to("meta")
+    module.keep_attn = keep
+    x = torch.empty(SEQ_LEN_K, BATCH_SIZE, D_MODEL, device="meta")
+    visible = torch.empty(1, SEQ_LEN_K, 1, dtype=torch.bool, device="meta")
+    assert module(query=x, key=x, value=x).shape == x.shape
+    assert module(query=x, key=x, value=x, mask=visible).shape == x.shape
+
+
 def test_dropout_acts_in_training_only() -> None:
     module, given = attention(dropout_prob=0.5).double(), sequence()
     assert torch.equal(module(**given), module(**given))

@@ -191,7 +191,8 @@ def test_the_fused_way_asks_the_kernel_twice_and_with_one_width(
 def test_kept_weights_are_the_difference_and_their_rows_sum_to_what_is_left() -> None:
     module, given = randomised(attention().double()), inputs()
     module.keep_attn = True
-    module(**given, mask=per_batch())
+    for _ in range(2):
+        module(**given, mask=per_batch())
     left = 1 - module.subtracted_share()
     assert_near(module.attn.sum(dim=1), left.expand(SEQ_LEN_Q, BATCH_SIZE, HEADS))
     assert module.attn.min() < 0 < module.attn.max()
@@ -240,6 +241,10 @@ def test_each_head_has_the_same_size_however_loud_its_values() -> None:
 def test_the_first_lambda_is_that_of_others(depth: int) -> None:
     assert first_lambda(depth) == pytest.approx(lambda_init_fn(depth - 1))
     assert attention(depth=depth).lambda_init == first_lambda(depth)
+
+
+def test_a_layer_is_the_first_unless_told_otherwise() -> None:
+    assert DifferentialAttention(HEADS, D_MODEL).lambda_init == first_lambda(1)
 
 
 def test_the_first_lambda_goes_from_one_fifth_to_four() -> None:

@@ -315,6 +315,17 @@ def test_kept_weights_take_the_mean(mask: str) -> None:
     assert_near(module.attn.sum(dim=1)[1], torch.ones(BATCH_SIZE, HEADS, dtype=torch.float64))
 
 
+@pytest.mark.parametrize("keep", [True, False])
+def test_numbers_are_never_read_without_a_mask_for_each_query(keep: bool) -> None:
+    r"""A tensor on the meta device has none."""
+    module = causal().to("meta")
+    module.keep_attn = keep
+    x = torch.empty(SEQ_LEN_K, BATCH_SIZE, D_MODEL, device="meta")
+    visible = torch.empty(1, SEQ_LEN_K, 1, dtype=torch.bool, device="meta")
+    assert module(query=x, key=x, value=x).shape == x.shape
+    assert module(query=x, key=x, value=x, mask=visible).shape == x.shape
+
+
 def test_padding_costs_no_products() -> None:
     module, given = attention().double(), inputs()
     expected = module(**given, mask=padding().expand(SEQ_LEN_Q, -1, -1))
