@@ -2,8 +2,9 @@ r"""
 What does each mistake do to the loss, and which tests find it?
 
 Each of the mistakes of labml_nn/transformers/mistakes is trained from the same weights on the same
-batches as the right model, one after the other: about half a minute each, on one core. Then the
-tests for readers look at each. The result is results/mistakes.json, to which the pages refer.
+batches as the right model, one after the other, on one core. Then the tests for readers look at
+each. The result is results/mistakes.json, to which the pages refer. With --large the model is twice
+as deep and twice as wide, and nothing is written.
 
 What is trained already is in the file of `--kept`, and isn't trained again.
 """
@@ -13,6 +14,7 @@ import json
 import math
 import os
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,6 +35,7 @@ from labml_nn.transformers.mistakes.experiment import (  # noqa: E402
 from labml_nn.transformers.mistakes.verdicts import verdicts  # noqa: E402
 
 QUICK = Sizes(32, 4, 2, 16, 6, n_steps=20, n_places=2)
+LARGE = Sizes(128, 4, 4, n_places=24)
 
 
 def sources() -> list[str]:
@@ -55,13 +58,16 @@ def main() -> int:
     )
     parser.add_argument("--text", type=Path, required=True, metavar="FILE", help="Tiny Shakespeare")
     parser.add_argument("--kept", type=Path, metavar="FILE", help="where losses are kept meanwhile")
-    parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all?")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
+    size.add_argument("--large", action="store_true", help="four layers, a width of 128")
     arguments = parser.parse_args()
 
     text = arguments.text.read_text(encoding="utf-8")
     # A CPU that has `bfloat16` trains twice as fast with it.
     precise = choose_precision("auto", choose_device("cpu"))
-    sizes = QUICK if arguments.quick else Sizes(bfloat16=precise == torch.bfloat16)
+    sizes = QUICK if arguments.quick else LARGE if arguments.large else Sizes()
+    sizes = replace(sizes, bfloat16=precise == torch.bfloat16)
     before = fingerprints(sources())
 
     kept = arguments.kept
@@ -99,7 +105,7 @@ def main() -> int:
     better = looks_better(losses)
     alone = [name for name in MISTAKES if found[name] == ["comparison"]]
     print(f"{len(better)} of {len(MISTAKES)} look better than the right model: {', '.join(better)}")
-    if arguments.quick:
+    if arguments.quick or arguments.large:
         return 0
 
     columns = [
@@ -116,6 +122,7 @@ def main() -> int:
         command="python benchmarks/mistakes.py --text tiny_shakespeare.txt",
         sources=before,
         values={
+            "sizes": asdict(sizes),
             "mistakes": len(MISTAKES),
             "look_better": len(better),
             "found_by_comparison_alone": len(alone),
