@@ -1,6 +1,7 @@
 r"""`mkdocs serve`, a real process: what is saved is shown, what is wrong is said."""
 
 import fcntl
+import json
 import os
 import re
 import signal
@@ -16,6 +17,9 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+
+from literate.results import fingerprint
+from tests.literate.recorded import content
 
 KATEX = Path(__file__).parents[2] / "node_modules" / "katex"
 
@@ -294,6 +298,32 @@ def test_a_new_title_stands_in_the_navigation_of_the_other_pages(served: Served)
 def test_a_document_by_hand_is_served_when_it_is_saved(served: Served) -> None:
     served.save("docs/by_hand.md", "# By hand\n\nSaved once more.\n")
     served.until(lambda: "Saved once more." in served.text("by_hand/"))
+
+
+def test_a_changed_result_is_followed_and_so_is_what_was_measured(served: Served) -> None:
+    (served.project / "results").mkdir()
+    known = fingerprint(served.project / "pkg" / "scores.py")
+    found = json.dumps(content(sources={"pkg/scores.py": known}))
+    served.save("results/trials.json", found)
+    number = "[1.55](../results/trials.json#values.loss)"
+    noted = SCORES.replace("Each with each.", f"Edited: {number}.")
+    served.save("pkg/scores.py", noted)
+    served.until(lambda: 'class="measured"' in served.page("scores/"))
+    served.until(lambda: "changed since" not in served.text("results/trials/"))
+    # Another number, and it is told that the note is wrong.
+    served.save("results/trials.json", found.replace("1.5512", "1.5612"))
+    wrong = "the note says 1.55, results/trials.json has 1.5612"
+    served.until(lambda: wrong in served.text("scores/"))
+    served.save("results/trials.json", found)
+    served.until(lambda: wrong not in served.text("scores/"))
+    # Another code than the one that was measured.
+    served.save("pkg/scores.py", noted.replace("product", "doubled"))
+    served.until(lambda: 'class="measured before"' in served.page("scores/"))
+    served.until(lambda: "has changed since this run" in served.text("results/trials/"))
+    served.save("pkg/scores.py", SCORES)
+    served.until(lambda: is_as_at_first(served))
+    (served.project / "results" / "trials.json").unlink()
+    served.until(lambda: not (served.site / "results" / "trials" / "index.html").exists())
 
 
 def test_a_new_page_is_served_and_until_it_is_right_all_others_stay(served: Served) -> None:
