@@ -43,6 +43,11 @@ Since then most of its parts have been replaced by better ones:
     [stacked linear layers](stacked_linear.py) make it one product less.
 14. [A modern transformer](modern/__init__.py) has them all, and others.
 
+And what can go wrong with all that:
+
+15. [A museum of mistakes](mistakes/__init__.py), each trained, and the tests that find them in
+    an attention of yours.
+
 The paper has an encoder and a decoder, for translation. Here is one stack only: what it
 may see, a mask decides.
 """
