@@ -124,8 +124,8 @@ def beaten_mask(real: float = -15_000.0, masked: float = -10_000.0) -> Tensor:
 
     Weights of two keys: one with a `real` score, and one that is hidden by a `masked` score. It is
     the hidden one that gets all of the weight. A GPT-2 in training [found that
-    out](https://github.com/karpathy/minGPT/issues/75): its loss went to zero, because it had learned
-    to push all real scores below the constant.
+    out](https://github.com/karpathy/minGPT/issues/75): its loss went to zero, because it had
+    learned to push all real scores below the constant.
     """
     return torch.tensor([real, masked]).softmax(dim=0)
 
