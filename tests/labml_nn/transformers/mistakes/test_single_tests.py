@@ -54,16 +54,16 @@ def test_another_function_is_found_by_the_comparison_if_there_is_one() -> None:
 
 def test_the_future_is_found_in_evaluation_and_in_training() -> None:
     ahead = subject(lambda y: y + y.roll(-1, dims=1))
-    assert "in evaluation, the output at position 0" in future(ahead)
+    assert "in training, the output at position 0" in future(ahead)
     assert prefix(ahead).startswith("the first 1 outputs change")
-    assert "in evaluation, the output at position 0" in future(subject(lambda y: y * torch.nan))
+    assert "the output at position 0 depends" in future(subject(lambda y: y * torch.nan))
 
-    class Trained(RightAttention):
+    class Evaluated(RightAttention):
         def allowed(self, seq_len: int) -> Tensor:
-            return super().allowed(seq_len) | self.training
+            return super().allowed(seq_len) | (not self.training)
 
-    attention = roughen(Trained(D_MODEL, HEADS)).eval()
-    assert "in training, the output" in future(
+    attention = roughen(Evaluated(D_MODEL, HEADS)).eval()
+    assert "in evaluation, the output" in future(
         Subject(attention, ahead.x, HEADS, nn.Module.__call__)
     )
 
