@@ -50,6 +50,11 @@ Since then most of its parts have been replaced by better ones:
 [Attention that saves memory](memory/__init__.py) is a section of its own: kernels that never hold
 all scores, and caches that are smaller.
 
+And what can go wrong with all that:
+
+15. [A museum of mistakes](mistakes/__init__.py), each trained, and the tests that find them in
+    an attention of yours.
+
 The paper has an encoder and a decoder, for translation. Here is one stack only: what it
 may see, a mask decides.
 """

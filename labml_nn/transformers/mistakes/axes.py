@@ -54,8 +54,8 @@ class ViewForSplit(RightAttention):
     a position is a piece of one. The causal mask then hides the wrong things.
 
     Somebody who trained nanoGPT's small model [reported a loss of
-    1.2164](https://github.com/karpathy/nanoGPT/issues/234), and samples that were gibberish. What
-    the cause was there, nobody found out; this line has the same symptoms.
+    1.2164](https://github.com/karpathy/nanoGPT/issues/234), where others get 1.47. Nobody found out
+    why. A line like this one is how such a number can come about.
     """
 
     def split(self, x: Tensor) -> Tensor:

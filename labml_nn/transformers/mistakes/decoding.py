@@ -123,8 +123,9 @@ def beaten_mask(real: float = -15_000.0, masked: float = -10_000.0) -> Tensor:
     ## A finite mask can be beaten
 
     Weights of two keys: one with a `real` score, and one that is hidden by a `masked` score. It is
-    the hidden one that gets all of the weight. [minGPT](https://github.com/karpathy/minGPT/issues/75)
-    and the code that it took this from had such a constant.
+    the hidden one that gets all of the weight. A GPT-2 in training [found that
+    out](https://github.com/karpathy/minGPT/issues/75): its loss went to zero, because it had
+    learned to push all real scores below the constant.
     """
     return torch.tensor([real, masked]).softmax(dim=0)
 

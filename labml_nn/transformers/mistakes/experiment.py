@@ -11,8 +11,6 @@ half a minute on one core of a CPU. Then there are two losses:
 * The **printed** one is what a training would report: teacher-forced, over all of the validation
   text, with whatever is wrong.
 * The **honest** one is [from prefixes alone](../../training/leaks.py), as the model is used.
-
-TABLE
 """
 
 from collections.abc import Callable, Mapping

@@ -140,7 +140,7 @@ class RightTraining:
         """
         self.model, self.n_steps, self.bfloat16 = model, n_steps, bfloat16
         self.optimizer = torch.optim.AdamW(
-            model.parameters(), learning_rate, betas=(0.9, 0.99), weight_decay=0.1
+            model.parameters(), learning_rate, betas=(0.9, 0.99), weight_decay=0.1, fused=True
         )
         self.schedule = torch.optim.lr_scheduler.LambdaLR(
             self.optimizer, lambda step: up_and_down(step, n_steps, n_steps // 20, 0.1, "cosine")

@@ -84,7 +84,7 @@ def future(subject: Subject) -> str:
 
     The gradient of an output with respect to later inputs is zero, in evaluation and in training.
     """
-    for training in (False, True):
+    for training in (True, False):
         subject.attention.train(training)
         for position in range(subject.x.shape[1] - 1):
             x = subject.x.clone().requires_grad_()
@@ -180,14 +180,14 @@ def padding(subject: Subject) -> str:
     r"""
     ## Does a mask hide?
 
-    In one sequence the last two keys are hidden, in another all of them. Nothing may become NaN,
-    and what is hidden may not matter.
+    In one sequence the first two keys are hidden, in another all of them. Nothing may become NaN,
+    and what is hidden may not matter to others.
     """
     if subject.masked is None:
         return ""
     batch_size, seq_len, _ = subject.x.shape
     mask = torch.ones(batch_size, seq_len, seq_len, dtype=torch.bool).tril()
-    mask[0, :, -2:] = False
+    mask[0, :, :2] = False
     mask[1] = False
     x = subject.x.clone().requires_grad_()
     output = subject.masked(subject.attention, x, mask)
@@ -195,9 +195,9 @@ def padding(subject: Subject) -> str:
     if not (output.isfinite().all() and x.grad.isfinite().all()):
         return "a sequence of nothing but padding gives NaN: its softmax is 0/0"
     other = subject.x.clone()
-    other[0, -2:] += 1.0
-    changed = subject.masked(subject.attention, other, mask)[0, :-2]
-    if off(changed, output[0, :-2]) < NEAR:
+    other[0, :2] += 1.0
+    changed = subject.masked(subject.attention, other, mask)[0, 2:]
+    if off(changed, output[0, 2:]) < NEAR:
         return ""
     return "hidden inputs change the outputs of others: the mask is not used, or is upside down"
 

@@ -28,7 +28,7 @@ EXPECTED = {
     "SoftmaxOverQueries": LEAK | SUM | HIDES,
     "SoftmaxOverHeads": LEAK | SUM | HIDES,
     "ViewForSplit": LEAK | SUM | HIDES,
-    "ViewForMerge": LEAK | SUM | HIDES,
+    "ViewForMerge": LEAK | SUM,
     "SizeFromGlobal": {"comparison"},
     "DropoutInEvaluation": {"evaluation"},
     "PositionsOfTheBatch": {"each_sequence_alone"},
