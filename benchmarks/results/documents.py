@@ -101,7 +101,7 @@ def ablation(
         first = runs[0]
         values[name] = {
             "loss": mean(run.result["val_loss"] for run in runs),
-            "losses": [run.result["val_loss"] for run in runs],
+            "losses": losses_of(runs),
             "seconds": mean(run.result["seconds"] for run in runs),
             "tokens_per_second": mean(run.result["tokens_per_second"] for run in runs),
             "parameters": first.result["parameters"],
@@ -247,13 +247,18 @@ def row_of(name: str, values: dict[str, Any]) -> dict[str, Any]:
     return {"run": name} | {column: values[column] for column in columns}
 
 
+def losses_of(runs: list[Run]) -> dict[str, float]:
+    r"""The loss of each seed."""
+    return {f"seed_{run.result['seed']}": run.result["val_loss"] for run in runs}
+
+
 def of_runs(runs: list[Run]) -> dict[str, Any]:
     r"""The means, and each loss."""
     results = [run.result for run in runs]
     losses = [result["val_loss"] for result in results]
     return {
         "loss": mean(losses),
-        "losses": losses,
+        "losses": losses_of(runs),
         "spread": max(losses) - min(losses),
         "seconds": mean(result["seconds"] for result in results),
         "wall": mean(run.wall for run in runs),
