@@ -182,7 +182,14 @@ def test_the_fused_way_asks_the_kernel_twice_and_with_one_width(
         return kernel(q, k, v, *more, **named)
 
     monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", remember)
-    attention().double()(**inputs())
+    module = attention().double()
+    module(**inputs())
+    assert len(seen) == 2
+    module.kernel = False
+    module(**inputs())
+    module.fused, module.kernel = False, True
+    module(**inputs())
+    assert module.attn is None
     assert len(seen) == 2
     assert seen[0] == seen[1]
     assert seen[0][:3] == (D_K, D_K, D_K)
@@ -210,6 +217,22 @@ def test_weights_of_idle_queries_are_zero() -> None:
     module(**inputs(), mask=with_idle())
     assert not module.attn[2, :, 1].any()
     assert module.attn[2, :, 0].any()
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_idle_queries_stay_finite_where_hidden_keys_are_huge(fused: bool) -> None:
+    module, given = attention(), inputs(dtype=torch.float32)
+    module.fused = fused
+    given["query"], given["key"] = 1e4 * given["query"], 1e36 * given["key"]
+    nothing = torch.zeros(1, SEQ_LEN_K, 1, dtype=torch.bool)
+    output = module(**given, mask=nothing)
+    assert torch.equal(output, module.output.bias.expand_as(output))
+
+
+def test_an_error_names_what_is_wrong() -> None:
+    given = inputs()
+    with pytest.raises(ValueError, match=r"key \[7, 3, 44\] and value \[6, 3, 44\]"):
+        attention().double()(**{**given, "value": given["value"][:-1]})
 
 
 def test_what_both_maps_share_cancels() -> None:
@@ -258,7 +281,11 @@ def test_lambda_starts_near_the_first_one() -> None:
     torch.manual_seed(9)
     shares = torch.stack([attention().subtracted_share() for _ in range(200)])
     assert shares.mean().item() == pytest.approx(first_lambda(DEPTH), abs=0.02)
-    assert 0.02 < shares.std().item() < 0.1
+    assert 0.03 < shares.std().item() < 0.07
+    made = [attention() for _ in range(50)]
+    for name in ("lambda_query", "lambda_key"):
+        vectors = torch.stack([getattr(one, name) for one in made])
+        assert vectors.std().item() == pytest.approx(0.1, abs=0.02)
 
 
 @pytest.mark.parametrize(("heads", "d_model"), [(2, 6), (3, 9)])
