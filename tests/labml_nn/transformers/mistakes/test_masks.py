@@ -99,6 +99,23 @@ def test_what_weight_the_future_gets(kind: type[RightAttention], sees: bool) -> 
     assert (weight_of_the_future(made(kind), inputs()).item() > 0.1) is sees
 
 
+def test_what_the_future_gets_is_that_of_a_loop() -> None:
+    module, x = made(MaskUnused), inputs()
+    q, k = (layer(x).tolist() for layer in (module.query, module.key))
+    total = 0.0
+    for b in range(BATCH_SIZE):
+        for i in range(SEQ_LEN):
+            for h in range(HEADS):
+                head = range(h * D_K, h * D_K + D_K)
+                scores = [
+                    sum(q[b][i][d] * k[b][j][d] for d in head) / math.sqrt(D_K)
+                    for j in range(SEQ_LEN)
+                ]
+                total += sum(softmax(scores, lambda j: True)[i + 1 :])
+    expected = total / (BATCH_SIZE * SEQ_LEN * HEADS)
+    assert weight_of_the_future(module, x).item() == pytest.approx(expected, rel=1e-9)
+
+
 def test_what_the_future_gets_is_a_mean_of_sums() -> None:
     module = made(MaskUnused)
     # With equal scores each of n keys gets the n-th part.

@@ -102,6 +102,7 @@ def test_weights_are_dropped_in_training_only() -> None:
     assert not module(x).equal(module(x))
     plain = made()
     assert module.eval()(x).equal(plain(x))
+    assert RightAttention(D_MODEL, HEADS).dropout_prob == 0
     dropped = module.train().drop(torch.ones(100, 100))
     assert dropped.unique().tolist() == [0.0, 2.0]
     assert 0.4 < (dropped == 0).float().mean() < 0.6
