@@ -135,6 +135,7 @@ def test_no_heads_are_refused(heads: int) -> None:
 
 @pytest.mark.parametrize("shift", [1, 5, 200])
 def test_penalties_see_distance_alone(shift: int) -> None:
+    assert moved_penalties(0).shape == (7, 7, 1, 5)
     assert torch.equal(moved_penalties(shift), moved_penalties(0))
 
 
