@@ -24,7 +24,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from literate.results import fingerprint  # noqa: E402
+from literate.problems import LiterateError  # noqa: E402
+from literate.results import fingerprint, parse  # noqa: E402
 
 # Enough for any measurement, and few enough to be read.
 DIGITS = 6
@@ -47,7 +48,7 @@ def write(
     * `title` says in a few words what was measured, and `command` is the one that makes the file
     * `sources` are the paths of the files that were measured, from the root. A run that takes
       hours asks for their `fingerprints` when it begins, and gives those.
-    * `values` are numbers and texts by their names; there can be objects in objects
+    * `values` are numbers and texts by their names; there can be mappings in mappings
     * `tables` and `figures` are as CONTRIBUTING.md describes them
 
     What is there already stays until the new file is complete.
@@ -68,6 +69,11 @@ def write(
     }
     text = json.dumps(_rounded(content, ""), indent=1, sort_keys=True, ensure_ascii=False)
     path = root / "results" / f"{name}.json"
+    try:
+        # What the pages could not show is refused here already.
+        parse(text.encode(), f"results/{name}.json")
+    except LiterateError as error:
+        raise ValueError(error.problems[0].sentence) from None
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:

@@ -15,7 +15,7 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import groupby, pairwise
 
 from literate.highlight import told
 from literate.results import Axis, Figure, Line
@@ -36,8 +36,10 @@ _MARKS = (
     "m-3-3l6 6m0-6l-6 6",
     "m-3.6 0h7.2m-3.6-3.6v7.2",
 )
-# A line with more points than this is marked at some of them only.
-_MOST_MARKS = 12
+# A line with more points than this is marked at a few of them only, and one with many more is
+# drawn finer and without dashes, which would be lost in it.
+_MOST_MARKS, _FEW_MARKS, _DENSE = 16, 4, 200
+Place = tuple[float, float]
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -78,9 +80,9 @@ def scale(values: Iterable[float], kind: str, most: int, fits: bool) -> Scale:
         return _log_scale(found, most, fits)
     if low == high:
         low, high = (low - abs(low) / 10, high + abs(high) / 10) if low else (-1.0, 1.0)
-    if not fits and 0 < low < 0.4 * high:
+    if not fits and 0 < low < 0.25 * high:
         low = 0.0
-    elif not fits and 0.4 * low < high < 0:
+    elif not fits and 0.25 * low < high < 0:
         high = 0.0
     step = _step((high - low) / most)
     first, last = low / step, high / step
@@ -124,13 +126,14 @@ def _log_scale(found: Sequence[float], most: int, fits: bool) -> Scale:
     return Scale(low, high, tuple(ticks), True)
 
 
-def labels(ticks: Sequence[float]) -> list[str]:
+def labels(scale: Scale) -> list[str]:
     r"""
     ## The numbers at the ticks
 
     All in one manner: thousands as “k” or “M” where all of them are, powers of ten where the
-    numbers would be long.
+    numbers would be long, and with as many digits behind the point on a linear scale.
     """
+    ticks = scale.ticks
     largest = max(map(abs, ticks), default=0)
     smallest = min((abs(one) for one in ticks if one), default=1)
     if largest >= 1e9 or smallest < 1e-4:
@@ -140,7 +143,11 @@ def labels(ticks: Sequence[float]) -> list[str]:
             f"{one / size:.6g}" == f"{one / size:.3g}" for one in ticks
         ):
             return [f"{one / size:.3g}{letter}" if one else "0" for one in ticks]
-    return [number(one) for one in ticks]
+    shown = [number(one) for one in ticks]
+    if scale.is_log:
+        return shown
+    digits = max((len(one.partition(".")[2]) for one in shown), default=0)
+    return [number(one, digits) for one in ticks]
 
 
 def _power(value: float) -> str:
@@ -167,7 +174,8 @@ def number(value: float, digits: int | None = None) -> str:
     if not 1e-4 <= abs(value) < 1e15:
         return _power(value)
     text = f"{value:,.{max(0, 5 - math.floor(math.log10(abs(value))))}f}"
-    return text.rstrip("0").rstrip(".").replace("-", "−")
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return text.replace("-", "−")
 
 
 def chart(figure: Figure, name: str) -> str:
@@ -178,8 +186,8 @@ def chart(figure: Figure, name: str) -> str:
     of these, and the SVG. `name` is what it is called where it can't be seen.
     """
     points = [point for line in figure.lines for point in line.points]
-    x = scale([one for one, _ in points], figure.x.scale, 7, True)
-    y = scale([one for _, one in points], figure.y.scale, 6, False)
+    x = scale(_within([one for one, _ in points], figure.x), figure.x.scale, 7, True)
+    y = scale(_within([one for _, one in points], figure.y), figure.y.scale, 6, False)
     plot = _Plot(figure, x, y)
     named = plot.names()
     legend = "" if named else _legend(figure.lines)
@@ -191,6 +199,17 @@ def chart(figure: Figure, name: str) -> str:
     ]
     box = f"0 0 {WIDTH} {HEIGHT}"
     return f'{legend}<svg class="plot" viewBox="{box}" role="img">{"".join(parts)}</svg>'
+
+
+def _within(values: Iterable[float], axis: Axis) -> list[float]:
+    r"""
+    The values that are shown, and the ends of the axis that are given.
+    """
+    low = -math.inf if axis.low is None else axis.low
+    high = math.inf if axis.high is None else axis.high
+    inside = [one for one in values if low <= one <= high]
+    ends = [one for one in (axis.low, axis.high) if one is not None]
+    return [*inside, *ends] or [1.0]
 
 
 def description(figure: Figure) -> str:
@@ -222,11 +241,11 @@ class _Plot:
 
     def __init__(self, figure: Figure, x: Scale, y: Scale) -> None:
         self.figure, self.x, self.y = figure, x, y
-        self.labels = labels(y.ticks)
+        self.labels = labels(y)
         self.ends = self._ends()
         longest = max((_width(line.name) for line in figure.lines), default=0)
         self.left = max(map(_width, self.labels), default=0) + 8
-        self.right = WIDTH - (longest + 18 if self.ends else _width(labels(x.ticks)[-1]) / 2 + 2)
+        self.right = WIDTH - (longest + 18 if self.ends else _width(labels(x)[-1]) / 2 + 2)
         self.top, self.bottom = 30.0, HEIGHT - 42.0
 
     def across(self, value: float) -> float:
@@ -243,7 +262,7 @@ class _Plot:
             place = f'x="{_short(self.left - 6)}" y="{_short(self.down(tick) + 4.5)}"'
             yield f'<text class="end" {place}>{_text(label)}</text>'
         yield f'<text x="0" y="14">{_text(with_unit(self.figure.y))}</text>'
-        shown = self._apart(list(zip(self.x.ticks, labels(self.x.ticks), strict=True)))
+        shown = self._apart(list(zip(self.x.ticks, labels(self.x), strict=True)))
         path = "".join(f"M{_short(self.across(one))} {bottom}v5" for one, _ in shown)
         yield f'<path class="axis" d="M{left} {bottom}H{right}{path}"/>'
         for tick, label in shown:
@@ -268,25 +287,39 @@ class _Plot:
         return ticks[:1]
 
     def line(self, index: int, line: Line) -> str:
-        places = [(self.across(x), self.down(y)) for x, y in line.points]
-        path = " ".join(f"{_short(x)},{_short(y)}" for x, y in _thinned(places))
-        drawn = f'<polyline points="{path}"{_dashes(index)}/>'
-        every = -(-len(places) // _MOST_MARKS)
-        # Not all at the same places, where lines lie on each other.
-        some = places if every == 1 else places[index % every :: every]
-        marks = "".join(f"M{_short(x)} {_short(y)}{_mark(index)}" for x, y in some)
-        return f'<g class="line-{index % COLOURS + 1}">{drawn}<path d="{marks}"/></g>'
+        places = [(self.x.at(x), self.y.at(y)) for x, y in line.points]
+        path = "".join(
+            f"M{'L'.join(f'{_short(x)} {_short(y)}' for x, y in _thinned(map(self.place, run)))}"
+            for run in _runs(places)
+        )
+        style = "drawn" if len(places) <= _DENSE else "drawn dense"
+        dashes = _dashes(index) if len(places) <= _DENSE else ""
+        drawn = f'<path class="{style}" d="{path}"{dashes}/>'
+        some = [one for one in places if _is_inside(one)]
+        if len(some) > _MOST_MARKS:
+            # Each line at other places, where lines lie on each other.
+            offset = (index + 0.5) / len(self.figure.lines)
+            at = [(one + offset) / _FEW_MARKS * len(some) for one in range(_FEW_MARKS)]
+            some = [some[int(one)] for one in at]
+        marks = "".join(f"M{_short(x)} {_short(y)}{_mark(index)}" for x, y in map(self.place, some))
+        return f'<g class="{_class(index)}">{drawn}<path d="{marks}"/></g>'
+
+    def place(self, where: Place) -> Place:
+        x, y = where
+        across, down = self.right - self.left, self.bottom - self.top
+        return self.left + x * across, self.bottom - y * down
 
     def _ends(self) -> list[tuple[float, int]] | None:
         r"""
         The lines in the order of their ends, if all end at the right and the names are short.
         """
         lines = self.figure.lines
-        near = all(self.x.at(line.points[-1][0]) > 0.97 for line in lines)
+        ends = [(self.x.at(x), self.y.at(y)) for x, y in (line.points[-1] for line in lines)]
+        near = all(x > 0.97 and _is_inside((x, y)) for x, y in ends)
         short = max(_width(line.name) for line in lines) <= 0.3 * WIDTH
         if len(lines) > 8 or not near or not short or len(lines[0].points) < 2:
             return None
-        return sorted((self.y.at(line.points[-1][1]), index) for index, line in enumerate(lines))
+        return sorted((y, index) for index, (_, y) in enumerate(ends))
 
     def names(self) -> list[str]:
         r"""
@@ -294,17 +327,9 @@ class _Plot:
         """
         if self.ends is None:
             return []
-        # From the top down, each at its place or below the one before; then back up from the end.
         order = [index for _, index in reversed(self.ends)]
-        wanted = [self.down(self.figure.lines[index].points[-1][1]) for index in order]
-        heights = list(wanted)
-        for at in range(1, len(heights)):
-            heights[at] = max(heights[at], heights[at - 1] + LETTER)
-        # What was pushed goes half of the way back, as far as there is room.
-        surplus = max(0.0, heights[-1] - (self.bottom + 4))
-        heights = [one - surplus for one in heights] if surplus else heights
-        for at in range(len(heights) - 2, -1, -1):
-            heights[at] = min(heights[at], heights[at + 1] - LETTER)
+        wanted = [self.place((0, y))[1] for y, _ in reversed(self.ends)]
+        heights = spread(wanted, LETTER, self.top, self.bottom)
         found = []
         for index, end, height in zip(order, wanted, heights, strict=True):
             right = self.right
@@ -312,10 +337,27 @@ class _Plot:
             line = f'<path class="lead" d="{lead}"/>' if abs(end - height) > 3 else ""
             place = f'x="{_short(right + 14)}" y="{_short(height + 4.5)}"'
             name = _text(self.figure.lines[index].name)
-            found.append(
-                f'<g class="line-{index % COLOURS + 1}">{line}<text {place}>{name}</text></g>'
-            )
+            found.append(f'<g class="{_class(index)}">{line}<text {place}>{name}</text></g>')
         return found
+
+
+def spread(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
+    r"""
+    ## Keep heights apart
+
+    As near to the wanted ones, which are in order, as can be. Those that would touch become a
+    group, `apart` from each other, with its middle where theirs was.
+    """
+    groups: list[tuple[float, int]] = []
+    for at, height in enumerate(wanted):
+        mean, size = height - at * apart, 1
+        while groups and groups[-1][0] > mean:
+            above, count = groups.pop()
+            mean, size = (above * count + mean * size) / (count + size), count + size
+        groups.append((mean, size))
+    last = high - (len(wanted) - 1) * apart
+    means = [min(max(mean, low), last) for mean, size in groups for _ in range(size)]
+    return [mean + at * apart for at, mean in enumerate(means)]
 
 
 def _legend(lines: Sequence[Line]) -> str:
@@ -325,13 +367,15 @@ def _legend(lines: Sequence[Line]) -> str:
     order = sorted(range(len(lines)), key=lambda index: -lines[index].points[-1][1])
     entries = []
     for index in order:
-        stroke = f'<polyline points="0,6 32,6"{_dashes(index)}/>'
-        sample = (
-            f'<g class="line-{index % COLOURS + 1}">{stroke}<path d="M16 6{_mark(index)}"/></g>'
-        )
+        stroke = f'<path class="drawn" d="M0 6H32"{_dashes(index)}/>'
+        sample = f'<g class="{_class(index)}">{stroke}<path d="M16 6{_mark(index)}"/></g>'
         drawn = f'<svg viewBox="0 0 32 12" aria-hidden="true">{sample}</svg>'
         entries.append(f"<li>{drawn}{_text(lines[index].name)}</li>")
     return f'<ul class="legend">{"".join(entries)}</ul>'
+
+
+def _class(index: int) -> str:
+    return f"line-{index % COLOURS + 1}"
 
 
 def _dashes(index: int) -> str:
@@ -343,20 +387,56 @@ def _mark(index: int) -> str:
     return _MARKS[index % len(_MARKS)]
 
 
-def _thinned(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+def _is_inside(place: Place) -> bool:
+    return all(-1e-9 <= one <= 1 + 1e-9 for one in place)
+
+
+def _runs(places: Sequence[Place]) -> list[list[Place]]:
+    r"""
+    The parts of a line that lie on the scales, from 0 to 1, cut where it leaves them.
+    """
+    runs: list[list[Place]] = []
+    for one, two in pairwise(places):
+        piece = _cut(one, two)
+        if piece is None:
+            continue
+        if runs and runs[-1][-1] == piece[0]:
+            runs[-1].append(piece[1])
+        else:
+            runs.append(list(piece))
+    return runs
+
+
+def _cut(one: Place, two: Place) -> tuple[Place, Place] | None:
+    begin, end = 0.0, 1.0
+    for start, way in zip(one, (two[0] - one[0], two[1] - one[1]), strict=True):
+        if not way:
+            if not 0 <= start <= 1:
+                return None
+            continue
+        at = sorted((-start / way, (1 - start) / way))
+        begin, end = max(begin, at[0]), min(end, at[1])
+    if begin > end:
+        return None
+
+    def between(part: float) -> Place:
+        if part in (0, 1):
+            return two if part else one
+        return one[0] + part * (two[0] - one[0]), one[1] + part * (two[1] - one[1])
+
+    return between(begin), between(end)
+
+
+def _thinned(places: Iterable[Place]) -> list[Place]:
     r"""
     Of the points above each other, within one unit, the first, the last, and the outermost.
     """
-    kept: list[tuple[float, float]] = []
-    column: list[tuple[float, float]] = []
-    for place in chain(places, [None]):
-        if column and (place is None or round(place[0]) != round(column[0][0])):
-            low, high = min(column, key=lambda one: one[1]), max(column, key=lambda one: one[1])
-            chosen = {column.index(one) for one in (low, high)} | {0, len(column) - 1}
-            kept += [column[at] for at in sorted(chosen)]
-            column = []
-        if place is not None:
-            column.append(place)
+    kept: list[Place] = []
+    for _, group in groupby(places, lambda place: round(place[0])):
+        column = list(group)
+        heights = [height for _, height in column]
+        outermost = {heights.index(min(heights)), heights.index(max(heights))}
+        kept += [column[at] for at in sorted(outermost | {0, len(column) - 1})]
     return kept
 
 

@@ -14,6 +14,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 from urllib.parse import quote
 
@@ -23,11 +24,13 @@ from literate.front_matter import title_of
 from literate.highlight import told, visible
 from literate.links import Links, Target, UnknownTarget, targets
 from literate.notes import Span, literal, spans
+from literate.plain import plain
 from literate.results import Column, Figure, Result, Table
 from literate.rows import Note
 
 # So many rows of numbers are shown below a figure; all of them are in the file.
 MOST_ROWS = 24
+_EMPHASIS = re.compile(r"(\*\*?|(?<!\w)__?)(?=[^\s*_])([^*_]*[^\s*_])\1(?!\w)")
 _ALONE = re.compile(r"\s{0,3}!?\[")
 
 
@@ -43,6 +46,31 @@ class Exhibit:
     caption: str
     target: str
     line: int
+
+
+@dataclass(frozen=True)
+class Caption:
+    r"""
+    ## What an exhibit is called
+
+    As HTML, and in plain words.
+    """
+
+    html: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Spot:
+    r"""
+    ## Where something is shown
+
+    On the page `uri` of the site, which is made from the file `path`.
+    """
+
+    path: str
+    uri: str
+    links: Links
 
 
 def parts(note: Note, path: str, links: Links) -> Iterator[Note | Exhibit]:
@@ -114,8 +142,8 @@ def _is_exhibit(target: str, path: str, links: Links) -> bool:
     if not links.is_result(file):
         return False
     try:
-        return isinstance(links.result(file, anchor, target)[0].find(anchor)[1], Figure | Table)
-    except (UnknownTarget, results.UnknownResult):
+        return isinstance(links.result(file, anchor, target)[2], Figure | Table)
+    except UnknownTarget:
         # As a link it will be named.
         return False
 
@@ -129,95 +157,93 @@ def show_exhibit(
     As HTML on one line. `formula` sets those in the caption.
     """
     file, anchor = linked(path, one.target)
-    result, place = links.result(file, anchor, one.target)
+    result, place, _ = links.result(file, anchor, one.target)
     note = Note("comment", one.line, tuple(one.caption.split("\n")))
-    caption = "".join(_words(span, formula) for span in spans(note))
-    return show(result, place, result.find(anchor)[1], caption, path, links.uri(path), links)
+    caption = Caption("".join(_words(span, formula) for span in spans(note)), plain(note))
+    if not caption.words:
+        caption = caption_of(result, place)
+    return show(result, place, caption, Spot(path, links.uri(path), links))
 
 
 def _words(span: Span, formula: Callable[[Span], str] | None) -> str:
     if span.kind == "inline" and formula is not None:
         return formula(span)
-    text = visible(html.escape(" ".join(span.content.split("\n"))))
-    return f"<code>{text}</code>" if span.kind == "code" else text
+    if span.kind == "code":
+        return f"<code>{escaped(span.content)}</code>"
+    pieces = _EMPHASIS.split(span.content)
+    # Text, marks and what stands between them, again and again.
+    ways = (escaped, lambda marks: "", lambda text: f"<em>{escaped(text)}</em>")
+    return "".join(way(piece) for way, piece in zip(cycle(ways), pieces, strict=False))
 
 
-def show(
-    result: Result,
-    place: str,
-    thing: Figure | Table,
-    caption: str,
-    path: str,
-    uri: str,
-    links: Links,
-) -> str:
+def show(result: Result, place: str, caption: Caption, at: Spot) -> str:
     r"""
-    ## Show it with its run
+    ## Show a figure or a table with its run
 
-    `caption` is HTML; `uri` is the page that it stands on, which is made from the file `path`.
+    `place` is its dotted name.
     """
-    name = told(name_of(thing, result, place))
-    run = _run(result, place, path, uri, links)
-    said = f"<strong>{caption or html.escape(name)}</strong> {run}"
+    thing = result.find(place)[1]
+    said = f"<strong>{caption.html}</strong> {_run(result, place, at)}"
+    figcaption = f"<figcaption>{said}</figcaption>"
     if isinstance(thing, Table):
-        shown = _table(thing, uri, links)
+        inside = f"{_table(thing, at)}{figcaption}"
     else:
-        words = re.sub(r"<[^>]*>", "", caption)
-        shown = chart(thing, html.unescape(words) or name)
-    numbers = _numbers(thing) if isinstance(thing, Figure) else ""
-    return f'<figure class="exhibit">{shown}<figcaption>{said}</figcaption>{numbers}</figure>'
+        inside = f"{chart(thing, caption.words)}{figcaption}{_numbers(thing)}"
+    return f'<figure class="exhibit">{inside}</figure>'
 
 
-def name_of(thing: Figure | Table, result: Result, place: str) -> str:
+def caption_of(result: Result, place: str) -> Caption:
     r"""
     ## What a figure or a table is called by itself
     """
-    named = thing.title if isinstance(thing, Figure) else ""
-    return named or place.partition(".")[2].replace("_", " ").capitalize() or result.title
+    thing = result.find(place)[1]
+    title = thing.title if isinstance(thing, Figure) else ""
+    words = title or place.partition(".")[2].replace("_", " ").capitalize()
+    return Caption(escaped(words), words)
 
 
-def _run(result: Result, place: str, path: str, uri: str, links: Links) -> str:
+def _run(result: Result, place: str, at: Spot) -> str:
     r"""
     The run that something comes from, and what has changed since.
     """
     own = result.uri
     machine = escaped(results.machine(result))
     command = f"<code>{escaped(result.command)}</code>"
-    if uri != own:
-        address = html.escape(links.between(uri, own, quote(place)))
+    if at.uri != own:
+        address = html.escape(at.links.between(at.uri, own, quote(place)))
         command = f'<a href="{address}">{command}</a>'
-    data = html.escape(links.beside(uri, result.path))
+    data = html.escape(at.links.beside(at.uri, result.path))
     told_of = f"{command} on {result.made}{f', {machine}' if machine else ''}"
     taken = f'<a href="{data}" download>the numbers</a>'
-    return f'<span class="run">From {told_of}: {taken}.</span>{since(result, path, uri, links)}'
+    return f'<span class="run">From {told_of}: {taken}.</span>{since(result, at)}'
 
 
-def since(result: Result, path: str, uri: str, links: Links) -> str:
+def since(result: Result, at: Spot) -> str:
     r"""
     ## What has changed since a run
 
-    Nothing, or a sentence as HTML for the page `uri`, which is made from the file `path`.
+    Nothing, or a sentence as HTML.
     """
-    names = results.changed(result, links.pages, links.root)
+    names = results.changed(result, at.links.pages, at.links.root)
     if not names:
         return ""
-    if names == [path]:
+    if names == [at.path]:
         said = "This page has changed since this run"
     else:
-        listed = [file_link(name, uri, links) for name in names]
+        listed = [file_link(name, at) for name in names]
         whole = f"{', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else listed[0]
         said = f"{whole} {'have' if len(listed) > 1 else 'has'} changed since this run"
-    return f' <span class="since">{said}.</span>'
+    return f' <span class="outdated">{said}.</span>'
 
 
-def file_link(name: str, uri: str, links: Links) -> str:
+def file_link(name: str, at: Spot) -> str:
     r"""
     ## A file, with a link to its page if it has one
     """
     shown = f"<code>{escaped(posixpath.basename(name))}</code>"
-    if name not in links.pages:
+    if name not in at.links.pages:
         return shown
-    address = html.escape(links.between(uri, links.uris[name]))
+    address = html.escape(at.links.between(at.uri, at.links.uris[name]))
     return f'<a href="{address}" title="{html.escape(told(name))}">{shown}</a>'
 
 
@@ -246,8 +272,7 @@ def checked(text: str, target: Target, path: str, links: Links) -> Number | None
     file, anchor = linked(path, target.text)
     if not links.is_result(file):
         return None
-    result, place = links.result(file, anchor, target.text)
-    value = result.find(anchor)[1] if anchor else result
+    result, place, value = links.result(file, anchor, target.text)
     if isinstance(value, Result | Figure | Table):
         return None
     start = _opening(text, target) if target.after is not None else None
@@ -265,14 +290,14 @@ def checked(text: str, target: Target, path: str, links: Links) -> Number | None
     names = results.changed(result, links.pages, links.root)
     since = f"; changed since: {', '.join(names)}" if names else ""
     title = literal(told(f"measured by {', '.join(filter(None, run))}{since}"))
-    marks = "measured since" if names else "measured"
+    marks = "measured before" if names else "measured"
     words = visible(literal(said))
     assert target.after is not None
     link = f'<a class="{marks}" href="{literal(address)}" title="{title}">{words}</a>'
     return Number(start, target.after, link)
 
 
-def _table(table: Table, uri: str, links: Links) -> str:
+def _table(table: Table, at: Spot) -> str:
     r"""
     A column of numbers ends at its right edge, and a cell that is the path of a source leads to the
     page of that.
@@ -285,13 +310,12 @@ def _table(table: Table, uri: str, links: Links) -> str:
     numbers = [column.name in numeric for column in table.columns]
     heads = [_head(column) for column in table.columns]
     rows = [
-        [_cell(row.get(column.name), column, uri, links) for column in table.columns]
-        for row in table.rows
+        [_cell(row.get(column.name), column, at) for column in table.columns] for row in table.rows
     ]
     return grid(heads, rows, numbers)
 
 
-def plain(value: Any, digits: int | None = None) -> str:
+def spelled(value: Any, digits: int | None = None) -> str:
     r"""
     ## A value as a reader wants it
     """
@@ -315,8 +339,11 @@ def grid(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[
     for row in rows:
         cells = (f"<td{kind}>{one}</td>" for kind, one in zip(classes, row, strict=True))
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-    return f'<div class="scrolled" tabindex="0">{table}</div>'
+    inside = f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody>"
+    # With a class, so that no theme takes it for one of Markdown. And in no `<div>`, whose end
+    # Python-Markdown would take for that of the note.
+    table = f'<table class="recorded">{inside}</table>'
+    return f'<article class="scrolled" tabindex="0">{table}</article>'
 
 
 def _is_number(value: Any) -> bool:
@@ -328,18 +355,18 @@ def _head(column: Column) -> str:
     return f"{title} <small>{escaped(column.unit)}</small>" if column.unit else title
 
 
-def _cell(value: Any, column: Column, uri: str, links: Links) -> str:
-    text = escaped(plain(value, column.digits))
+def _cell(value: Any, column: Column, at: Spot) -> str:
+    text = escaped(spelled(value, column.digits))
     if not isinstance(value, str):
         return text
     file, _, anchor = value.partition("#")
-    if file not in links.pages:
+    if file not in at.links.pages:
         return text
-    source = links.pages[file]
+    source = at.links.pages[file]
     names = [one.name for one in source.definitions]
     if anchor and anchor not in names:
         return text
-    address = html.escape(links.between(uri, links.uris[file], anchor))
+    address = html.escape(at.links.between(at.uri, at.links.uris[file], anchor))
     shown = f"<code>{html.escape(anchor)}</code>" if anchor else ""
     shown = shown or escaped(title_of(source) or file)
     return f'<a href="{address}" title="{html.escape(file)}">{shown}</a>'
@@ -391,5 +418,7 @@ def _some(found: Sequence[Any], most: int) -> Sequence[Any]:
 def escaped(text: str) -> str:
     r"""
     ## A text as HTML that shows it as it is, on one line
+
+    Not every engine leaves HTML in a note alone.
     """
-    return visible(html.escape(told(text)))
+    return visible(literal(re.sub(r"\s+", " ", text)))

@@ -15,7 +15,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote
+from typing import Any
+from urllib.parse import quote, unquote
 
 from literate.results import Result, UnknownResult
 from literate.source import Source
@@ -81,7 +82,7 @@ class Links:
         elif linked in self.documents:
             uri = self.documents[linked]
         elif self.is_result(linked):
-            result, place = self.result(linked, anchor, target)
+            result, place, _ = self.result(linked, anchor, target)
             uri, anchor = result.uri, quote(place)
         else:
             uri = self._document(linked, target)
@@ -104,11 +105,12 @@ class Links:
         """
         return posixpath.dirname(linked) == self.recorded and linked.endswith(".json")
 
-    def result(self, linked: str, anchor: str, target: str) -> tuple[Result, str]:
+    def result(self, linked: str, anchor: str, target: str) -> tuple[Result, str, Any]:
         r"""
         ### The result that a link leads to
 
-        And the part of its page that shows what is meant. Raises [UnknownTarget](#UnknownTarget).
+        Then the part of its page that shows what is meant, and the thing itself, which without an
+        anchor is the result. Raises [UnknownTarget](#UnknownTarget).
         """
         start = f"the link to `{target}` leads to nothing:"
         if linked not in self.results:
@@ -119,7 +121,7 @@ class Links:
             raise UnknownTarget(sentence)
         found = self.results[linked]
         try:
-            return found, found.find(anchor)[0] if anchor else ""
+            return found, *(found.find(unquote(anchor)) if anchor else ("", found))
         except UnknownResult as error:
             raise UnknownTarget(f"{start} `{linked}` has {error}") from None
 

@@ -12,7 +12,7 @@ import html
 from collections.abc import Iterator, Mapping
 
 from literate import results
-from literate.exhibit import escaped, file_link, grid, name_of, plain, show, since
+from literate.exhibit import Spot, caption_of, escaped, file_link, grid, show, since, spelled
 from literate.links import Links
 from literate.notes import literal
 from literate.page import Page, stated
@@ -39,25 +39,23 @@ def page_of(result: Result, links: Links) -> Page:
     ## The page of a result
     """
     uri = result.uri
+    at = Spot(result.path, uri, links)
     data = html.escape(links.beside(uri, result.path))
     said = [
         ("Command", f"<code>{escaped(result.command)}</code>"),
         ("Day", escaped(result.made)),
         ("Machine", escaped(results.machine(result))),
-        ("Measured", ", ".join(file_link(one, uri, links) for one in result.sources)),
+        ("Measured", ", ".join(file_link(one, at) for one in result.sources)),
         ("File", f'<a href="{data}" download><code>{escaped(result.path)}</code></a>'),
     ]
     facts = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in said if value)
-    changes = since(result, result.path, uri, links)
+    changes = since(result, at)
     parts = [f'<dl class="facts">{facts}</dl>', f"<p>{changes.strip()}</p>" if changes else ""]
     if result.values:
         parts += [_heading("values", "Values"), _values(result)]
-    for kind, found in (("tables", result.tables), ("figures", result.figures)):
-        for name, thing in found.items():
-            place = f"{kind}.{name}"
-            title = name_of(thing, result, place)
-            shown = show(result, place, thing, "", result.path, uri, links)
-            parts += [_heading(place, title), shown]
+    for place in result.exhibits:
+        caption = caption_of(result, place)
+        parts += [_heading(place, caption.words), show(result, place, caption, at)]
     summary = f"{result.title}: measured by {result.command} on {result.made}."
     return _page(uri, result.title, summary, parts, {result.path: result.text})
 
@@ -67,6 +65,7 @@ def overview(links: Links) -> Page:
     ## The list of all results
     """
     uri = f"{links.recorded}/index.md"
+    at = Spot("", uri, links)
     rows = []
     for result in links.results.values():
         address = html.escape(links.between(uri, result.uri))
@@ -77,7 +76,7 @@ def overview(links: Links) -> Page:
                 f"<code>{escaped(result.command)}</code>",
                 escaped(result.made),
                 escaped(results.machine(result)),
-                ", ".join(file_link(one, uri, links) for one in changes) or "nothing",
+                ", ".join(file_link(one, at) for one in changes) or "nothing",
             ]
         )
     heads = ["Result", "Command", "Day", "Machine", "Changed since"]
@@ -108,5 +107,5 @@ def _values(result: Result) -> str:
         # Two names can be spelled alike, if one has a point in it.
         place = "" if name in seen else f' id="values.{html.escape(name)}"'
         seen.add(name)
-        rows.append([f"<span{place}>{escaped(name)}</span>", escaped(plain(value))])
+        rows.append([f"<span{place}>{escaped(name)}</span>", escaped(spelled(value))])
     return f'<figure class="exhibit">{grid(["Name", "Value"], rows, [False, True])}</figure>'

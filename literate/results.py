@@ -28,7 +28,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import unquote
 
 from literate.problems import LiterateError, Problem
 from literate.source import Source
@@ -87,11 +86,15 @@ class Table:
 class Axis:
     r"""
     ## An axis of a figure
+
+    What lies below `low` or above `high` is not drawn, if they are given.
     """
 
     title: str
     unit: str = ""
     scale: Literal["linear", "log"] = "linear"
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,15 @@ class Result:
         """
         return f"{posixpath.splitext(self.path)[0]}.md"
 
-    def find(self, anchor: str) -> tuple[str, Any]:
+    @property
+    def exhibits(self) -> list[str]:
+        r"""
+        ### The dotted names of its tables and figures
+        """
+        tables = [f"tables.{name}" for name in self.tables]
+        return tables + [f"figures.{name}" for name in self.figures]
+
+    def find(self, dotted: str) -> tuple[str, Any]:
         r"""
         ### What a dotted name means
 
@@ -154,7 +165,6 @@ class Result:
         the thing itself: a number, a text, a [table](#Table), a [figure](#Figure). Raises
         [UnknownResult](#UnknownResult).
         """
-        dotted = unquote(anchor)
         kind, _, rest = dotted.partition(".")
         if kind == "values":
             return f"values.{rest}", self._value(self.values, "values", rest)
@@ -171,8 +181,7 @@ class Result:
 
     def _parts(self) -> str:
         parts = [name for name, _ in leaves(self.values, "values.")]
-        parts += [f"tables.{name}" for name in self.tables]
-        return _listed([*parts, *(f"figures.{name}" for name in self.figures)])
+        return _listed([*parts, *self.exhibits])
 
     def _one_of(self, found: Mapping[str, Any], kind: str, name: str) -> Any:
         if name in found:
@@ -382,7 +391,14 @@ def _axis(content: Any, place: str) -> Axis:
     scale = _get(content, "scale", str, place, "linear")
     if scale not in ("linear", "log"):
         raise _Wrong(f"`{place}.scale` is neither `linear` nor `log`.")
-    return Axis(_get(content, "title", str, place), _get(content, "unit", str, place, ""), scale)
+    ends = [content.get(name) for name in ("low", "high")]
+    for name, end in zip(("low", "high"), ends, strict=True):
+        if end is not None and not (_is_number(end) and (scale == "linear" or end > 0)):
+            raise _Wrong(f"`{place}.{name}` is no number on the scale.")
+    if None not in ends and ends[0] >= ends[1]:
+        raise _Wrong(f"`{place}.low` is not below `{place}.high`.")
+    title, unit = _get(content, "title", str, place), _get(content, "unit", str, place, "")
+    return Axis(title, unit, scale, *ends)
 
 
 def wrong(text: str, value: object, path: str) -> str | None:
@@ -466,7 +482,7 @@ def machine(result: Result) -> str:
     told = result.machine
     cores = told.get("cores")
     words = [
-        told.get("processor"),
+        " ".join(re.sub(r"\((?:R|TM)\)", " ", str(told.get("processor") or "")).split()),
         f"{cores} core{'' if cores == 1 else 's'}" if cores else None,
         told.get("accelerator"),
         f"PyTorch {told['torch']}" if told.get("torch") else None,

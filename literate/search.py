@@ -25,7 +25,7 @@ import yaml
 from markdown.extensions.toc import slugify, unique
 
 from literate import front_matter
-from literate.exhibit import name_of
+from literate.exhibit import caption_of
 from literate.links import folder
 from literate.notes import spans
 from literate.plain import plain
@@ -201,10 +201,8 @@ def of_result(result: Result) -> Entries:
     if result.values:
         names = ", ".join(name for name, _ in leaves(result.values))
         found.append(Entry("values", heading="Values", note=names))
-    for kind, things in (("tables", result.tables), ("figures", result.figures)):
-        for name, thing in things.items():
-            place = f"{kind}.{name}"
-            found.append(Entry(quote(place), heading=name_of(thing, result, place)))
+    for place in result.exhibits:
+        found.append(Entry(quote(place), heading=caption_of(result, place).words))
     return Entries(result.title, tuple(found))
 
 

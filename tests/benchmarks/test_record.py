@@ -90,9 +90,9 @@ def test_numbers_have_six_digits(root: Path) -> None:
 
 
 def test_the_file_is_the_same_for_the_same_content(root: Path) -> None:
-    write(root, values={"a": 1, "b": (1, 2)})
+    write(root, values={"a": 1, "b": {"d": 2, "c": "x"}})
     first = (root / "results" / "trial.json").read_bytes()
-    write(root, values={"b": [1, 2], "a": 1})
+    write(root, values={"b": {"c": "x", "d": 2}, "a": 1})
     assert (root / "results" / "trial.json").read_bytes() == first
     assert first.endswith(b"}\n")
     assert first.startswith(b'{\n "command": "python trial.py",\n "figures": {},\n')
@@ -113,6 +113,15 @@ def test_the_file_is_the_same_for_the_same_content(root: Path) -> None:
 def test_what_is_not_json_or_not_finite_is_refused(root: Path, value: Any, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         write(root, values=value)
+    assert not (root / "results").exists()
+
+
+def test_what_the_pages_could_not_show_is_refused(root: Path) -> None:
+    table = {"columns": [{"name": "way"}], "rows": [{"loss": 1.0}]}
+    with pytest.raises(
+        ValueError, match=r"`tables\.ways\.rows\[0\]` has `loss`, which is no column"
+    ):
+        write(root, tables={"ways": table})
     assert not (root / "results").exists()
 
 

@@ -1,4 +1,6 @@
 import math
+from collections import Counter
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -13,6 +15,8 @@ from labml_nn.transformers.kv_cache import (
     last_rows_mask,
 )
 from labml_nn.transformers.mha import causal_mask
+from tests.oracles import hugging_face, onnx_cases
+from tests.oracles.compare import difference, largest
 
 SIZES = {"n_layers": 2, "batch_size": 3, "key_heads": 5, "max_len": 7, "d_k": 11}
 
@@ -120,3 +124,91 @@ def test_a_model_is_called_with_its_cache_and_texts_that_fit() -> None:
     assert seen == [cache]
     with pytest.raises(ValueError, match="tokens of 1 texts, the cache is for 3"):
         cached(torch.ones(2, 1))
+
+
+def distance_to_loops() -> float:
+    r"""From one number at a time."""
+    found = 0.0
+    for key_heads in (6, 3, 2, 1):
+        for n_new in (1, 2, 7):
+            torch.manual_seed(1)
+            query = torch.randn(2, 6, n_new, 5, dtype=torch.float64)
+            keys, values = torch.randn(2, 2, key_heads, 7, 5, dtype=torch.float64)
+            result = attend(query, keys, values)
+            found = max(found, largest([result], [loops(query, keys, values)]))
+    return found
+
+
+def distance_to_llama() -> float:
+    r"""From the attention of Llama, with groups and with gradients."""
+    found = 0.0
+    for key_heads in (6, 2):
+        for n_new in (1, 3):
+            torch.manual_seed(2)
+            shapes = [(2, 6, n_new, 5), (2, key_heads, 7, 5), (2, key_heads, 7, 5)]
+            tensors = [
+                torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes
+            ]
+            mask = hugging_face.added_mask(last_rows_mask(n_new, 7).unsqueeze(-1))
+            theirs = hugging_face.llama_mean(*tensors, mask)
+            found = max(found, difference(attend(*tensors), theirs, tensors, tensors))
+    return found
+
+
+def reason_against(case: onnx_cases.Case) -> str:
+    r"""Why a case can't be said with `attend`, or nothing."""
+    reasons = {
+        "adds numbers to the scores": onnx_cases.adds_numbers(case),
+        "caps the scores": case.attributes.get("softcap", 0) > 0,
+        "wants the scores or the weights": "qk_matmul_output" in case.outputs,
+        "queries that are not the last positions": onnx_cases.lengths_of_texts(case) is None,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def said(case: onnx_cases.Case, dtype: torch.dtype) -> Tensor:
+    r"""A case of ONNX's, one text after the other: here all have as many keys."""
+    query, keys, values = (t.to(dtype) for t in onnx_cases.heads_first(case))
+    query = query * (onnx_cases.scale_of(case) * math.sqrt(query.shape[-1]))
+    results = [
+        attend(query[b : b + 1], keys[b : b + 1, :, :length], values[b : b + 1, :, :length])
+        for b, length in enumerate(onnx_cases.lengths_of_texts(case))
+    ]
+    return onnx_cases.heads_last(case, torch.cat(results))
+
+
+ONNX = onnx_cases.cases("Attention")
+SAID = [case for case in ONNX if not reason_against(case)]
+
+
+def distance_to_onnx() -> float:
+    r"""From ONNX's reference in numpy, in double precision."""
+    return max(largest([said(case, torch.float64)], [onnx_cases.in_double(case)]) for case in SAID)
+
+
+ORACLES: dict[str, Callable[[], float]] = {
+    "a loop over scalars": distance_to_loops,
+    "Hugging Face Llama": distance_to_llama,
+    "ONNX Attention": distance_to_onnx,
+}
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_it_is_what_others_compute(oracle: str) -> None:
+    assert ORACLES[oracle]() < 1e-10
+
+
+@pytest.mark.parametrize("case", SAID, ids=lambda case: case.name)
+def test_it_gives_what_a_case_of_onnx_says(case: onnx_cases.Case) -> None:
+    assert onnx_cases.near(case, "Y", said(case, case.inputs["Q"].dtype))
+
+
+def test_all_cases_of_onnx_but_these_can_be_said() -> None:
+    assert len(ONNX) == 93
+    assert Counter(map(reason_against, ONNX)) == {
+        "": 5,
+        "adds numbers to the scores": 42,
+        "queries that are not the last positions": 35,
+        "caps the scores": 7,
+        "wants the scores or the weights": 4,
+    }
