@@ -47,7 +47,7 @@ KINDS = {
 BIN = 32
 
 # That many windows of the greatest length are measured, so that no length leaves a rest.
-WINDOWS = 96
+WINDOWS = 32
 
 FOLDER = "labml_nn/transformers"
 SOURCES = [
@@ -87,9 +87,9 @@ def measure(way: str, config: Config, path: Path) -> tuple[dict, dict]:
     turn = getattr(model.encoder.layers[0].self_attn, "turn", None)
     for kind, title in [(None, way), *(KINDS.items() if turn else [])]:
         lengths[title] = losses_at(model, held_out, LENGTHS, kind, config.seq_len)
-        if kind:
-            use_table(model, scaled(turn, kind, max(LENGTHS), config.seq_len))
+        use_table(model, scaled(turn, kind, max(LENGTHS), config.seq_len) if kind else turn)
         losses = losses_by_position(model, held_out, max(LENGTHS)).view(-1, BIN).mean(dim=1)
+        use_table(model, turn)
         positions[title] = [[(at + 1) * BIN, loss.item()] for at, loss in enumerate(losses)]
     return lengths, positions
 
@@ -100,6 +100,8 @@ def main() -> None:
     )
     parser.add_argument("--text", type=Path, required=True, help="a text in UTF-8")
     parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--d-model", type=int, default=64)
+    parser.add_argument("--layers", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=1, help="how many are trained at a time")
     options = parser.parse_args()
@@ -107,6 +109,9 @@ def main() -> None:
 
     config = Config(
         steps=options.steps,
+        d_model=options.d_model,
+        d_ff=4 * options.d_model,
+        n_layers=options.layers,
         seed=options.seed,
         device="cpu",
         precision="float32",
@@ -140,6 +145,8 @@ def main() -> None:
         sources=fingerprints,
         values={
             "steps": config.steps,
+            "d_model": config.d_model,
+            "n_layers": config.n_layers,
             "trained_len": config.seq_len,
             "seed": config.seed,
             "evaluated": WINDOWS * max(LENGTHS),
