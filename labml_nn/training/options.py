@@ -47,6 +47,7 @@ HELP = {
     "n_layers": "layers",
     "d_ff": "features inside the feed-forward networks",
     "dropout_prob": "probability of dropout",
+    "part": "the part that takes a place in the model",
 }
 
 

@@ -15,6 +15,7 @@ from labml_nn.training.command_line import Experiment
 from labml_nn.training.data import InputError
 from labml_nn.transformers.basic.autoregressive_experiment import Config as ClassicConfig
 from labml_nn.transformers.basic.autoregressive_experiment import make_trainer as make_classic
+from labml_nn.transformers.basic.parts_experiment import PartsConfig, make_trainer_with_part
 from labml_nn.transformers.modern.experiment import ModernConfig, make_modern_trainer
 from labml_nn.transformers.modern.long_experiment import LongConfig
 
@@ -26,6 +27,9 @@ PRESETS = {
         "labml_nn.transformers.basic.autoregressive_experiment",
         ClassicConfig,
         make_classic,
+    ),
+    "parts": Experiment(
+        "labml_nn.transformers.basic.parts_experiment", PartsConfig, make_trainer_with_part
     ),
     "long": Experiment(
         "labml_nn.transformers.modern.long_experiment", LongConfig, make_modern_trainer
