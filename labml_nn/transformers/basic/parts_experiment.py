@@ -29,12 +29,22 @@ from labml_nn.training.loop import Trainer
 from labml_nn.transformers import feed_forward, mha, positional_encoding
 from labml_nn.transformers.basic.autoregressive_experiment import Config, make_trainer
 from labml_nn.transformers.basic.comparison_experiment import put_in_place
+from labml_nn.transformers.positions import (
+    alibi,
+    rotary_attention,
+    shaw_relative,
+    transformer_xl,
+)
 
 # What is not in the table is not to be had: a name never decides which module is imported.
 PARTS: Mapping[str, Callable[..., Mapping[str, Callable[[], nn.Module]]]] = {
     "one_head": mha.in_transformer,
     "relu": feed_forward.in_transformer,
     "learned_positions": positional_encoding.in_transformer,
+    "shaw_positions": shaw_relative.in_transformer,
+    "transformer_xl_positions": transformer_xl.in_transformer,
+    "alibi": alibi.in_transformer,
+    "rotary_positions": rotary_attention.in_transformer,
 }
 
 
