@@ -11,6 +11,9 @@ losses depend on the text, not on how busy the machine is.
 import argparse
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from multiprocessing import get_context
 from pathlib import Path
 
 import torch
@@ -34,13 +37,17 @@ from labml_nn.transformers.positions.extrapolation import (
 from labml_nn.transformers.positions.rotary_scaling import scaled
 
 LENGTHS = [64, 128, 256, 512]
-KINDS = {"interpolation": "interpolation", "ntk": "NTK", "yarn": "YaRN"}
+KINDS = {
+    "interpolation": "rotary, interpolation",
+    "ntk": "rotary, NTK",
+    "yarn": "rotary, YaRN",
+}
 
 # Losses by position are put together in bins of this many positions.
 BIN = 32
 
 # That many windows of the greatest length are measured, so that no length leaves a rest.
-WINDOWS = 96
+WINDOWS = 32
 
 FOLDER = "labml_nn/transformers"
 SOURCES = [
@@ -61,58 +68,66 @@ SOURCES = [
 ]
 
 
+def measure(way: str, config: Config, path: Path) -> tuple[dict, dict]:
+    r"""Train one, and return its losses by length and by position, by its name.
+
+    Where there is a table to scale, so are those of each kind of scaling.
+    """
+    torch.set_num_threads(1)
+    start = time.perf_counter()
+    tokenizer, train, validation = prepare(read_text(path), config.seq_len)
+    held_out = validation[: WINDOWS * max(LENGTHS) + 1]
+    model = make_model(way, len(tokenizer), config, max(LENGTHS))
+    trainer = Trainer(model, train, validation, config)
+    while trainer.step < config.steps:
+        trainer.train_step()
+    print(f"{way}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+
+    lengths, positions = {}, {}
+    turn = getattr(model.encoder.layers[0].self_attn, "turn", None)
+    for kind, title in [(None, way), *(KINDS.items() if turn else [])]:
+        lengths[title] = losses_at(model, held_out, LENGTHS, kind, config.seq_len)
+        use_table(model, scaled(turn, kind, max(LENGTHS), config.seq_len) if kind else turn)
+        losses = losses_by_position(model, held_out, max(LENGTHS)).view(-1, BIN).mean(dim=1)
+        use_table(model, turn)
+        positions[title] = [[(at + 1) * BIN, loss.item()] for at, loss in enumerate(losses)]
+    return lengths, positions
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--text", type=Path, required=True, help="a text in UTF-8")
     parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--d-model", type=int, default=64)
+    parser.add_argument("--layers", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1, help="how many are trained at a time")
     options = parser.parse_args()
     fingerprints = record.fingerprints(SOURCES)
-    torch.set_num_threads(1)
 
     config = Config(
         steps=options.steps,
+        d_model=options.d_model,
+        d_ff=4 * options.d_model,
+        n_layers=options.layers,
         seed=options.seed,
         device="cpu",
         precision="float32",
         attention="kernel",
         compile="off",
     )
-    tokenizer, train, validation = prepare(read_text(options.text), config.seq_len)
-    held_out = validation[: WINDOWS * max(LENGTHS) + 1]
+    names = list(ways(config.d_model, config.heads, 0.0, max(LENGTHS)))
     curves: dict[str, dict[int, float]] = {}
-    positions: dict[str, list[tuple[int, float]]] = {}
-
-    def by_position(name: str, model: torch.nn.Module) -> None:
-        losses = losses_by_position(model, held_out, max(LENGTHS)).view(-1, BIN).mean(dim=1)
-        positions[name] = [((index + 1) * BIN, loss.item()) for index, loss in enumerate(losses)]
-
-    def show(name: str) -> None:
-        print(f"{name:>22}", *(f"{loss:6.3f}" for loss in curves[name].values()), flush=True)
-
+    positions: dict[str, list[list[float]]] = {}
+    with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
+        for lengths, along in pool.map(measure, names, repeat(config), repeat(options.text)):
+            curves |= lengths
+            positions |= along
     print(f"{'positions':>22}", *(f"{length:6}" for length in LENGTHS))
-    for way in ways(config.d_model, config.heads, 0.0, max(LENGTHS)):
-        start = time.perf_counter()
-        model = make_model(way, len(tokenizer), config, max(LENGTHS))
-        trainer = Trainer(model, train, validation, config)
-        while trainer.step < config.steps:
-            trainer.train_step()
-        curves[way] = losses_at(model, held_out, LENGTHS)
-        by_position(way, model)
-        show(way)
-        print(f"{'':>22} {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-        if way != "rotary":
-            continue
-        turn = model.encoder.layers[0].self_attn.turn
-        for kind, title in KINDS.items():
-            name = f"rotary, {title}"
-            curves[name] = losses_at(model, held_out, LENGTHS, kind, config.seq_len)
-            use_table(model, scaled(turn, kind, max(LENGTHS), config.seq_len))
-            by_position(name, model)
-            use_table(model, turn)
-            show(name)
+    for name, losses in curves.items():
+        print(f"{name:>22}", *(f"{loss:6.3f}" for loss in losses.values()))
 
     rows = [
         {"positions": name, **{f"at{length}": loss for length, loss in losses.items()}}
@@ -130,9 +145,11 @@ def main() -> None:
         sources=fingerprints,
         values={
             "steps": config.steps,
+            "d_model": config.d_model,
+            "n_layers": config.n_layers,
             "trained_len": config.seq_len,
             "seed": config.seed,
-            "evaluated": len(held_out) - 1,
+            "evaluated": WINDOWS * max(LENGTHS),
         },
         tables={"losses": {"columns": columns, "rows": rows}},
         figures={
@@ -149,10 +166,7 @@ def main() -> None:
                 "title": f"Loss along windows of {max(LENGTHS)} characters",
                 "x": {"title": "Position in the window"},
                 "y": loss,
-                "lines": [
-                    {"name": name, "points": [list(point) for point in points]}
-                    for name, points in positions.items()
-                ],
+                "lines": [{"name": name, "points": points} for name, points in positions.items()],
             },
         },
     )

@@ -1,17 +1,17 @@
 r"""
 ---
 title: Namesakes
-summary: Two classes of one name, from two modules, get two names in a copy.
+summary: Two classes or functions of one name, from two modules, get two names in a copy.
 ---
 
 Everybody calls attention `MultiHeadAttention`. In a package that is no trouble: each module has
 its own, and whoever wants both imports one under another name. In a copy there are no modules, and
 a name stands for one thing. So one of the classes keeps its name, and the other is called after its
-module as well: “MultiHeadAttention_of_mha”.
+module as well: “MultiHeadAttention_of_mha”. Functions likewise.
 
-The new name stands wherever the code means that class, and nothing else changes: no line is added,
-and notes stay as they are. Where a name can't be exchanged, because it stands in a string or in a
-`global`, the class keeps it, and the [closure](closure.py) says that the two can't be copied.
+The new name stands wherever the code means that definition, and nothing else changes: no line is
+added, and notes stay as they are. Where a name can't be exchanged, because it stands in a string or
+in a `global`, it stays, and the [closure](closure.py) says that the two can't be copied.
 """
 
 import ast
@@ -23,7 +23,7 @@ from literate.names import Use
 from literate.order import Found, Needs
 from literate.pieces import Piece
 
-# A module and the name of a class in it, and the name that the class gets.
+# A module and the name of a definition in it, and the name that it gets.
 NewNames = dict[tuple[str, str], str]
 
 
@@ -31,7 +31,7 @@ def told_apart(needs: Needs, rank: Callable[[Piece], Any]) -> Needs:
     r"""
     ## Give namesakes names of their own
 
-    Of several classes with one name that keeps it whose `rank` is the lowest. Returns the same
+    Of several definitions with one name that keeps it whose `rank` is the lowest. Returns the same
     needs, in which names and texts are the new ones.
     """
     new = _new_names(needs, rank)
@@ -60,7 +60,7 @@ def told_apart(needs: Needs, rank: Callable[[Piece], Any]) -> Needs:
 def _new_names(needs: Needs, rank: Callable[[Piece], Any]) -> NewNames:
     owners: dict[str, str] = {}
     new: NewNames = {}
-    for piece in sorted((one for one in needs if _is_class(one)), key=rank):
+    for piece in sorted((one for one in needs if _has_name_of_its_own(one)), key=rank):
         (name,) = piece.names
         if owners.setdefault(name, piece.module) == piece.module:
             continue
@@ -72,8 +72,8 @@ def _new_names(needs: Needs, rank: Callable[[Piece], Any]) -> NewNames:
     return new
 
 
-def _is_class(piece: Piece) -> bool:
-    return isinstance(piece.definition, ast.ClassDef)
+def _has_name_of_its_own(piece: Piece) -> bool:
+    return isinstance(piece.definition, ast.ClassDef | ast.FunctionDef)
 
 
 def _key(found: Found) -> tuple[str, str]:
@@ -99,13 +99,13 @@ def _renamed(piece: Piece, needs: Needs, new: Mapping[tuple[str, str], str]) -> 
 
 def _place_of_name(piece: Piece) -> tuple[int, int] | None:
     r"""
-    Where a class has its name: the row of the text, and the byte of the row. Nowhere, if the name
-    is not on the line of the word `class`.
+    Where a definition has its name: the row of the text, and the byte of the row. Nowhere, if the
+    name is not on the line of the word `class` or `def`.
     """
     assert piece.definition is not None
     row = piece.definition.lineno - piece.line
     line = piece.text.encode().split(b"\n")[row]
-    column = line.find(piece.names[0].encode(), len(b"class"))
+    column = line.find(piece.names[0].encode(), line.find(b" ") + 1)
     return (row, column) if column > 0 else None
 
 

@@ -316,7 +316,8 @@ class Operators(ast.NodeVisitor):
         r"""One off at either end, or open there. Numbers are changed as numbers."""
         for bound, step in ((node.lower, "+ 1"), (node.upper, "- 1")):
             if bound is not None:
-                self.replace(bound, "")
+                if getattr(bound, "value", None) != 0:
+                    self.replace(bound, "")
                 if not isinstance(bound, (ast.Constant, ast.UnaryOp)):
                     self.replace(bound, f"{self.atom(bound)} {step}")
         before, self.counting = self.counting, True
@@ -383,7 +384,8 @@ class Operators(ast.NodeVisitor):
         before = self.counting, self.permuting
         self.counting, self.permuting = name in COUNTING, name == "permute"
         for child in (*node.args, *node.keywords):
-            self.visit(child)
+            if getattr(child, "arg", None) != "strict":  # a check of what cannot happen
+                self.visit(child)
         self.counting, self.permuting = before
         self.visit(node.func)
 

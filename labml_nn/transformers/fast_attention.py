@@ -51,26 +51,16 @@ def mean_of_values(
     scores; it has four axes, of which those of the batch and the heads may have length one. The
     result has the shape of the query.
     """
-    groups = {}
-    if query.shape[1] != key.shape[1]:
-        if kernel and KERNEL_HAS_GROUPS:
-            groups = {"enable_gqa": True}
-        else:
-            # Written out for each head of queries.
-            n_queries = query.shape[1] // key.shape[1]
-            key, value = (t.repeat_interleave(n_queries, dim=1) for t in (key, value))
+    if query.shape[1] != key.shape[1] and not (kernel and KERNEL_HAS_GROUPS):
+        # Written out for each head of queries.
+        n_queries = query.shape[1] // key.shape[1]
+        key, value = (t.repeat_interleave(n_queries, dim=1) for t in (key, value))
 
+    # The causal mask is better named than given: then what it hides is never computed.
     if kernel:
-        # On a CPU, 32 bits are faster than 16, and autocast would make 16 of them again.
-        wide = query.device.type == "cpu" and query.element_size() == 2
-        q, k, v = (t.float() if wide else t for t in (query, key, value))
-        if allowed is not None and allowed.is_floating_point():
-            allowed = allowed.to(q.dtype)
-        with torch.autocast("cpu", enabled=False):
-            mean = F.scaled_dot_product_attention(
-                q, k, v, allowed, dropout_prob, scale=1.0, **groups
-            )
-        return mean.to(value.dtype)
+        causal = allowed is not None and is_causal(allowed)
+        given = None if causal else allowed
+        return from_kernel(query, key, value, given, dropout_prob, causal)
 
     # Minus infinity, added, makes a weight of zero. `[batch_size, heads, seq_len_q, seq_len_k]`
     scores = query @ key.mT
@@ -96,10 +86,32 @@ def causal_mean(
     """
     if not kernel:
         return mean_of_values(query, key, value, allowed, kernel=False)
+    return from_kernel(query, key, value, None, 0.0, causal=True)
+
+
+def from_kernel(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    given: Tensor | None,
+    dropout_prob: float,
+    causal: bool,
+) -> Tensor:
+    r"""
+    ## Ask the kernel
+
+    With a mask that is `given`, or with the causal one, or with none.
+    """
+    # On a CPU, 32 bits are faster than 16, and autocast would make 16 of them again.
     wide = query.device.type == "cpu" and query.element_size() == 2
     q, k, v = (t.float() if wide else t for t in (query, key, value))
+    if given is not None and given.is_floating_point():
+        given = given.to(q.dtype)
+    groups = {"enable_gqa": True} if q.shape[1] != k.shape[1] else {}
     with torch.autocast("cpu", enabled=False):
-        mean = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=1.0)
+        mean = F.scaled_dot_product_attention(
+            q, k, v, given, dropout_prob, is_causal=causal, scale=1.0, **groups
+        )
     return mean.to(value.dtype)
 
 
@@ -115,6 +127,33 @@ def bias_of(allowed: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.zeros(allowed.shape, dtype=dtype, device=allowed.device).masked_fill(
         ~allowed, -math.inf
     )
+
+
+def can_look(mask: Tensor) -> bool:
+    r"""
+    ## May its numbers decide what is done?
+
+    On a CPU, yes. A card would have to be waited for, and who compiles or traces a function wants
+    one that is right for any mask.
+    """
+    followed = torch.compiler.is_compiling() or torch.jit.is_tracing()
+    return type(mask) is Tensor and mask.device.type == "cpu" and not followed
+
+
+def is_causal(allowed: Tensor) -> bool:
+    r"""
+    ## Recognise the causal mask
+
+    A mask has as many numbers as one head has scores, so to look at it is cheap beside computing
+    these. `allowed` is as above. The answer is no, too, where
+    [one can't look](fast_attention.py#can_look); then the result is the same, and takes longer.
+    """
+    n_queries, n_keys = allowed.shape[-2:]
+    for_all = allowed.numel() == n_queries * n_keys and allowed.dtype == torch.bool
+    if not for_all or n_queries != n_keys or not can_look(allowed):
+        return False
+    positions = torch.arange(n_keys)
+    return bool((allowed == (positions[:, None] >= positions)).all())
 
 
 def example(

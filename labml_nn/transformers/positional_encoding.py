@@ -25,9 +25,9 @@ $$
 
 **Learned** ones are parameters like any other.
 
-The page leaves out what came later: encodings of the distance between two positions,
-and rotations of queries and keys. It departs from the paper in widths only: an odd one,
-which the paper doesn't have, ends in a sine without its cosine.
+The page leaves out [what came later](positions/__init__.py): encodings of the distance
+between two positions, and rotations of queries and keys. It departs from the paper in
+widths only: an odd one, which the paper doesn't have, ends in a sine without its cosine.
 """
 
 import math

@@ -26,59 +26,59 @@ from torch import nn
 from labml_nn.training.command_line import run_experiment
 from labml_nn.training.data import CharTokenizer, InputError, Prepared
 from labml_nn.training.loop import Trainer
-from labml_nn.transformers import feed_forward, mha, positional_encoding, rms_norm, swiglu
 from labml_nn.transformers.basic.autoregressive_experiment import Config, make_trainer
 from labml_nn.transformers.basic.comparison_experiment import put_in_place
-from labml_nn.transformers.memory import (
-    flash,
-    flex,
-    grouped_query,
-    latent_attention,
-    learned_sink,
-    sliding_window,
-)
-from labml_nn.transformers.positions import (
-    alibi,
-    rotary_attention,
-    shaw_relative,
-    transformer_xl,
-)
-from labml_nn.transformers.variants import (
-    delta_rule,
-    differential_attention,
-    gated_attention,
-    linear_attention,
-    query_key_norm,
-    soft_cap,
-)
-from labml_nn.transformers.ways import batch_first, folded_heads, one_head_at_a_time
+from labml_nn.transformers.feed_forward import in_transformer as relu
+from labml_nn.transformers.memory.flash import in_transformer as flash
+from labml_nn.transformers.memory.flex import in_transformer as flex
+from labml_nn.transformers.memory.grouped_query import in_transformer as grouped_query
+from labml_nn.transformers.memory.latent_attention import in_transformer as latent
+from labml_nn.transformers.memory.learned_sink import in_transformer as learned_sink
+from labml_nn.transformers.memory.sliding_window import in_transformer as sliding_window
+from labml_nn.transformers.mha import in_transformer as one_head
+from labml_nn.transformers.positional_encoding import in_transformer as learned_positions
+from labml_nn.transformers.positions.alibi import in_transformer as alibi
+from labml_nn.transformers.positions.rotary_attention import in_transformer as rotary
+from labml_nn.transformers.positions.shaw_relative import in_transformer as shaw
+from labml_nn.transformers.positions.transformer_xl import in_transformer as transformer_xl
+from labml_nn.transformers.rms_norm import in_transformer as rms_norm
+from labml_nn.transformers.swiglu import in_transformer as swiglu
+from labml_nn.transformers.variants.delta_rule import in_transformer as delta_rule
+from labml_nn.transformers.variants.differential_attention import in_transformer as differential
+from labml_nn.transformers.variants.gated_attention import in_transformer as gated
+from labml_nn.transformers.variants.linear_attention import in_transformer as linear
+from labml_nn.transformers.variants.query_key_norm import in_transformer as query_key_norm
+from labml_nn.transformers.variants.soft_cap import in_transformer as soft_cap
+from labml_nn.transformers.ways.batch_first import in_transformer as batch_first
+from labml_nn.transformers.ways.folded_heads import in_transformer as folded_heads
+from labml_nn.transformers.ways.one_head_at_a_time import in_transformer as one_head_at_a_time
 
 # What is not in the table is not to be had: a name never decides which module is imported.
 PARTS: Mapping[str, Callable[..., Mapping[str, Callable[[], nn.Module]]]] = {
-    "one_head": mha.in_transformer,
-    "batch_first": batch_first.in_transformer,
-    "folded_heads": folded_heads.in_transformer,
-    "one_head_at_a_time": one_head_at_a_time.in_transformer,
-    "flash": flash.in_transformer,
-    "flex": flex.in_transformer,
-    "grouped_query": grouped_query.in_transformer,
-    "sliding_window": sliding_window.in_transformer,
-    "learned_sink": learned_sink.in_transformer,
-    "latent": latent_attention.in_transformer,
-    "query_key_norm": query_key_norm.in_transformer,
-    "soft_cap": soft_cap.in_transformer,
-    "differential": differential_attention.in_transformer,
-    "gated": gated_attention.in_transformer,
-    "linear": linear_attention.in_transformer,
-    "delta_rule": delta_rule.in_transformer,
-    "learned_positions": positional_encoding.in_transformer,
-    "shaw": shaw_relative.in_transformer,
-    "transformer_xl": transformer_xl.in_transformer,
-    "alibi": alibi.in_transformer,
-    "rotary": rotary_attention.in_transformer,
-    "relu": feed_forward.in_transformer,
-    "swiglu": swiglu.in_transformer,
-    "rms_norm": rms_norm.in_transformer,
+    "one_head": one_head,
+    "batch_first": batch_first,
+    "folded_heads": folded_heads,
+    "one_head_at_a_time": one_head_at_a_time,
+    "flash": flash,
+    "flex": flex,
+    "grouped_query": grouped_query,
+    "sliding_window": sliding_window,
+    "learned_sink": learned_sink,
+    "latent": latent,
+    "query_key_norm": query_key_norm,
+    "soft_cap": soft_cap,
+    "differential": differential,
+    "gated": gated,
+    "linear": linear,
+    "delta_rule": delta_rule,
+    "learned_positions": learned_positions,
+    "shaw": shaw,
+    "transformer_xl": transformer_xl,
+    "alibi": alibi,
+    "rotary": rotary,
+    "relu": relu,
+    "swiglu": swiglu,
+    "rms_norm": rms_norm,
 }
 
 

@@ -5,9 +5,16 @@ from collections.abc import Callable
 import pytest
 import torch
 import torch.nn.functional as F
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from labml_nn.transformers import fast_attention
-from labml_nn.transformers.fast_attention import bias_of, causal_mean, mean_of_values
+from labml_nn.transformers.fast_attention import (
+    bias_of,
+    can_look,
+    causal_mean,
+    is_causal,
+    mean_of_values,
+)
 from tests.oracles import onnx_cases, op_info
 from tests.oracles.compare import difference, largest
 
@@ -64,12 +71,12 @@ def test_the_causal_mean_gives_the_kernel_no_mask(monkeypatch: pytest.MonkeyPatc
     called = []
     monkeypatch.setattr(
         "torch.nn.functional.scaled_dot_product_attention",
-        lambda query, *rest, **how: called.append((len(rest), how)) or query,
+        lambda query, key, value, *rest, **how: called.append((rest, how)) or query,
     )
     query, key, value = parts(torch.bfloat16)
     with torch.autocast("cpu", torch.bfloat16):
         assert causal_mean(query, key, value, MASKS["causal"]).dtype is torch.bfloat16
-    assert called == [(2, {"is_causal": True, "scale": 1.0})]
+    assert called == [((None, 0.0), {"is_causal": True, "scale": 1.0})]
 
 
 @pytest.mark.parametrize("kernel", [True, False])
@@ -259,6 +266,56 @@ def test_all_samples_of_pytorch_but_these_can_be_said() -> None:
     assert sum(one.dropout_prob > 0 for one in samples) == 12
     assert sum(one.mask is not None and one.mask.is_floating_point() for one in samples) == 1
     assert len(samples) == 25
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_the_causal_mask_is_recognised_and_no_other(n: int) -> None:
+    causal = torch.ones(1, 1, n, n, dtype=torch.bool).tril()
+    assert is_causal(causal)
+    for place in range(n * n):
+        other = causal.clone()
+        other.view(-1)[place] ^= True
+        assert not is_causal(other)
+
+
+def test_a_mask_of_another_shape_or_of_numbers_is_not_causal() -> None:
+    causal = MASKS["causal"]
+    assert not is_causal(causal[:, :, 1:])
+    assert not is_causal(causal[:, :, :, :-1])
+    assert not is_causal(causal.repeat(2, 1, 1, 1))
+    assert not is_causal(causal.repeat(1, 3, 1, 1))
+    assert not is_causal(causal.double())
+
+
+def test_numbers_of_a_mask_are_looked_at_on_a_cpu_and_by_nobody_who_follows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    causal = MASKS["causal"]
+    assert can_look(causal)
+    assert not can_look(causal.to("meta"))
+    assert not is_causal(causal.to("meta"))
+    with FakeTensorMode() as mode:
+        assert not can_look(mode.from_tensor(causal))
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.jit, "is_tracing", lambda: True)
+        assert not can_look(causal)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    assert not is_causal(causal)
+
+
+@pytest.mark.parametrize("mask", list(MASKS))
+def test_the_kernel_is_told_of_the_causal_mask_and_given_any_other(
+    mask: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, seen = F.scaled_dot_product_attention, []
+
+    def remember(*tensors: torch.Tensor, is_causal: bool = False, **named: float) -> torch.Tensor:
+        seen.append((tensors[3], is_causal))
+        return kernel(*tensors, is_causal=is_causal, **named)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", remember)
+    mean_of_values(*parts(), MASKS[mask])
+    assert seen == [{"none": (None, False), "causal": (None, True)}.get(mask, (MASKS[mask], False))]
 
 
 @pytest.mark.parametrize("kernel", [True, False])

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
@@ -139,12 +140,40 @@ def test_a_cache_without_room_says_how_much_there_is(before: int, n_new: int) ->
 
 @pytest.mark.parametrize("name", SIZES)
 def test_a_size_of_zero_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="must be at least 1, got .*0"):
-        KeyValueCache(**(SIZES | {name: 0}))
+    sizes = SIZES | {name: 0}
+    with pytest.raises(ValueError, match=f"at least 1, got {', '.join(map(str, sizes.values()))}$"):
+        KeyValueCache(**sizes)
 
 
-def test_the_type_of_numbers_is_the_one_asked_for() -> None:
+def test_the_type_of_numbers_and_the_place_are_those_asked_for() -> None:
     assert KeyValueCache(**SIZES, dtype=torch.float64).memory.dtype is torch.float64
+    assert KeyValueCache(**SIZES, device="meta").memory.device.type == "meta"
+    assert last_rows_mask(2, 3, "meta").device.type == "meta"
+    tensors = torch.empty(3, 2, 3, 5, 7, device="meta")
+    assert attend(*tensors).device.type == "meta"
+
+
+def test_a_single_new_position_needs_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, seen = F.scaled_dot_product_attention, []
+
+    def remember(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+        seen.append(mask)
+        return kernel(query, keys, values, mask)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", remember)
+    keys, values = torch.randn(2, 2, 3, 5, 7)
+    attend(torch.randn(2, 3, 1, 7), keys, values)
+    attend(torch.randn(2, 3, 2, 7), keys, values)
+    assert seen[0] is None
+    assert seen[1].equal(last_rows_mask(2, 5))
+
+
+def test_groups_are_not_mistaken_where_there_are_as_many_keys_as_heads() -> None:
+    torch.manual_seed(1)
+    query = torch.randn(2, 6, 5, 3, dtype=torch.float64)
+    keys, values = torch.randn(2, 2, 2, 6, 3, dtype=torch.float64)
+    expected = loops(query, keys, values)
+    torch.testing.assert_close(attend(query, keys, values), expected, rtol=0, atol=1e-12)
 
 
 def test_a_model_is_called_with_its_cache_and_texts_that_fit() -> None:

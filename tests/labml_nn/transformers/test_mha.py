@@ -14,15 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from labml_nn.transformers import mha
+from labml_nn.transformers import fast_attention, mha
 from labml_nn.transformers.mha import (
     MultiHeadAttention,
     PrepareForMultiHeadAttention,
     causal_mask,
+    sees_a_key,
     spread_of_scores,
 )
 from tests.oracles import hugging_face, onnx_cases
-from tests.oracles.compare import gradients, largest
+from tests.oracles.compare import difference, gradients, largest
 
 SEQ_LEN_Q, SEQ_LEN_K, BATCH_SIZE, HEADS, D_K = 5, 7, 3, 2, 11
 D_MODEL = HEADS * D_K
@@ -479,6 +480,59 @@ def test_masked_rows_stay_finite_where_hidden_keys_are_huge(
     assert torch.equal(output[:, 1], module.output.bias.expand(SEQ_LEN_Q, -1))
     found = gradients(output, [*given_inputs.values(), *module.parameters()])
     assert all(gradient.isfinite().all() for gradient in found)
+
+
+@pytest.mark.parametrize("make_mask", [causal, padding, per_batch], ids=lambda make: make.__name__)
+@each_length
+def test_where_all_queries_see_a_key_nothing_is_done_for_idle_ones(
+    lengths: tuple[int, int], make_mask: Maker
+) -> None:
+    assert sees_a_key(make_mask(*lengths).unsqueeze(-1)) is None
+
+
+@each_length
+def test_idle_queries_are_found(lengths: tuple[int, int]) -> None:
+    mask = with_idle(*lengths)
+    expected = [[any(mask[i, :, b].tolist()) for b in range(BATCH_SIZE)] for i in range(lengths[0])]
+    assert sees_a_key(mask.unsqueeze(-1))[:, 0, :, 0].tolist() == expected
+    assert not all(map(all, expected))
+
+
+def test_one_row_without_a_key_is_idle_even_if_all_others_see_themselves() -> None:
+    mask = causal_mask(SEQ_LEN_K).unsqueeze(-1).clone()
+    mask[0] = False
+    assert sees_a_key(mask).flatten().tolist() == [False] + [True] * (SEQ_LEN_K - 1)
+
+
+def test_where_nobody_can_look_any_query_may_be_idle() -> None:
+    mask = causal_mask(SEQ_LEN_K, device="meta").unsqueeze(-1)
+    assert sees_a_key(mask).shape == (SEQ_LEN_K, 1, 1, 1)
+
+
+@both_ways
+@each_length
+@each_mask_and_idle
+def test_to_have_looked_at_the_mask_changes_no_bit(
+    fused: bool, lengths: tuple[int, int], make_mask: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, given_inputs, mask = attention(fused), inputs(*lengths), make_mask(*lengths)
+    variables = [*given_inputs.values(), *module.parameters()]
+    looked = module(**given_inputs, mask=mask)
+    monkeypatch.setattr(mha, "can_look", lambda mask: False)
+    monkeypatch.setattr(fast_attention, "can_look", lambda mask: False)
+    unseen = module(**given_inputs, mask=mask)
+    assert torch.equal(looked, unseen)
+    for one, other in zip(gradients(looked, variables), gradients(unseen, variables), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_compiled_it_is_one_graph_and_computes_the_same() -> None:
+    module, given_inputs = attention(True), inputs(SEQ_LEN_K, SEQ_LEN_K)
+    mask = causal_mask(SEQ_LEN_K)
+    variables = [*given_inputs.values(), *module.parameters()]
+    mine = module(**given_inputs, mask=mask)
+    compiled = torch.compile(module, backend="aot_eager", fullgraph=True)(**given_inputs, mask=mask)
+    assert difference(mine, compiled, variables, variables) < 1e-12
 
 
 @both_ways

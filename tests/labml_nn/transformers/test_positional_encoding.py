@@ -139,6 +139,10 @@ def test_the_longest_sequence_fits_and_a_longer_one_is_refused() -> None:
             module(longer)
 
 
+def test_there_are_five_thousand_positions_unless_asked_otherwise() -> None:
+    assert len(PositionalEncoding(2, 0.0).encodings) == 5000
+
+
 def test_fixed_encodings_are_not_saved_and_learned_ones_are() -> None:
     assert not fixed().state_dict()
     assert not list(fixed().parameters())

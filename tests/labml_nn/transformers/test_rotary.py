@@ -1,10 +1,8 @@
 r"""Rotary positions against complex numbers, Hugging Face, ONNX, and the page's claims."""
 
 import cmath
-import importlib
 from collections.abc import Callable
 
-import onnx.backend.test.case.node as onnx_cases
 import pytest
 import torch
 from torch import Tensor
@@ -16,6 +14,7 @@ from transformers.models.llama.modeling_llama import apply_rotary_pos_emb as lla
 from labml_nn.transformers import rotary
 from labml_nn.transformers.kv_cache import KeyValueCache, attend
 from labml_nn.transformers.rotary import RotaryPositions, pair_speeds, scores_at, turn_pairs
+from tests.oracles import onnx_cases
 
 SEQ_LEN, MAX_LEN, BATCH_SIZE, HEADS, D_K = 7, 13, 3, 5, 22
 
@@ -114,60 +113,38 @@ def test_it_equals_what_others_compute(oracle: str) -> None:
     assert ORACLES[oracle]() < 1e-10
 
 
-def collect_onnx_cases() -> dict[str, tuple]:
-    r"""The standard's own cases of the operator: options, inputs, and what has to come out.
-
-    `collect_testcases` finds those of one operator only once in a process. So the functions that
-    export them are called here, with what they export to exchanged, and nothing is left behind.
-    """
-    cases: dict[str, tuple] = {}
-
-    def remember(node: object, inputs: list, outputs: list, name: str) -> None:
-        options = {attribute.name: attribute.i for attribute in node.attribute}
-        cases[name] = (options, *map(torch.tensor, inputs), torch.tensor(outputs[0]))
-
-    target, onnx_cases._TargetOpType = onnx_cases._TargetOpType, "none of them"
-    module = importlib.import_module("onnx.backend.test.case.node.rotaryembedding")
-    exporting, module.expect = module.expect, remember
-    for name, export in vars(module.RotaryEmbedding).items():
-        if name.startswith("export"):
-            export.__func__()
-    module.expect, onnx_cases._TargetOpType = exporting, target
-    return cases
-
-
 # There is none among them that the page can't express.
-ONNX = collect_onnx_cases()
+ONNX = {case.name: case for case in onnx_cases.cases("RotaryEmbedding")}
 
 
 def test_onnx_has_eight_cases() -> None:
     assert sorted(ONNX) == [
-        "test_rotary_embedding",
-        "test_rotary_embedding_3d_input",
-        "test_rotary_embedding_interleaved",
-        "test_rotary_embedding_no_position_ids",
-        "test_rotary_embedding_no_position_ids_interleaved",
-        "test_rotary_embedding_no_position_ids_rotary_dim",
-        "test_rotary_embedding_with_interleaved_rotary_dim",
-        "test_rotary_embedding_with_rotary_dim",
+        "rotary_embedding",
+        "rotary_embedding_3d_input",
+        "rotary_embedding_interleaved",
+        "rotary_embedding_no_position_ids",
+        "rotary_embedding_no_position_ids_interleaved",
+        "rotary_embedding_no_position_ids_rotary_dim",
+        "rotary_embedding_with_interleaved_rotary_dim",
+        "rotary_embedding_with_rotary_dim",
     ]
 
 
 @pytest.mark.parametrize("case", sorted(ONNX))
 def test_it_passes_the_cases_of_onnx(case: str) -> None:
-    options, x, cos, sin, *positions, expected = ONNX[case]
+    options, given = ONNX[case].attributes, ONNX[case].inputs
+    x, cos, sin = given["X"], given["cos_cache"], given["sin_cache"]
 
     # Batch and heads come first there, or the heads are folded into the features.
-    n_heads = options.get("num_heads") or x.shape[1]
     folded = "num_heads" in options
-    x = x.unflatten(-1, (n_heads, -1)) if folded else x.transpose(1, 2)
-    for chosen in positions:
+    x = x.unflatten(-1, (options["num_heads"], -1)) if folded else x.transpose(1, 2)
+    for chosen in [given[name] for name in ("position_ids",) if name in given]:
         cos, sin = cos[chosen], sin[chosen]
     found = turn_pairs(
         x, cos[:, :, None], sin[:, :, None], interleaved=bool(options.get("interleaved"))
     )
     found = found.flatten(start_dim=2) if folded else found.transpose(1, 2)
-    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
+    assert onnx_cases.near(ONNX[case], "Y", found)
 
 
 def test_the_table_is_that_of_hugging_face() -> None:

@@ -135,6 +135,7 @@ def test_no_heads_are_refused(heads: int) -> None:
 
 @pytest.mark.parametrize("shift", [1, 5, 200])
 def test_penalties_see_distance_alone(shift: int) -> None:
+    assert moved_penalties(0).shape == (7, 7, 1, 5)
     assert torch.equal(moved_penalties(shift), moved_penalties(0))
 
 
@@ -178,7 +179,9 @@ def test_arguments_are_those_of_attention() -> None:
     module = AlibiAttention(HEADS, D_MODEL, 0.25, bias=False)
     assert module.dropout.p == 0.25
     assert module.output.bias is None
-    assert AlibiAttention(HEADS, D_MODEL).dropout.p == 0.1
+    usual = AlibiAttention(HEADS, D_MODEL)
+    assert usual.dropout.p == 0.1
+    assert usual.output.bias is not None
 
 
 def test_in_a_transformer_nothing_is_added_to_tokens() -> None:

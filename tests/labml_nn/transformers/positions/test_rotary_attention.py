@@ -135,6 +135,7 @@ def test_with_more_queries_than_keys_the_keys_begin_later() -> None:
 
 @pytest.mark.parametrize("shift", [1, 5, 200])
 def test_the_output_sees_distance_alone(shift: int) -> None:
+    assert moved_output(0).shape == (7, 1, 6)
     torch.testing.assert_close(moved_output(shift), moved_output(0), rtol=1e-4, atol=1e-4)
 
 
@@ -160,7 +161,9 @@ def test_arguments_are_those_of_attention() -> None:
     module = RotaryAttention(HEADS, D_MODEL, 0.25, bias=False, turn=turn)
     assert module.dropout.p == 0.25
     assert module.output.bias is None
-    assert RotaryAttention(HEADS, D_MODEL, turn=turn).dropout.p == 0.1
+    usual = RotaryAttention(HEADS, D_MODEL, turn=turn)
+    assert usual.dropout.p == 0.1
+    assert usual.output.bias is not None
 
 
 def test_in_a_transformer_all_layers_share_a_table() -> None:

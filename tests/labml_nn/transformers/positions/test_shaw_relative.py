@@ -129,6 +129,7 @@ def test_beyond_the_greatest_all_distances_are_one() -> None:
 
 @pytest.mark.parametrize("shift", [1, 5, 200])
 def test_scores_see_distance_alone(shift: int) -> None:
+    assert moved_scores(0).shape == (7, 7)
     torch.testing.assert_close(moved_scores(shift), moved_scores(0))
 
 
@@ -183,6 +184,12 @@ def test_weights_are_dropped_out() -> None:
     assert not torch.equal(module(**given), module(**given))
     module.eval()
     assert torch.equal(module(**given), module(**given))
+
+
+def test_arguments_are_those_of_attention_and_one_more() -> None:
+    module = ShawAttention(HEADS, D_MODEL)
+    assert (module.dropout.p, module.max_distance) == (0.1, 16)
+    assert module.output.bias is not None
 
 
 def test_a_negative_distance_is_refused() -> None:

@@ -165,6 +165,7 @@ def test_late_distances_are_exact() -> None:
 
 @pytest.mark.parametrize("shift", [1, 5, 200])
 def test_scores_see_distance_alone(shift: int) -> None:
+    assert moved_distance_scores(0).shape == (7, 7)
     torch.testing.assert_close(moved_distance_scores(shift), moved_distance_scores(0))
 
 
@@ -199,7 +200,10 @@ def test_arguments_are_those_of_attention() -> None:
     module = TransformerXLAttention(HEADS, D_MODEL, 0.25, bias=False)
     assert module.dropout.p == 0.25
     assert module.output.bias is None
-    assert TransformerXLAttention(HEADS, D_MODEL).dropout.p == 0.1
+    usual = TransformerXLAttention(HEADS, D_MODEL)
+    assert usual.dropout.p == 0.1
+    assert usual.output.bias is not None
+    assert usual.distance.linear.bias is None
 
 
 def test_the_next_batch_may_have_any_length() -> None:
