@@ -11,6 +11,39 @@ loss is measured in windows up to eight times as long.
 
 A longer window has more to look at, so the loss could go *down*. It goes up where positions or
 distances come that the model has never seen.
+
+[Loss in longer windows than those of training](../../../results/extrapolation.json#figures.lengths)
+
+With windows of 512 characters, eight times as long as in training:
+
+* **Transformer-XL** does what one would wish, and goes down from
+  [1.928](../../../results/extrapolation.json#tables.losses.Transformer-XL.at64) to
+  [1.902](../../../results/extrapolation.json#tables.losses.Transformer-XL.at512).
+* **ALiBi** never goes up, but is behind from the start, from
+  [2.083](../../../results/extrapolation.json#tables.losses.ALiBi.at64) to
+  [2.072](../../../results/extrapolation.json#tables.losses.ALiBi.at512).
+  In this short run the penalties cost more than they are worth.
+* **Shaw's** vectors, which are all one beyond a distance of 16, stay nearly level, at
+  [1.960](../../../results/extrapolation.json#tables.losses.Shaw.at64) and
+  [1.971](../../../results/extrapolation.json#tables.losses.Shaw.at512).
+* **Rotary** positions are as good as Shaw's at the length of training,
+  [1.964](../../../results/extrapolation.json#tables.losses.rotary.at64), and the worst
+  of the seven at 512,
+  [2.971](../../../results/extrapolation.json#tables.losses.rotary.at512). So they are
+  [scaled](rotary_scaling.py): YaRN holds out longest, NTK is as good up to four times the length,
+  and interpolation makes it worse as long as nothing is trained on.
+* **Added to tokens**, sines go up from
+  [2.183](../../../results/extrapolation.json#tables.losses.sines.at64) to
+  [2.801](../../../results/extrapolation.json#tables.losses.sines.at512). Learned vectors
+  of late positions are as they began.
+
+[Losses in all windows](../../../results/extrapolation.json#tables.losses)
+
+It is a small model, a short run and one seed: differences of a hundredth mean nothing, and a model
+that is trained for longer might end up in another order. What is added to tokens learns more
+slowly here, so its losses are higher at the length of training, too.
+
+[Loss along a window of 512 characters](../../../results/extrapolation.json#figures.positions)
 """
 
 from collections.abc import Callable
