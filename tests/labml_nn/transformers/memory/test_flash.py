@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from labml_nn.transformers.memory import flash
 from labml_nn.transformers.memory.flash import (
     FlashAttention,
+    Tiled,
     blocks,
     in_transformer,
     tiled_attention,
@@ -336,6 +337,16 @@ def test_the_example_is_causal() -> None:
     mean, output = flash.example()
     assert mean.shape == (3, 5, 7, 2)
     assert output.shape == (7, 3, 10)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_numbers_are_never_read_on_the_way(causal: bool) -> None:
+    r"""A tensor on the meta device has none: reading one is an error, as it is a wait on a GPU."""
+    parts = [part.to("meta") for part in vectors()]
+    allowed = torch.ones(1, 1, 11, 13, dtype=torch.bool, device="meta")
+    output = Tiled.apply(*parts, allowed, causal, 4)
+    assert output.shape == parts[0].shape
+    assert torch.autograd.grad(output.sum(), parts[0])[0].device.type == "meta"
 
 
 # PyTorch's compiler makes an instance of the function, against which PyTorch warns.

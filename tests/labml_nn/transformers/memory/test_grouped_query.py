@@ -428,6 +428,20 @@ def test_the_example_gives_the_same_three_times() -> None:
     assert converted.shape == fused.shape
 
 
+@each_way
+def test_numbers_are_never_read_on_the_way(way: str) -> None:
+    r"""A tensor on the meta device has none: reading one is an error, as it is a wait on a GPU."""
+    module, x = attention(way).to("meta"), inputs()["key"].to("meta")
+    mask = causal_mask(SEQ_LEN_K, "meta")
+    assert module(query=x, key=x, value=x, mask=mask).shape == x.shape
+    cache = KeyValueCache(1, BATCH_SIZE, KEY_HEADS, 20, D_K, torch.float64, "meta")
+    assert module.decode(x, cache.extend(SEQ_LEN_K)[0]).shape == x.shape
+    starts = torch.zeros(BATCH_SIZE, device="meta")
+    assert module.decode(x, cache.extend(SEQ_LEN_K)[0], starts).shape == x.shape
+    converted = group_heads(MultiHeadAttention(HEADS, D_MODEL).to("meta"), KEY_HEADS)
+    assert converted.key.linear.weight.device.type == "meta"
+
+
 def test_compiled_it_gives_the_same_with_its_gradients() -> None:
     module, x = attention(), inputs()["key"]
     variables = [x, *module.parameters()]

@@ -238,6 +238,13 @@ def test_the_example_gives_the_same_three_times() -> None:
     assert (fused - decoded).abs().max() < 1e-5
 
 
+@each_way
+def test_numbers_are_never_read_on_the_way(way: str) -> None:
+    r"""A tensor on the meta device has none: reading one is an error, as it is a wait on a GPU."""
+    module, x = attention(way).to("meta"), text().to("meta")
+    assert module(query=x, key=x, value=x).shape == x.shape
+
+
 def test_compiled_it_gives_the_same_with_its_gradients() -> None:
     module, x = attention(), text()
     variables = [x, *module.parameters()]

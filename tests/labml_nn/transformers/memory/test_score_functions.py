@@ -188,3 +188,11 @@ def test_the_example_hides_the_future() -> None:
     one, weights, other = score_functions.example()
     assert one.shape == other.shape == (3, 5, 7, 2)
     assert not weights.triu(1).any()
+
+
+@each_score_function
+def test_numbers_are_never_read_on_the_way(score_mod: Callable | None) -> None:
+    r"""A tensor on the meta device has none: reading one is an error, as it is a wait on a GPU."""
+    parts = [part.to("meta") for part in vectors()]
+    mean, weights = by_hand(*parts, score_mod, see_a_window(3))
+    assert (mean.device.type, weights.device.type) == ("meta", "meta")

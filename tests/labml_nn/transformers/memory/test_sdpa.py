@@ -155,3 +155,10 @@ def test_the_example_agrees_with_itself() -> None:
     mean, found, seen = sdpa.example()
     assert all((result - mean).abs().max() < 1e-5 for result in found.values())
     assert seen.shape == (13,)
+
+
+def test_numbers_are_never_read_on_the_way() -> None:
+    r"""A tensor on the meta device has none: reading one is an error, as it is a wait on a GPU."""
+    parts = [part.to("meta") for part in vectors()]
+    assert spelled_out(*parts, is_causal=True).shape == (BATCH_SIZE, HEADS, SEQ_LEN_Q, D_V)
+    assert spelled_out(*parts, visible().to("meta")).device.type == "meta"
