@@ -29,12 +29,26 @@ from labml_nn.training.loop import Trainer
 from labml_nn.transformers import feed_forward, mha, positional_encoding
 from labml_nn.transformers.basic.autoregressive_experiment import Config, make_trainer
 from labml_nn.transformers.basic.comparison_experiment import put_in_place
+from labml_nn.transformers.memory import (
+    flash,
+    flex,
+    grouped_query,
+    latent_attention,
+    learned_sink,
+    sliding_window,
+)
 
 # What is not in the table is not to be had: a name never decides which module is imported.
 PARTS: Mapping[str, Callable[..., Mapping[str, Callable[[], nn.Module]]]] = {
     "one_head": mha.in_transformer,
     "relu": feed_forward.in_transformer,
     "learned_positions": positional_encoding.in_transformer,
+    "flash": flash.in_transformer,
+    "flex": flex.in_transformer,
+    "multi_query": grouped_query.in_transformer,
+    "sliding_window": sliding_window.in_transformer,
+    "learned_sink": learned_sink.in_transformer,
+    "latent": latent_attention.in_transformer,
 }
 
 
