@@ -42,7 +42,7 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 # The steps write the same folders; two at once, under `make -j`, would spoil them.
 .NOTPARALLEL:
-.PHONY: help site serve notebooks train test oldest soak lint check bench bench-site lab clean distclean
+.PHONY: help site serve notebooks train test oldest soak proof lint check bench bench-site lab clean distclean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -75,6 +75,9 @@ oldest: $(made)/test node_modules/.made ## Execute the notebooks with the oldest
 
 soak: $(made)/train ## Run what takes longer: fifty kills, and three seeds of each recipe
 	$(run) -m tests.soak $(ARGS)
+
+proof: $(made)/test ## Compare changed pages with the code of others, and break them; their row of the table
+	$(run) -m tests.proof $(ARGS)
 
 lint: $(made)/test node_modules/.made ## Check the code's style, the pages' rules, and that the notebooks are up to date
 	$(run) -m ruff check

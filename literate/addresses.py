@@ -7,14 +7,17 @@ summary: Where the links of a note lead when the note has left its file.
 In a file, `[attention](mha.py#MultiHeadAttention)` leads to the file beside it. A notebook lies
 somewhere else, so its links need full addresses: of the page, if the site's is known, else of the
 file in the repository. Where neither is known, a link becomes its text: a dead link is worse than
-none.
+none. And a paragraph that is a link to a [figure or a table](exhibit.py) goes, for its text is
+nothing without it.
 """
 
 import posixpath
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 
+from literate.exhibit import alone
 from literate.links import Target, targets
 from literate.notes import spans
 from literate.pieces import module_name
@@ -23,6 +26,7 @@ from literate.rows import Note
 from literate.source import Source
 
 # What can stand between the target of a link and its end: a title.
+_EXHIBIT = re.compile(r"\.json#(?:figures|tables)\.")
 _AFTER = re.compile(r">?(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)")
 
 
@@ -91,6 +95,12 @@ def with_addresses(
         for span in spans(note)
     )
     changed: list[tuple[int, int, str]] = []
+    ends = list(accumulate((len(one) + 1 for one in note.texts), initial=0))
+    exhibits = [
+        (ends[first], ends[last] - 1)
+        for first, last, one in alone(note)
+        if _EXHIBIT.search(one.target)
+    ]
     for target in targets(plain):
         if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//", target.text):
             continue
@@ -100,7 +110,10 @@ def with_addresses(
             address = addresses.of_module(by_path[linked], anchor)
         else:
             address = addresses.of_file(linked, anchor)
-        if address is None:
+        within = [(first, last) for first, last in exhibits if first <= target.start < last]
+        if address is None and within:
+            changed.append((*within[0], ""))
+        elif address is None:
             changed += _without_link(plain, target)
         else:
             changed.append((target.start, target.end, address))

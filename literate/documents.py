@@ -10,10 +10,12 @@ follow, lead to the pages of the site, and that the page has a title and a descr
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
 
+from literate import exhibit
 from literate.links import Links, UnknownTarget, targets
 from literate.notes import Span, spans
 from literate.page import Page, stated
@@ -45,7 +47,7 @@ def document(path: str, links: Links) -> Page:
         sentence = "the document has no description; write a paragraph under its first heading."
         problems.append(Problem(path, 1, sentence))
     note = Note("comment", first + 1, tuple(lines))
-    body = "".join(_linked(span, path, links, problems) for span in spans(note))
+    body = "".join(_written(note, path, links, problems))
     # What else stood in the front matter stays.
     others = {key: value for key, value in matter.items() if key not in ("title", "description")}
     head = f"title: {stated(title)}\ndescription: {stated(summary)}\n"
@@ -108,6 +110,14 @@ def _plain(text: str) -> str:
     return re.sub(r"[`*]", "", re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)).strip()
 
 
+def _written(note: Note, path: str, links: Links, problems: list[Problem]) -> Iterator[str]:
+    for part in exhibit.parts(note, path, links):
+        if isinstance(part, Note):
+            yield from (_linked(span, path, links, problems) for span in spans(part))
+        else:
+            yield f"\n\n{exhibit.show_exhibit(part, path, links)}\n\n"
+
+
 def _linked(span: Span, path: str, links: Links, problems: list[Problem]) -> str:
     r"""
     The text of a span, with its links made to lead to pages.
@@ -118,6 +128,11 @@ def _linked(span: Span, path: str, links: Links, problems: list[Problem]) -> str
     position = 0
     for target in targets(span.text):
         try:
+            number = exhibit.checked(span.text, target, path, links)
+            if number is not None:
+                pieces += [span.text[position : number.start], number.html]
+                position = number.end
+                continue
             resolved = links.resolve(path, target.text)
         except UnknownTarget as error:
             line = span.line + span.text.count("\n", 0, target.start)

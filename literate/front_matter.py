@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import yaml
 
 from literate.problems import Problem
-from literate.rows import Note
+from literate.rows import Note, rows
+from literate.source import Source
 
 REQUIRED = ("title", "summary")
 OPTIONAL = ("paper",)
@@ -75,6 +76,20 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, list[Problem]]:
     flat = _scalars(values, REQUIRED, "", path, node, first, problems)
     matter = FrontMatter(flat.get("title", ""), flat.get("summary", ""), paper)
     return matter, rest, problems
+
+
+def title_of(source: Source) -> str:
+    r"""
+    ## The title of a page
+    """
+    return source.once(_title)
+
+
+def _title(source: Source) -> str:
+    for row in rows(source):
+        if row.note is not None and row.note.kind == "docstring" and row.documents is None:
+            return split(row.note, source.path)[0].title
+    return ""
 
 
 def _mapping(

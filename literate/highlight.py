@@ -103,6 +103,16 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(_shown, text)
 
 
+def told(text: str) -> str:
+    r"""
+    ## The same where no element can be
+
+    In an attribute or a drawing, the number stands in place of the character, and all is on one
+    line.
+    """
+    return " ".join(_UNSEEN.sub(lambda match: f"U+{ord(match[0]):04X}", text).split())
+
+
 def _shown(match: re.Match[str]) -> str:
     character = match[0]
     name = html.escape(unicodedata.name(character, "control character"))

@@ -15,7 +15,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
 
+from literate.results import Result, UnknownResult
 from literate.source import Source
 
 # The target of an inline link, `](target "title")`, or of a reference, `[name]: target`.
@@ -47,6 +50,8 @@ class Links:
     * `documents` are the paths of the hand-written pages, by the path of their file from the root
     * `resolves_html` says whether the engine resolves links in HTML too, as Zensical does, and
       MkDocs, which resolves those in Markdown only, does not
+    * `results` are the [results](results.py) by the path of their file from the root, and
+      `recorded` is the folder that these files are in
     """
 
     pages: Mapping[str, Source]
@@ -55,6 +60,8 @@ class Links:
     docs: str
     documents: Mapping[str, str] = field(default_factory=dict)
     resolves_html: bool = False
+    results: Mapping[str, Result] = field(default_factory=dict)
+    recorded: str = "results"
 
     def resolve(self, path: str, target: str) -> str:
         r"""
@@ -74,13 +81,49 @@ class Links:
             uri = self.uris[linked]
         elif linked in self.documents:
             uri = self.documents[linked]
+        elif self.is_result(linked):
+            result, place, _ = self.result(linked, anchor, target)
+            uri, anchor = result.uri, quote(place)
         else:
             uri = self._document(linked, target)
         if not file:
             return f"#{anchor}"
-        here = self.uris[path] if path in self.uris else self.documents[path]
-        document = relative(posixpath.dirname(here), uri)
+        document = relative(posixpath.dirname(self.uri(path)), uri)
         return f"{document}#{anchor}" if anchor else document
+
+    def uri(self, path: str) -> str:
+        r"""
+        ### The page that is made from a file
+        """
+        return self.uris[path] if path in self.uris else self.documents[path]
+
+    def is_result(self, linked: str) -> bool:
+        r"""
+        ### Is the file one of results?
+
+        It is by its place and its name; it may not be there.
+        """
+        return posixpath.dirname(linked) == self.recorded and linked.endswith(".json")
+
+    def result(self, linked: str, anchor: str, target: str) -> tuple[Result, str, Any]:
+        r"""
+        ### The result that a link leads to
+
+        Then the part of its page that shows what is meant, and the thing itself, which without an
+        anchor is the result. Raises [UnknownTarget](#UnknownTarget).
+        """
+        start = f"the link to `{target}` leads to nothing:"
+        if linked not in self.results:
+            near = difflib.get_close_matches(linked, self.results, n=1)
+            there = ", ".join(f"`{path}`" for path in self.results) or "none yet"
+            hint = f"did you mean `{near[0]}`?" if near else f"those that are here: {there}."
+            sentence = f"{start} no results `{linked}`; the program that measures writes it; {hint}"
+            raise UnknownTarget(sentence)
+        found = self.results[linked]
+        try:
+            return found, *(found.find(unquote(anchor)) if anchor else ("", found))
+        except UnknownResult as error:
+            raise UnknownTarget(f"{start} `{linked}` has {error}") from None
 
     def address(self, path: str, linked: str, anchor: str) -> str:
         r"""
@@ -91,7 +134,12 @@ class Links:
         """
         if path == linked and anchor:
             return f"#{anchor}"
-        here, there = self.uris[path], self.uris[linked]
+        return self.between(self.uris[path], self.uris[linked], anchor)
+
+    def between(self, here: str, there: str, anchor: str = "") -> str:
+        r"""
+        ### The same for two pages that are known by their paths on the site
+        """
         address = self.beside(here, there if self.resolves_html else folder(there))
         if not self.resolves_html:
             address += "/"
@@ -136,12 +184,14 @@ class Target:
     r"""
     ## A target in a text
 
-    `start` and `end` are its place in the text, without the angle brackets it may stand in.
+    `start` and `end` are its place in the text, without the angle brackets it may stand in; `after`
+    is where what belongs to the link ends, or None for the line that defines a reference.
     """
 
     start: int
     end: int
     text: str
+    after: int | None = None
 
 
 def targets(text: str) -> Iterator[Target]:
@@ -157,7 +207,8 @@ def targets(text: str) -> Iterator[Target]:
         if match["target"].startswith("<"):
             start, end = start + 1, end - 1
         if start < end:
-            yield Target(start, end, text[start:end])
+            closed = match["before"].startswith("]")
+            yield Target(start, end, text[start:end], match.end() if closed else None)
 
 
 def folder(uri: str) -> str:

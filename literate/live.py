@@ -40,6 +40,7 @@ class Live:
     * `site` are the sources, each as it was when it could last be parsed
     * `pages` are the pages, each as it was when it last had no problem, by the path of its source
     * `documents` are those that were written by hand, in the same way
+    * `results` are those of the results, by their paths on the site
     * `waiting` are the paths of the sources whose pages may have become different, in order
     """
 
@@ -49,6 +50,7 @@ class Live:
         self.site = Site(settings, {}, {}, {})
         self.pages: dict[str, Page] = {}
         self.documents: dict[str, Page] = {}
+        self.results: dict[str, Page] = {}
         self.waiting: list[str] = []
         self._measured: dict[str, Measurement] = {}
         self._problems: dict[str, tuple[Problem, ...]] = {}
@@ -104,12 +106,14 @@ class Live:
         measured = site.measurements(loaded, sources, self.report, self._bench)
         written = list(site.pages(loaded, sources, measured, self._formulas))
         by_hand = list(site.documents(loaded))
+        measured_pages = site.of_results(loaded)
         problems = [problem for one in [*written, *by_hand] for problem in one.problems]
         if problems:
             raise LiterateError(problems)
         self.site, self._measured = loaded, measured
         self.pages = dict(zip(loaded.sources, written, strict=True))
         self.documents = dict(zip(loaded.documents, by_hand, strict=True))
+        self.results = {page.uri: page for page in measured_pages}
         self._problems, self._unread, self.waiting = {}, set(), []
         return written
 
@@ -168,6 +172,17 @@ class Live:
             self.documents[path] = page
             return page
         return None
+
+    def write_results(self) -> Iterator[Page]:
+        r"""
+        ### Write the pages of results that have become different
+
+        A file that was measured may no longer be as it was, or be so again.
+        """
+        for page in site.of_results(self.site):
+            if page != self.results[page.uri]:
+                self.results[page.uri] = page
+                yield page
 
     def _next(self) -> Iterator[Source]:
         self._wait_for_child()

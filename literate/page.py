@@ -19,10 +19,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import jinja2
 
-from literate import claims, front_matter, highlight
+from literate import claims, exhibit, front_matter, highlight
 from literate.about import about
 from literate.formulas import FormulaError, Formulas
 from literate.links import Links, UnknownTarget, folder, targets
@@ -272,7 +273,16 @@ def _heading(row: Row, note: Note | None, context: _Context) -> tuple[str, Note 
 
 
 def _note(note: Note, row: Row, context: _Context) -> str:
-    return "".join(_span(span, row, context) for span in spans(note)).strip("\n")
+    pieces = []
+    for part in exhibit.parts(note, context.source.path, context.links):
+        if isinstance(part, Note):
+            pieces += [_span(span, row, context) for span in spans(part)]
+        else:
+            shown = exhibit.show_exhibit(
+                part, context.source.path, context.links, partial(_formula, context=context)
+            )
+            pieces.append(f"\n\n{shown}\n\n")
+    return "".join(pieces).strip("\n")
 
 
 def _span(span: Span, row: Row, context: _Context) -> str:
@@ -282,6 +292,10 @@ def _span(span: Span, row: Row, context: _Context) -> str:
         return _claim(span, row, context)
     if span.kind == "fence":
         return _fence(span, context)
+    return _formula(span, context)
+
+
+def _formula(span: Span, context: _Context) -> str:
     display = span.kind == "display"
     try:
         formula = context.formulas.render(span.content, display, context.keys)
@@ -307,6 +321,11 @@ def _text(span: Span, context: _Context) -> str:
     position = 0
     for target in targets(span.text):
         try:
+            number = exhibit.checked(span.text, target, context.source.path, context.links)
+            if number is not None:
+                pieces += [_escape(span.text[position : number.start]), number.html]
+                position = number.end
+                continue
             resolved = context.links.resolve(context.source.path, target.text)
         except UnknownTarget as error:
             context.report(span.line + span.text.count("\n", 0, target.start), str(error))

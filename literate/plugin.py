@@ -21,7 +21,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.livereload import LiveReloadServer
 from mkdocs.plugins import BasePlugin
-from mkdocs.structure.files import File, Files
+from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as Document
 
@@ -108,12 +108,17 @@ class LiteratePlugin(BasePlugin):
         except LiterateError as error:
             raise PluginError(f"\n{error}") from None
         sources = {uri: path for path, uri in {**loaded.uris, **loaded.documents}.items()}
+        # The pages of results need no place in the navigation: what they are about leads to them.
+        measured = {one.uri: path for path, one in loaded.results.items()}
         for page in written:
             # A document of the folder docs/: its links have been resolved since.
             if by_hand := files.get_file_from_path(page.uri):
                 files.remove(by_hand)
             file = File.generated(config, page.uri, content=page.markdown)
-            file.edit_uri = sources[page.uri] if config.edit_uri else None
+            if page.uri not in sources:
+                file.inclusion = InclusionLevel.NOT_IN_NAV
+            written_in = (sources | measured).get(page.uri)
+            file.edit_uri = written_in if config.edit_uri else None
             files.append(file)
             for uri, content in page.files.items():
                 files.append(File.generated(config, uri, content=content))
@@ -149,7 +154,9 @@ class LiteratePlugin(BasePlugin):
             self.live = Live(self.settings, log.info)
         if not self.is_built:
             self.live.build()
-        return self.live.site, [*self.live.pages.values(), *self.live.documents.values()]
+        live = self.live
+        by_hand, measured = live.documents.values(), live.results.values()
+        return live.site, [*live.pages.values(), *by_hand, *measured]
 
     def on_page_content(
         self, html: str, *, page: Document, config: MkDocsConfig, files: Files

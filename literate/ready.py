@@ -5,9 +5,9 @@ summary: Lines of code that are HTML already are not read again as Markdown.
 ---
 
 Most of the text of a page is HTML that is right as it is: the lines of code, with their numbers and
-colours. Python-Markdown would take it apart tag by tag to find out that there is nothing to do.
-With this extension it puts the code aside before it begins, and back when it is done, and the page
-is the same.
+colours, and the [exhibits](exhibit.py). Python-Markdown would take it apart tag by tag to find out
+that there is nothing to do. With this extension it puts that aside before it begins, and back when
+it is done, and the page is the same.
 
 The Markdown itself doesn't change, so an engine without the extension gives the same page, later.
 """
@@ -21,7 +21,11 @@ from markdown.preprocessors import Preprocessor
 # fences, “fenced_code_block” (25), because in a fence this is no HTML.
 PRIORITY = 22
 
-_CODE = re.compile(r'^(<div class="code"[^\n]*?)(<pre\b.*?</pre>)', re.MULTILINE | re.DOTALL)
+_CODE = re.compile(
+    r'^(<div class="code"[^\n]*?)(<pre\b.*?</pre>)'
+    r'|^(<figure class="exhibit">)([^\n]*)(?=</figure>$)',
+    re.MULTILINE | re.DOTALL,
+)
 
 
 class ReadyHtml(Extension):
@@ -41,6 +45,7 @@ class ReadyHtml(Extension):
 class _PutAside(Preprocessor):
     def run(self, lines: list[str]) -> list[str]:
         def aside(match: re.Match[str]) -> str:
-            return match[1] + self.md.htmlStash.store(match[2])
+            opening, ready = match[match.lastindex - 1], match[match.lastindex]
+            return opening + self.md.htmlStash.store(ready)
 
         return _CODE.sub(aside, "\n".join(lines)).split("\n")

@@ -19,19 +19,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import yaml
 from markdown.extensions.toc import slugify, unique
 
 from literate import front_matter
+from literate.exhibit import caption_of
 from literate.links import folder
 from literate.notes import spans
 from literate.plain import plain
+from literate.results import Result, leaves, machine
 from literate.rows import Note, Row, rows
 from literate.source import Source
 
 NAMES = "assets/search-names.js"
 NOTES = "assets/search-notes.js"
+NO_RESULTS: Mapping[str, Result] = {}
 # In every method, so nobody looks for it.
 _NOISE = ("self",)
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*?)[ \t]*#*")
@@ -189,19 +193,37 @@ def _front_matter(lines: list[str]) -> tuple[str, int, list[str]]:
     return str(title), closing + 2, lines[closing + 1 :]
 
 
+def of_result(result: Result) -> Entries:
+    r"""
+    ## What a result shows
+    """
+    found = [Entry("", note=f"{result.command}, {result.made}, {machine(result)}")]
+    if result.values:
+        names = ", ".join(name for name, _ in leaves(result.values))
+        found.append(Entry("values", heading="Values", note=names))
+    for place in result.exhibits:
+        found.append(Entry(quote(place), heading=caption_of(result, place).words))
+    return Entries(result.title, tuple(found))
+
+
 def index(
-    sources: Mapping[str, Source], uris: Mapping[str, str], documents: Mapping[Path, str]
+    sources: Mapping[str, Source],
+    uris: Mapping[str, str],
+    documents: Mapping[Path, str],
+    results: Mapping[str, Result] = NO_RESULTS,
 ) -> dict[str, str]:
     r"""
     ## The index of a site
 
-    `uris` are the paths of the pages, by the paths of their sources. Returned are its two files
+    `uris` are the paths of the pages, by the paths of their sources; `documents` and `results` have
+    paths of their own. Returned are its two files
     with their paths on the site. Each is a script that hands its data over in an event: a script
     can be read from a folder on the disk, too, where a browser refuses to read any other file.
     """
     pages = [(uris[path], source.once(of_source)) for path, source in sources.items()]
     for path, uri in sorted(documents.items(), key=lambda one: one[1]):
         pages.append((uri, of_document(path.read_text(encoding="utf-8"), path.stem)))
+    pages += [(uri, of_result(result)) for uri, result in results.items()]
     names = [[page.title, _address(uri), list(map(_listed, page.entries))] for uri, page in pages]
     notes = [entry.note for _, page in pages for entry in page.entries]
     return {NAMES: _script("search-names", names), NOTES: _script("search-notes", notes)}

@@ -143,6 +143,7 @@ class Server(LiveReloadServer):
         self.packages = [str(root / package) for package in live.settings.sources]
         documents = [root / path for path in live.settings.documents]
         places = [*self.packages, config.docs_dir, *documents, site.ASSETS, root / "pyproject.toml"]
+        places.append(root / live.settings.results)
         for place in [*places, *filter(None, [config.config_file_path])]:
             self.watch(str(place))
         self.seen = self._state()
@@ -333,6 +334,11 @@ class Server(LiveReloadServer):
         """
         self._write_files(live.site.search_index)
         yield
+        # They say what has changed since it was measured.
+        by_hand = map(live.write_document, live.site.documents if live.results else ())
+        for page in chain(filter(None, by_hand), live.write_results()):
+            self._write(page)
+            yield
         kit = self.plugin.kit
         titles = self._titles()
         if titles != self.titles:

@@ -31,6 +31,7 @@ class Settings:
     * `docs` holds the hand-written pages and pictures
     * `documents` maps hand-written pages that lie elsewhere, such as the changelog, to their pages
     * `notebooks` is where notebooks are written
+    * `results` holds the [results](results.py) that programs have written
     * `sequels` maps the name of a function to the page that goes on, in its
       [notebook](notebook.py), where a page with such a function ends
     * `form` has values for the forms of notebooks, with which they are
@@ -44,6 +45,7 @@ class Settings:
     docs: str = "docs"
     documents: Mapping[str, str] = field(default_factory=dict)
     notebooks: str = "notebooks"
+    results: str = "results"
     sequels: Mapping[str, str] = field(default_factory=dict)
     form: Mapping[str, object] = field(default_factory=dict)
     katex: str = "node_modules/katex"

@@ -12,11 +12,11 @@ import posixpath
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from literate import rules, search, spelling
+from literate import result_pages, results, rules, search, spelling
 from literate.addresses import Addresses
 from literate.body import has_notebook
 from literate.documents import document
@@ -29,6 +29,7 @@ from literate.pieces import by_module, module_name
 from literate.problems import LiterateError, Problem
 from literate.references import network
 from literate.repository import address
+from literate.results import Result
 from literate.settings import Settings
 from literate.snippet import snippets
 from literate.source import Source, read
@@ -45,8 +46,8 @@ class Site:
     ## The sources of a site
 
     `uris` are the paths of their pages, and `documents` those of the hand-written ones; all are
-    keyed by the path of the file from the root. `resolves_html` is that of its
-    [links](links.py#Links), and `url` its address, if that is known.
+    keyed by the path of the file from the root, and so are the `results`. `resolves_html` is that
+    of its [links](links.py#Links), and `url` its address, if that is known.
     """
 
     settings: Settings
@@ -55,6 +56,7 @@ class Site:
     documents: Mapping[str, str]
     resolves_html: bool = False
     url: str = ""
+    results: Mapping[str, Result] = field(default_factory=dict)
 
     @property
     def links(self) -> Links:
@@ -62,7 +64,16 @@ class Site:
         ### What the notes can link to
         """
         root, docs = self.settings.root, self.settings.docs
-        return Links(self.sources, self.uris, root, docs, self.documents, self.resolves_html)
+        return Links(
+            self.sources,
+            self.uris,
+            root,
+            docs,
+            self.documents,
+            self.resolves_html,
+            self.results,
+            self.settings.results,
+        )
 
     @property
     def search_index(self) -> dict[str, str]:
@@ -72,7 +83,8 @@ class Site:
         The files of the [search](search.py#index), with their paths on the site.
         """
         by_hand = {self.settings.root / path: uri for path, uri in self.documents.items()}
-        return search.index(self.sources, self.uris, by_hand)
+        measured = {one.uri: one for one in self.results.values()}
+        return search.index(self.sources, self.uris, by_hand, measured)
 
 
 def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
@@ -106,14 +118,20 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
         if path.suffix == ".md"
     }
     documents |= settings.documents
+    recorded: dict[str, Result] = {}
+    try:
+        recorded = results.read(settings.root, settings.results)
+    except LiterateError as error:
+        problems += error.problems
     made = {uri: name for name, uri in uris.items()}
-    for name, place in documents.items():
+    pages_of_results = {path: result.uri for path, result in recorded.items()}
+    for name, place in (documents | pages_of_results).items():
         if place in made:
             sentence = f"would be the page `{place}`, which is that of `{made[place]}`."
             problems.append(Problem(name, 1, sentence))
     if problems:
         raise LiterateError(problems)
-    return Site(settings, sources, uris, documents)
+    return Site(settings, sources, uris, documents, results=recorded)
 
 
 def uri(relative: str, prefix: str) -> str:
@@ -171,6 +189,13 @@ def pages(
             problems += [*written.problems, *rules.problems(source)]
             problems += spelling.problems(source, names)
             yield replace(written, problems=tuple(sorted(problems)))
+
+
+def of_results(site: Site) -> list[Page]:
+    r"""
+    ## Write the pages of the results
+    """
+    return list(result_pages.pages(site.links))
 
 
 def documents(site: Site, chosen: Iterable[str] | None = None) -> Iterator[Page]:
@@ -288,6 +313,7 @@ def correct_pages(site: Site, report: Callable[[str], None]) -> list[Page]:
     """
     sources = list(site.sources.values())
     written = [*pages(site, sources, measurements(site, sources, report)), *documents(site)]
+    written += of_results(site)
     problems = [problem for one in written for problem in one.problems]
     if problems:
         raise LiterateError(problems)

@@ -66,9 +66,13 @@ def mean_of_values(
         q, k, v = (t.float() if wide else t for t in (query, key, value))
         if allowed is not None and allowed.is_floating_point():
             allowed = allowed.to(q.dtype)
+
+        # The causal mask is better named than given: then what it hides is never computed.
+        causal = allowed is not None and is_causal(allowed)
+        given = None if causal else allowed
         with torch.autocast("cpu", enabled=False):
             mean = F.scaled_dot_product_attention(
-                q, k, v, allowed, dropout_prob, scale=1.0, **groups
+                q, k, v, given, dropout_prob, is_causal=causal, scale=1.0, **groups
             )
         return mean.to(value.dtype)
 
@@ -96,6 +100,33 @@ def bias_of(allowed: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.zeros(allowed.shape, dtype=dtype, device=allowed.device).masked_fill(
         ~allowed, -math.inf
     )
+
+
+def can_look(mask: Tensor) -> bool:
+    r"""
+    ## May its numbers decide what is done?
+
+    On a CPU, yes. A card would have to be waited for, and who compiles or traces a function wants
+    one that is right for any mask.
+    """
+    followed = torch.compiler.is_compiling() or torch.jit.is_tracing()
+    return type(mask) is Tensor and mask.device.type == "cpu" and not followed
+
+
+def is_causal(allowed: Tensor) -> bool:
+    r"""
+    ## Recognise the causal mask
+
+    A mask has as many numbers as one head has scores, so to look at it is cheap beside computing
+    these. `allowed` is as above. The answer is no, too, where
+    [one can't look](fast_attention.py#can_look); then the result is the same, and takes longer.
+    """
+    n_queries, n_keys = allowed.shape[-2:]
+    for_all = allowed.numel() == n_queries * n_keys and allowed.dtype == torch.bool
+    if not for_all or n_queries != n_keys or not can_look(allowed):
+        return False
+    positions = torch.arange(n_keys)
+    return bool((allowed == (positions[:, None] >= positions)).all())
 
 
 def example(

@@ -40,7 +40,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.fast_attention import mean_of_values
+from labml_nn.transformers.fast_attention import can_look, mean_of_values
 
 
 class PrepareForMultiHeadAttention(nn.Module):
@@ -262,15 +262,15 @@ class MultiHeadAttention(nn.Module):
 
         # For an *idle* query, which may attend to nothing, the softmax would be 0/0. So
         # it becomes zero and sees all keys: every number stays finite, gradients too.
-        if mask is not None:
-            has_key = mask.any(dim=1, keepdim=True)
+        has_key = None if mask is None else sees_a_key(mask)
+        if has_key is not None:
             query = query * has_key.transpose(1, 2)
             mask = mask | ~has_key
 
         x = self.weighted_mean(query, key, value, mask)
 
         # What an idle query took home is thrown away.
-        if mask is not None:
+        if has_key is not None:
             x = x * has_key.transpose(1, 2)
             if self.attn is not None:
                 self.attn = self.attn * has_key
@@ -296,6 +296,23 @@ def check_shapes(
             f"[seq_len_k, batch_size, {d_model}], got query {list(query)}, "
             f"key {list(key)} and value {list(value)}"
         )
+
+
+def sees_a_key(mask: Tensor) -> Tensor | None:
+    r"""
+    ## Is any query idle?
+
+    From a mask with an axis for the heads, `[seq_len_q, seq_len_k, batch_size, 1]`, to
+    what tells the idle queries from the others, `[seq_len_q, 1, batch_size, 1]`. Where
+    [one can look](fast_attention.py#can_look) and sees that there are none, it is
+    nothing, and what is done for them is left out. Who sees itself isn't idle, so mostly
+    the diagonal says it all.
+    """
+    looks = can_look(mask)
+    if looks and mask.shape[0] == mask.shape[1] and mask.diagonal().all():
+        return None
+    has_key = mask.any(dim=1, keepdim=True)
+    return None if looks and has_key.all() else has_key
 
 
 def causal_mask(seq_len: int, device: torch.device | str | None = None) -> Tensor:

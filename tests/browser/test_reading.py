@@ -300,9 +300,7 @@ def test_the_formulas_of_a_copy_on_the_disk_are_set_with_its_fonts(
         )
 
 
-def test_formulas_have_their_widths_before_their_fonts_have_come(
-    page: Page, address: str
-) -> None:
+def test_formulas_have_their_widths_before_their_fonts_have_come(page: Page, address: str) -> None:
     # What was computed at build time, and what the glyphs of the fonts really take.
     widths = """() => [...document.querySelectorAll('.katex-base')].map(base => {
         const set = parseFloat(getComputedStyle(base).width);

@@ -123,10 +123,7 @@ def test_each_place_is_a_name_of_the_file_and_no_place_stands_twice(path: Path) 
 def test_every_name_that_is_no_attribute_or_keyword_has_a_place(path: Path) -> None:
     source = read(path)
     every = {
-        place
-        for all_groups in places(source).values()
-        for group in all_groups
-        for place in group
+        place for all_groups in places(source).values() for group in all_groups for place in group
     }
     tree = ast.parse(source.text)
     in_strings = {

@@ -1,8 +1,16 @@
+import math
+from collections import Counter
+from collections.abc import Callable
+
 import pytest
 import torch
+import torch.nn.functional as F
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from labml_nn.transformers import fast_attention
-from labml_nn.transformers.fast_attention import bias_of, mean_of_values
+from labml_nn.transformers.fast_attention import bias_of, can_look, is_causal, mean_of_values
+from tests.oracles import onnx_cases, op_info
+from tests.oracles.compare import difference, largest
 
 SHAPE = (2, 3, 7, 5)
 
@@ -79,6 +87,7 @@ def test_the_bias_is_zero_or_minus_infinity() -> None:
     bias = bias_of(torch.tensor([True, False]), torch.bfloat16)
     assert bias.tolist() == [0.0, -torch.inf]
     assert bias.dtype is torch.bfloat16
+    assert bias_of(MASKS["causal"].to("meta"), torch.bfloat16).device.type == "meta"
 
 
 @pytest.mark.parametrize("kernel", [True, False])
@@ -103,3 +112,201 @@ def test_numbers_may_have_another_type_than_the_scores(kernel: bool, dtype: torc
     assert result.dtype is dtype
     expected = mean_of_values(query, key, value, None, kernel=kernel)
     torch.testing.assert_close(result, expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_on_a_cpu_the_kernel_computes_with_32_bits_and_gives_back_16(dtype: torch.dtype) -> None:
+    query, key, value = (t.detach() for t in parts(dtype))
+    found = mean_of_values(query, key, value, MASKS["causal"])
+    wide = mean_of_values(query.float(), key.float(), value.float(), MASKS["causal"])
+    assert found.dtype is dtype
+    assert found.equal(wide.to(dtype))
+
+
+@pytest.mark.parametrize(
+    ("device", "dtype", "expected"),
+    [
+        ("cpu", torch.bfloat16, torch.float32),
+        ("meta", torch.bfloat16, torch.bfloat16),
+        ("cpu", torch.float64, torch.float64),
+    ],
+)
+def test_the_kernel_is_the_usual_way_and_gets_what_is_fast_there(
+    device: str, dtype: torch.dtype, expected: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, seen = F.scaled_dot_product_attention, []
+
+    def remember(*tensors: torch.Tensor, **named: float) -> torch.Tensor:
+        seen.append({t.dtype for t in tensors[:3]})
+        return kernel(*tensors, **named)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", remember)
+    query, key, value = (t.detach().to(device) for t in parts(dtype))
+    assert mean_of_values(query, key, value, None).dtype is dtype
+    assert seen == [{expected}]
+    mean_of_values(query, key, value, None, kernel=False)
+    assert len(seen) == 1
+
+
+def distance_to_loops() -> float:
+    r"""From numbers of Python's own, both ways."""
+    found = 0.0
+    for kernel in (True, False):
+        for allowed in MASKS.values():
+            query, key, value = (t.detach() for t in parts())
+            expected = torch.zeros_like(query)
+            seen = torch.ones(7, 7, dtype=torch.bool) if allowed is None else allowed
+            seen = seen.expand(2, 3, 7, 7).tolist()
+            for b in range(2):
+                for h in range(3):
+                    q, k, v = (t[b, h].tolist() for t in (query, key, value))
+                    for i in range(7):
+                        weights = [
+                            math.exp(sum(x * y for x, y in zip(q[i], k[j], strict=True)))
+                            * seen[b][h][i][j]
+                            for j in range(7)
+                        ]
+                        for d in range(5):
+                            mean = sum(w * row[d] for w, row in zip(weights, v, strict=True))
+                            expected[b, h, i, d] = mean / sum(weights)
+            result = mean_of_values(query, key, value, allowed, kernel=kernel)
+            found = max(found, largest([result], [expected]))
+    return found
+
+
+def reason_against(case: onnx_cases.Case) -> str:
+    r"""Why a case can't be said with this function, or nothing."""
+    reasons = {
+        "fewer heads of keys than of queries": onnx_cases.grouped(case),
+        "adds numbers to the scores": onnx_cases.adds_numbers(case),
+        "caps the scores": case.attributes.get("softcap", 0) > 0,
+        "wants the scores or the weights": "qk_matmul_output" in case.outputs,
+        "a query that may attend to nothing": onnx_cases.sees_nothing(case),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def said(case: onnx_cases.Case, dtype: torch.dtype, kernel: bool) -> torch.Tensor:
+    r"""A case of ONNX's. A scale is the query's own business."""
+    query, key, value = (t.to(dtype) for t in onnx_cases.heads_first(case))
+    query = query * onnx_cases.scale_of(case)
+    visible = onnx_cases.visible(case)
+    return onnx_cases.heads_last(case, mean_of_values(query, key, value, visible, kernel=kernel))
+
+
+ONNX = onnx_cases.cases("Attention")
+SAID = [case for case in ONNX if not reason_against(case)]
+
+
+def distance_to_onnx() -> float:
+    r"""From ONNX's reference in numpy, in double precision, both ways."""
+    return max(
+        largest([said(case, torch.float64, kernel)], [onnx_cases.in_double(case)])
+        for case in SAID
+        for kernel in (True, False)
+    )
+
+
+# Those that drop nothing and add nothing.
+SAMPLES = [one for one in op_info.samples() if not one.dropout_prob and one.mask is None]
+
+
+def distance_to_samples() -> float:
+    r"""Of the plain way from PyTorch's kernel, given PyTorch's own samples, with gradients."""
+    found = 0.0
+    for one in SAMPLES:
+        variables = [t.detach().clone().requires_grad_() for t in (one.query, one.key, one.value)]
+        query, key, value = variables
+        scaled = query / math.sqrt(query.shape[-1])
+        mine = mean_of_values(scaled, key, value, one.allowed(), kernel=False)
+        theirs = F.scaled_dot_product_attention(query, key, value, is_causal=one.is_causal)
+        found = max(found, difference(mine, theirs, variables, variables))
+    return found
+
+
+ORACLES: dict[str, Callable[[], float]] = {
+    "a loop over scalars": distance_to_loops,
+    "ONNX Attention": distance_to_onnx,
+    "PyTorch's samples of scaled_dot_product_attention": distance_to_samples,
+}
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_it_is_what_others_compute(oracle: str) -> None:
+    assert ORACLES[oracle]() < 1e-10
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+@pytest.mark.parametrize("case", SAID, ids=lambda case: case.name)
+def test_it_gives_what_a_case_of_onnx_says(kernel: bool, case: onnx_cases.Case) -> None:
+    assert onnx_cases.near(case, "Y", said(case, case.inputs["Q"].dtype, kernel))
+
+
+def test_all_cases_of_onnx_but_these_can_be_said() -> None:
+    assert len(ONNX) == 93
+    assert Counter(map(reason_against, ONNX)) == {
+        "": 28,
+        "adds numbers to the scores": 37,
+        "fewer heads of keys than of queries": 17,
+        "caps the scores": 4,
+        "wants the scores or the weights": 4,
+        "a query that may attend to nothing": 3,
+    }
+
+
+def test_all_samples_of_pytorch_but_these_can_be_said() -> None:
+    samples = op_info.samples()
+    assert len(SAMPLES) == 12
+    assert sum(one.dropout_prob > 0 for one in samples) == 12
+    assert sum(one.mask is not None and one.mask.is_floating_point() for one in samples) == 1
+    assert len(samples) == 25
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_the_causal_mask_is_recognised_and_no_other(n: int) -> None:
+    causal = torch.ones(1, 1, n, n, dtype=torch.bool).tril()
+    assert is_causal(causal)
+    for place in range(n * n):
+        other = causal.clone()
+        other.view(-1)[place] ^= True
+        assert not is_causal(other)
+
+
+def test_a_mask_of_another_shape_or_of_numbers_is_not_causal() -> None:
+    causal = MASKS["causal"]
+    assert not is_causal(causal[:, :, 1:])
+    assert not is_causal(causal[:, :, :, :-1])
+    assert not is_causal(causal.repeat(2, 1, 1, 1))
+    assert not is_causal(causal.repeat(1, 3, 1, 1))
+    assert not is_causal(causal.double())
+
+
+def test_numbers_of_a_mask_are_looked_at_on_a_cpu_and_by_nobody_who_follows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    causal = MASKS["causal"]
+    assert can_look(causal)
+    assert not can_look(causal.to("meta"))
+    assert not is_causal(causal.to("meta"))
+    with FakeTensorMode() as mode:
+        assert not can_look(mode.from_tensor(causal))
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.jit, "is_tracing", lambda: True)
+        assert not can_look(causal)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    assert not is_causal(causal)
+
+
+@pytest.mark.parametrize("mask", list(MASKS))
+def test_the_kernel_is_told_of_the_causal_mask_and_given_any_other(
+    mask: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel, seen = F.scaled_dot_product_attention, []
+
+    def remember(*tensors: torch.Tensor, is_causal: bool = False, **named: float) -> torch.Tensor:
+        seen.append((tensors[3], is_causal))
+        return kernel(*tensors, is_causal=is_causal, **named)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", remember)
+    mean_of_values(*parts(), MASKS[mask])
+    assert seen == [{"none": (None, False), "causal": (None, True)}.get(mask, (MASKS[mask], False))]

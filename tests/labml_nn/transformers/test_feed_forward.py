@@ -86,6 +86,10 @@ def test_dropout_drops_hidden_features_in_training_only() -> None:
     assert torch.equal(module.eval()(x), network()(x))
 
 
+def test_a_tenth_of_the_hidden_features_is_dropped_unless_asked_otherwise() -> None:
+    assert FeedForward(D_MODEL, D_FF).dropout.p == 0.1
+
+
 def test_dropout_keeps_the_mean_of_a_hidden_feature() -> None:
     module, x = network(dropout_prob=0.25), sequence()[:, :1].detach()
     mean = module(x.expand(-1, 20_000, -1)).mean(dim=1)

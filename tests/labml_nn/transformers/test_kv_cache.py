@@ -1,7 +1,10 @@
 import math
+from collections import Counter
+from collections.abc import Callable
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
@@ -15,6 +18,8 @@ from labml_nn.transformers.kv_cache import (
     texts_mask,
 )
 from labml_nn.transformers.mha import causal_mask
+from tests.oracles import hugging_face, onnx_cases
+from tests.oracles.compare import difference, largest
 
 SIZES = {"n_layers": 2, "batch_size": 3, "key_heads": 5, "max_len": 7, "d_k": 11}
 
@@ -140,12 +145,40 @@ def test_a_cache_without_room_says_how_much_there_is(before: int, n_new: int) ->
 
 @pytest.mark.parametrize("name", SIZES)
 def test_a_size_of_zero_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="must be at least 1, got .*0"):
-        KeyValueCache(**(SIZES | {name: 0}))
+    sizes = SIZES | {name: 0}
+    with pytest.raises(ValueError, match=f"at least 1, got {', '.join(map(str, sizes.values()))}$"):
+        KeyValueCache(**sizes)
 
 
-def test_the_type_of_numbers_is_the_one_asked_for() -> None:
+def test_the_type_of_numbers_and_the_place_are_those_asked_for() -> None:
     assert KeyValueCache(**SIZES, dtype=torch.float64).memory.dtype is torch.float64
+    assert KeyValueCache(**SIZES, device="meta").memory.device.type == "meta"
+    assert last_rows_mask(2, 3, "meta").device.type == "meta"
+    tensors = torch.empty(3, 2, 3, 5, 7, device="meta")
+    assert attend(*tensors).device.type == "meta"
+
+
+def test_a_single_new_position_needs_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, seen = F.scaled_dot_product_attention, []
+
+    def remember(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+        seen.append(mask)
+        return kernel(query, keys, values, mask)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", remember)
+    keys, values = torch.randn(2, 2, 3, 5, 7)
+    attend(torch.randn(2, 3, 1, 7), keys, values)
+    attend(torch.randn(2, 3, 2, 7), keys, values)
+    assert seen[0] is None
+    assert seen[1].equal(last_rows_mask(2, 5))
+
+
+def test_groups_are_not_mistaken_where_there_are_as_many_keys_as_heads() -> None:
+    torch.manual_seed(1)
+    query = torch.randn(2, 6, 5, 3, dtype=torch.float64)
+    keys, values = torch.randn(2, 2, 2, 6, 3, dtype=torch.float64)
+    expected = loops(query, keys, values)
+    torch.testing.assert_close(attend(query, keys, values), expected, rtol=0, atol=1e-12)
 
 
 def test_a_model_is_called_with_its_cache_and_texts_that_fit() -> None:
@@ -161,3 +194,91 @@ def test_a_model_is_called_with_its_cache_and_texts_that_fit() -> None:
     assert seen == [cache]
     with pytest.raises(ValueError, match="tokens of 1 texts, the cache is for 3"):
         cached(torch.ones(2, 1))
+
+
+def distance_to_loops() -> float:
+    r"""From one number at a time."""
+    found = 0.0
+    for key_heads in (6, 3, 2, 1):
+        for n_new in (1, 2, 7):
+            torch.manual_seed(1)
+            query = torch.randn(2, 6, n_new, 5, dtype=torch.float64)
+            keys, values = torch.randn(2, 2, key_heads, 7, 5, dtype=torch.float64)
+            result = attend(query, keys, values)
+            found = max(found, largest([result], [loops(query, keys, values)]))
+    return found
+
+
+def distance_to_llama() -> float:
+    r"""From the attention of Llama, with groups and with gradients."""
+    found = 0.0
+    for key_heads in (6, 2):
+        for n_new in (1, 3):
+            torch.manual_seed(2)
+            shapes = [(2, 6, n_new, 5), (2, key_heads, 7, 5), (2, key_heads, 7, 5)]
+            tensors = [
+                torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in shapes
+            ]
+            mask = hugging_face.added_mask(last_rows_mask(n_new, 7).unsqueeze(-1))
+            theirs = hugging_face.llama_mean(*tensors, mask)
+            found = max(found, difference(attend(*tensors), theirs, tensors, tensors))
+    return found
+
+
+def reason_against(case: onnx_cases.Case) -> str:
+    r"""Why a case can't be said with `attend`, or nothing."""
+    reasons = {
+        "adds numbers to the scores": onnx_cases.adds_numbers(case),
+        "caps the scores": case.attributes.get("softcap", 0) > 0,
+        "wants the scores or the weights": "qk_matmul_output" in case.outputs,
+        "queries that are not the last positions": onnx_cases.lengths_of_texts(case) is None,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def said(case: onnx_cases.Case, dtype: torch.dtype) -> Tensor:
+    r"""A case of ONNX's, one text after the other: here all have as many keys."""
+    query, keys, values = (t.to(dtype) for t in onnx_cases.heads_first(case))
+    query = query * (onnx_cases.scale_of(case) * math.sqrt(query.shape[-1]))
+    results = [
+        attend(query[b : b + 1], keys[b : b + 1, :, :length], values[b : b + 1, :, :length])
+        for b, length in enumerate(onnx_cases.lengths_of_texts(case))
+    ]
+    return onnx_cases.heads_last(case, torch.cat(results))
+
+
+ONNX = onnx_cases.cases("Attention")
+SAID = [case for case in ONNX if not reason_against(case)]
+
+
+def distance_to_onnx() -> float:
+    r"""From ONNX's reference in numpy, in double precision."""
+    return max(largest([said(case, torch.float64)], [onnx_cases.in_double(case)]) for case in SAID)
+
+
+ORACLES: dict[str, Callable[[], float]] = {
+    "a loop over scalars": distance_to_loops,
+    "Hugging Face Llama": distance_to_llama,
+    "ONNX Attention": distance_to_onnx,
+}
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_it_is_what_others_compute(oracle: str) -> None:
+    assert ORACLES[oracle]() < 1e-10
+
+
+@pytest.mark.parametrize("case", SAID, ids=lambda case: case.name)
+def test_it_gives_what_a_case_of_onnx_says(case: onnx_cases.Case) -> None:
+    assert onnx_cases.near(case, "Y", said(case, case.inputs["Q"].dtype))
+
+
+def test_all_cases_of_onnx_but_these_can_be_said() -> None:
+    assert len(ONNX) == 93
+    assert Counter(map(reason_against, ONNX)) == {
+        "": 5,
+        "adds numbers to the scores": 42,
+        "queries that are not the last positions": 35,
+        "caps the scores": 7,
+        "wants the scores or the weights": 4,
+    }

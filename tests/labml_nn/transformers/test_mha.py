@@ -4,6 +4,8 @@ import copy
 import io
 import math
 import pickle
+import statistics
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -12,13 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from labml_nn.transformers import mha
+from labml_nn.transformers import fast_attention, mha
 from labml_nn.transformers.mha import (
     MultiHeadAttention,
     PrepareForMultiHeadAttention,
     causal_mask,
+    sees_a_key,
     spread_of_scores,
 )
+from tests.oracles import hugging_face, onnx_cases
+from tests.oracles.compare import difference, gradients, largest
 
 SEQ_LEN_Q, SEQ_LEN_K, BATCH_SIZE, HEADS, D_K = 5, 7, 3, 2, 11
 D_MODEL = HEADS * D_K
@@ -154,16 +159,164 @@ def torch_mask(mask: Tensor | None, seq_len_q: int) -> Tensor | None:
     return None if full is None else ~full.permute(2, 0, 1).repeat_interleave(HEADS, dim=0)
 
 
-def gradients(output: Tensor, variables: list[Tensor]) -> list[Tensor]:
-    r"""The gradients of a sum in which every number of the output counts differently."""
-    generator = torch.Generator().manual_seed(4)
-    weights = torch.randn(output.shape, generator=generator).to(output.dtype)
-    return torch.autograd.grad((output * weights).sum(), variables)
-
-
 def assert_near(actual: Tensor, expected: Tensor, tolerance: float) -> None:
     r"""No two numbers are further apart than the tolerance."""
     torch.testing.assert_close(actual, expected, rtol=tolerance, atol=tolerance)
+
+
+def distance_to_torch() -> float:
+    r"""From PyTorch's attention, both ways, with each kind of mask and of lengths."""
+    return max(
+        one_distance_to_torch(fused, lengths, make_mask)
+        for fused in (True, False)
+        for lengths in LENGTHS
+        for make_mask in MASKS
+    )
+
+
+def one_distance_to_torch(fused: bool, lengths: tuple[int, int], make_mask: Maker) -> float:
+    r"""In the result, and in the gradients of the sequences and of all weights."""
+    module, sequences, mask = attention(fused), inputs(*lengths), make_mask(*lengths)
+    other = torch_attention(module)
+    theirs, _ = other(*sequences.values(), attn_mask=torch_mask(mask, lengths[0]))
+    mine = module(**sequences, mask=mask)
+    parts = [module.query.linear, module.key.linear, module.value.linear]
+    weights = [*(part.weight for part in parts), *(part.bias for part in parts)]
+    mine = [mine, *gradients(mine, [*sequences.values(), *weights, *module.output.parameters()])]
+    both = [other.in_proj_weight, other.in_proj_bias, *other.out_proj.parameters()]
+    return largest(
+        [*mine[:4], torch.cat(mine[4:7]), torch.cat(mine[7:10]), *mine[10:]],
+        [theirs, *gradients(theirs, [*sequences.values(), *both])],
+    )
+
+
+def distance_to_loops() -> float:
+    r"""From numbers of Python's own, both ways, with idle queries too."""
+    found = 0.0
+    for fused in (True, False):
+        for make_mask in (no_mask, causal, with_idle):
+            module, sequences = attention(fused), inputs()
+            mask = make_mask(SEQ_LEN_Q, SEQ_LEN_K)
+            expected = attention_by_hand(module, **sequences, mask=mask)
+            found = max(found, largest([module(**sequences, mask=mask)], [expected]))
+    return found
+
+
+def distance_to_gpt2() -> float:
+    r"""From the attention of GPT-2, whose layers keep their weights transposed and joined."""
+    theirs = hugging_face.gpt2_attention(HEADS, D_MODEL)
+    module, mask = attention(True), causal_mask(SEQ_LEN_K)
+    joined = zip(
+        theirs.c_attn.weight.T.split(D_MODEL), theirs.c_attn.bias.split(D_MODEL), strict=True
+    )
+    with torch.no_grad():
+        for part, (weight, bias) in zip(
+            (module.query, module.key, module.value), joined, strict=True
+        ):
+            part.linear.weight.copy_(weight)
+            part.linear.bias.copy_(bias)
+        module.output.weight.copy_(theirs.c_proj.weight.T)
+        module.output.bias.copy_(theirs.c_proj.bias)
+    x = inputs()["key"]
+    mine = module(query=x, key=x, value=x, mask=mask)
+    given_mask = hugging_face.added_mask(mask)
+    expected = theirs(x.transpose(0, 1).contiguous(), attention_mask=given_mask)[0].transpose(0, 1)
+    parts = [module.query.linear, module.key.linear, module.value.linear]
+    found = gradients(mine, [x, module.output.bias, *(part.bias for part in parts)])
+    return largest(
+        [mine, *found[:2], torch.cat(found[2:])],
+        [expected, *gradients(expected, [x, theirs.c_proj.bias, theirs.c_attn.bias])],
+    )
+
+
+def reason_against(case: onnx_cases.Case) -> str:
+    r"""Why a case can't be said with this attention, or nothing."""
+    query, _, value = onnx_cases.heads_first(case)
+    reasons = {
+        "fewer heads of keys than of queries": onnx_cases.grouped(case),
+        "values of another width than keys": query.shape[-1] != value.shape[-1],
+        "wants the scores before the softmax": onnx_cases.asks_for_scores(case),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def said_with_attention(
+    case: onnx_cases.Case, dtype: torch.dtype, fused: bool
+) -> dict[str, Tensor]:
+    r"""A case of ONNX's: linear layers pass on what they get, and a subclass changes the scores."""
+    query, key, value = (t.to(dtype) for t in onnx_cases.heads_first(case))
+    heads, d_k = query.shape[1], query.shape[3]
+
+    def get_scores(self: MultiHeadAttention, q: Tensor, k: Tensor) -> Tensor:
+        scores = MultiHeadAttention.get_scores(self, q, k).permute(2, 3, 0, 1)
+        changed = onnx_cases.changed_scores(case, scores)
+        return changed.masked_fill(hidden, -math.inf).permute(2, 3, 0, 1)
+
+    # A mask here is the same for all heads, so what differs between them is done with the scores.
+    visible = onnx_cases.visible(case)
+    per_head = visible is not None and visible.shape[1] > 1
+    hidden = ~visible & visible.any(dim=-1, keepdim=True) if per_head else torch.tensor(False)
+    mask = None if visible is None else visible.any(dim=1).permute(1, 2, 0)
+    changes = per_head or onnx_cases.adds_numbers(case) or "softcap" in case.attributes
+    variant = type("Variant", (MultiHeadAttention,), {"get_scores": get_scores})
+    module = (variant if changes else MultiHeadAttention)(heads, heads * d_k, 0.0, bias=False)
+    for layer in (module.query.linear, module.key.linear, module.value.linear, module.output):
+        nn.init.eye_(layer.weight)
+    module.to(dtype).fused = fused and not changes
+    module.query.linear.weight.data *= onnx_cases.scale_of(case) * math.sqrt(d_k)
+    module.keep_attn = "qk_matmul_output" in case.outputs
+
+    sequences = [t.permute(2, 0, 1, 3).flatten(start_dim=2) for t in (query, key, value)]
+    x = module(query=sequences[0], key=sequences[1], value=sequences[2], mask=mask)
+    x = x.unflatten(-1, (heads, d_k)).permute(1, 2, 0, 3)
+    weights = {"qk_matmul_output": module.attn.permute(2, 3, 0, 1)} if module.keep_attn else {}
+    return {"Y": onnx_cases.heads_last(case, x), **weights}
+
+
+ONNX = onnx_cases.cases("Attention")
+SAID = [case for case in ONNX if not reason_against(case)]
+
+
+def distance_to_onnx() -> float:
+    r"""From ONNX's reference in numpy, in double precision, both ways."""
+    return max(
+        largest(
+            [said_with_attention(case, torch.float64, fused)["Y"]], [onnx_cases.in_double(case)]
+        )
+        for case in SAID
+        for fused in (True, False)
+    )
+
+
+# Whom it is compared with, and how far it is from them at most.
+ORACLES: dict[str, Callable[[], float]] = {
+    "torch.nn.MultiheadAttention": distance_to_torch,
+    "a loop over scalars": distance_to_loops,
+    "Hugging Face GPT-2": distance_to_gpt2,
+    "ONNX Attention": distance_to_onnx,
+}
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_it_is_what_others_compute(oracle: str) -> None:
+    assert ORACLES[oracle]() < 1e-10
+
+
+@both_ways
+@pytest.mark.parametrize("case", SAID, ids=lambda case: case.name)
+def test_it_gives_what_a_case_of_onnx_says(fused: bool, case: onnx_cases.Case) -> None:
+    found = said_with_attention(case, case.inputs["Q"].dtype, fused)
+    assert all(onnx_cases.near(case, name, result) for name, result in found.items())
+
+
+def test_all_cases_of_onnx_but_these_can_be_said() -> None:
+    assert len(ONNX) == 93
+    assert Counter(map(reason_against, ONNX)) == {
+        "": 49,
+        "fewer heads of keys than of queries": 17,
+        "values of another width than keys": 15,
+        "wants the scores before the softmax": 12,
+    }
 
 
 @both_ways
@@ -329,6 +482,59 @@ def test_masked_rows_stay_finite_where_hidden_keys_are_huge(
     assert all(gradient.isfinite().all() for gradient in found)
 
 
+@pytest.mark.parametrize("make_mask", [causal, padding, per_batch], ids=lambda make: make.__name__)
+@each_length
+def test_where_all_queries_see_a_key_nothing_is_done_for_idle_ones(
+    lengths: tuple[int, int], make_mask: Maker
+) -> None:
+    assert sees_a_key(make_mask(*lengths).unsqueeze(-1)) is None
+
+
+@each_length
+def test_idle_queries_are_found(lengths: tuple[int, int]) -> None:
+    mask = with_idle(*lengths)
+    expected = [[any(mask[i, :, b].tolist()) for b in range(BATCH_SIZE)] for i in range(lengths[0])]
+    assert sees_a_key(mask.unsqueeze(-1))[:, 0, :, 0].tolist() == expected
+    assert not all(map(all, expected))
+
+
+def test_one_row_without_a_key_is_idle_even_if_all_others_see_themselves() -> None:
+    mask = causal_mask(SEQ_LEN_K).unsqueeze(-1).clone()
+    mask[0] = False
+    assert sees_a_key(mask).flatten().tolist() == [False] + [True] * (SEQ_LEN_K - 1)
+
+
+def test_where_nobody_can_look_any_query_may_be_idle() -> None:
+    mask = causal_mask(SEQ_LEN_K, device="meta").unsqueeze(-1)
+    assert sees_a_key(mask).shape == (SEQ_LEN_K, 1, 1, 1)
+
+
+@both_ways
+@each_length
+@each_mask_and_idle
+def test_to_have_looked_at_the_mask_changes_no_bit(
+    fused: bool, lengths: tuple[int, int], make_mask: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, given_inputs, mask = attention(fused), inputs(*lengths), make_mask(*lengths)
+    variables = [*given_inputs.values(), *module.parameters()]
+    looked = module(**given_inputs, mask=mask)
+    monkeypatch.setattr(mha, "can_look", lambda mask: False)
+    monkeypatch.setattr(fast_attention, "can_look", lambda mask: False)
+    unseen = module(**given_inputs, mask=mask)
+    assert torch.equal(looked, unseen)
+    for one, other in zip(gradients(looked, variables), gradients(unseen, variables), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_compiled_it_is_one_graph_and_computes_the_same() -> None:
+    module, given_inputs = attention(True), inputs(SEQ_LEN_K, SEQ_LEN_K)
+    mask = causal_mask(SEQ_LEN_K)
+    variables = [*given_inputs.values(), *module.parameters()]
+    mine = module(**given_inputs, mask=mask)
+    compiled = torch.compile(module, backend="aot_eager", fullgraph=True)(**given_inputs, mask=mask)
+    assert difference(mine, compiled, variables, variables) < 1e-12
+
+
 @both_ways
 def test_scores_beyond_16_bits_stay_finite_once_scaled(fused: bool) -> None:
     module = MultiHeadAttention(heads=1, d_model=64, dropout_prob=0.0)
@@ -415,6 +621,27 @@ def test_when_every_weight_is_dropped_the_bias_remains(fused: bool) -> None:
 def test_a_dropout_that_is_no_probability_is_refused(probability: float) -> None:
     with pytest.raises(ValueError, match=str(probability)):
         MultiHeadAttention(HEADS, D_MODEL, dropout_prob=probability)
+
+
+def test_a_tenth_of_the_weights_is_dropped_unless_asked_otherwise() -> None:
+    assert MultiHeadAttention(HEADS, D_MODEL).dropout.p == 0.1
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_the_kernel_is_called_when_it_is_chosen(
+    kernel: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fused, seen = torch.nn.functional.scaled_dot_product_attention, []
+
+    def remember(*tensors: Tensor, **named: float) -> Tensor:
+        seen.append(tensors)
+        return fused(*tensors, **named)
+
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", remember)
+    module = attention(True)
+    module.kernel = kernel
+    assert_near(module(**inputs()), attention(False)(**inputs()), 1e-12)
+    assert len(seen) == kernel
 
 
 def test_weights_are_kept_only_when_asked_for() -> None:
@@ -745,6 +972,17 @@ def test_causal_mask_shows_each_position_itself_and_the_past() -> None:
 def test_scores_spread_with_the_root_of_the_width(d_k: int) -> None:
     torch.manual_seed(6)
     assert spread_of_scores(d_k, 20_000) == pytest.approx(math.sqrt(d_k), rel=0.03)
+
+
+def test_the_spread_is_that_of_a_thousand_products_of_random_queries_and_keys() -> None:
+    torch.manual_seed(6)
+    queries, keys = torch.randn(2, 1000, 5).tolist()
+    scores = [
+        sum(q * k for q, k in zip(query, key, strict=True))
+        for query, key in zip(queries, keys, strict=True)
+    ]
+    torch.manual_seed(6)
+    assert spread_of_scores(5).item() == pytest.approx(statistics.stdev(scores))
 
 
 def test_the_example_attends_the_same_both_ways_but_for_dropout() -> None:

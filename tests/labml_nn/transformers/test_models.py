@@ -21,6 +21,8 @@ from labml_nn.transformers.models import (
     tokens_over_positions,
 )
 from labml_nn.transformers.positional_encoding import sinusoidal_positions
+from tests.oracles import hugging_face
+from tests.oracles.compare import gradients, largest
 
 SEQ_LEN, BATCH_SIZE, HEADS, D_K, D_FF, N_VOCAB = 7, 3, 2, 5, 13, 17
 D_MODEL = HEADS * D_K
@@ -330,3 +332,49 @@ def test_the_example_is_a_language_model() -> None:
     assert logits.shape == (2, 3, 13)
     assert embedded.shape == (2, 3, 35)
     assert loudness.item() == pytest.approx(math.sqrt(2), rel=0.3)
+
+
+def distance_to_gpt2() -> float:
+    r"""From a layer of GPT-2, which has linear layers with transposed weights, and GELU."""
+    theirs = hugging_face.gpt2_layer(HEADS, D_MODEL, D_FF)
+    module = TransformerLayer(
+        d_model=D_MODEL,
+        self_attn=MultiHeadAttention(HEADS, D_MODEL, dropout_prob=0.0),
+        feed_forward=FeedForward(D_MODEL, D_FF, 0.0, lambda: nn.GELU("tanh")),
+        dropout_prob=0.0,
+    ).double()
+    weights = theirs.attn.c_attn.weight.T.split(D_MODEL)
+    biases = theirs.attn.c_attn.bias.split(D_MODEL)
+    state = {
+        "norm_self_attn.weight": theirs.ln_1.weight,
+        "norm_self_attn.bias": theirs.ln_1.bias,
+        "norm_ff.weight": theirs.ln_2.weight,
+        "norm_ff.bias": theirs.ln_2.bias,
+        "self_attn.output.weight": theirs.attn.c_proj.weight.T,
+        "self_attn.output.bias": theirs.attn.c_proj.bias,
+        "feed_forward.layer1.weight": theirs.mlp.c_fc.weight.T,
+        "feed_forward.layer1.bias": theirs.mlp.c_fc.bias,
+        "feed_forward.layer2.weight": theirs.mlp.c_proj.weight.T,
+        "feed_forward.layer2.bias": theirs.mlp.c_proj.bias,
+    }
+    for name, weight, bias in zip(("query", "key", "value"), weights, biases, strict=True):
+        state[f"self_attn.{name}.linear.weight"] = weight
+        state[f"self_attn.{name}.linear.bias"] = bias
+    module.load_state_dict(state)
+
+    x, mask = sequence(), causal_mask(SEQ_LEN)
+    mine = module(x=x, mask=mask)
+    batch_first = x.transpose(0, 1).contiguous()
+    found = theirs(batch_first, attention_mask=hugging_face.added_mask(mask))
+    found = (found[0] if isinstance(found, tuple) else found).transpose(0, 1)
+    mine_ = gradients(mine, [x, module.norm_self_attn.weight, module.feed_forward.layer1.bias])
+    theirs_ = gradients(found, [x, theirs.ln_1.weight, theirs.mlp.c_fc.bias])
+    return largest([mine, *mine_], [found, *theirs_])
+
+
+ORACLES: dict[str, Callable[[], float]] = {"Hugging Face GPT-2": distance_to_gpt2}
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_it_is_what_others_compute(oracle: str) -> None:
+    assert ORACLES[oracle]() < 1e-10

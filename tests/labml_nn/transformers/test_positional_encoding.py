@@ -1,10 +1,12 @@
 r"""Positions against complex numbers, and against what their page claims."""
 
 import cmath
+from collections.abc import Callable
 
 import pytest
 import torch
 from torch import Tensor
+from transformers.models.xlm.modeling_xlm import create_sinusoidal_embeddings
 
 from labml_nn.transformers import positional_encoding
 from labml_nn.transformers.mha import MultiHeadAttention
@@ -15,6 +17,7 @@ from labml_nn.transformers.positional_encoding import (
     shift_positions,
     sinusoidal_positions,
 )
+from tests.oracles.compare import largest
 
 SEQ_LEN, MAX_LEN, BATCH_SIZE, D_MODEL = 5, 11, 3, 14
 
@@ -136,6 +139,10 @@ def test_the_longest_sequence_fits_and_a_longer_one_is_refused() -> None:
             module(longer)
 
 
+def test_there_are_five_thousand_positions_unless_asked_otherwise() -> None:
+    assert len(PositionalEncoding(2, 0.0).encodings) == 5000
+
+
 def test_fixed_encodings_are_not_saved_and_learned_ones_are() -> None:
     assert not fixed().state_dict()
     assert not list(fixed().parameters())
@@ -164,3 +171,34 @@ def test_the_example_adds_both_kinds() -> None:
     one, other, shifted = positional_encoding.example(2, 3, 5, 7)
     assert one.shape == other.shape == (2, 5, 14)
     torch.testing.assert_close(shifted[0], sinusoidal_positions(14, 5)[4], rtol=0, atol=1e-6)
+
+
+def distance_to_xlm() -> float:
+    r"""From the positions of XLM, which are computed with 64 bits and kept with 32."""
+    theirs = create_sinusoidal_embeddings(1009, D_MODEL, torch.empty(1009, D_MODEL))
+    return largest([sinusoidal_positions(D_MODEL, 1009)], [theirs])
+
+
+def distance_to_complex_numbers() -> float:
+    r"""Of rows turned by an offset, in double precision, from complex numbers times a root."""
+    torch.manual_seed(5)
+    rows = torch.randn(11, D_MODEL, dtype=torch.float64)
+    expected = torch.empty_like(rows)
+    for pair in range(D_MODEL // 2):
+        root = cmath.exp(1j * 13 / 10_000 ** (2 * pair / D_MODEL))
+        for row in range(11):
+            turned = complex(rows[row, 2 * pair + 1], rows[row, 2 * pair]) * root
+            expected[row, 2 * pair] = turned.imag
+            expected[row, 2 * pair + 1] = turned.real
+    return largest([shift_positions(rows, 13)], [expected])
+
+
+ORACLES: dict[str, Callable[[], float]] = {
+    "Hugging Face XLM": distance_to_xlm,
+    "complex numbers": distance_to_complex_numbers,
+}
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_it_is_what_others_compute(oracle: str) -> None:
+    assert ORACLES[oracle]() < 1e-10

@@ -290,9 +290,9 @@ def test_the_module_is_multi_head_attention(options: dict[str, int | None]) -> N
 def test_the_module_takes_tiles_unless_weights_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
 
-    def remember(*parts: Tensor, size: int) -> Tensor:
-        sizes.append(size)
-        return tiled_attention(*parts, size=size)
+    def remember(*parts: Any) -> Tensor:
+        sizes.append(parts[-1])
+        return tiled_attention(*parts)
 
     monkeypatch.setattr(flash, "tiled_attention", remember)
     x = torch.randn(7, BATCH_SIZE, D_MODEL)
@@ -304,6 +304,23 @@ def test_the_module_takes_tiles_unless_weights_are_dropped(monkeypatch: pytest.M
     FlashAttention(HEADS, D_MODEL, 0.0, size=5)(query=x, key=x, value=x)
     FlashAttention(HEADS, D_MODEL, 0.0)(query=x, key=x, value=x)
     assert sizes == [3, 5]
+
+
+def test_a_causal_mask_is_recognised_and_its_tiles_are_skipped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = []
+
+    def remember(*parts: Any) -> Tensor:
+        seen.append((parts[3] is None, parts[4]))
+        return tiled_attention(*parts)
+
+    monkeypatch.setattr(flash, "tiled_attention", remember)
+    module, x = FlashAttention(HEADS, D_MODEL, 0.0, size=3), torch.randn(7, BATCH_SIZE, D_MODEL)
+    module(query=x, key=x, value=x)
+    module(query=x, key=x, value=x, mask=causal_mask(7))
+    module(query=x, key=x, value=x, mask=any_mask(7, 7)[..., None])
+    assert seen == [(True, False), (True, True), (False, False)]
 
 
 def test_in_a_transformer_there_are_two_by_two_tiles() -> None:

@@ -261,9 +261,10 @@ def test_a_kernel_that_knows_of_no_groups_gets_the_keys_written_out(
     expected = module(**given)
     kernel = F.scaled_dot_product_attention
 
-    def of_old(q: Tensor, k: Tensor, v: Tensor, mask: None, p: float, *, scale: float) -> Tensor:
+    def of_old(q: Tensor, k: Tensor, v: Tensor, *more: float, **named: float) -> Tensor:
         assert q.shape[1] == k.shape[1] == v.shape[1]
-        return kernel(q, k, v, mask, p, scale=scale)
+        assert "enable_gqa" not in named
+        return kernel(q, k, v, *more, **named)
 
     monkeypatch.setattr(fast_attention, "KERNEL_HAS_GROUPS", False)
     monkeypatch.setattr(F, "scaled_dot_product_attention", of_old)

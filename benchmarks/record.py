@@ -1,0 +1,176 @@
+r"""
+Write what was measured to a file that the pages can refer to.
+
+A program that measures ends with one call of `write`. The file `results/NAME.json` then says what
+was found, by which command, on which day, on which machine, and of which sources. The notes link to
+it, and CONTRIBUTING.md says how.
+
+Run as a program, this prints which results are no longer of the sources that are here.
+"""
+
+import json
+import math
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+# As `python benchmarks/record.py` from a checkout, nothing needs to be installed.
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from literate.problems import LiterateError  # noqa: E402
+from literate.results import fingerprint, parse  # noqa: E402
+
+# Enough for any measurement, and few enough to be read.
+DIGITS = 6
+
+
+def write(
+    name: str,
+    *,
+    title: str,
+    command: str,
+    sources: Iterable[str] | Mapping[str, str],
+    values: Mapping[str, Any] | None = None,
+    tables: Mapping[str, Any] | None = None,
+    figures: Mapping[str, Any] | None = None,
+    root: Path = ROOT,
+) -> Path:
+    r"""
+    Write `results/NAME.json` below `root`, and return its path.
+
+    * `title` says in a few words what was measured, and `command` is the one that makes the file
+    * `sources` are the paths of the files that were measured, from the root. A run that takes
+      hours asks for their `fingerprints` when it begins, and gives those.
+    * `values` are numbers and texts by their names; there can be mappings in mappings
+    * `tables` and `figures` are as CONTRIBUTING.md describes them
+
+    What is there already stays until the new file is complete.
+    """
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
+        raise ValueError(f"the name {name!r} is no name of a file: a-z, 0-9, - and _ only")
+    found = sources if isinstance(sources, Mapping) else fingerprints(sources, root)
+    content = {
+        "schema": 1,
+        "title": title,
+        "command": command,
+        "made": date.today().isoformat(),
+        "machine": machine(),
+        "sources": found,
+        "values": values or {},
+        "tables": tables or {},
+        "figures": figures or {},
+    }
+    text = json.dumps(_rounded(content, ""), indent=1, sort_keys=True, ensure_ascii=False)
+    path = root / "results" / f"{name}.json"
+    try:
+        # What the pages could not show is refused here already.
+        parse(text.encode(), f"results/{name}.json")
+    except LiterateError as error:
+        raise ValueError(error.problems[0].sentence) from None
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        beside.write_text(text + "\n", encoding="utf-8")
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    return path
+
+
+def fingerprints(sources: Iterable[str], root: Path = ROOT) -> dict[str, str]:
+    r"""The sources, with what tells whether they are still the same."""
+    if isinstance(sources, str):
+        raise ValueError(f"the sources are a list of paths, not the text {sources!r}")
+    missing = [path for path in sources if not (root / path).is_file()]
+    if missing:
+        raise ValueError(f"no file of the repository: {', '.join(missing)}")
+    return {Path(path).as_posix(): fingerprint(root / path) for path in sources}
+
+
+def machine() -> dict[str, str | int | None]:
+    r"""What the run had: processor and cores, accelerator, and the versions."""
+    # A program that needs no torch records its numbers without it.
+    torch = sys.modules.get("torch")
+    accelerator = None
+    if torch is not None and torch.cuda.is_available():
+        accelerator = torch.cuda.get_device_name()
+    return {
+        "processor": processor(),
+        "cores": cores(),
+        "accelerator": accelerator,
+        "torch": str(torch.__version__).partition("+")[0] if torch is not None else None,
+        "python": ".".join(platform.python_version_tuple()[:2]),
+    }
+
+
+def cores() -> int:
+    r"""The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def processor(information: Path = Path("/proc/cpuinfo")) -> str:
+    r"""The name of the processor, as its maker gives it where that can be found."""
+    if information.is_file():
+        for line in information.read_text(encoding="utf-8", errors="replace").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name" and value.strip():
+                return " ".join(value.split())
+    if platform.system() == "Darwin":
+        asked = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        named = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+        if named:
+            return named
+    return platform.processor() or platform.machine() or "unknown"
+
+
+def _rounded(value: Any, place: str) -> Any:
+    r"""The value as JSON can hold it; `place` is its dotted name, for the error."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{place} is {value}: only finite numbers can be recorded")
+        # Plain numbers: the subclasses of other libraries print themselves otherwise.
+        return float(f"{float(value):.{DIGITS}g}")
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                kind = type(key).__name__
+                raise ValueError(f"{place or 'the record'} has the name {key!r}, a {kind}; use str")
+        inside = f"{place}." if place else ""
+        return {key: _rounded(one, f"{inside}{key}") for key, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return [_rounded(one, f"{place}[{index}]") for index, one in enumerate(value)]
+    raise ValueError(f"{place} is a {type(value).__name__}: record numbers, texts, lists, mappings")
+
+
+def changed(path: Path, root: Path = ROOT) -> list[str]:
+    r"""The sources that are no longer those that a result is about."""
+    sources = json.loads(path.read_text(encoding="utf-8"))["sources"]
+    return [
+        source
+        for source, known in sources.items()
+        if not (root / source).is_file() or fingerprint(root / source) != known
+    ]
+
+
+def main() -> None:
+    r"""Print the results that are here, with what has changed since."""
+    for path in sorted((ROOT / "results").glob("*.json")):
+        result = json.loads(path.read_text(encoding="utf-8"))
+        state = ", ".join(changed(path)) or "nothing"
+        print(f"{path.relative_to(ROOT)}  {result['made']}  {result['command']}")
+        print(f"    changed since: {state}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,424 @@
+r"""
+---
+title: Exhibits
+summary: A link to a result becomes a checked number, a figure or a table, with its run.
+---
+
+What a note shows of a [result](results.py) says where it comes from: a number when one points at
+it, a figure or a table in its caption, the result itself on a page of its own. If a file that was
+measured has changed since, all of them say so.
+"""
+
+import html
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any
+from urllib.parse import quote
+
+from literate import results
+from literate.chart import chart, number, with_unit
+from literate.front_matter import title_of
+from literate.highlight import told, visible
+from literate.links import Links, Target, UnknownTarget, targets
+from literate.notes import Span, literal, spans
+from literate.plain import plain
+from literate.results import Column, Figure, Result, Table
+from literate.rows import Note
+
+# So many rows of numbers are shown below a figure; all of them are in the file.
+MOST_ROWS = 24
+_EMPHASIS = re.compile(r"(\*\*?|(?<!\w)__?)(?=[^\s*_])([^*_]*[^\s*_])\1(?!\w)")
+_ALONE = re.compile(r"\s{0,3}!?\[")
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    r"""
+    ## A figure or a table that a note asks for
+
+    * `caption` is the text of its link, `target` where that leads
+    * `line` is the line of the file where the paragraph begins
+    """
+
+    caption: str
+    target: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Caption:
+    r"""
+    ## What an exhibit is called
+
+    As HTML, and in plain words.
+    """
+
+    html: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Spot:
+    r"""
+    ## Where something is shown
+
+    On the page `uri` of the site, which is made from the file `path`.
+    """
+
+    path: str
+    uri: str
+    links: Links
+
+
+def parts(note: Note, path: str, links: Links) -> Iterator[Note | Exhibit]:
+    r"""
+    ## Take the exhibits out of a note
+
+    An exhibit is a paragraph that is nothing but a link to a figure or a table. What stands before
+    and behind it are notes again, which keep their lines. `path` is the file of the note.
+    """
+    begin = 0
+    for first, last, one in alone(note):
+        if _is_exhibit(one.target, path, links):
+            if first > begin:
+                yield Note(note.kind, note.first + begin, note.texts[begin:first])
+            yield one
+            begin = last
+    if begin < len(note.texts) or not begin:
+        yield Note(note.kind, note.first + begin, note.texts[begin:]) if begin else note
+
+
+def alone(note: Note) -> Iterator[tuple[int, int, Exhibit]]:
+    r"""
+    ## The paragraphs that are nothing but a link
+
+    Each with the first of its lines in the note, and the one behind it.
+    """
+    if not any(_ALONE.match(text) for text in note.texts):
+        return
+    blocks = {
+        span.line - note.first + offset
+        for span in spans(note)
+        if span.kind in ("fence", "display")
+        for offset in range(len(span.text.rstrip("\n").split("\n")))
+    }
+    empty = [at for at, text in enumerate(note.texts) if not text.strip() or at in blocks]
+    for before, after in zip([-1, *empty], [*empty, len(note.texts)], strict=True):
+        texts = note.texts[before + 1 : after]
+        if not texts or not _ALONE.match(texts[0]):
+            continue
+        text = "\n".join(texts).strip()
+        found = list(targets(text))
+        if len(found) == 1 and found[0].after == len(text) and _opening(text, found[0]) == 0:
+            caption = text[1 : text.rindex("]", 0, found[0].start)]
+            yield before + 1, after, Exhibit(caption, found[0].text, note.first + before + 1)
+
+
+def _opening(text: str, target: Target) -> int | None:
+    r"""
+    Where the text of a link is opened.
+    """
+    depth = 0
+    for at in range(text.rindex("]", 0, target.start), -1, -1):
+        depth += (text[at] == "]") - (text[at] == "[")
+        if depth == 0:
+            return at
+    return None
+
+
+def linked(path: str, target: str) -> tuple[str, str]:
+    r"""
+    ## The file and the anchor that a target names
+    """
+    file, _, anchor = target.partition("#")
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), file)), anchor
+
+
+def _is_exhibit(target: str, path: str, links: Links) -> bool:
+    file, anchor = linked(path, target)
+    if not links.is_result(file):
+        return False
+    try:
+        return isinstance(links.result(file, anchor, target)[2], Figure | Table)
+    except UnknownTarget:
+        # As a link it will be named.
+        return False
+
+
+def show_exhibit(
+    one: Exhibit, path: str, links: Links, formula: Callable[[Span], str] | None = None
+) -> str:
+    r"""
+    ## Show what a note asks for
+
+    As HTML on one line. `formula` sets those in the caption.
+    """
+    file, anchor = linked(path, one.target)
+    result, place, _ = links.result(file, anchor, one.target)
+    note = Note("comment", one.line, tuple(one.caption.split("\n")))
+    caption = Caption("".join(_words(span, formula) for span in spans(note)), plain(note))
+    if not caption.words:
+        caption = caption_of(result, place)
+    return show(result, place, caption, Spot(path, links.uri(path), links))
+
+
+def _words(span: Span, formula: Callable[[Span], str] | None) -> str:
+    if span.kind == "inline" and formula is not None:
+        return formula(span)
+    if span.kind == "code":
+        return f"<code>{escaped(span.content)}</code>"
+    pieces = _EMPHASIS.split(span.content)
+    # Text, marks and what stands between them, again and again.
+    ways = (escaped, lambda marks: "", lambda text: f"<em>{escaped(text)}</em>")
+    return "".join(way(piece) for way, piece in zip(cycle(ways), pieces, strict=False))
+
+
+def show(result: Result, place: str, caption: Caption, at: Spot) -> str:
+    r"""
+    ## Show a figure or a table with its run
+
+    `place` is its dotted name.
+    """
+    thing = result.find(place)[1]
+    said = f"<strong>{caption.html}</strong> {_run(result, place, at)}"
+    figcaption = f"<figcaption>{said}</figcaption>"
+    if isinstance(thing, Table):
+        inside = f"{_table(thing, at)}{figcaption}"
+    else:
+        inside = f"{chart(thing, caption.words)}{figcaption}{_numbers(thing)}"
+    return f'<figure class="exhibit">{inside}</figure>'
+
+
+def caption_of(result: Result, place: str) -> Caption:
+    r"""
+    ## What a figure or a table is called by itself
+    """
+    thing = result.find(place)[1]
+    title = thing.title if isinstance(thing, Figure) else ""
+    words = title or place.partition(".")[2].replace("_", " ").capitalize()
+    return Caption(escaped(words), words)
+
+
+def _run(result: Result, place: str, at: Spot) -> str:
+    r"""
+    The run that something comes from, and what has changed since.
+    """
+    own = result.uri
+    machine = escaped(results.machine(result))
+    command = f"<code>{escaped(result.command)}</code>"
+    if at.uri != own:
+        address = html.escape(at.links.between(at.uri, own, quote(place)))
+        command = f'<a href="{address}">{command}</a>'
+    data = html.escape(at.links.beside(at.uri, result.path))
+    told_of = f"{command} on {result.made}{f', {machine}' if machine else ''}"
+    taken = f'<a href="{data}" download>the numbers</a>'
+    return f'<span class="run">From {told_of}: {taken}.</span>{since(result, at)}'
+
+
+def since(result: Result, at: Spot) -> str:
+    r"""
+    ## What has changed since a run
+
+    Nothing, or a sentence as HTML.
+    """
+    names = results.changed(result, at.links.pages, at.links.root)
+    if not names:
+        return ""
+    if names == [at.path]:
+        said = "This page has changed since this run"
+    else:
+        listed = [file_link(name, at) for name in names]
+        whole = f"{', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else listed[0]
+        said = f"{whole} {'have' if len(listed) > 1 else 'has'} changed since this run"
+    return f' <span class="outdated">{said}.</span>'
+
+
+def file_link(name: str, at: Spot) -> str:
+    r"""
+    ## A file, with a link to its page if it has one
+    """
+    shown = f"<code>{escaped(posixpath.basename(name))}</code>"
+    if name not in at.links.pages:
+        return shown
+    address = html.escape(at.links.between(at.uri, at.links.uris[name]))
+    return f'<a href="{address}" title="{html.escape(told(name))}">{shown}</a>'
+
+
+@dataclass(frozen=True)
+class Number:
+    r"""
+    ## A number that was compared with the file
+
+    `start` is where its link begins in the text, `end` where it ends.
+    """
+
+    start: int
+    end: int
+    html: str
+
+
+def checked(text: str, target: Target, path: str, links: Links) -> Number | None:
+    r"""
+    ## Compare a number in a note with the file
+
+    `text` is a piece of Markdown, `target` one of its links, `path` the file that it stands in.
+    None if the link is none to a number, or its text says none. Raises
+    [UnknownTarget](links.py#UnknownTarget) with the sentence for the author, as well if the number
+    is another.
+    """
+    file, anchor = linked(path, target.text)
+    if not links.is_result(file):
+        return None
+    result, place, value = links.result(file, anchor, target.text)
+    if isinstance(value, Result | Figure | Table):
+        return None
+    start = _opening(text, target) if target.after is not None else None
+    if start is None:
+        sentence = f"the link to `{target.text}` can't be compared: write `[1.5](…)`, without code."
+        raise UnknownTarget(sentence)
+    said = " ".join(text[start + 1 : text.rindex("]", 0, target.start)].split())
+    if wrong := results.wrong(said, value, result.path):
+        raise UnknownTarget(wrong)
+    if not isinstance(value, str) and not results.is_number(said):
+        return None
+    uri = links.uri(path)
+    address = html.escape(links.between(uri, result.uri, quote(place)))
+    run = [result.command, f"{result.made}", results.machine(result)]
+    names = results.changed(result, links.pages, links.root)
+    since = f"; changed since: {', '.join(names)}" if names else ""
+    title = literal(told(f"measured by {', '.join(filter(None, run))}{since}"))
+    marks = "measured before" if names else "measured"
+    words = visible(literal(said))
+    assert target.after is not None
+    link = f'<a class="{marks}" href="{literal(address)}" title="{title}">{words}</a>'
+    return Number(start, target.after, link)
+
+
+def _table(table: Table, at: Spot) -> str:
+    r"""
+    A column of numbers ends at its right edge, and a cell that is the path of a source leads to the
+    page of that.
+    """
+    numeric = {
+        column.name
+        for column in table.columns
+        if any(_is_number(row.get(column.name)) for row in table.rows)
+    }
+    numbers = [column.name in numeric for column in table.columns]
+    heads = [_head(column) for column in table.columns]
+    rows = [
+        [_cell(row.get(column.name), column, at) for column in table.columns] for row in table.rows
+    ]
+    return grid(heads, rows, numbers)
+
+
+def spelled(value: Any, digits: int | None = None) -> str:
+    r"""
+    ## A value as a reader wants it
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else number(value, digits)
+
+
+def grid(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[bool]) -> str:
+    r"""
+    ## A table as HTML
+
+    Of cells that are HTML; `numbers` tells for each column whether it holds numbers.
+    """
+    classes = [' class="number"' if one else "" for one in numbers]
+    pairs = zip(classes, heads, strict=True)
+    head = "".join(f'<th{kind} scope="col">{one}</th>' for kind, one in pairs)
+    lines = []
+    for row in rows:
+        cells = (f"<td{kind}>{one}</td>" for kind, one in zip(classes, row, strict=True))
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    inside = f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody>"
+    # With a class, so that no theme takes it for one of Markdown. And in no `<div>`, whose end
+    # Python-Markdown would take for that of the note.
+    table = f'<table class="recorded">{inside}</table>'
+    return f'<article class="scrolled" tabindex="0">{table}</article>'
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _head(column: Column) -> str:
+    title = escaped(column.title)
+    return f"{title} <small>{escaped(column.unit)}</small>" if column.unit else title
+
+
+def _cell(value: Any, column: Column, at: Spot) -> str:
+    text = escaped(spelled(value, column.digits))
+    if not isinstance(value, str):
+        return text
+    file, _, anchor = value.partition("#")
+    if file not in at.links.pages:
+        return text
+    source = at.links.pages[file]
+    names = [one.name for one in source.definitions]
+    if anchor and anchor not in names:
+        return text
+    address = html.escape(at.links.between(at.uri, at.links.uris[file], anchor))
+    shown = f"<code>{html.escape(anchor)}</code>" if anchor else ""
+    shown = shown or escaped(title_of(source) or file)
+    return f'<a href="{address}" title="{html.escape(file)}">{shown}</a>'
+
+
+def _numbers(figure: Figure) -> str:
+    r"""
+    The numbers of a figure as a table, for those who don't see it, or want to copy them.
+
+    A line is a column where most of the lines have their points at the same places; else each point
+    is a row.
+    """
+    lines = figure.lines
+    places = sorted({x for line in lines for x, _ in line.points})
+    axes = [with_unit(figure.x), with_unit(figure.y)]
+    if len(places) <= 1.5 * max(len(line.points) for line in lines):
+        heads = [axes[0], *(line.name for line in lines)]
+        found = [dict(line.points) for line in lines]
+        kept = _some(places, MOST_ROWS)
+        rows = [[number(x), *(number(one[x]) if x in one else "" for one in found)] for x in kept]
+        texts = 0
+        count = len(places)
+    else:
+        heads = ["", *axes]
+        most = max(3, MOST_ROWS // len(lines))
+        rows = [
+            [escaped(line.name), number(x), number(y)]
+            for line in lines
+            for x, y in _some(line.points, most)
+        ]
+        texts = 1
+        count = sum(len(line.points) for line in lines)
+    some = f", {len(rows)} of {count} rows" if len(rows) < count else ""
+    summary = f"The same in numbers{some}"
+    numbers = [at >= texts for at in range(len(heads))]
+    table = grid([escaped(head) for head in heads], rows, numbers)
+    return f'<details class="numbers"><summary>{summary}</summary>{table}</details>'
+
+
+def _some(found: Sequence[Any], most: int) -> Sequence[Any]:
+    r"""
+    The first, the last, and those at equal distances between.
+    """
+    if len(found) <= most:
+        return found
+    return [found[round(at * (len(found) - 1) / (most - 1))] for at in range(most)]
+
+
+def escaped(text: str) -> str:
+    r"""
+    ## A text as HTML that shows it as it is, on one line
+
+    Not every engine leaves HTML in a note alone.
+    """
+    return visible(literal(re.sub(r"\s+", " ", text)))

@@ -1,0 +1,209 @@
+import json
+import os
+import platform
+import sys
+from datetime import date
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from benchmarks import record
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "page.py").write_text('r"""\nA note.\n"""\n\nx = 1\n', "utf-8")
+    return tmp_path
+
+
+def write(root: Path, name: str = "trial", **other: Any) -> Any:
+    r"""Record something, and give back what the file says."""
+    known: dict[str, Any] = {
+        "title": "A trial",
+        "command": "python trial.py",
+        "sources": ["package/page.py"],
+    }
+    path = record.write(name, **known | other, root=root)
+    assert path == root / "results" / f"{name}.json"
+    return json.loads(path.read_text("utf-8"))
+
+
+def test_the_file_says_what_was_found_and_by_what(root: Path) -> None:
+    result = write(root, values={"loss": 1.5, "tried": {"name": "ours", "steps": 7}})
+    assert result["schema"] == 1
+    assert (result["title"], result["command"]) == ("A trial", "python trial.py")
+    assert result["values"] == {"loss": 1.5, "tried": {"name": "ours", "steps": 7}}
+    assert (result["tables"], result["figures"]) == ({}, {})
+    assert result["made"] == date.today().isoformat()
+
+
+def test_the_machine_is_named(root: Path) -> None:
+    import torch
+
+    machine = write(root)["machine"]
+    assert set(machine) == {"processor", "cores", "accelerator", "torch", "python"}
+    assert machine["processor"].strip()
+    assert machine["cores"] >= 1
+    assert machine["torch"] == torch.__version__.partition("+")[0]
+    assert platform.python_version().startswith(f"{machine['python']}.")
+
+
+def test_the_processor_has_the_name_that_its_maker_gives(tmp_path: Path) -> None:
+    information = tmp_path / "cpuinfo"
+    information.write_text("processor : 0\nmodel name\t: A  Good\tProcessor \nmodel name: B\n")
+    assert record.processor(information) == "A Good Processor"
+
+
+@pytest.mark.parametrize("text", ["", "processor : 0\n", "model name :\n"])
+def test_a_processor_without_a_name_has_at_least_a_kind(tmp_path: Path, text: str) -> None:
+    information = tmp_path / "cpuinfo"
+    information.write_text(text)
+    assert record.processor(information)
+    assert record.processor(tmp_path / "missing")
+
+
+def test_an_accelerator_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda = SimpleNamespace(is_available=lambda: True, get_device_name=lambda: "Fast 1")
+    torch = SimpleNamespace(cuda=cuda, __version__="2.13.0+cu130")
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    machine = record.machine()
+    assert (machine["accelerator"], machine["torch"]) == ("Fast 1", "2.13.0")
+
+
+def test_a_program_without_torch_records_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "torch")
+    machine = record.machine()
+    assert (machine["accelerator"], machine["torch"]) == (None, None)
+
+
+def test_numbers_have_six_digits(root: Path) -> None:
+    values = {"third": 1 / 3, "large": 123456789.0, "small": 1.23456789e-9, "count": 123456789}
+    assert write(root, values=values)["values"] == {
+        "third": 0.333333,
+        "large": 123457000.0,
+        "small": 1.23457e-09,
+        "count": 123456789,
+    }
+
+
+def test_the_file_is_the_same_for_the_same_content(root: Path) -> None:
+    write(root, values={"a": 1, "b": {"d": 2, "c": "x"}})
+    first = (root / "results" / "trial.json").read_bytes()
+    write(root, values={"b": {"c": "x", "d": 2}, "a": 1})
+    assert (root / "results" / "trial.json").read_bytes() == first
+    assert first.endswith(b"}\n")
+    assert first.startswith(b'{\n "command": "python trial.py",\n "figures": {},\n')
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ({"loss": float("nan")}, r"values\.loss is nan: only finite"),
+        ({"loss": [1.0, float("inf")]}, r"values\.loss\[1\] is inf: only finite"),
+        ({"loss": {"best": -float("inf")}}, r"values\.loss\.best is -inf: only finite"),
+        ({"loss": object()}, r"values\.loss is a object: record numbers"),
+        ({"loss": {1, 2}}, r"values\.loss is a set: record numbers"),
+        ({"loss": b"1"}, r"values\.loss is a bytes: record numbers"),
+        ({"loss": {1: 2}}, r"values\.loss has the name 1, a int; use str"),
+    ],
+)
+def test_what_is_not_json_or_not_finite_is_refused(root: Path, value: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        write(root, values=value)
+    assert not (root / "results").exists()
+
+
+def test_what_the_pages_could_not_show_is_refused(root: Path) -> None:
+    table = {"columns": [{"name": "way"}], "rows": [{"loss": 1.0}]}
+    with pytest.raises(
+        ValueError, match=r"`tables\.ways\.rows\[0\]` has `loss`, which is no column"
+    ):
+        write(root, tables={"ways": table})
+    assert not (root / "results").exists()
+
+
+@pytest.mark.parametrize("name", ["", "../secret", "a/b", "a.b", "Big", "-x", "a b"])
+def test_a_name_is_that_of_a_file_in_the_folder(root: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="is no name of a file"):
+        write(root, name)
+
+
+def test_what_is_there_stays_when_writing_fails(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(root, values={"loss": 1})
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="no space left"):
+        write(root, values={"loss": 2})
+    assert os.listdir(root / "results") == ["trial.json"]
+    text = (root / "results" / "trial.json").read_text("utf-8")
+    assert json.loads(text)["values"] == {"loss": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ('r"""\nAnother note: 1.5.\n"""\n\n# And one more.\nx = 1\n', True),
+        ('r"""\nA note.\n"""\n\nx = 2\n', False),
+        ('r"""\nA note.\n"""\n\nif True:\n    x = 1\n', False),
+    ],
+)
+def test_a_source_has_changed_when_its_code_has(root: Path, text: str, same: bool) -> None:
+    write(root)
+    path = root / "results" / "trial.json"
+    assert record.changed(path, root) == []
+    (root / "package" / "page.py").write_text(text, "utf-8")
+    assert (record.changed(path, root) == []) is same
+
+
+def test_a_source_that_is_gone_has_changed(root: Path) -> None:
+    write(root)
+    (root / "package" / "page.py").unlink()
+    assert record.changed(root / "results" / "trial.json", root) == ["package/page.py"]
+
+
+def test_a_long_run_gives_the_fingerprints_of_when_it_began(root: Path) -> None:
+    began = record.fingerprints(["package/page.py"], root)
+    (root / "package" / "page.py").write_text("x = 2\n", "utf-8")
+    assert write(root, sources=began)["sources"] == began
+    assert record.changed(root / "results" / "trial.json", root) == ["package/page.py"]
+
+
+@pytest.mark.parametrize("name", ["no python", "x = '\n", "data"])
+def test_any_file_can_be_a_source(root: Path, name: str) -> None:
+    for suffix in ("py", "bin"):
+        (root / f"it.{suffix}").write_bytes(name.encode() + b"\xff")
+    assert len(set(write(root, sources=["it.py", "it.bin"])["sources"].values())) == 1
+
+
+@pytest.mark.parametrize(
+    ("sources", "sentence"),
+    [
+        ("package/page.py", "a list of paths, not the text"),
+        (["package/gone.py"], "no file of the repository: package/gone.py"),
+    ],
+)
+def test_sources_that_are_none_are_refused(root: Path, sources: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        write(root, sources=sources)
+
+
+def test_as_a_program_it_prints_what_has_changed(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(root)
+    monkeypatch.setattr(record, "ROOT", root)
+    monkeypatch.setattr(record.changed, "__defaults__", (root,))
+    record.main()
+    (root / "package" / "page.py").write_text("x = 2\n", "utf-8")
+    record.main()
+    day = date.today().isoformat()
+    head = f"results/trial.json  {day}  python trial.py\n    changed since: "
+    assert capsys.readouterr().out == f"{head}nothing\n{head}package/page.py\n"

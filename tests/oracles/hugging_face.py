@@ -1,0 +1,87 @@
+r"""Parts of models of the library transformers, small, with random weights; nothing is loaded."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch import Tensor, nn
+from transformers import GPT2Config, LlamaConfig
+from transformers.models.gpt2 import modeling_gpt2
+from transformers.models.llama import modeling_llama
+
+
+class Double:
+    r"""PyTorch, but for a name: who asks for 32 bits gets 64."""
+
+    float32 = float = torch.float64
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch, name)
+
+
+@contextmanager
+def in_double(module: ModuleType) -> Iterator[None]:
+    r"""Some parts of models compute in 32 bits whatever they get. Let them use 64 in here, so that
+    a difference is one of formulas and not of rounding.
+    """
+    with patch.object(module, "torch", Double()):
+        yield
+
+
+def randomise(module: nn.Module, seed: int = 1) -> nn.Module:
+    r"""Random weights everywhere, in double precision, and no dropout."""
+    generator = torch.Generator().manual_seed(seed)
+    for parameter in module.double().parameters():
+        noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+        parameter.data.copy_(noise / 2)
+    return module.eval()
+
+
+def added_mask(mask: Tensor) -> Tensor:
+    r"""`[seq_len_q, seq_len_k, batch_size]`, true where a query may attend, as numbers that are
+    added to scores `[batch_size, heads, seq_len_q, seq_len_k]`.
+    """
+    shown = mask.permute(2, 0, 1).unsqueeze(1)
+    return torch.zeros(shown.shape, dtype=torch.float64).masked_fill(~shown, -torch.inf)
+
+
+def gpt2(heads: int, d_model: int, d_ff: int) -> GPT2Config:
+    r"""A small GPT-2."""
+    return GPT2Config(
+        n_embd=d_model, n_head=heads, n_inner=d_ff, n_layer=2, attn_implementation="eager"
+    )
+
+
+def gpt2_attention(heads: int, d_model: int) -> nn.Module:
+    r"""The attention of its layers, called with a sequence, batch first, and “attention_mask”."""
+    return randomise(modeling_gpt2.GPT2Attention(gpt2(heads, d_model, 4 * d_model), layer_idx=0))
+
+
+def gpt2_layer(heads: int, d_model: int, d_ff: int) -> nn.Module:
+    r"""One of its layers, called in the same way."""
+    return randomise(modeling_gpt2.GPT2Block(gpt2(heads, d_model, d_ff), layer_idx=0))
+
+
+def llama_mean(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    r"""What its attention computes of the projections, heads first, a key for each group."""
+    groups = SimpleNamespace(num_key_value_groups=query.shape[1] // keys.shape[1], training=False)
+    scale = query.shape[-1] ** -0.5
+    with in_double(modeling_llama):
+        mean, _ = modeling_llama.eager_attention_forward(groups, query, keys, values, mask, scale)
+    return mean.transpose(1, 2)
+
+
+def llama_network(d_model: int, d_ff: int) -> nn.Module:
+    r"""The feed-forward network of its layers."""
+    config = LlamaConfig(
+        hidden_size=d_model, intermediate_size=d_ff, num_attention_heads=1, head_dim=2
+    )
+    return randomise(modeling_llama.LlamaMLP(config))
+
+
+def llama_norm(d_model: int, eps: float) -> nn.Module:
+    r"""Its normalisation; call it `in_double(modeling_llama)`."""
+    return randomise(modeling_llama.LlamaRMSNorm(d_model, eps))

@@ -1,0 +1,202 @@
+r"""What is known about the pages: compared with whom, how far from them, how many mutants noticed.
+
+    python -m tests.proof
+
+A test file that has a table `ORACLES` says by it whom its page is compared with: from a name to a
+function that gives the largest absolute difference, in double precision, over outputs and
+gradients. For each such page the functions are called, all mutants of the page are made
+(`tests/mutants.py`), and what came out becomes a row of `results/proof.json`, which the site shows.
+
+Only pages are run again of which the file or its test has changed since; `--all` runs them all. The
+exit status is 1 if a mutant survived, or if a page is further away from an oracle than it may be.
+"""
+
+import argparse
+import ast
+import importlib
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.record import write
+from literate.results import fingerprint
+from tests.mutants import Children, Outcome, examine, own_tests, prepare, show
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULT = Path("results/proof.json")
+COMMAND = "python -m tests.proof"
+# What rounding in double precision can make of a difference, and no wrong formula can.
+NEAR = 1e-10
+COLUMNS = [
+    {"name": "page", "title": "Page"},
+    {"name": "paper", "title": "Paper"},
+    {"name": "oracles", "title": "Compared with"},
+    {"name": "difference", "title": "Largest difference"},
+    {"name": "made", "title": "Mutants"},
+    {"name": "killed", "title": "Noticed"},
+    {"name": "equivalent", "title": "Equivalent"},
+]
+
+
+def pages(root: Path = ROOT) -> list[Path]:
+    r"""The pages whose tests have `ORACLES`."""
+    found = []
+    for test in sorted((root / "tests" / "labml_nn").rglob("test_*.py")):
+        body = ast.parse(test.read_text()).body
+        targets = [one.target for one in body if isinstance(one, ast.AnnAssign)]
+        targets += [target for one in body if isinstance(one, ast.Assign) for target in one.targets]
+        if any(getattr(target, "id", "") == "ORACLES" for target in targets):
+            inside = test.relative_to(root / "tests")
+            found.append(inside.with_name(test.name.removeprefix("test_")))
+    return found
+
+
+def sources(page: Path) -> list[str]:
+    r"""What a row is about: the page, and its test."""
+    return [page.as_posix(), own_tests(page).as_posix()]
+
+
+def recorded(root: Path = ROOT) -> dict[str, Any]:
+    r"""What was found before."""
+    path = root / RESULT
+    return json.loads(path.read_text()) if path.exists() else {"sources": {}, "values": {}}
+
+
+def row_name(page: Path) -> str:
+    r"""The name of a page in the table."""
+    return page.relative_to("labml_nn").with_suffix("").as_posix()
+
+
+def stale(root: Path = ROOT) -> list[Path]:
+    r"""The pages that are not in the result, or have changed since."""
+    known = recorded(root)
+    return [
+        page
+        for page in pages(root)
+        if row_name(page) not in known["values"].get("pages", {})
+        or any(fingerprint(root / one) != known["sources"].get(one) for one in sources(page))
+    ]
+
+
+def distances(page: Path) -> dict[str, float]:
+    r"""How far the page is from each of its oracles."""
+    name = ".".join(own_tests(page).with_suffix("").parts)
+    oracles = importlib.import_module(name).ORACLES
+    return {oracle: float(distance()) for oracle, distance in oracles.items()}
+
+
+def paper_of(page: Path) -> dict[str, Any]:
+    r"""What the page says of its paper, or nothing."""
+    docstring = ast.get_docstring(ast.parse(page.read_text())) or ""
+    matter = yaml.safe_load(docstring.split("---")[1])
+    return matter.get("paper", {})
+
+
+def measure(page: Path, most: int, jobs: int) -> tuple[dict[str, Any], Outcome]:
+    r"""What becomes a row."""
+    child = Children(1)
+    child.start(0, 600, lambda: distances(page))
+    found = child.all()[0]
+    if not isinstance(found, dict):
+        raise SystemExit(f"proof.py: the oracles of {page} gave no answer: status {found}")
+    outcome = examine(page, most, jobs)
+    paper = paper_of(page)
+    row = {
+        "paper": f"{paper['title']} ({paper['year']})" if paper else "",
+        "link": paper.get("link", ""),
+        "oracles": found,
+        "made": outcome.made,
+        "killed": len(outcome.killed),
+        "equivalent": len(outcome.equivalent),
+        "survived": len(outcome.survived),
+    }
+    return row, outcome
+
+
+def shown(difference: float) -> str:
+    r"""A difference as one digit and its power of ten."""
+    return f"{difference:.0e}".replace("e-0", "e-").replace("-", "−") if difference else "0"
+
+
+def save(rows: dict[str, dict[str, Any]], known: dict[str, str], root: Path = ROOT) -> None:
+    r"""Write the result, of pages that there are."""
+    there = {row_name(page): page for page in pages(root)}
+    rows = {name: row for name, row in sorted(rows.items()) if name in there}
+    table = [
+        {
+            "page": name,
+            "paper": row["paper"] or None,
+            "oracles": "; ".join(row["oracles"]),
+            "difference": shown(max(row["oracles"].values())),
+            "made": row["made"],
+            "killed": row["killed"],
+            "equivalent": row["equivalent"],
+        }
+        for name, row in rows.items()
+    ]
+    total = {
+        key: sum(row[key] for row in rows.values()) for key in ("made", "killed", "equivalent")
+    }
+    largest = max((max(row["oracles"].values()) for row in rows.values()), default=0.0)
+    write(
+        "proof",
+        title="What is known about the pages",
+        command=COMMAND,
+        sources={one: known[one] for name in rows for one in sources(there[name])},
+        values={"pages": rows, "total": {"pages": len(rows), "largest": shown(largest), **total}},
+        tables={"proof": {"columns": COLUMNS, "rows": table}},
+        root=root,
+    )
+
+
+def main() -> int:
+    r"""Run what has changed, and write the result after each page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("pages", nargs="*", type=Path, help="only these, if they have changed")
+    parser.add_argument("--all", action="store_true", help="those that have not changed, too")
+    parser.add_argument("--check", action="store_true", help="say which have changed, run nothing")
+    parser.add_argument("--most", type=int, default=0, help="so many mutants at most; all else")
+    parser.add_argument("--jobs", type=int, default=0, help="processes at a time; all cores else")
+    arguments = parser.parse_args()
+    os.chdir(ROOT)
+    chosen = pages() if arguments.all else stale()
+    chosen = [page for page in chosen if not arguments.pages or page in arguments.pages]
+    if arguments.check:
+        print("\n".join(map(str, chosen)) or "nothing has changed")
+        return int(bool(chosen))
+
+    compiled = tempfile.TemporaryDirectory()
+    prepare(compiled.name)
+    known = recorded()
+    rows, prints = dict(known["values"].get("pages", {})), dict(known["sources"])
+    wrong = False
+    for page in chosen:
+        begun = time.monotonic()
+        # As they were when the run began.
+        before = {one: fingerprint(ROOT / one) for one in sources(page)}
+        row, outcome = measure(page, arguments.most, arguments.jobs)
+        for oracle, distance in row["oracles"].items():
+            print(f"{page}: {shown(distance)} from {oracle}")
+        show(outcome, verbose=False)
+        far = [oracle for oracle, distance in row["oracles"].items() if not distance < NEAR]
+        if outcome.wrong or outcome.survived or far:
+            print(f"{page}: not recorded" + "".join(f", too far from {one}" for one in far))
+            wrong = True
+            continue
+        rows[row_name(page)] = row
+        prints |= before
+        save(rows, prints)
+        print(f"{page}: recorded ({time.monotonic() - begun:.0f} s)", flush=True)
+    return int(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+r"""The table of what is known about the pages: it is of today's sources, and complete."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests import proof
+
+PAGE = 'r"""\n---\ntitle: A\nsummary: B.\npaper:\n  title: "C: D"\n  year: 1999\n---\n"""\n'
+TEST = "ORACLES: dict = {}\n"
+ROW = {
+    "paper": "C: D (1999)",
+    "oracles": {"one": 2.2e-16, "another": 0.0},
+    "made": 5,
+    "killed": 4,
+    "equivalent": 1,
+}
+
+
+def test_the_table_is_of_todays_sources() -> None:
+    assert proof.stale() == [], "run .venv/bin/python -m tests.proof"
+
+
+def test_all_pages_are_near_their_oracles_and_no_mutant_survived() -> None:
+    rows = proof.recorded()["values"]["pages"]
+    assert rows.keys() == {proof.row_name(page) for page in proof.pages()}
+    for row in rows.values():
+        assert max(row["oracles"].values()) < proof.NEAR
+        assert row["made"] == row["killed"] + row["equivalent"] >= 20
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    r"""A repository of two pages, of which one has oracles."""
+    for folder in ("labml_nn", "tests/labml_nn"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("with", "without"):
+        (tmp_path / "labml_nn" / f"{name}.py").write_text(PAGE)
+    (tmp_path / "tests/labml_nn/test_with.py").write_text(TEST)
+    (tmp_path / "tests/labml_nn/test_without.py").write_text("ORACLE = 1\n")
+    return tmp_path
+
+
+def save(root: Path) -> None:
+    r"""The result of the one page, as it is now, and of one that is gone."""
+    page = proof.pages(root)[0]
+    known = {one: proof.fingerprint(root / one) for one in proof.sources(page)}
+    proof.save({"with": ROW, "gone": ROW}, known, root)
+
+
+def test_pages_with_oracles_are_found(root: Path) -> None:
+    assert proof.pages(root) == [Path("labml_nn/with.py")]
+
+
+def test_a_page_is_old_when_it_is_new_or_has_changed_or_its_test_has(root: Path) -> None:
+    page = Path("labml_nn/with.py")
+    assert proof.stale(root) == [page]
+    save(root)
+    assert proof.stale(root) == []
+    (root / page).write_text(PAGE + "ONE = 1\n")
+    assert proof.stale(root) == [page]
+    save(root)
+    (root / "tests/labml_nn/test_with.py").write_text(TEST + "ONE = 1\n")
+    assert proof.stale(root) == [page]
+
+
+def test_a_row_has_the_largest_difference_and_who_it_is_from(root: Path) -> None:
+    save(root)
+    result = json.loads((root / "results/proof.json").read_text())
+    assert result["tables"]["proof"]["rows"] == [
+        {
+            "page": "with",
+            "paper": "C: D (1999)",
+            "oracles": "one; another",
+            "difference": "2e−16",
+            "made": 5,
+            "killed": 4,
+            "equivalent": 1,
+        }
+    ]
+    assert result["values"]["total"] == {
+        "pages": 1,
+        "largest": "2e−16",
+        "made": 5,
+        "killed": 4,
+        "equivalent": 1,
+    }
+
+
+def test_a_paper_is_read_from_the_page(root: Path) -> None:
+    assert proof.paper_of(root / "labml_nn/with.py") == {"title": "C: D", "year": 1999}
+
+
+@pytest.mark.parametrize(
+    ("difference", "expected"), [(0.0, "0"), (3.4e-14, "3e−14"), (2.2e-6, "2e−6")]
+)
+def test_a_difference_is_shown_by_its_size(difference: float, expected: str) -> None:
+    assert proof.shown(difference) == expected
