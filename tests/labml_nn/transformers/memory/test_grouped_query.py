@@ -294,6 +294,23 @@ def test_decoding_equals_the_whole_text(key_heads: int, pieces: list[int]) -> No
     assert not read[0].requires_grad
 
 
+def test_a_single_new_position_needs_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, masks = F.scaled_dot_product_attention, []
+
+    def remember(
+        q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *p: float, **n: float
+    ) -> Tensor:
+        masks.append(mask is not None)
+        return kernel(q, k, v, mask, *p, **n)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", remember)
+    module, x = attention(), inputs()["key"].detach()
+    cache = KeyValueCache(1, BATCH_SIZE, KEY_HEADS, SEQ_LEN_K, D_K, torch.float64)
+    for piece in x.split([3, 1, 2, 1]):
+        module.decode(piece, cache.extend(len(piece))[0])
+    assert masks == [False, False, True, False]
+
+
 @pytest.mark.parametrize("pieces", [[1] * 7, [7], [3, 1, 2, 1]], ids=str)
 def test_texts_of_different_lengths_are_decoded_together(pieces: list[int]) -> None:
     module, x = attention(), inputs()["key"].detach()

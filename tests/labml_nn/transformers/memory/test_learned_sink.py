@@ -195,6 +195,15 @@ def test_each_type_stays_and_a_query_that_sees_nothing_gets_zero(
 
 
 @each_way
+def test_automatic_mixed_precision_gives_16_bits_near_the_exact_numbers(way: str) -> None:
+    module, x = attention(way, dtype=torch.float32), text(torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        output = module(query=x, key=x, value=x)
+    assert output.dtype == torch.bfloat16
+    assert (output - module(query=x, key=x, value=x)).abs().max() < 0.03
+
+
+@each_way
 def test_no_output_depends_on_a_later_position_or_another_text(way: str) -> None:
     module, x = attention(way), text()
     output = module(query=x, key=x, value=x)

@@ -1,6 +1,7 @@
 r"""Attention from two functions against PyTorch's kernel and against loops."""
 
 import math
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -18,6 +19,7 @@ from labml_nn.transformers.memory.score_functions import (
     see_everything,
     see_the_past,
 )
+from tests.oracles import onnx_cases
 
 BATCH_SIZE, HEADS, SEQ_LEN_Q, SEQ_LEN_K, D_K = 3, 2, 7, 11, 5
 
@@ -94,15 +96,61 @@ def from_loops() -> float:
     return worst
 
 
+def reason_against(case: onnx_cases.Case) -> str:
+    r"""Why a case of ONNX's can't be said with two functions, or nothing."""
+    reasons = {
+        "wants the scores or the weights": "qk_matmul_output" in case.outputs,
+        "fewer heads of keys than of queries": onnx_cases.grouped(case),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def said(case: onnx_cases.Case, dtype: torch.dtype) -> Tensor:
+    r"""A case of ONNX's. The numbers of a mask are added by the score function, after the cap."""
+    query, key, value = (part.to(dtype) for part in onnx_cases.heads_first(case))
+    shape = (*query.shape[:3], key.shape[2])
+    given = onnx_cases.added(case, dtype)
+    given = torch.zeros(shape, dtype=dtype) if given is None else given.expand(shape)
+    cap = case.attributes.get("softcap", 0)
+    capped = cap_softly(cap) if cap else lambda score, b, h, i, j: score
+    score_mod, mask_mod = {
+        True: (capped, lambda b, h, i, j: given[b, h, i, j]),
+        False: (lambda score, *at: capped(score, *at) + given[at], None),
+    }[given.dtype == torch.bool]
+    mean, _ = by_hand(query * onnx_cases.scale_of(case), key, value, score_mod, mask_mod)
+    return onnx_cases.heads_last(case, mean)
+
+
+ONNX = onnx_cases.cases("Attention")
+SAID = [case for case in ONNX if not reason_against(case)]
+
+
 ORACLES: dict[str, Callable[[], float]] = {
     "F.scaled_dot_product_attention": from_kernel,
     "a loop over scalars": from_loops,
+    "ONNX Attention": lambda: max(
+        furthest([said(case, torch.float64)], [onnx_cases.in_double(case)]) for case in SAID
+    ),
 }
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_it_equals(oracle: str) -> None:
     assert ORACLES[oracle]() < 1e-10
+
+
+@pytest.mark.parametrize("case", SAID, ids=lambda case: case.name)
+def test_it_gives_what_a_case_of_onnx_says(case: onnx_cases.Case) -> None:
+    assert onnx_cases.near(case, "Y", said(case, case.inputs["Q"].dtype))
+
+
+def test_all_cases_of_onnx_but_these_can_be_said() -> None:
+    assert len(ONNX) == 93
+    assert Counter(map(reason_against, ONNX)) == {
+        "": 59,
+        "wants the scores or the weights": 18,
+        "fewer heads of keys than of queries": 16,
+    }
 
 
 @each_score_function
