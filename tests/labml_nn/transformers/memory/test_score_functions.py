@@ -185,6 +185,7 @@ def test_a_query_that_sees_nothing_gets_zero_and_gives_finite_gradients() -> Non
     assert all(gradient.isfinite().all() for gradient in found)
     nothing, _ = by_hand(*parts, lambda score, b, h, i, j: score - math.inf, None)
     assert not nothing.any()
+    assert all(gradient.isfinite().all() for gradient in with_gradients(nothing, parts))
 
 
 def test_the_cap_is_never_passed_and_small_scores_stay() -> None:
@@ -218,6 +219,27 @@ def test_each_type_stays(score_mod: Callable | None, dtype: torch.dtype) -> None
     assert mean.dtype == weights.dtype == dtype
     exact, _ = by_hand(*(part.double() for part in parts), score_mod, see_the_past)
     assert (mean - exact).abs().max() < 16 * torch.finfo(dtype).eps
+
+
+def test_a_score_function_may_give_another_type() -> None:
+    mean, weights = by_hand(
+        *vectors(torch.bfloat16), lambda score, b, h, i, j: score.double(), see_the_past
+    )
+    assert mean.dtype == weights.dtype == torch.bfloat16
+
+
+def test_automatic_mixed_precision_gives_16_bits() -> None:
+    parts = vectors(torch.bfloat16)
+    with torch.autocast("cpu", torch.bfloat16):
+        mean, _ = by_hand(*parts, cap_softly(0.7), see_the_past, 0.5)
+    assert mean.dtype == torch.bfloat16
+
+
+def test_to_see_everything_is_to_see_each_key_with_each_query() -> None:
+    query, key, _ = vectors()
+    seen = see_everything(*everywhere(query, key))
+    assert seen.shape == (SEQ_LEN_Q, SEQ_LEN_K)
+    assert seen.all()
 
 
 def test_weights_are_dropped_from_the_mean_and_not_from_the_weights() -> None:

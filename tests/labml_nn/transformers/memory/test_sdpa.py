@@ -13,7 +13,7 @@ from labml_nn.transformers.memory import sdpa
 from labml_nn.transformers.memory.sdpa import each_backend, spelled_out, what_a_new_token_sees
 from tests.oracles import onnx_cases, op_info
 
-BATCH_SIZE, HEADS, SEQ_LEN_Q, SEQ_LEN_K, D_K, D_V = 3, 2, 7, 11, 5, 13
+BATCH_SIZE, HEADS, SEQ_LEN_Q, SEQ_LEN_K, D_K, D_V = 3, 6, 7, 11, 5, 13
 
 
 def vectors(
@@ -136,7 +136,9 @@ def from_samples() -> float:
 
 ORACLES: dict[str, Callable[[], float]] = {
     "F.scaled_dot_product_attention": lambda: max(
-        from_pytorch(options, key_heads) for options in OPTIONS.values() for key_heads in (2, 1)
+        from_pytorch(options, key_heads)
+        for options in OPTIONS.values()
+        for key_heads in (6, 3, 2, 1)
     ),
     "a loop over scalars": from_loops,
     "ONNX Attention": lambda: max(
@@ -174,6 +176,12 @@ def test_a_query_that_sees_nothing_gets_zero_and_gives_finite_gradients() -> Non
     assert all(gradient.isfinite().all() for gradient in found)
 
 
+def test_fewer_heads_of_keys_have_to_be_asked_for() -> None:
+    for function in (spelled_out, F.scaled_dot_product_attention):
+        with pytest.raises(RuntimeError, match="must match"):
+            function(*vectors(2))
+
+
 def test_two_masks_are_refused_as_pytorch_refuses_them() -> None:
     with pytest.raises(ValueError, match=r"got one of shape \[3, 1, 7, 11\]"):
         spelled_out(*vectors(), visible(), is_causal=True)
@@ -201,6 +209,11 @@ def test_the_backends_of_a_cpu_agree(is_causal: bool) -> None:
     assert list(found) == ["MATH", "FLASH_ATTENTION"]
     expected = spelled_out(*parts, is_causal=is_causal)
     assert all((result - expected).abs().max() < 1e-12 for result in found.values())
+
+
+def test_backends_see_the_future_unless_it_is_said() -> None:
+    parts = [part.detach() for part in vectors(d_v=D_K)]
+    assert (each_backend(*parts)["MATH"] - spelled_out(*parts)).abs().max() < 1e-12
 
 
 def test_values_of_another_width_leave_the_tiles() -> None:
