@@ -31,7 +31,7 @@ from labml_nn.transformers.basic.comparison_experiment import put_in_place
 from labml_nn.transformers.feed_forward import in_transformer as relu
 from labml_nn.transformers.memory.flash import in_transformer as flash
 from labml_nn.transformers.memory.flex import in_transformer as flex
-from labml_nn.transformers.memory.grouped_query import in_transformer as grouped_query
+from labml_nn.transformers.memory.grouped_query import in_transformer as multi_query
 from labml_nn.transformers.memory.latent_attention import in_transformer as latent
 from labml_nn.transformers.memory.learned_sink import in_transformer as learned_sink
 from labml_nn.transformers.memory.sliding_window import in_transformer as sliding_window
@@ -61,7 +61,7 @@ PARTS: Mapping[str, Callable[..., Mapping[str, Callable[[], nn.Module]]]] = {
     "one_head_at_a_time": one_head_at_a_time,
     "flash": flash,
     "flex": flex,
-    "grouped_query": grouped_query,
+    "multi_query": multi_query,
     "sliding_window": sliding_window,
     "learned_sink": learned_sink,
     "latent": latent,

@@ -30,6 +30,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx, once_differentiable
 
+from labml_nn.transformers.fast_attention import is_causal
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 
 
@@ -215,7 +216,11 @@ class FlashAttention(MultiHeadAttention):
         self.attn = None
         q, k, v = (t.permute(1, 2, 0, 3) for t in (query, key, value))
         allowed = None if mask is None else mask.permute(2, 3, 0, 1)
-        return tiled_attention(q, k, v, allowed, size=self.size).permute(2, 0, 1, 3)
+
+        # Where it can be [recognised](../fast_attention.py#is_causal), a causal mask is left out.
+        causal = allowed is not None and is_causal(allowed)
+        allowed = None if causal else allowed
+        return tiled_attention(q, k, v, allowed, causal, self.size).permute(2, 0, 1, 3)
 
 
 def in_transformer(

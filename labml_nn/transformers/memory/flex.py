@@ -70,12 +70,7 @@ def by_flex(
         seen = mask_mod(*everywhere(query[:, :, :1], key[:, :, :1]))
         n_texts, n_heads = ([1] * (4 - seen.dim()) + list(seen.shape))[:2]
         block_mask = create_block_mask(
-            mask_mod,
-            n_texts if n_texts > 1 else None,
-            n_heads if n_heads > 1 else None,
-            query.shape[2],
-            key.shape[2],
-            device=query.device,
+            mask_mod, n_texts, n_heads, query.shape[2], key.shape[2], device=query.device
         )
     if compiled:
         flex_attention = torch.compile(flex_attention)

@@ -123,7 +123,7 @@ def by_hand(
     # Only finite numbers take part in the softmax of a query that sees nothing.
     idle = (scores == -math.inf).all(dim=-1, keepdim=True)
     weights = scores.masked_fill(idle, 0.0).softmax(dim=-1).masked_fill(idle, 0.0)
-    return F.dropout(weights, dropout_prob).to(value.dtype) @ value, weights
+    return F.dropout(weights, dropout_prob) @ value, weights
 
 
 def example(

@@ -167,15 +167,16 @@ class RollingCache:
         r"""
         ### Write new positions
 
-        Of many, only sinks and those in the last window are written: no slot twice.
+        Of many, only the sinks and the last window are written, so that no slot is written twice.
         """
-        positions = torch.arange(self.filled, self.filled + new.shape[3], device=new.device)
-        self.filled += new.shape[3]
-        stays = (positions < self.n_sinks) | (positions >= self.filled - self.window)
-        positions = positions[stays]
-        in_ring = self.n_sinks + (positions - self.n_sinks) % self.window
-        slots = torch.where(positions < self.n_sinks, positions, in_ring)
-        self.memory.index_copy_(3, slots, new[:, :, :, stays])
+        start, end = self.filled, self.filled + new.shape[3]
+        in_ring = min(end, max(start, self.n_sinks, end - self.window))
+        sinks = torch.arange(start, max(start, min(self.n_sinks, end)), device=new.device)
+        ring = torch.arange(in_ring, end, device=new.device)
+        slots = torch.cat([sinks, self.n_sinks + (ring - self.n_sinks) % self.window])
+        chosen = torch.cat([sinks, ring]) - start
+        self.memory.index_copy_(3, slots, new.index_select(3, chosen))
+        self.filled = end
 
     def extend(self, new: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         r"""

@@ -195,11 +195,8 @@ def said(case: onnx_cases.Case, dtype: torch.dtype, kernel: bool) -> torch.Tenso
     r"""A case of ONNX's. A scale is the query's own business."""
     query, key, value = (t.to(dtype) for t in onnx_cases.heads_first(case))
     query = query * onnx_cases.scale_of(case)
-    allowed = onnx_cases.visible(case)
-    if onnx_cases.adds_numbers(case):
-        nothing = query.new_zeros(1, 1, query.shape[2], key.shape[2])
-        allowed = onnx_cases.changed_scores(case, nothing).where(allowed, -torch.inf)
-    return onnx_cases.heads_last(case, mean_of_values(query, key, value, allowed, kernel=kernel))
+    given = onnx_cases.added(case, dtype)
+    return onnx_cases.heads_last(case, mean_of_values(query, key, value, given, kernel=kernel))
 
 
 ONNX = onnx_cases.cases("Attention")

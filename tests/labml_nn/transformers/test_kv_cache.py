@@ -85,6 +85,11 @@ def test_texts_of_different_lengths_see_no_padding(key_heads: int, n_new: int) -
     assert result.isfinite().all()
 
 
+def test_the_masks_are_where_the_texts_are() -> None:
+    assert texts_mask(3, 4, torch.zeros(2, device="meta")).device.type == "meta"
+    assert last_rows_mask(3, 4, "meta").device.type == "meta"
+
+
 def test_padding_sees_itself_and_text_sees_the_past() -> None:
     mask = texts_mask(3, 4, torch.tensor([0, 2]))
     assert mask.int().tolist() == [

@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from labml_nn.transformers.memory import flash
 from labml_nn.transformers.memory.flash import (
     FlashAttention,
+    Tiled,
     blocks,
     in_transformer,
     tiled_attention,
@@ -289,9 +290,9 @@ def test_the_module_is_multi_head_attention(options: dict[str, int | None]) -> N
 def test_the_module_takes_tiles_unless_weights_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
 
-    def remember(*parts: Tensor, size: int) -> Tensor:
-        sizes.append(size)
-        return tiled_attention(*parts, size=size)
+    def remember(*parts: Any) -> Tensor:
+        sizes.append(parts[-1])
+        return tiled_attention(*parts)
 
     monkeypatch.setattr(flash, "tiled_attention", remember)
     x = torch.randn(7, BATCH_SIZE, D_MODEL)
@@ -303,6 +304,23 @@ def test_the_module_takes_tiles_unless_weights_are_dropped(monkeypatch: pytest.M
     FlashAttention(HEADS, D_MODEL, 0.0, size=5)(query=x, key=x, value=x)
     FlashAttention(HEADS, D_MODEL, 0.0)(query=x, key=x, value=x)
     assert sizes == [3, 5]
+
+
+def test_a_causal_mask_is_recognised_and_its_tiles_are_skipped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = []
+
+    def remember(*parts: Any) -> Tensor:
+        seen.append((parts[3] is None, parts[4]))
+        return tiled_attention(*parts)
+
+    monkeypatch.setattr(flash, "tiled_attention", remember)
+    module, x = FlashAttention(HEADS, D_MODEL, 0.0, size=3), torch.randn(7, BATCH_SIZE, D_MODEL)
+    module(query=x, key=x, value=x)
+    module(query=x, key=x, value=x, mask=causal_mask(7))
+    module(query=x, key=x, value=x, mask=any_mask(7, 7)[..., None])
+    assert seen == [(True, False), (True, True), (False, False)]
 
 
 def test_in_a_transformer_there_are_two_by_two_tiles() -> None:
@@ -336,6 +354,16 @@ def test_the_example_is_causal() -> None:
     mean, output = flash.example()
     assert mean.shape == (3, 5, 7, 2)
     assert output.shape == (7, 3, 10)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_numbers_are_never_read_on_the_way(causal: bool) -> None:
+    r"""A tensor on the meta device has none: reading one is an error, as it is a wait on a GPU."""
+    parts = [part.to("meta") for part in vectors()]
+    allowed = torch.ones(1, 1, 11, 13, dtype=torch.bool, device="meta")
+    output = Tiled.apply(*parts, allowed, causal, 4)
+    assert output.shape == parts[0].shape
+    assert torch.autograd.grad(output.sum(), parts[0])[0].device.type == "meta"
 
 
 # PyTorch's compiler makes an instance of the function, against which PyTorch warns.

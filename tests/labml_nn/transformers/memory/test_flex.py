@@ -143,6 +143,14 @@ def test_gradients_on_a_cpu_are_those_by_hand(
     assert furthest(mine, with_gradients(by_hand(*parts, *case)[0], parts)) < 1e-12
 
 
+def test_what_wants_no_gradient_is_left_alone() -> None:
+    query, key, value = vectors()
+    value = value.detach()
+    ForwardByFlex.apply(query, key, value, None, None, False).sum().backward()
+    assert query.grad is not None
+    assert not value.requires_grad
+
+
 def test_without_a_fallback_pytorch_refuses() -> None:
     with pytest.raises(NotImplementedError, match="backward on CPU"):
         by_flex(*vectors(), None, None, False)
@@ -228,7 +236,10 @@ def test_a_mask_becomes_a_function_that_looks_into_it() -> None:
     row = and_given(mask[4:5, :, 2:], SEQ_LEN_Q, see_everything)
     assert [bool(row(*place[:3], torch.tensor(j))) for j in range(11)] == mask[4, :, 2, 0].tolist()
     assert not row(*place).shape
-    assert not and_given(torch.ones_like(mask), SEQ_LEN_Q, see_the_past)(*place)
+    for given in (torch.ones_like(mask), torch.ones_like(mask[:, :, :1])):
+        assert not and_given(given, SEQ_LEN_Q, see_the_past)(*place)
+        asked = and_given(given, SEQ_LEN_Q, lambda *place: torch.stack(place))(*place)
+        assert asked.tolist() == [1 & n for n in (2, 1, 4, 9)]
 
 
 def test_weights_are_dropped_and_kept_by_hand() -> None:

@@ -261,9 +261,10 @@ def test_a_kernel_that_knows_of_no_groups_gets_the_keys_written_out(
     expected = module(**given)
     kernel = F.scaled_dot_product_attention
 
-    def of_old(q: Tensor, k: Tensor, v: Tensor, mask: None, p: float, *, scale: float) -> Tensor:
+    def of_old(q: Tensor, k: Tensor, v: Tensor, *more: float, **named: float) -> Tensor:
         assert q.shape[1] == k.shape[1] == v.shape[1]
-        return kernel(q, k, v, mask, p, scale=scale)
+        assert "enable_gqa" not in named
+        return kernel(q, k, v, *more, **named)
 
     monkeypatch.setattr(fast_attention, "KERNEL_HAS_GROUPS", False)
     monkeypatch.setattr(F, "scaled_dot_product_attention", of_old)
@@ -291,6 +292,23 @@ def test_decoding_equals_the_whole_text(key_heads: int, pieces: list[int]) -> No
     read = [module.decode(piece, cache.extend(len(piece))[1]) for piece in x.split(pieces)]
     assert (torch.cat(read) - whole).abs().max() < 1e-10
     assert not read[0].requires_grad
+
+
+def test_a_single_new_position_needs_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, masks = F.scaled_dot_product_attention, []
+
+    def remember(
+        q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *p: float, **n: float
+    ) -> Tensor:
+        masks.append(mask is not None)
+        return kernel(q, k, v, mask, *p, **n)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", remember)
+    module, x = attention(), inputs()["key"].detach()
+    cache = KeyValueCache(1, BATCH_SIZE, KEY_HEADS, SEQ_LEN_K, D_K, torch.float64)
+    for piece in x.split([3, 1, 2, 1]):
+        module.decode(piece, cache.extend(len(piece))[0])
+    assert masks == [False, False, True, False]
 
 
 @pytest.mark.parametrize("pieces", [[1] * 7, [7], [3, 1, 2, 1]], ids=str)
@@ -426,6 +444,20 @@ def test_the_example_gives_the_same_three_times() -> None:
     assert (fused - readable).abs().max() < 1e-5
     assert (fused - decoded).abs().max() < 1e-5
     assert converted.shape == fused.shape
+
+
+@each_way
+def test_numbers_are_never_read_on_the_way(way: str) -> None:
+    r"""A tensor on the meta device has none: reading one is an error, as it is a wait on a GPU."""
+    module, x = attention(way).to("meta"), inputs()["key"].to("meta")
+    mask = causal_mask(SEQ_LEN_K, "meta")
+    assert module(query=x, key=x, value=x, mask=mask).shape == x.shape
+    cache = KeyValueCache(1, BATCH_SIZE, KEY_HEADS, 20, D_K, torch.float64, "meta")
+    assert module.decode(x, cache.extend(SEQ_LEN_K)[0]).shape == x.shape
+    starts = torch.zeros(BATCH_SIZE, device="meta")
+    assert module.decode(x, cache.extend(SEQ_LEN_K)[0], starts).shape == x.shape
+    converted = group_heads(MultiHeadAttention(HEADS, D_MODEL).to("meta"), KEY_HEADS)
+    assert converted.key.linear.weight.device.type == "meta"
 
 
 def test_compiled_it_gives_the_same_with_its_gradients() -> None:

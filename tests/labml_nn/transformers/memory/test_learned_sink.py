@@ -195,6 +195,15 @@ def test_each_type_stays_and_a_query_that_sees_nothing_gets_zero(
 
 
 @each_way
+def test_automatic_mixed_precision_gives_16_bits_near_the_exact_numbers(way: str) -> None:
+    module, x = attention(way, dtype=torch.float32), text(torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        output = module(query=x, key=x, value=x)
+    assert output.dtype == torch.bfloat16
+    assert (output - module(query=x, key=x, value=x)).abs().max() < 0.03
+
+
+@each_way
 def test_no_output_depends_on_a_later_position_or_another_text(way: str) -> None:
     module, x = attention(way), text()
     output = module(query=x, key=x, value=x)
@@ -236,6 +245,13 @@ def test_the_example_gives_the_same_three_times() -> None:
     fused, readable, decoded = learned_sink.example()
     assert (fused - readable).abs().max() < 1e-5
     assert (fused - decoded).abs().max() < 1e-5
+
+
+@each_way
+def test_numbers_are_never_read_on_the_way(way: str) -> None:
+    r"""A tensor on the meta device has none: reading one is an error, as it is a wait on a GPU."""
+    module, x = attention(way).to("meta"), text().to("meta")
+    assert module(query=x, key=x, value=x).shape == x.shape
 
 
 def test_compiled_it_gives_the_same_with_its_gradients() -> None:

@@ -1,6 +1,7 @@
 r"""Attention from two functions against PyTorch's kernel and against loops."""
 
 import math
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -18,6 +19,7 @@ from labml_nn.transformers.memory.score_functions import (
     see_everything,
     see_the_past,
 )
+from tests.oracles import onnx_cases
 
 BATCH_SIZE, HEADS, SEQ_LEN_Q, SEQ_LEN_K, D_K = 3, 2, 7, 11, 5
 
@@ -94,15 +96,61 @@ def from_loops() -> float:
     return worst
 
 
+def reason_against(case: onnx_cases.Case) -> str:
+    r"""Why a case of ONNX's can't be said with two functions, or nothing."""
+    reasons = {
+        "wants the scores or the weights": "qk_matmul_output" in case.outputs,
+        "fewer heads of keys than of queries": onnx_cases.grouped(case),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def said(case: onnx_cases.Case, dtype: torch.dtype) -> Tensor:
+    r"""A case of ONNX's. The numbers of a mask are added by the score function, after the cap."""
+    query, key, value = (part.to(dtype) for part in onnx_cases.heads_first(case))
+    shape = (*query.shape[:3], key.shape[2])
+    given = onnx_cases.added(case, dtype)
+    given = torch.zeros(shape, dtype=dtype) if given is None else given.expand(shape)
+    cap = case.attributes.get("softcap", 0)
+    capped = cap_softly(cap) if cap else lambda score, b, h, i, j: score
+    score_mod, mask_mod = {
+        True: (capped, lambda b, h, i, j: given[b, h, i, j]),
+        False: (lambda score, *at: capped(score, *at) + given[at], None),
+    }[given.dtype == torch.bool]
+    mean, _ = by_hand(query * onnx_cases.scale_of(case), key, value, score_mod, mask_mod)
+    return onnx_cases.heads_last(case, mean)
+
+
+ONNX = onnx_cases.cases("Attention")
+SAID = [case for case in ONNX if not reason_against(case)]
+
+
 ORACLES: dict[str, Callable[[], float]] = {
     "F.scaled_dot_product_attention": from_kernel,
     "a loop over scalars": from_loops,
+    "ONNX Attention": lambda: max(
+        furthest([said(case, torch.float64)], [onnx_cases.in_double(case)]) for case in SAID
+    ),
 }
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_it_equals(oracle: str) -> None:
     assert ORACLES[oracle]() < 1e-10
+
+
+@pytest.mark.parametrize("case", SAID, ids=lambda case: case.name)
+def test_it_gives_what_a_case_of_onnx_says(case: onnx_cases.Case) -> None:
+    assert onnx_cases.near(case, "Y", said(case, case.inputs["Q"].dtype))
+
+
+def test_all_cases_of_onnx_but_these_can_be_said() -> None:
+    assert len(ONNX) == 93
+    assert Counter(map(reason_against, ONNX)) == {
+        "": 59,
+        "wants the scores or the weights": 18,
+        "fewer heads of keys than of queries": 16,
+    }
 
 
 @each_score_function
@@ -137,6 +185,7 @@ def test_a_query_that_sees_nothing_gets_zero_and_gives_finite_gradients() -> Non
     assert all(gradient.isfinite().all() for gradient in found)
     nothing, _ = by_hand(*parts, lambda score, b, h, i, j: score - math.inf, None)
     assert not nothing.any()
+    assert all(gradient.isfinite().all() for gradient in with_gradients(nothing, parts))
 
 
 def test_the_cap_is_never_passed_and_small_scores_stay() -> None:
@@ -172,6 +221,27 @@ def test_each_type_stays(score_mod: Callable | None, dtype: torch.dtype) -> None
     assert (mean - exact).abs().max() < 16 * torch.finfo(dtype).eps
 
 
+def test_a_score_function_may_give_another_type() -> None:
+    mean, weights = by_hand(
+        *vectors(torch.bfloat16), lambda score, b, h, i, j: score.double(), see_the_past
+    )
+    assert mean.dtype == weights.dtype == torch.bfloat16
+
+
+def test_automatic_mixed_precision_gives_16_bits() -> None:
+    parts = vectors(torch.bfloat16)
+    with torch.autocast("cpu", torch.bfloat16):
+        mean, _ = by_hand(*parts, cap_softly(0.7), see_the_past, 0.5)
+    assert mean.dtype == torch.bfloat16
+
+
+def test_to_see_everything_is_to_see_each_key_with_each_query() -> None:
+    query, key, _ = vectors()
+    seen = see_everything(*everywhere(query, key))
+    assert seen.shape == (SEQ_LEN_Q, SEQ_LEN_K)
+    assert seen.all()
+
+
 def test_weights_are_dropped_from_the_mean_and_not_from_the_weights() -> None:
     parts = vectors()
     torch.manual_seed(2)
@@ -188,3 +258,11 @@ def test_the_example_hides_the_future() -> None:
     one, weights, other = score_functions.example()
     assert one.shape == other.shape == (3, 5, 7, 2)
     assert not weights.triu(1).any()
+
+
+@each_score_function
+def test_numbers_are_never_read_on_the_way(score_mod: Callable | None) -> None:
+    r"""A tensor on the meta device has none: reading one is an error, as it is a wait on a GPU."""
+    parts = [part.to("meta") for part in vectors()]
+    mean, weights = by_hand(*parts, score_mod, see_a_window(3))
+    assert (mean.device.type, weights.device.type) == ("meta", "meta")

@@ -1,6 +1,7 @@
 r"""The function spelled out, against PyTorch's and against loops."""
 
 import math
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -10,8 +11,9 @@ from torch import Tensor
 
 from labml_nn.transformers.memory import sdpa
 from labml_nn.transformers.memory.sdpa import each_backend, spelled_out, what_a_new_token_sees
+from tests.oracles import onnx_cases, op_info
 
-BATCH_SIZE, HEADS, SEQ_LEN_Q, SEQ_LEN_K, D_K, D_V = 3, 2, 7, 11, 5, 13
+BATCH_SIZE, HEADS, SEQ_LEN_Q, SEQ_LEN_K, D_K, D_V = 3, 6, 7, 11, 5, 13
 
 
 def vectors(
@@ -95,17 +97,74 @@ def from_loops() -> float:
     return worst
 
 
+def reason_against(case: onnx_cases.Case) -> str:
+    r"""Why a case of ONNX's can't be said with this function, or nothing."""
+    reasons = {
+        "caps the scores": case.attributes.get("softcap", 0) > 0,
+        "wants the scores or the weights": "qk_matmul_output" in case.outputs,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def said(case: onnx_cases.Case, dtype: torch.dtype) -> Tensor:
+    r"""A case of ONNX's."""
+    parts = [part.to(dtype) for part in onnx_cases.heads_first(case)]
+    result = spelled_out(
+        *parts,
+        onnx_cases.added(case, dtype),
+        scale=onnx_cases.scale_of(case),
+        enable_gqa=onnx_cases.grouped(case),
+    )
+    return onnx_cases.heads_last(case, result)
+
+
+ONNX = onnx_cases.cases("Attention")
+SAID = [case for case in ONNX if not reason_against(case)]
+
+
+def from_samples() -> float:
+    r"""PyTorch's own samples, but for those that drop weights."""
+    worst = 0.0
+    for one in op_info.samples():
+        parts = [t.detach().clone().requires_grad_() for t in (one.query, one.key, one.value)]
+        more = {"attn_mask": one.mask, "is_causal": one.is_causal}
+        mine = with_gradients(spelled_out(*parts, **more), parts)
+        theirs = with_gradients(F.scaled_dot_product_attention(*parts, **more), parts)
+        worst = max(worst, furthest(mine, theirs))
+    return worst
+
+
 ORACLES: dict[str, Callable[[], float]] = {
     "F.scaled_dot_product_attention": lambda: max(
-        from_pytorch(options, key_heads) for options in OPTIONS.values() for key_heads in (2, 1)
+        from_pytorch(options, key_heads)
+        for options in OPTIONS.values()
+        for key_heads in (6, 3, 2, 1)
     ),
     "a loop over scalars": from_loops,
+    "ONNX Attention": lambda: max(
+        furthest([said(case, torch.float64)], [onnx_cases.in_double(case)]) for case in SAID
+    ),
+    "PyTorch's samples of scaled_dot_product_attention": from_samples,
 }
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_it_equals(oracle: str) -> None:
     assert ORACLES[oracle]() < 1e-10
+
+
+@pytest.mark.parametrize("case", SAID, ids=lambda case: case.name)
+def test_it_gives_what_a_case_of_onnx_says(case: onnx_cases.Case) -> None:
+    assert onnx_cases.near(case, "Y", said(case, case.inputs["Q"].dtype))
+
+
+def test_all_cases_of_onnx_but_these_can_be_said() -> None:
+    assert len(ONNX) == 93
+    assert Counter(map(reason_against, ONNX)) == {
+        "": 67,
+        "caps the scores": 11,
+        "wants the scores or the weights": 15,
+    }
 
 
 def test_a_query_that_sees_nothing_gets_zero_and_gives_finite_gradients() -> None:
@@ -115,6 +174,12 @@ def test_a_query_that_sees_nothing_gets_zero_and_gives_finite_gradients() -> Non
     assert output[0, :, 2].any()
     assert not found[0][1, :, 2].any()
     assert all(gradient.isfinite().all() for gradient in found)
+
+
+def test_fewer_heads_of_keys_have_to_be_asked_for() -> None:
+    for function in (spelled_out, F.scaled_dot_product_attention):
+        with pytest.raises(RuntimeError, match="must match"):
+            function(*vectors(2))
 
 
 def test_two_masks_are_refused_as_pytorch_refuses_them() -> None:
@@ -146,6 +211,11 @@ def test_the_backends_of_a_cpu_agree(is_causal: bool) -> None:
     assert all((result - expected).abs().max() < 1e-12 for result in found.values())
 
 
+def test_backends_see_the_future_unless_it_is_said() -> None:
+    parts = [part.detach() for part in vectors(d_v=D_K)]
+    assert (each_backend(*parts)["MATH"] - spelled_out(*parts)).abs().max() < 1e-12
+
+
 def test_values_of_another_width_leave_the_tiles() -> None:
     assert list(each_backend(*(part.detach() for part in vectors()))) == ["MATH"]
 
@@ -155,3 +225,10 @@ def test_the_example_agrees_with_itself() -> None:
     mean, found, seen = sdpa.example()
     assert all((result - mean).abs().max() < 1e-5 for result in found.values())
     assert seen.shape == (13,)
+
+
+def test_numbers_are_never_read_on_the_way() -> None:
+    r"""A tensor on the meta device has none: reading one is an error, as it is a wait on a GPU."""
+    parts = [part.to("meta") for part in vectors()]
+    assert spelled_out(*parts, is_causal=True).shape == (BATCH_SIZE, HEADS, SEQ_LEN_Q, D_V)
+    assert spelled_out(*parts, visible().to("meta")).device.type == "meta"

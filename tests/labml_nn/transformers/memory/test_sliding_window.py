@@ -370,6 +370,17 @@ def test_the_example_gives_the_same_twice() -> None:
     assert (whole - decoded).abs().max() < 1e-5
 
 
+@each_way
+def test_numbers_are_never_read_on_the_way(way: str) -> None:
+    r"""A tensor on the meta device has none: reading one is an error, as it is a wait on a GPU."""
+    module, x = attention(way).to("meta"), text().to("meta")
+    assert module(query=x, key=x, value=x).shape == x.shape
+    cache = RollingCache(BATCH_SIZE, KEY_HEADS, WINDOW, N_SINKS, D_K, torch.float64, "meta")
+    for piece in x.split([3, 1, 8, 1]):
+        assert module.decode(piece, cache).shape == piece.shape
+    assert cache.held().device.type == "meta"
+
+
 def test_compiled_it_gives_the_same_with_its_gradients() -> None:
     module, x = attention(), text()
     variables = [x, *module.parameters()]

@@ -1,0 +1,69 @@
+r"""The benchmark of the seam finds the attentions, and compares each with the kernel rightly."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch import Tensor
+
+from benchmarks import seam
+from labml_nn.transformers.mha import MultiHeadAttention
+
+SEQ_LEN = 7
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    r"""Two heads of three features."""
+    monkeypatch.setattr(seam, "HEADS", 2)
+    monkeypatch.setattr(seam, "D_MODEL", 6)
+    torch.manual_seed(1)
+    yield
+
+
+def capped(self: MultiHeadAttention, query: Tensor, key: Tensor) -> Tensor:
+    r"""Scores that no kernel has."""
+    return MultiHeadAttention.get_scores(self, query, key).tanh()
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "told that it is causal"),
+        ({"prepare_mask": lambda self, mask, *more: mask.unsqueeze(-1)}, "told that it is causal"),
+        ({"get_scores": capped}, None),
+    ],
+    ids=["plain", "any mask", "capped"],
+)
+def test_the_kernel_is_asked_for_the_same(changes: dict[str, object], expected: str | None) -> None:
+    module = type("Variant", (MultiHeadAttention,), changes)(2, 6, 0.0)
+    found = seam.reference(module, torch.randn(SEQ_LEN, 1, 6))
+    assert (found and found[0]) == expected
+
+
+def test_what_a_page_hides_is_hidden_by_a_mask() -> None:
+    def hide_far(self: MultiHeadAttention, mask: Tensor, *shapes: torch.Size) -> Tensor:
+        near = torch.ones(SEQ_LEN, SEQ_LEN, dtype=torch.bool).triu(-2)
+        return (mask & near.unsqueeze(-1)).unsqueeze(-1)
+
+    module = type("Variant", (MultiHeadAttention,), {"prepare_mask": hide_far})(2, 6, 0.0)
+    name, attend = seam.reference(module, torch.randn(SEQ_LEN, 1, 6))
+    assert name == "with a mask"
+    x = torch.randn(SEQ_LEN, 1, 6)
+    mask = torch.ones(SEQ_LEN, SEQ_LEN, dtype=torch.bool).tril().unsqueeze(-1)
+    torch.testing.assert_close(attend(x), module(query=x, key=x, value=x, mask=mask))
+
+
+def test_pages_are_found_by_their_place_in_the_transformer() -> None:
+    found = seam.pages()
+    assert "labml_nn.transformers.mha" in found
+    assert "labml_nn.transformers.feed_forward" in found
+    assert seam.attention_of("labml_nn.transformers.feed_forward", SEQ_LEN) is None
+    assert "labml_nn.transformers.rms_norm" not in found
+
+
+def test_a_page_needs_as_much_memory_as_the_kernel_with_its_projections() -> None:
+    _, ours, theirs = seam.pair(seam.PLAIN, 64)
+    assert seam.extra_bytes(ours, 64) <= 1.3 * seam.extra_bytes(theirs, 64)
+    ratio, seconds = seam.ratio_of_times(ours, theirs, 64, 0.0, iter(range(999)).__next__)
+    assert (ratio, seconds) == (1.0, 1.0)
