@@ -223,10 +223,23 @@ def examine(
 ) -> Outcome:
     r"""Make the mutants of a page, and run its tests on each. Zeros stand for what is usual."""
     begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        outcome = examine_in(folder, page, most, jobs, limit, entries)
+    outcome.seconds = time.monotonic() - begun
+    return outcome
+
+
+def examine_in(
+    folder: str,
+    page: Path,
+    most: int,
+    jobs: int,
+    limit: float,
+    entries: Sequence[Equivalent] | None,
+) -> Outcome:
+    r"""The same; what pytest writes goes to the folder."""
     source = page.read_text()
     outcome = Outcome(str(page))
-    temporary = tempfile.TemporaryDirectory()
-    folder = temporary.name
     jobs = jobs or len(os.sched_getaffinity(0))
     listed = read_equivalents() if entries is None else list(entries)
     listed = [entry for entry in listed if entry.page == str(page)]
@@ -277,8 +290,6 @@ def examine(
                 f"{one.original!r} -> {one.mutated!r} is in the list of equivalents, and {by} "
                 "notices it"
             )
-    temporary.cleanup()
-    outcome.seconds = time.monotonic() - begun
     return outcome
 
 

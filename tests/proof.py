@@ -175,8 +175,6 @@ def main() -> int:
 
     compiled = tempfile.TemporaryDirectory()
     prepare(compiled.name)
-    known = recorded()
-    rows, prints = dict(known["values"].get("pages", {})), dict(known["sources"])
     wrong = False
     for page in chosen:
         begun = time.monotonic()
@@ -191,9 +189,10 @@ def main() -> int:
             print(f"{page}: not recorded" + "".join(f", too far from {one}" for one in far))
             wrong = True
             continue
-        rows[row_name(page)] = row
-        prints |= before
-        save(rows, prints)
+        # As it is by now: somebody else may have recorded another page.
+        known = recorded()
+        rows = known["values"].get("pages", {}) | {row_name(page): row}
+        save(rows, known["sources"] | before)
         print(f"{page}: recorded ({time.monotonic() - begun:.0f} s)", flush=True)
     return int(wrong)
 

@@ -378,3 +378,16 @@ ORACLES: dict[str, Callable[[], float]] = {"Hugging Face GPT-2": distance_to_gpt
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_it_is_what_others_compute(oracle: str) -> None:
     assert ORACLES[oracle]() < 1e-10
+
+
+@both_embeddings
+def test_there_are_five_thousand_positions_unless_asked_otherwise(kind: type[Embeddings]) -> None:
+    assert len(kind(D_MODEL, N_VOCAB).positions.encodings) == 5000
+
+
+def test_tokens_are_compared_with_the_first_thousand_positions() -> None:
+    torch.manual_seed(5)
+    embedding = TokenEmbedding(N_VOCAB, 3)
+    tokens = (embedding.embedding.weight * 3**0.5).square().mean()
+    ratio = tokens / sinusoidal_positions(3, 1000).square().mean()
+    torch.testing.assert_close(tokens_over_positions(embedding), ratio.sqrt(), rtol=1e-6, atol=0)
