@@ -44,8 +44,8 @@ class MaskOnlyInTraining(RightAttention):
     attention](https://docs.pytorch.org/tutorials/intermediate/scaled_dot_product_attention_tutorial.html)
     does so.
 
-    The one leak of this page that makes the printed loss *worse*: the model has learned to look back only,
-    and doesn't know what to do with the future. It is trained well, and reported badly.
+    The one leak of this page that makes the printed loss *worse*: the model has learned to look
+    back only, and doesn't know what to do with the future. It is trained well, and reported badly.
     """
 
     def allowed(self, seq_len: int) -> Tensor:
