@@ -5,8 +5,8 @@ summary: Six ways for the future to leak, most of which make the loss look wonde
 ---
 
 A language model that sees its own answers need not learn anything else. The losses of this page
-are therefore *better* than the right model's, some of them near zero, until the model
-writes: then there is no future to look up, and out comes gibberish.
+are therefore, all but one, *better* than the right model's, some of them near zero, until the
+model writes: then there is no future to look up, and out comes gibberish.
 
 [The future](single_tests.py#future) and [prefixes](single_tests.py#prefix) find all six, and
 so does the [honest loss](../../training/leaks.py).
@@ -44,8 +44,8 @@ class MaskOnlyInTraining(RightAttention):
     attention](https://docs.pytorch.org/tutorials/intermediate/scaled_dot_product_attention_tutorial.html)
     does so.
 
-    The one leak that makes the printed loss *worse*: the model has learned to look back only,
-    and doesn't know what to do with the future. It is trained well, and reported badly.
+    The one leak of this page that makes the printed loss *worse*: the model has learned to look
+    back only, and doesn't know what to do with the future. It is trained well, and reported badly.
     """
 
     def allowed(self, seq_len: int) -> Tensor:

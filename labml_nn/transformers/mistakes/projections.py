@@ -1,12 +1,12 @@
 r"""
 ---
 title: "Mistakes: Widths and Scales"
-summary: Six wrong lines around the projections; none changes a shape, and all of them train.
+summary: Six wrong lines around the projections; those that run change no shape, and train.
 ---
 
-These six are in the arithmetic around the scores. Those that run at all train well, and the loss
-doesn't tell them from a right model with a little bad luck. So it takes
-[another implementation](comparison.py) to find them.
+These six are in the arithmetic around the scores. Those that run at all do train, and look like a
+right model whose settings want some care. So it takes [another implementation](comparison.py) to
+find them.
 """
 
 import math

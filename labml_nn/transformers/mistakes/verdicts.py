@@ -15,7 +15,7 @@ What one sees:
   else.
 * **The future** and **prefixes** find every leak, of whatever kind.
 * What is wrong *around* an attention, in the data or the loss, no test of an attention finds.
-* **Shapes** find the one mistake that doesn't run.
+* **Shapes** alone find only what doesn't run.
 """
 
 import torch
