@@ -37,23 +37,22 @@ The rest makes one of them learn to write, a character at a time:
 
 Since then most of its parts have been replaced by better ones:
 
-10. [The fast way through attention](fast_attention.py), fused or plain
-11. [Rotary positions](rotary.py) turn queries and keys instead of adding to tokens, and there are
-    [other positions](positions/__init__.py) that scores see as distances.
-12. [RMSNorm](rms_norm.py) divides by the usual size and takes no mean off.
-13. [SwiGLU](swiglu.py) is a feed-forward network with a gate, and
+12. [The fast way through attention](fast_attention.py), fused or plain
+13. [Rotary positions](rotary.py) turn queries and keys instead of adding to tokens.
+14. [RMSNorm](rms_norm.py) divides by the usual size and takes no mean off.
+15. [SwiGLU](swiglu.py) is a feed-forward network with a gate, and
     [stacked linear layers](stacked_linear.py) make it one product less.
-14. [A modern transformer](modern/__init__.py) has them all, and others.
-15. [Variants of attention](variants/__init__.py) each change one thing about it, from a
-    gate to no softmax at all.
+16. [A modern transformer](modern/__init__.py) has them all, and others.
 
-[Attention that saves memory](memory/__init__.py) is a section of its own: kernels that never hold
-all scores, and caches that are smaller.
+Attention alone fills the rest of the pages:
 
-And what can go wrong with all that:
+* [Four ways to write it](ways/__init__.py), which are one function
+* [Mistakes](mistakes/__init__.py) that are in print, what they do to a model, and a test for yours
+* [Saving memory](memory/__init__.py): kernels that never hold all scores, and smaller caches
+* [Positions](positions/__init__.py) that scores see as distances
+* [Variants](variants/__init__.py), each of which changes one thing, from a gate to no softmax at all
 
-15. [A museum of mistakes](mistakes/__init__.py), each trained, and the tests that find them in
-    an attention of yours.
+All these parts can be tried in the small transformer, [by name](basic/parts_experiment.py).
 
 The paper has an encoder and a decoder, for translation. Here is one stack only: what it
 may see, a mask decides.
