@@ -184,7 +184,9 @@ def executions(
         yield running
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", NOTEBOOKS, ids=lambda path: path.relative_to(ROOT / "notebooks").as_posix()
+)
 def test_our_notebook_runs_from_top_to_bottom(
     executions: dict[Path, Future[NotebookNode]], path: Path, site: Path
 ) -> None:
