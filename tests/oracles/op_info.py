@@ -1,10 +1,15 @@
 r"""PyTorch's own samples for its scaled dot-product attention, which its tests run through."""
 
 from dataclasses import dataclass
+from unittest.mock import patch
 
 import torch
 from torch import Tensor
-from torch.testing._internal.common_methods_invocations import op_db
+
+# Otherwise nobody in the process could set the flags of PyTorch's backends any more, and training
+# does.
+with patch("torch.backends.disable_global_flags"):
+    from torch.testing._internal.common_methods_invocations import op_db
 
 
 @dataclass(frozen=True)
