@@ -50,7 +50,8 @@ Attention alone fills the rest of the pages:
 * [Mistakes](mistakes/__init__.py) that are in print, what they do to a model, and a test for yours
 * [Saving memory](memory/__init__.py): kernels that never hold all scores, and smaller caches
 * [Positions](positions/__init__.py) that scores see as distances
-* [Variants](variants/__init__.py), each of which changes one thing, from a gate to no softmax at all
+* [Variants](variants/__init__.py), each of which changes one thing, from a gate to no softmax
+  at all
 
 All these parts can be tried in the small transformer, [by name](basic/parts_experiment.py).
 

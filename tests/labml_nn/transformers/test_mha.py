@@ -504,6 +504,12 @@ def test_one_row_without_a_key_is_idle_even_if_all_others_see_themselves() -> No
     assert sees_a_key(mask).flatten().tolist() == [False] + [True] * (SEQ_LEN_K - 1)
 
 
+def test_a_query_that_comes_after_all_keys_can_be_idle() -> None:
+    mask = torch.eye(SEQ_LEN_K, SEQ_LEN_Q, dtype=torch.bool)[..., None, None]
+    idle = SEQ_LEN_K - SEQ_LEN_Q
+    assert sees_a_key(mask).flatten().tolist() == [True] * SEQ_LEN_Q + [False] * idle
+
+
 def test_where_nobody_can_look_any_query_may_be_idle() -> None:
     mask = causal_mask(SEQ_LEN_K, device="meta").unsqueeze(-1)
     assert sees_a_key(mask).shape == (SEQ_LEN_K, 1, 1, 1)
