@@ -81,7 +81,8 @@ def with_gradients(output: Tensor, variables: list[Tensor]) -> list[Tensor]:
 
 def furthest(mine: list[Tensor], theirs: list[Tensor]) -> float:
     r"""The largest absolute difference between two lists of tensors."""
-    return max((a - b).abs().max().item() for a, b in zip(mine, theirs, strict=True))
+    found = [(a - b).detach().abs().max() for a, b in zip(mine, theirs, strict=True)]
+    return max(one.nan_to_num(nan=torch.inf).item() for one in found)
 
 
 def from_flex() -> float:
@@ -293,6 +294,27 @@ def test_unless_it_is_said_it_is_plain_attention_by_hand() -> None:
     assert (made.score_mod, made.mask_mod, made.way) == (None, None, "by hand")
     assert made.dropout.p == 0.1
     assert made.output.bias is not None
+
+
+def test_nothing_is_dropped_in_evaluation() -> None:
+    x = torch.randn(SEQ_LEN_K, BATCH_SIZE, D_MODEL)
+    module, plain = FlexAttention(HEADS, D_MODEL, 0.5), FlexAttention(HEADS, D_MODEL, 0.0)
+    plain.load_state_dict(module.state_dict())
+    assert torch.equal(module.eval()(query=x, key=x, value=x), plain(query=x, key=x, value=x))
+
+
+def test_beside_cpus_flex_attention_has_its_own_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def remember(query: Tensor, *more: object) -> Tensor:
+        seen.append(torch.is_grad_enabled())
+        return query
+
+    monkeypatch.setattr(flex, "by_flex", remember)
+    for device in ("cpu", "meta"):
+        x = torch.randn(SEQ_LEN_K, BATCH_SIZE, D_MODEL, device=device)
+        FlexAttention(HEADS, D_MODEL, 0.0, way="flex").to(device)(query=x, key=x, value=x)
+    assert seen == [False, True]
 
 
 def test_a_way_that_is_none_is_refused() -> None:
