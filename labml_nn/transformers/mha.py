@@ -118,7 +118,10 @@ class MultiHeadAttention(nn.Module):
         # PyTorch's kernel computes scores and mean itself and would silently ignore
         # those of a subclass.
         mine, plain = type(self), MultiHeadAttention
-        self.fused = (mine.get_scores, mine.get_mean) == (plain.get_scores, plain.get_mean)
+        self.fused = (mine.get_scores, mine.get_mean) == (
+            plain.get_scores,
+            plain.get_mean,
+        )
         self.keep_attn = False
         self.attn: Tensor | None = None
 

@@ -196,10 +196,11 @@
     }
     if (!own) return 0;
     // The definition that has all the words in its name comes before the page about it, and the
-    // more of its name they are, the earlier.
+    // more of its name they are, the earlier. A method's own name does, whatever its class is called.
     const named = row.own && queries.every((query) => fit(row.name, query));
     const length = queries.reduce((all, query) => all + query.word.length, 0);
-    return named ? sum + 1 + length / row.name.text.length : sum;
+    const alone = queries.every((query) => row.own.includes(query.word));
+    return named ? sum + 1 + length / (alone ? row.own : row.name.text).length : sum;
   }
 
   function find(queries) {

@@ -59,7 +59,8 @@ def test_pages_are_found_by_their_place_in_the_transformer() -> None:
     assert "labml_nn.transformers.mha" in found
     assert "labml_nn.transformers.feed_forward" in found
     assert seam.attention_of("labml_nn.transformers.feed_forward", SEQ_LEN) is None
-    assert "labml_nn.transformers.rms_norm" not in found
+    assert seam.attention_of("labml_nn.transformers.rms_norm", SEQ_LEN) is None
+    assert "labml_nn.transformers.stacked_linear" not in found
 
 
 def test_a_page_needs_as_much_memory_as_the_kernel_with_its_projections() -> None:

@@ -73,7 +73,7 @@ def test_a_formula_that_has_the_focus_lights_its_symbols(mha: Page) -> None:
 
 
 def test_a_name_lights_its_uses_and_not_its_namesakes(mha: Page, repository: Path) -> None:
-    forward = line_of(repository, "query = self.query(query) / math.sqrt(self.d_k)")
+    forward = line_of(repository, "query, key, value = self.project(query, key, value)")
     mha.mouse.click(*mha.evaluate(POINT, [forward, "query"]))
     mha.wait_for_function("CSS.highlights.get('lit').size > 0")
     lines = {int(line[1:]) for line, _ in mha.evaluate(LIT)["places"]}

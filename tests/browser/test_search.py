@@ -113,7 +113,7 @@ def test_the_keyboard_chooses_a_result(mha: Page) -> None:
 
     assert field.get_attribute("aria-expanded") == "true"
     count = results.count()
-    assert mha.locator("dialog [role=status]").inner_text() == f"{count} results"
+    assert str(count) in mha.locator("dialog [role=status]").inner_text().split()
     assert active() == 0
     mha.keyboard.press("ArrowUp")
     assert active() == count - 1
