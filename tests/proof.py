@@ -8,7 +8,8 @@ gradients. For each such page the functions are called, all mutants of the page 
 (`tests/mutants.py`), and what came out becomes a row of `results/proof.json`, which the site shows.
 
 Only pages are run again of which the file or its test has changed since; `--all` runs them all. The
-exit status is 1 if a mutant survived, or if a page is further away from an oracle than it may be.
+exit status is 1 if a mutant survived, which the row tells too, or if a page is further away from an
+oracle than it may be: that makes no row.
 """
 
 import argparse
@@ -41,6 +42,7 @@ COLUMNS = [
     {"name": "made", "title": "Mutants"},
     {"name": "killed", "title": "Noticed"},
     {"name": "equivalent", "title": "Equivalent"},
+    {"name": "survived", "title": "Not noticed"},
 ]
 
 
@@ -137,11 +139,13 @@ def save(rows: dict[str, dict[str, Any]], known: dict[str, str], root: Path = RO
             "made": row["made"],
             "killed": row["killed"],
             "equivalent": row["equivalent"],
+            "survived": row["survived"],
         }
         for name, row in rows.items()
     ]
     total = {
-        key: sum(row[key] for row in rows.values()) for key in ("made", "killed", "equivalent")
+        key: sum(row[key] for row in rows.values())
+        for key in ("made", "killed", "equivalent", "survived")
     }
     largest = max((max(row["oracles"].values()) for row in rows.values()), default=0.0)
     write(
@@ -185,7 +189,8 @@ def main() -> int:
             print(f"{page}: {shown(distance)} from {oracle}")
         show(outcome, verbose=False)
         far = [oracle for oracle, distance in row["oracles"].items() if not distance < NEAR]
-        if outcome.wrong or outcome.survived or far:
+        wrong = wrong or bool(outcome.survived)
+        if outcome.wrong or far:
             print(f"{page}: not recorded" + "".join(f", too far from {one}" for one in far))
             wrong = True
             continue
