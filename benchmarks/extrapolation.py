@@ -21,8 +21,7 @@ import torch
 # As `python benchmarks/extrapolation.py` from a checkout, nothing needs to be installed.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import record
-
+from benchmarks import record
 from labml_nn.training.corpora import read_text
 from labml_nn.training.data import prepare
 from labml_nn.training.loop import Trainer

@@ -28,57 +28,59 @@ from labml_nn.training.data import CharTokenizer, InputError, Prepared
 from labml_nn.training.loop import Trainer
 from labml_nn.transformers.basic.autoregressive_experiment import Config, make_trainer
 from labml_nn.transformers.basic.comparison_experiment import put_in_place
-from labml_nn.transformers.feed_forward import in_transformer as relu
-from labml_nn.transformers.memory.flash import in_transformer as flash
-from labml_nn.transformers.memory.flex import in_transformer as flex
-from labml_nn.transformers.memory.grouped_query import in_transformer as multi_query
-from labml_nn.transformers.memory.latent_attention import in_transformer as latent
-from labml_nn.transformers.memory.learned_sink import in_transformer as learned_sink
-from labml_nn.transformers.memory.sliding_window import in_transformer as sliding_window
-from labml_nn.transformers.mha import in_transformer as one_head
-from labml_nn.transformers.positional_encoding import in_transformer as learned_positions
-from labml_nn.transformers.positions.alibi import in_transformer as alibi
-from labml_nn.transformers.positions.rotary_attention import in_transformer as rotary
-from labml_nn.transformers.positions.shaw_relative import in_transformer as shaw
-from labml_nn.transformers.positions.transformer_xl import in_transformer as transformer_xl
-from labml_nn.transformers.rms_norm import in_transformer as rms_norm
-from labml_nn.transformers.swiglu import in_transformer as swiglu
-from labml_nn.transformers.variants.delta_rule import in_transformer as delta_rule
-from labml_nn.transformers.variants.differential_attention import in_transformer as differential
-from labml_nn.transformers.variants.gated_attention import in_transformer as gated
-from labml_nn.transformers.variants.linear_attention import in_transformer as linear
-from labml_nn.transformers.variants.query_key_norm import in_transformer as query_key_norm
-from labml_nn.transformers.variants.soft_cap import in_transformer as soft_cap
-from labml_nn.transformers.ways.batch_first import in_transformer as batch_first
-from labml_nn.transformers.ways.folded_heads import in_transformer as folded_heads
-from labml_nn.transformers.ways.one_head_at_a_time import in_transformer as one_head_at_a_time
+from labml_nn.transformers.feed_forward import in_transformer as relu_parts
+from labml_nn.transformers.memory.flash import in_transformer as flash_parts
+from labml_nn.transformers.memory.flex import in_transformer as flex_parts
+from labml_nn.transformers.memory.grouped_query import in_transformer as multi_query_parts
+from labml_nn.transformers.memory.latent_attention import in_transformer as latent_parts
+from labml_nn.transformers.memory.learned_sink import in_transformer as learned_sink_parts
+from labml_nn.transformers.memory.sliding_window import in_transformer as sliding_window_parts
+from labml_nn.transformers.mha import in_transformer as one_head_parts
+from labml_nn.transformers.positional_encoding import in_transformer as learned_positions_parts
+from labml_nn.transformers.positions.alibi import in_transformer as alibi_parts
+from labml_nn.transformers.positions.rotary_attention import in_transformer as rotary_parts
+from labml_nn.transformers.positions.shaw_relative import in_transformer as shaw_parts
+from labml_nn.transformers.positions.transformer_xl import in_transformer as transformer_xl_parts
+from labml_nn.transformers.rms_norm import in_transformer as rms_norm_parts
+from labml_nn.transformers.swiglu import in_transformer as swiglu_parts
+from labml_nn.transformers.variants.delta_rule import in_transformer as delta_rule_parts
+from labml_nn.transformers.variants.differential_attention import (
+    in_transformer as differential_parts,
+)
+from labml_nn.transformers.variants.gated_attention import in_transformer as gated_parts
+from labml_nn.transformers.variants.linear_attention import in_transformer as linear_parts
+from labml_nn.transformers.variants.query_key_norm import in_transformer as query_key_norm_parts
+from labml_nn.transformers.variants.soft_cap import in_transformer as soft_cap_parts
+from labml_nn.transformers.ways.batch_first import in_transformer as batch_first_parts
+from labml_nn.transformers.ways.folded_heads import in_transformer as folded_heads_parts
+from labml_nn.transformers.ways.one_head_at_a_time import in_transformer as one_head_at_a_time_parts
 
 # What is not in the table is not to be had: a name never decides which module is imported.
 PARTS: Mapping[str, Callable[..., Mapping[str, Callable[[], nn.Module]]]] = {
-    "one_head": one_head,
-    "batch_first": batch_first,
-    "folded_heads": folded_heads,
-    "one_head_at_a_time": one_head_at_a_time,
-    "flash": flash,
-    "flex": flex,
-    "multi_query": multi_query,
-    "sliding_window": sliding_window,
-    "learned_sink": learned_sink,
-    "latent": latent,
-    "query_key_norm": query_key_norm,
-    "soft_cap": soft_cap,
-    "differential": differential,
-    "gated": gated,
-    "linear": linear,
-    "delta_rule": delta_rule,
-    "learned_positions": learned_positions,
-    "shaw": shaw,
-    "transformer_xl": transformer_xl,
-    "alibi": alibi,
-    "rotary": rotary,
-    "relu": relu,
-    "swiglu": swiglu,
-    "rms_norm": rms_norm,
+    "one_head": one_head_parts,
+    "batch_first": batch_first_parts,
+    "folded_heads": folded_heads_parts,
+    "one_head_at_a_time": one_head_at_a_time_parts,
+    "flash": flash_parts,
+    "flex": flex_parts,
+    "multi_query": multi_query_parts,
+    "sliding_window": sliding_window_parts,
+    "learned_sink": learned_sink_parts,
+    "latent": latent_parts,
+    "query_key_norm": query_key_norm_parts,
+    "soft_cap": soft_cap_parts,
+    "differential": differential_parts,
+    "gated": gated_parts,
+    "linear": linear_parts,
+    "delta_rule": delta_rule_parts,
+    "learned_positions": learned_positions_parts,
+    "shaw": shaw_parts,
+    "transformer_xl": transformer_xl_parts,
+    "alibi": alibi_parts,
+    "rotary": rotary_parts,
+    "relu": relu_parts,
+    "swiglu": swiglu_parts,
+    "rms_norm": rms_norm_parts,
 }
 
 
