@@ -11,17 +11,10 @@ This page has [the modern model](model.py) with a quarter of those parameters, a
 It sees the text about ten times. So it can learn it by heart, and dropout matters, which in
 [the short run](experiment.py) would only be in the way.
 
-One command trains it, `python -m labml_nn.training --preset long`. The loss is that over the whole
-validation text, in nats a character; beside it is the one from
-[prefixes alone](../../training/leaks.py), at some places of the text.
+One command trains it, `python -m labml_nn.training --preset long`.
 
-[What the run came to](../../../results/long.json#tables.run)
-
-[Its validation loss](../../../results/long.json#figures.curve)
-
-[What the model writes](../../../results/long.json#tables.sample)
-
-[How fast it writes, up to the end of its context](../../../results/long.json#tables.writing)
+**What is waiting.** The numbers of this page, loss, sample and the speed of writing, have not been
+taken yet on a machine that had nothing else to do; `python -m benchmarks.results long` takes them.
 """
 
 import sys
