@@ -138,7 +138,7 @@ def test_scores_that_are_moved_are_those_of_the_formula() -> None:
     for_keys, _ = (torch.empty(7, 4).normal_(generator=generator) for _ in range(2))
     query, key = torch.randn(2, 7, 4, generator=generator)
     rows = torch.tensor([[max(-3, min(3, i - j)) + 3 for j in range(7)] for i in range(7)])
-    expected = torch.einsum("id,ijd->ij", query, key + for_keys[rows]) / 2
+    expected = torch.einsum("id,ijd->ij", query, key + for_keys[rows])
     torch.testing.assert_close(moved_scores(5), expected)
 
 
