@@ -119,6 +119,7 @@ def test_the_bias_is_zero_or_minus_infinity() -> None:
     assert bias.tolist() == [0.0, -torch.inf]
     assert bias.dtype is torch.bfloat16
     assert bias_of(MASKS["causal"].to("meta"), torch.bfloat16).device.type == "meta"
+    assert bias_of(torch.zeros(2), torch.bfloat16).dtype is torch.bfloat16
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

@@ -63,6 +63,23 @@ def test_a_kernel_that_knows_of_no_groups_gets_the_keys_written_out(
     torch.testing.assert_close(attend(query, keys, values), expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("knows_groups", "expected"), [(True, (2, {"enable_gqa": True})), (False, (6, {}))]
+)
+def test_a_kernel_gets_as_few_keys_as_it_can_take(
+    knows_groups: bool, expected: tuple[int, dict[str, bool]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    monkeypatch.setattr(kv_cache, "KERNEL_HAS_GROUPS", knows_groups)
+    monkeypatch.setattr(
+        F,
+        "scaled_dot_product_attention",
+        lambda query, keys, *_, **groups: seen.append((keys.shape[1], groups)) or query,
+    )
+    attend(torch.randn(2, 6, 3, 5), *torch.randn(2, 2, 2, 7, 5))
+    assert seen == [expected]
+
+
 @given(st.integers(1, 9), st.integers(0, 9))
 def test_the_mask_is_the_last_rows_of_the_causal_one(n_new: int, n_before: int) -> None:
     n_keys = n_before + n_new

@@ -160,6 +160,21 @@ def test_scores_see_distance_alone() -> None:
         torch.testing.assert_close(scores_at(offset, 5), expected, rtol=1e-4, atol=1e-4)
 
 
+def test_scores_are_those_of_the_formula_with_the_difference_of_angles() -> None:
+    query, key = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(1))
+    q, k = (torch.complex(*x.double().chunk(2, dim=-1)) for x in (query, key))
+    turns = (torch.arange(5)[:, None] - torch.arange(5))[..., None] * pair_speeds(8)
+    turned = torch.polar(torch.ones_like(turns), turns)
+    expected = torch.einsum("id,jd,ijd->ij", q, k.conj(), turned).real
+    torch.testing.assert_close(scores_at(3, 5).double(), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_pairs_are_of_two_halves_unless_asked_for_otherwise() -> None:
+    x, cos, sin = (torch.tensor(one) for one in ([1, 0, 0, 0], [0, 1], [1, 0]))
+    assert turn_pairs(x, cos, sin).tolist() == [0, 0, 1, 0]
+    assert turn_pairs(x, cos, sin, True).tolist() == [0, 1, 0, 0]
+
+
 @pytest.mark.parametrize("interleaved", [False, True])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_scores_see_distance_alone_with_any_pairs(interleaved: bool, width: str) -> None:

@@ -200,7 +200,7 @@ def test_the_cap_is_never_passed_and_small_scores_stay() -> None:
 def test_distances_count_alone_and_slopes_fall_from_head_to_head() -> None:
     zero = torch.zeros((), dtype=torch.float64)
     b, h, i, j = (torch.tensor(n) for n in (0, 0, 9, 5))
-    for heads in (1, 2, 8):
+    for heads in (1, 2, 3, 8):
         slopes = [
             -add_distance(heads)(zero, b, torch.tensor(head), i, i - 1).item()
             for head in range(heads)

@@ -142,6 +142,12 @@ def test_the_steps_are_what_they_say() -> None:
     assert module.allowed(3).tolist() == [[True, False, False], [True, True, False], [True] * 3]
 
 
+def test_the_mask_is_made_where_the_weights_are() -> None:
+    module, x = made().to("meta"), inputs().to("meta")
+    assert module.allowed(SEQ_LEN).is_meta
+    assert module(x).is_meta
+
+
 def test_the_example_hides_the_last_position() -> None:
     torch.manual_seed(5)
     causal, masked = right_attention.example()

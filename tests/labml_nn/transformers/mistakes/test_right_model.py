@@ -1,6 +1,7 @@
 r"""The right model against GPT-2 of Hugging Face, and its training against PyTorch's own steps."""
 
 import copy
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -150,6 +151,17 @@ def test_steps_are_those_of_a_loop_without_methods() -> None:
         if not torch.allclose(weight, state[name], atol=1e-5)
     }
     assert wrong <= {f"layers.{number}.attention.key.bias" for number in range(N_LAYERS)}
+
+
+def test_the_usual_rate_is_this() -> None:
+    assert RightTraining(model(), 1).optimizer.defaults["lr"] == 0.003
+
+
+def test_whatever_the_loss_is_it_gets_32_bits() -> None:
+    training = RightTraining(model().float(), 10, 0.001, bfloat16=True)
+    with patch.object(training, "loss", side_effect=training.loss) as loss:
+        training.step(*training.cut(text()))
+    assert loss.call_args.args[0].dtype is torch.float32
 
 
 def test_with_bfloat16_the_losses_are_nearly_the_same() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaAttention
 
@@ -137,6 +137,16 @@ def test_with_more_queries_than_keys_the_keys_begin_later() -> None:
 def test_the_output_sees_distance_alone(shift: int) -> None:
     assert moved_output(0).shape == (7, 1, 6)
     torch.testing.assert_close(moved_output(shift), moved_output(0), rtol=1e-4, atol=1e-4)
+
+
+def test_what_is_moved_is_a_text_under_a_causal_mask() -> None:
+    generator = torch.Generator().manual_seed(1)
+    module = RotaryAttention(1, 6, 0.0, turn=RotaryPositions(6, 7))
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, generator=generator)
+    x = torch.randn(7, 1, 6, generator=generator)
+    expected = module(query=x, key=x, value=x, mask=causal_mask(7))
+    torch.testing.assert_close(moved_output(3), expected, rtol=1e-4, atol=1e-4)
 
 
 def test_a_text_that_is_too_long_is_refused() -> None:

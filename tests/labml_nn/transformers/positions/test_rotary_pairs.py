@@ -154,6 +154,20 @@ def test_scores_are_equal_if_weights_are_converted(heads: int) -> None:
     assert wrong.max() > 0.1 * neighbours.abs().max()
 
 
+def test_scores_are_of_queries_with_keys_in_three_heads() -> None:
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(7, 30, generator=generator)
+    weights = torch.randn(2, 30, 30, generator=generator) / 30
+    q, k = (turn_neighbours((x @ w.T).view(7, 1, 3, 10), pair_speeds(10)) for w in weights)
+    expected = torch.einsum("ibhd,jbhd->ijh", q, k)
+    torch.testing.assert_close(scores_both_ways()[0], expected)
+
+
+def test_angles_are_of_double_precision_whatever_the_speeds_are() -> None:
+    x, speeds = projection()[0][..., None, :D_K], pair_speeds(D_K).float()
+    assert turn_neighbours(x, speeds).equal(turn_neighbours(x, speeds.double()))
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 def test_complex_numbers_do_what_the_table_does(dtype: torch.dtype) -> None:
     x = torch.randn(SEQ_LEN, BATCH_SIZE, HEADS, D_K).to(dtype)

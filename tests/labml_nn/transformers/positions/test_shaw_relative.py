@@ -133,6 +133,15 @@ def test_scores_see_distance_alone(shift: int) -> None:
     torch.testing.assert_close(moved_scores(shift), moved_scores(0))
 
 
+def test_scores_that_are_moved_are_those_of_the_formula() -> None:
+    generator = torch.Generator().manual_seed(1)
+    for_keys, _ = (torch.empty(7, 4).normal_(generator=generator) for _ in range(2))
+    query, key = torch.randn(2, 7, 4, generator=generator)
+    rows = torch.tensor([[max(-3, min(3, i - j)) + 3 for j in range(7)] for i in range(7)])
+    expected = torch.einsum("id,ijd->ij", query, key + for_keys[rows])
+    torch.testing.assert_close(moved_scores(5), expected)
+
+
 def test_without_a_greatest_distance_there_is_only_one_vector() -> None:
     x = inputs()["key"]
     module = made(lambda: attention(0))

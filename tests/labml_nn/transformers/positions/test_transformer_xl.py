@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import XLNetConfig
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 
@@ -167,6 +167,19 @@ def test_late_distances_are_exact() -> None:
 def test_scores_see_distance_alone(shift: int) -> None:
     assert moved_distance_scores(0).shape == (7, 7)
     torch.testing.assert_close(moved_distance_scores(shift), moved_distance_scores(0))
+
+
+def test_scores_that_are_moved_are_those_of_queries_with_distances() -> None:
+    generator = torch.Generator().manual_seed(1)
+    module = TransformerXLAttention(1, 4)
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, generator=generator)
+    query, _ = torch.randn(2, 7, 4, generator=generator)
+    instead = (module.distance_bias - module.content_bias)[0] / 2
+    r = encode_distances(4, 7, 7, query) @ module.distance.linear.weight.T
+    rows = [[(query[i] + instead) @ r[6 - i + j] for j in range(7)] for i in range(7)]
+    expected = torch.stack([torch.stack(row) for row in rows])
+    torch.testing.assert_close(moved_distance_scores(5), expected)
 
 
 def test_there_is_no_greatest_length() -> None:
