@@ -770,7 +770,7 @@ def test_without_the_setting_a_page_has_no_sequel() -> None:
 
 
 def test_a_page_that_cannot_be_tried_is_an_error_that_says_why() -> None:
-    clash = SEQUEL["pkg/other.py"] + "\n\n        def judge() -> None:\n            pass\n"
+    clash = SEQUEL["pkg/other.py"] + "\n\n        judge = 3\n"
     with pytest.raises(LiterateError) as caught:
         build(package(SEQUEL | {"pkg/other.py": clash}), "pkg.other", sequels=SEQUELS)
     assert str(caught.value).startswith(

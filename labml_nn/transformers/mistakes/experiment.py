@@ -11,6 +11,9 @@ half a minute on one core of a CPU. Then there are two losses:
 * The **printed** one is what a training would report: teacher-forced, over all of the validation
   text, with whatever is wrong.
 * The **honest** one is [from prefixes alone](../../training/leaks.py), as the model is used.
+
+**What is waiting.** The table of all these losses has not been made yet;
+`python benchmarks/mistakes.py --text FILE` makes it, from Tiny Shakespeare.
 """
 
 from collections.abc import Callable, Mapping
