@@ -199,7 +199,21 @@ def test_our_notebook_runs_from_top_to_bottom(
         for cells in (served.cells, done.cells)
     )
     assert example == shown
-    assert shown.count("\n") > 0
+
+
+def test_every_notebook_shows_shapes_where_its_example_has_tensors(site: Path) -> None:
+    folder = site / "notebooks"
+    without = [
+        path.relative_to(folder).as_posix()
+        for path in sorted(folder.rglob("*.ipynb"))
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.source == "show_shapes(example)" and not printed(cell)
+    ]
+    # Sentences and plain numbers come out of these.
+    assert without == [
+        f"transformers/mistakes/{name}.ipynb"
+        for name in ("attention_tests", "experiment", "verdicts")
+    ]
 
 
 @pytest.mark.parametrize(

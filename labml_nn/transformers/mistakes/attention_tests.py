@@ -31,6 +31,7 @@ from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes.comparison import Find, find_weights, roughen
 from labml_nn.transformers.mistakes.model_tests import Whole, find_in_whole
+from labml_nn.transformers.mistakes.projections import ScaledByModelWidth
 from labml_nn.transformers.mistakes.right_attention import RightAttention
 from labml_nn.transformers.mistakes.single_tests import ATTENTION_TESTS, Call, Subject
 
@@ -148,10 +149,5 @@ def example(heads: int = 2, d_k: int = 5) -> dict[str, str]:
     The right attention passes. Then the fault is with an attention that divides by too much.
     """
     check_attention(RightAttention, masked=RightAttention.forward)
-
-    class Mine(RightAttention):
-        def scale(self, scores: Tensor) -> Tensor:
-            return scores / self.d_model**0.5
-
-    assert Mine(heads * d_k, heads).d_k == d_k
-    return find_mistakes(Mine)
+    assert ScaledByModelWidth(heads * d_k, heads).d_k == d_k
+    return find_mistakes(ScaledByModelWidth)

@@ -181,6 +181,7 @@ def example(
     d_k = 2 * n_pairs
     turn = RotaryPositions(d_k, seq_len)
     x = torch.randn(max_len, batch_size, heads, d_k)
-    tables = [scaled(turn, kind, max_len, seq_len) for kind in ("interpolation", "ntk", "yarn")]
+    kinds = ("interpolation", "ntk", "yarn")
+    interpolated, ntk, yarn = (scaled(turn, kind, max_len, seq_len) for kind in kinds)
     shares = new_angles(ntk_speeds(d_k, max_len / seq_len), seq_len, max_len, d_k)
-    return *(table(x) for table in tables), shares
+    return interpolated(x), ntk(x), yarn(x), shares
