@@ -23,6 +23,9 @@ of the seeds:
 
 [Each run, and its loss from prefixes alone](../../../results/modern.json#tables.runs)
 
+The losses are exact. The seconds are those of one core with other work beside it; they await a
+machine that is quiet.
+
 What each part of the recipe is worth is on [a page of its own](ablation.py). The recipe was
 searched for with this text and this loss, one seed at a time; so what came out looks a little
 better than it is.

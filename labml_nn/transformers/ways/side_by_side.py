@@ -32,6 +32,8 @@ weights.
 
 [Memory of each way](../../../results/ways.json#figures.memory)
 
+Memory was counted, and is exact. Times were taken beside other work and are rough.
+
 Where sequences are short it is the number of calls that counts, and one head at a time has the
 most. Where they are long it is the order of the axes: with the sequence first, the softmax runs
 along an axis whose entries are far apart in memory.
