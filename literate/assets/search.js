@@ -186,13 +186,15 @@
   function score(row, note, queries) {
     let sum = 0;
     let own = 0;
+    let told = 0;
     for (const query of queries) {
       const value = worth(row, note, query);
       own += value;
       // What a row doesn't say itself, its page or its definition may say.
       if (!value && !fit(row.title, query) && !fit(row.name, query)) return 0;
+      sum += value || 0.5;
       // Where a note speaks of what stands beside it, more is to be read.
-      sum += value ? value + (note && fit(note, query) ? 0.5 : 0) : 0.5;
+      if (value && note && fit(note, query)) told += 0.5;
     }
     if (!own) return 0;
     // The definition that has all the words in its name comes before the page about it, and the
@@ -200,7 +202,7 @@
     const named = row.own && queries.every((query) => fit(row.name, query));
     const length = queries.reduce((all, query) => all + query.word.length, 0);
     const alone = queries.every((query) => row.own.includes(query.word));
-    return named ? sum + 1 + length / (alone ? row.own : row.name.text).length : sum;
+    return named ? sum + 1 + length / (alone ? row.own : row.name.text).length : sum + told;
   }
 
   function find(queries) {
