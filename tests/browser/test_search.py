@@ -180,7 +180,7 @@ def test_words_of_a_note_are_found_and_marked(mha: Page) -> None:
     ("query", "here"),
     [
         ("MultiHeadAttention", True),
-        ("kernel computes scores and mean itself", True),
+        ("silently ignore those of a subclass", True),
         ("TransformerLayer", False),
         ("normalises the sum", False),
     ],
