@@ -66,7 +66,7 @@ train: $(made)/train ## Train the small transformer; make train ARGS=--help list
 
 test: $(made)/test node_modules/.made ## Run the tests, in a browser too
 	$(run) tests/browser/chromium.py
-	$(run) -m pytest $(ARGS)
+	$(run) -m pytest --numprocesses=logical --maxprocesses=4 --dist=loadfile $(ARGS)
 
 # The stamp goes first: whatever comes next installs the pinned torch again.
 oldest: $(made)/test node_modules/.made ## Execute the notebooks with the oldest torch that setup.py admits

@@ -59,12 +59,15 @@ setup(
         "test": [
             # PyTorch's own samples of operators need it.
             "expecttest>=0.2",
+            "filelock>=3.16",
             "hypothesis>=6.100",
             # Test vectors and models that others wrote: what the pages are compared with.
             "onnx>=1.23",
             "packaging>=24",
             "playwright>=1.49",
             "pytest>=9",
+            # The tests run on all cores, as many processes as there are.
+            "pytest-xdist>=3.6",
             "ruff>=0.9",
             "setuptools>=77",
             "transformers>=5",

@@ -9,9 +9,14 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from filelock import FileLock
 from hypothesis.configuration import set_hypothesis_home_dir
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# One thread for the sums of a process, and of those that it starts: on tensors as small as those
+# of the tests a second one costs more than it gives, and the other core has tests of its own.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The same examples in every run, none kept on the disk, and no limit of time for one: a slow
 # machine is no defect.
@@ -63,9 +68,21 @@ SITE_URL = "https://example.org/sub/"
 
 @pytest.fixture(scope="session")
 def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    r"""The website, built once, strictly, as `make site` builds it."""
-    folder = tmp_path_factory.mktemp("built") / "site"
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    r"""The website, built once for all processes, strictly, as `make site` builds it."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / "built" / "site"
+    with FileLock(shared / "built.lock"):
+        if not folder.exists():
+            build(repository, folder)
+    return folder
+
+
+def build(repository: Path, folder: Path) -> None:
+    r"""Build the website; the folder is there only when it is complete."""
+    beside = folder.with_name("unfinished")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(beside)]
     built = subprocess.run(
         command,
         cwd=repository,
@@ -75,4 +92,4 @@ def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=False,
     )
     assert built.returncode == 0, built.stderr
-    return folder
+    beside.rename(folder)
