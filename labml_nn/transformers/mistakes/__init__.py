@@ -9,9 +9,10 @@ shape and the model trains. All the mistakes here were made in public, in tutori
 libraries, two of PyTorch's own tutorials among them, by people who know what they do. That is the
 point: it can't be helped by being careful, only by tests.
 
-Each wrong line is code that runs, and the right line stands beside it. Each can be trained, to see
-what it does to the loss that one prints, and to the [honest loss](../../training/leaks.py). And
-each is put to a set of tests, which needs PyTorch and nothing else, and finds all of them.
+Each wrong line is code that runs, and the right line stands beside it. Each was trained, to see
+what it does to the loss that one prints, and to the [honest loss](../../training/leaks.py): of
+[22](../../../results/mistakes.json#values.mistakes),
+[9](../../../results/mistakes.json#values.look_better) look *better* than the right one. And each is put to a set of tests, which needs PyTorch and nothing else, and finds all of them.
 **[Run it on your attention](attention_tests.py#check_attention).**
 
 What is right:
@@ -26,7 +27,7 @@ The mistakes:
 5. [Axes and views](axes.py): the softmax along another axis, a view for a transpose, globals.
 6. [Positions, data and training](model_mistakes.py): the wrong axis, targets, dropout, the loss.
 7. [Numbers and decoding](decoding.py): rows with nothing in them, finite masks, a cache.
-8. [What they do to the loss](experiment.py): how each of them is trained.
+8. [What they do to the loss](experiment.py): each of them trained.
 
 The tests:
 

@@ -24,6 +24,10 @@ class SoftmaxOverQueries(RightAttention):
     its [diffusion model](https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/146),
     whose author called it a big bug. The reader who found it saw no difference
     in the quality of images: without a mask there is no future to leak.
+
+    Printed loss:
+    [0.263](../../../results/mistakes.json#tables.mistakes.SoftmaxOverQueries.printed); honest loss:
+    [4.343](../../../results/mistakes.json#tables.mistakes.SoftmaxOverQueries.honest).
     """
 
     def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
@@ -38,6 +42,10 @@ class SoftmaxOverHeads(RightAttention):
     The axis of the keys is 1 before the heads get an axis of their own, and stays 1 in the code
     after that. The heads now share out each pair of positions among them, hidden pairs too:
     where all heads have the same score, each gets an equal part.
+
+    Printed loss:
+    [2.147](../../../results/mistakes.json#tables.mistakes.SoftmaxOverHeads.printed); honest loss:
+    [2.874](../../../results/mistakes.json#tables.mistakes.SoftmaxOverHeads.honest).
     """
 
     def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
@@ -56,6 +64,10 @@ class ViewForSplit(RightAttention):
     Somebody who trained nanoGPT's small model [reported a loss of
     1.2164](https://github.com/karpathy/nanoGPT/issues/234), where others get 1.47. Nobody found out
     why. A line like this one is how such a number can come about.
+
+    Printed loss:
+    [1.195](../../../results/mistakes.json#tables.mistakes.ViewForSplit.printed); honest loss:
+    [4.070](../../../results/mistakes.json#tables.mistakes.ViewForSplit.honest).
     """
 
     def split(self, x: Tensor) -> Tensor:
@@ -72,6 +84,10 @@ class ViewForMerge(RightAttention):
     later. It was in [a transformer from scratch](https://github.com/jsbaan/transformer-from-scratch/pull/6)
     until 2026, behind a test that trained the model and passed, and in a [series of
     videos](https://github.com/ajhalthor/Transformer-Neural-Network/pull/4).
+
+    Printed loss:
+    [1.253](../../../results/mistakes.json#tables.mistakes.ViewForMerge.printed); honest loss:
+    [2.522](../../../results/mistakes.json#tables.mistakes.ViewForMerge.honest).
     """
 
     def merge(self, x: Tensor) -> Tensor:

@@ -42,6 +42,10 @@ class StrictMask(EmptyRows):
 
     “Before” is taken to mean *before*, and a position doesn't see itself. The first one then sees
     nothing at all, and with the line above, the loss is NaN from the first step on.
+
+    Printed loss:
+    [NaN](../../../results/mistakes.json#tables.mistakes.StrictMask.printed); honest loss:
+    [NaN](../../../results/mistakes.json#tables.mistakes.StrictMask.honest).
     """
 
     def allowed(self, seq_len: int) -> Tensor:

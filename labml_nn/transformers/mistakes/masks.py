@@ -28,6 +28,10 @@ class MaskUnused(RightAttention):
     has an “attn_mask” that goes nowhere. Four models of the transformers library
     [saw the future](https://github.com/huggingface/transformers/issues/48745), from one
     release to the next, because they asked for the mask of an encoder.
+
+    Printed loss:
+    [0.044](../../../results/mistakes.json#tables.mistakes.MaskUnused.printed); honest loss:
+    [7.069](../../../results/mistakes.json#tables.mistakes.MaskUnused.honest).
     """
 
     def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
@@ -46,6 +50,10 @@ class MaskOnlyInTraining(RightAttention):
 
     The one leak of this page that makes the printed loss *worse*: the model has learned to look
     back only, and doesn't know what to do with the future. It is trained well, and reported badly.
+
+    Printed loss:
+    [3.149](../../../results/mistakes.json#tables.mistakes.MaskOnlyInTraining.printed); honest loss:
+    [2.096](../../../results/mistakes.json#tables.mistakes.MaskOnlyInTraining.honest).
     """
 
     def allowed(self, seq_len: int) -> Tensor:
@@ -59,6 +67,10 @@ class MaskOffByOne(RightAttention):
 
     The diagonal above the main one is visible, and that is where the answer is. Often written
     `triu` with a diagonal of 2, by somebody who counts from the wrong side.
+
+    Printed loss:
+    [0.043](../../../results/mistakes.json#tables.mistakes.MaskOffByOne.printed); honest loss:
+    [6.555](../../../results/mistakes.json#tables.mistakes.MaskOffByOne.honest).
     """
 
     def allowed(self, seq_len: int) -> Tensor:
@@ -73,6 +85,10 @@ class MaskInverted(RightAttention):
     True means *may look* to `scaled_dot_product_attention` of PyTorch, and *must not look* to its
     `MultiheadAttention`. A mask for the one, given to the other, shows the future and hides
     the past.
+
+    Printed loss:
+    [0.042](../../../results/mistakes.json#tables.mistakes.MaskInverted.printed); honest loss:
+    [4.211](../../../results/mistakes.json#tables.mistakes.MaskInverted.honest).
     """
 
     def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
@@ -88,6 +104,10 @@ class MaskAfterSoftmax(RightAttention):
     one, and by how much they fall short tells how well the hidden keys fit. A model learns to
     read that. An image model of timm [had
     it](https://github.com/huggingface/pytorch-image-models/pull/2236).
+
+    Printed loss:
+    [1.516](../../../results/mistakes.json#tables.mistakes.MaskAfterSoftmax.printed); honest loss:
+    [4.070](../../../results/mistakes.json#tables.mistakes.MaskAfterSoftmax.honest).
     """
 
     def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
@@ -101,6 +121,10 @@ class MaskAsZeros(RightAttention):
 
     A score of zero is a score like any other, and its weight is $e^0$ before the division. Also
     written `mask * scores`.
+
+    Printed loss:
+    [0.894](../../../results/mistakes.json#tables.mistakes.MaskAsZeros.printed); honest loss:
+    [5.272](../../../results/mistakes.json#tables.mistakes.MaskAsZeros.honest).
     """
 
     def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:

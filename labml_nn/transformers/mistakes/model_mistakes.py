@@ -27,6 +27,10 @@ class PositionsOfTheBatch(RightModel):
 
     The first sequence is right even so, if the test has one sequence only or looks at no other.
     So [the test](model_tests.py#each_sequence_alone) looks at them all.
+
+    Printed loss:
+    [2.360](../../../results/mistakes.json#tables.mistakes.PositionsOfTheBatch.printed); honest loss:
+    [2.362](../../../results/mistakes.json#tables.mistakes.PositionsOfTheBatch.honest).
     """
 
     def add_positions(self, x: Tensor) -> Tensor:
@@ -51,6 +55,10 @@ class LayerWithoutResidual(RightLayer):
 class NoResidual(RightModel):
     r"""
     A model that consists of such layers.
+
+    Printed loss:
+    [3.349](../../../results/mistakes.json#tables.mistakes.NoResidual.printed); honest loss:
+    [3.314](../../../results/mistakes.json#tables.mistakes.NoResidual.honest).
     """
 
     layer = LayerWithoutResidual
@@ -67,6 +75,10 @@ class DropoutInEvaluation(RightAttention):
     PyTorch's tutorial on [building blocks of
     transformers](https://docs.pytorch.org/tutorials/intermediate/transformer_building_blocks.html)
     still does.
+
+    Printed loss:
+    [2.165](../../../results/mistakes.json#tables.mistakes.DropoutInEvaluation.printed); honest loss:
+    [2.137](../../../results/mistakes.json#tables.mistakes.DropoutInEvaluation.honest).
     """
 
     def drop(self, weights: Tensor) -> Tensor:
@@ -81,6 +93,10 @@ class TargetsNotShifted(RightTraining):
     The model is asked for the character that it is given. It learns to copy, perfectly. No
     test of a model can see it: the model is right. It takes a look
     [at a batch](model_tests.py#targets_follow_inputs).
+
+    Printed loss:
+    [0.000](../../../results/mistakes.json#tables.mistakes.TargetsNotShifted.printed); honest loss:
+    [11.529](../../../results/mistakes.json#tables.mistakes.TargetsNotShifted.honest).
     """
 
     def cut(self, text: Tensor) -> tuple[Tensor, Tensor]:
@@ -100,6 +116,10 @@ class TargetsShiftedTwice(RightTraining):
 
     The batch is as it should be, and so is the model. What shows it is that the printed loss is
     not [the honest one](model_tests.py#honest).
+
+    Printed loss:
+    [2.770](../../../results/mistakes.json#tables.mistakes.TargetsShiftedTwice.printed); honest loss:
+    [3.592](../../../results/mistakes.json#tables.mistakes.TargetsShiftedTwice.honest).
     """
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
@@ -113,6 +133,10 @@ class SoftmaxTwice(RightTraining):
 
     `cross_entropy` has a softmax of its own. The softmax of numbers between 0 and 1 is nearly even,
     so the loss can't fall far, and the gradient that is left is small.
+
+    Printed loss:
+    [4.036](../../../results/mistakes.json#tables.mistakes.SoftmaxTwice.printed); honest loss:
+    [11.083](../../../results/mistakes.json#tables.mistakes.SoftmaxTwice.honest).
     """
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
@@ -126,6 +150,10 @@ class GradientsKept(RightTraining):
 
     Each step follows the sum of all gradients so far. That is a very long memory, and the model
     still learns: only worse.
+
+    Printed loss:
+    [2.563](../../../results/mistakes.json#tables.mistakes.GradientsKept.printed); honest loss:
+    [2.568](../../../results/mistakes.json#tables.mistakes.GradientsKept.honest).
     """
 
     def forget(self) -> None:

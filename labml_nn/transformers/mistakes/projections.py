@@ -26,6 +26,10 @@ class QueryForAll(RightAttention):
 
     Besides the comparison, [the gradients](single_tests.py#gradients) show it: the
     other two layers get none.
+
+    Printed loss:
+    [2.338](../../../results/mistakes.json#tables.mistakes.QueryForAll.printed); honest loss:
+    [2.323](../../../results/mistakes.json#tables.mistakes.QueryForAll.honest).
     """
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -73,6 +77,10 @@ class ScaledByModelWidth(RightAttention):
     [in 2026](https://github.com/Graylab/DL4Proteins-notebooks/issues/12).
 
     Training works around it: a model only has to learn longer queries. That is why nobody notices.
+
+    Printed loss:
+    [2.193](../../../results/mistakes.json#tables.mistakes.ScaledByModelWidth.printed); honest loss:
+    [2.169](../../../results/mistakes.json#tables.mistakes.ScaledByModelWidth.honest).
     """
 
     def scale(self, scores: Tensor) -> Tensor:
@@ -87,6 +95,10 @@ class Unscaled(RightAttention):
     At this size it is no worse than the right one: the weights start out so small that scores are
     small as well. It becomes expensive with wide heads, whose scores saturate the softmax, and
     whose gradients vanish.
+
+    Printed loss:
+    [2.094](../../../results/mistakes.json#tables.mistakes.Unscaled.printed); honest loss:
+    [2.073](../../../results/mistakes.json#tables.mistakes.Unscaled.honest).
     """
 
     def scale(self, scores: Tensor) -> Tensor:
@@ -100,6 +112,10 @@ class ScaledUp(RightAttention):
 
     Scores come out $d_k$ times too large. In each head one key gets nearly all of the weight,
     almost from the start.
+
+    Printed loss:
+    [2.520](../../../results/mistakes.json#tables.mistakes.ScaledUp.printed); honest loss:
+    [2.523](../../../results/mistakes.json#tables.mistakes.ScaledUp.honest).
     """
 
     def scale(self, scores: Tensor) -> Tensor:
