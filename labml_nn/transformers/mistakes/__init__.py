@@ -12,7 +12,8 @@ point: it can't be helped by being careful, only by tests.
 Each wrong line is code that runs, and the right line stands beside it. Each was trained, to see
 what it does to the loss that one prints, and to the [honest loss](../../training/leaks.py): of
 [22](../../../results/mistakes.json#values.mistakes),
-[9](../../../results/mistakes.json#values.look_better) look *better* than the right one. And each is put to a set of tests, which needs PyTorch and nothing else, and finds all of them.
+[9](../../../results/mistakes.json#values.look_better) look *better* than the right
+one. And each is put to a set of tests, which needs PyTorch and nothing else, and finds all of them.
 **[Run it on your attention](attention_tests.py#check_attention).**
 
 What is right:

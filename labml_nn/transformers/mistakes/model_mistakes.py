@@ -29,7 +29,8 @@ class PositionsOfTheBatch(RightModel):
     So [the test](model_tests.py#each_sequence_alone) looks at them all.
 
     Printed loss:
-    [2.360](../../../results/mistakes.json#tables.mistakes.PositionsOfTheBatch.printed); honest loss:
+    [2.360](../../../results/mistakes.json#tables.mistakes.PositionsOfTheBatch.printed);
+    honest loss:
     [2.362](../../../results/mistakes.json#tables.mistakes.PositionsOfTheBatch.honest).
     """
 
@@ -57,7 +58,8 @@ class NoResidual(RightModel):
     A model that consists of such layers.
 
     Printed loss:
-    [3.349](../../../results/mistakes.json#tables.mistakes.NoResidual.printed); honest loss:
+    [3.349](../../../results/mistakes.json#tables.mistakes.NoResidual.printed);
+    honest loss:
     [3.314](../../../results/mistakes.json#tables.mistakes.NoResidual.honest).
     """
 
@@ -77,7 +79,8 @@ class DropoutInEvaluation(RightAttention):
     still does.
 
     Printed loss:
-    [2.165](../../../results/mistakes.json#tables.mistakes.DropoutInEvaluation.printed); honest loss:
+    [2.165](../../../results/mistakes.json#tables.mistakes.DropoutInEvaluation.printed);
+    honest loss:
     [2.137](../../../results/mistakes.json#tables.mistakes.DropoutInEvaluation.honest).
     """
 
@@ -95,7 +98,8 @@ class TargetsNotShifted(RightTraining):
     [at a batch](model_tests.py#targets_follow_inputs).
 
     Printed loss:
-    [0.000](../../../results/mistakes.json#tables.mistakes.TargetsNotShifted.printed); honest loss:
+    [0.000](../../../results/mistakes.json#tables.mistakes.TargetsNotShifted.printed);
+    honest loss:
     [11.529](../../../results/mistakes.json#tables.mistakes.TargetsNotShifted.honest).
     """
 
@@ -118,7 +122,8 @@ class TargetsShiftedTwice(RightTraining):
     not [the honest one](model_tests.py#honest).
 
     Printed loss:
-    [2.770](../../../results/mistakes.json#tables.mistakes.TargetsShiftedTwice.printed); honest loss:
+    [2.770](../../../results/mistakes.json#tables.mistakes.TargetsShiftedTwice.printed);
+    honest loss:
     [3.592](../../../results/mistakes.json#tables.mistakes.TargetsShiftedTwice.honest).
     """
 
@@ -135,7 +140,8 @@ class SoftmaxTwice(RightTraining):
     so the loss can't fall far, and the gradient that is left is small.
 
     Printed loss:
-    [4.036](../../../results/mistakes.json#tables.mistakes.SoftmaxTwice.printed); honest loss:
+    [4.036](../../../results/mistakes.json#tables.mistakes.SoftmaxTwice.printed);
+    honest loss:
     [11.083](../../../results/mistakes.json#tables.mistakes.SoftmaxTwice.honest).
     """
 
@@ -152,7 +158,8 @@ class GradientsKept(RightTraining):
     still learns: only worse.
 
     Printed loss:
-    [2.563](../../../results/mistakes.json#tables.mistakes.GradientsKept.printed); honest loss:
+    [2.563](../../../results/mistakes.json#tables.mistakes.GradientsKept.printed);
+    honest loss:
     [2.568](../../../results/mistakes.json#tables.mistakes.GradientsKept.honest).
     """
 

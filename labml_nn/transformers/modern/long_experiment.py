@@ -1,7 +1,7 @@
 r"""
 ---
 title: A Longer Run on Two Cores
-summary: The modern transformer with more layers and a longer context, on a CPU in under twenty minutes.
+summary: The modern transformer with more layers and a longer context, trained on a CPU.
 ---
 
 A graphics card is the usual place for a model with a context of 256 characters, and the best known
