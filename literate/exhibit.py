@@ -285,7 +285,9 @@ def checked(text: str, target: Target, path: str, links: Links) -> Number | None
     if not isinstance(value, str) and not results.is_number(said):
         return None
     uri = links.uri(path)
-    address = html.escape(links.between(uri, result.uri, quote(place)))
+    # Zensical looks for the anchor as it is spelled here; within a tag `_` marks no emphasis.
+    address = literal(html.escape(links.between(uri, result.uri, quote(place))))
+    address = address.replace("&#95;", "_")
     run = [result.command, f"{result.made}", results.machine(result)]
     names = results.changed(result, links.pages, links.root)
     since = f"; changed since: {', '.join(names)}" if names else ""
@@ -293,7 +295,7 @@ def checked(text: str, target: Target, path: str, links: Links) -> Number | None
     marks = "measured before" if names else "measured"
     words = visible(literal(said))
     assert target.after is not None
-    link = f'<a class="{marks}" href="{literal(address)}" title="{title}">{words}</a>'
+    link = f'<a class="{marks}" href="{address}" title="{title}">{words}</a>'
     return Number(start, target.after, link)
 
 
