@@ -167,7 +167,8 @@ def number(value: float, digits: int | None = None) -> str:
     With `digits` behind the point, or else with as many as it has; thousands stand apart.
     """
     if digits is not None:
-        return f"{value:,.{digits}f}".replace("-", "−")
+        # What is rounded to zero has no sign.
+        return f"{value:z,.{digits}f}".replace("-", "−")
     if isinstance(value, int) or (value == int(value) and abs(value) < 1e15):
         return f"{int(value):,}".replace("-", "−")
     if not 1e-4 <= abs(value) < 1e15:

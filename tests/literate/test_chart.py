@@ -130,6 +130,7 @@ def test_the_numbers_at_the_ticks_are_short(
         (1.25, 3, "1.250"),
         (12345, 1, "12,345.0"),
         (-0.126, 2, "−0.13"),
+        (-0.0001, 3, "0.000"),
     ],
 )
 def test_numbers_are_written_for_readers(value: float, digits: int | None, shown: str) -> None:
