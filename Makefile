@@ -35,6 +35,10 @@ install := $(run) -m pip install --disable-pip-version-check --constraint constr
 # one that is done is done again only when what it depends on has changed.
 made := .venv/made
 
+# As many tests at a time as there are cores. Those in the browser come first and alone: on a busy
+# machine the fonts of a page can come after its text, which then moves by a hair.
+parallel := --numprocesses=logical --maxprocesses=4 --dist=loadfile
+
 # A cache that would go to the home folder.
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 # Material's notice about MkDocs 2, at each build: setup.py admits MkDocs 1 only.
@@ -66,7 +70,8 @@ train: $(made)/train ## Train the small transformer; make train ARGS=--help list
 
 test: $(made)/test node_modules/.made ## Run the tests, in a browser too
 	$(run) tests/browser/chromium.py
-	$(run) -m pytest --numprocesses=logical --maxprocesses=4 --dist=loadfile $(ARGS)
+	$(if $(ARGS),,$(run) -m pytest tests/browser)
+	$(run) -m pytest $(parallel) $(if $(ARGS),$(ARGS),--ignore=tests/browser)
 
 # The stamp goes first: whatever comes next installs the pinned torch again.
 oldest: $(made)/test node_modules/.made ## Execute the notebooks with the oldest torch that setup.py admits
