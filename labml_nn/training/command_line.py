@@ -40,7 +40,7 @@ from labml_nn.training.distributed import (
 from labml_nn.training.files import replacing
 from labml_nn.training.leaks import honest_loss
 from labml_nn.training.loop import TrainConfig, Trainer, evaluate
-from labml_nn.training.memory import StepMemory
+from labml_nn.training.memory import StepMemory, keep_freed
 from labml_nn.training.options import given_fields, make_parser, option_name, vocabulary
 from labml_nn.training.progress import Progress
 from labml_nn.training.recorder import ignore, recording
@@ -229,6 +229,7 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
 
     Of [several processes](distributed.py) all do all of this, and the first one tells.
     """
+    keep_freed()
     about, config, text = prepare_run(experiment, arguments)
     trainer, tokenizer = experiment.make_trainer(config, text)
     # What was left to the machine is settled now, and stays so.
@@ -279,10 +280,12 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
 
     # What is recorded is shown as well, with a short sample where the loss is measured.
     progress, memory = Progress(), StepMemory(trainer.device)
+    latest: dict[str, float] = {}
     records = recording(run, about["config"], trainer.step) if is_first() else nullcontext(ignore)
     with interruptible() as interrupted, records as write:
 
         def record(step: int, values: dict[str, float]) -> None:
+            latest.update(values)
             written = sample(60) if "loss.validation" in values else ""
             if is_first():
                 write(step, values)
@@ -307,7 +310,10 @@ def train(experiment: Experiment, arguments: argparse.Namespace) -> int:
     # The last word has a loss that comes from prefixes alone.
     honest = honest_loss(trainer.model, trainer.validation, config.seq_len)
     n_tokens = trainer.step * config.batch_size * config.seq_len
-    loss = evaluate(trainer.model, trainer.validation, config.seq_len)
+    # The last step has been evaluated already, unless the run was complete before.
+    loss = latest.get("loss.validation")
+    if loss is None:
+        loss = evaluate(trainer.model, trainer.validation, config.seq_len)
     per_character = loss * len(trainer.validation) / n_characters
     rate, share = utilisation(trainer, flops, n_tokens / trainer.seconds)
     result = {

@@ -93,7 +93,7 @@ def seconds_of(
     way: Way,
     model: nn.Module,
     device: torch.device,
-    times: int = 5,
+    times: int = 3,
 ) -> float:
     r"""
     ## How long a step takes

@@ -1,9 +1,11 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 
-from labml_nn.training.memory import StepMemory, read_peak
+from labml_nn.training.memory import StepMemory, keep_freed, read_peak
 
 CPU = torch.device("cpu")
 
@@ -41,3 +43,39 @@ def test_where_the_system_has_no_such_file_the_peak_is_that_of_the_program(
 
     monkeypatch.setattr(Path, "read_text", missing)
     assert read_peak(CPU) > 50e6
+
+
+# What stays with a program that has freed six blocks of 8 MB.
+BLOCKS = """
+from pathlib import Path
+import torch
+from labml_nn.training.memory import keep_freed
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+{first}
+before = resident()
+blocks = [torch.ones(2_000_000) for _ in range(6)]
+del blocks
+print(resident() - before)
+"""
+
+
+def test_what_was_freed_is_kept() -> None:
+    given_back, kept = (
+        int(subprocess.check_output([sys.executable, "-c", BLOCKS.format(first=first)], text=True))
+        for first in ("", "keep_freed()")
+    )
+    assert given_back < 16e6
+    assert kept > 40e6
+
+
+def test_a_system_without_that_setting_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: object) -> object:
+        raise OSError("no such library")
+
+    monkeypatch.setattr("ctypes.CDLL", missing)
+    keep_freed()
+    monkeypatch.setattr("ctypes.CDLL", lambda name: object())
+    keep_freed()
