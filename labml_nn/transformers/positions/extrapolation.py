@@ -172,9 +172,9 @@ def losses_by_position(model: nn.Module, tokens: Tensor, max_len: int) -> Tensor
 
 def example(
     seq_len: int = 7,
-    max_len: int = 29,
-    batch_size: int = 3,
-    heads: int = 5,
+    max_len: int = 17,
+    batch_size: int = 5,
+    heads: int = 3,
     n_pairs: int = 2,
     d_ff: int = 11,
     n_vocab: int = 13,
