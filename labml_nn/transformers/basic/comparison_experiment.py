@@ -61,7 +61,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "n_layers": 2,
         "d_ff": 64,
     },
-    "small": {"steps": 800},
+    "small": {"steps": 600},
     "large": {
         "steps": 2500,
         "batch_size": 32,
