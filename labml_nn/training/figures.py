@@ -10,6 +10,8 @@ made, so that they can stand alone or side by side. In a notebook a picture can 
 """
 
 import builtins
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
@@ -56,15 +58,20 @@ class LiveFigure:
     r"""
     ## A picture that follows
 
-    In a notebook it is shown at once, and again in the same place after each change. Elsewhere
-    nothing is shown before the end.
+    In a notebook it is shown at once, and again in the same place while what it shows changes.
+    Elsewhere nothing is shown before the end.
+
+    To draw takes as long as many steps of a small model. So a picture stays for ten times as long
+    as it took, and most of the time is left for training.
     """
 
-    def __init__(self, figure: "Figure") -> None:
+    def __init__(self, figure: "Figure", draw: Callable[[], None]) -> None:
         r"""
         * `figure` is what the caller draws on
+        * `draw` draws what is known now, over what was there
         """
-        self.figure = figure
+        self.figure, self.draw = figure, draw
+        self.due = time.monotonic()
 
         # In a notebook this is one of the built-in functions.
         display = getattr(builtins, "display", None)
@@ -73,9 +80,15 @@ class LiveFigure:
     def update(self) -> None:
         r"""
         ### Show it as it is now
+
+        Unless it was shown a moment ago.
         """
-        if self.shown:
+        start = time.monotonic()
+        if self.shown and start >= self.due:
+            self.draw()
             self.shown.update(self.figure)
+            end = time.monotonic()
+            self.due = end + 10 * (end - start)
 
     def finish(self) -> None:
         r"""
@@ -85,7 +98,9 @@ class LiveFigure:
         """
         import matplotlib.pyplot as plt
 
-        self.update()
-        if not self.shown:
+        self.draw()
+        if self.shown:
+            self.shown.update(self.figure)
+        else:
             plt.show()
         plt.close(self.figure)

@@ -102,8 +102,10 @@ def from_kernel(
 
     With a mask that is `given`, or with the causal one, or with none.
     """
-    # On a CPU, 32 bits are faster than 16, and autocast would make 16 of them again.
-    wide = query.device.type == "cpu" and query.element_size() == 2
+    # On a CPU, 32 bits are faster than 16, and autocast would make 16 of them again. What is
+    # normalised has 32 already, and the kernel wants one type.
+    narrow = 2 in (query.element_size(), key.element_size(), value.element_size())
+    wide = query.device.type == "cpu" and narrow
     q, k, v = (t.float() if wide else t for t in (query, key, value))
     if given is not None and given.is_floating_point():
         given = given.to(q.dtype)

@@ -61,7 +61,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "n_layers": 2,
         "d_ff": 64,
     },
-    "small": {"steps": 800},
+    "small": {"steps": 600},
     "large": {
         "steps": 2500,
         "batch_size": 32,
@@ -135,9 +135,15 @@ def train_both(trainers: Mapping[str, Trainer], counting: float) -> dict[str, fl
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(8, 4))
-    live = LiveFigure(figure)
     history: list[tuple[int, dict[str, float]]] = []
     losses: dict[str, float] = {}
+
+    def draw() -> None:
+        axes.clear()
+        draw_losses(axes, history)
+        axes.axhline(counting, linestyle="--", color="gray")
+
+    live = LiveFigure(figure, draw)
     for name, trainer in trainers.items():
         progress = Progress(bar=True)
 
@@ -148,9 +154,6 @@ def train_both(trainers: Mapping[str, Trainer], counting: float) -> dict[str, fl
             named = {f"loss.{name}, {key[5:]}": value for key, value in found.items()}
             history.append((step, named))
             losses[name] = found.get("loss.validation", 0.0)
-            axes.clear()
-            draw_losses(axes, history)
-            axes.axhline(counting, linestyle="--", color="gray")
             live.update()
             progress.note(loss=f"{values['loss.train']:.3f}")
 

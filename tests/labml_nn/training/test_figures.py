@@ -6,6 +6,7 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
+from labml_nn.training import figures
 from labml_nn.training.figures import LiveFigure, draw_attention, draw_losses
 
 
@@ -51,26 +52,64 @@ def show(monkeypatch: pytest.MonkeyPatch) -> Mock:
     return show
 
 
+class Clock:
+    r"""It moves only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        r"""What it says."""
+        return self.now
+
+
 def test_in_a_notebook_a_live_picture_is_shown_at_once_and_follows(
     monkeypatch: pytest.MonkeyPatch, show: Mock
 ) -> None:
-    display = Mock()
+    display, draw = Mock(), Mock()
     monkeypatch.setattr(builtins, "display", display, raising=False)
     figure = plt.figure()
-    live = LiveFigure(figure)
+    live = LiveFigure(figure, draw)
     display.assert_called_once_with(figure, display_id=True)
     live.update()
     live.finish()
     assert [call.args for call in display.return_value.update.call_args_list] == [(figure,)] * 2
+    assert draw.call_count == 2
     # Left open, it would be shown again below the cell.
     assert not plt.fignum_exists(figure.number)
     show.assert_not_called()
 
 
+def test_a_live_picture_stays_for_ten_times_as_long_as_it_took(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, display, drawn = Clock(), Mock(), []
+
+    def draw() -> None:
+        drawn.append(clock.now)
+        clock.now += 0.5
+
+    monkeypatch.setattr(figures, "time", clock)
+    monkeypatch.setattr(builtins, "display", display, raising=False)
+    live = LiveFigure(plt.figure(), draw)
+    for now in (2.0, 3.0, 7.0, 7.5, 8.5, 12.5, 13.0, 13.5):
+        clock.now = now
+        live.update()
+    assert drawn == [2.0, 7.5, 13.0]
+    assert display.return_value.update.call_count == 3
+    # What is known at the end is shown, however short a time ago the last one was.
+    live.finish()
+    assert drawn == [2.0, 7.5, 13.0, 13.5]
+    assert display.return_value.update.call_count == 4
+
+
 def test_elsewhere_a_live_picture_is_shown_at_the_end(show: Mock) -> None:
-    live = LiveFigure(plt.figure())
+    draw = Mock()
+    live = LiveFigure(plt.figure(), draw)
     live.update()
+    draw.assert_not_called()
     show.assert_not_called()
     live.finish()
+    draw.assert_called_once_with()
     show.assert_called_once_with()
     assert plt.get_fignums() == []

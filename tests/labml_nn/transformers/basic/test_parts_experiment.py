@@ -10,6 +10,7 @@ import labml_nn
 from labml_nn.training.data import InputError
 from labml_nn.training.leaks import honest_loss
 from labml_nn.training.presets import PRESETS
+from labml_nn.training.speed import Way, take
 from labml_nn.transformers.basic.parts_experiment import PARTS, PartsConfig, make_small
 
 PACKAGE = Path(labml_nn.__file__).parent
@@ -38,6 +39,19 @@ def test_a_part_learns_and_sees_nothing_but_what_comes_before(part: str) -> None
     changed = [not p.equal(b) for p, b in zip(trainer.model.parameters(), before, strict=True)]
     assert all(changed)
     assert not honest_loss(trainer.model, trainer.validation, trainer.config.seq_len).leaks
+
+
+@pytest.mark.parametrize("attention", ["kernel", "products"])
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_can_be_trained_with_products_in_16_bits(part: str, attention: str) -> None:
+    trainer = make_small(part)
+    losses = {}
+    for precision in ("float32", "bfloat16"):
+        way = Way(precision, attention, "off")
+        losses[precision] = trainer.first_loss(way, take(way, trainer.replica))
+    losses["bfloat16"].backward()
+    assert losses["bfloat16"].item() == pytest.approx(losses["float32"].item(), rel=0.02)
+    assert all(weight.grad.isfinite().all() for weight in trainer.model.parameters())
 
 
 def test_an_unknown_part_is_refused_with_the_names_that_there_are() -> None:
