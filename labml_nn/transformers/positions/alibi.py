@@ -152,7 +152,7 @@ def moved_penalties(shift: int, seq_len_k: int = 7, heads: int = 5) -> Tensor:
     `[seq_len_k, seq_len_k, 1, heads]`, and always the same.
     """
     attention = AlibiAttention(heads, heads)
-    text = torch.zeros(shift + seq_len_k, 1, heads, 1)
+    text = torch.empty(shift + seq_len_k)
     return attention.get_bias(text, text)[shift:, shift:]
 
 
