@@ -5,8 +5,13 @@ Each page that has an attention for the small transformer says so in `in_transfo
 by that. One step forward and backward of a sequence under a causal mask is measured beside the same
 step in which the page's own projections go straight to scaled_dot_product_attention: told that it
 is causal, or with the mask or the numbers that the page adds, made beforehand, whichever is the
-first that gives the same result. A page for which none does computes what the kernel cannot, and is
-listed without numbers.
+first that gives the same: the result, the gradient of what went in, and those of all parameters. A
+page for which none does computes what the kernel cannot, and is listed without numbers. So it is
+with Transformer-XL: what it adds to the scores depends on the queries and is learned, and nothing
+is learned from numbers that were made beforehand.
+
+What is measured is the everyday path: dropout, and weights that are kept for a look, are off.
+Attention that is spelled out in steps, to be read, is compared with the kernel by ways.py.
 
 Both have their turns in each round, the one first and then the other. The ratio of times is the
 median over the rounds; that of memory is of the most that PyTorch's allocator has handed out at any
@@ -38,6 +43,7 @@ from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
 from torch.profiler import ProfilerActivity, profile  # noqa: E402
 
 from benchmarks import record  # noqa: E402
+from labml_nn.transformers.memory.flash import FlashAttention  # noqa: E402
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask  # noqa: E402
 
 HEADS, D_MODEL, D_FF = 8, 512, 2048
@@ -45,8 +51,12 @@ LENGTHS = (256, 512, 1024, 2048, 4096)
 QUICK = (64, 128)
 BAR = 1.05
 FEWEST = 5
-# The page whose `in_transformer` has a single head, to show what many are good for.
-PLAIN = "labml_nn.transformers.mha"
+# Pages whose `in_transformer` shows something on purpose that is not for every day: a single head,
+# and tiles one after the other. For every day there is what they have without options.
+EVERYDAY: dict[str, Callable[[int, int, float], nn.Module]] = {
+    "labml_nn.transformers.mha": MultiHeadAttention,
+    "labml_nn.transformers.memory.flash": FlashAttention,
+}
 
 Attend = Callable[[Tensor], Tensor]
 
@@ -63,8 +73,8 @@ def pages() -> list[str]:
 
 def attention_of(page: str, seq_len: int) -> nn.Module | None:
     r"""The attention of a page, without dropout, or none if it is about something else."""
-    if page == PLAIN:
-        return MultiHeadAttention(HEADS, D_MODEL, 0.0)
+    if page in EVERYDAY:
+        return EVERYDAY[page](HEADS, D_MODEL, 0.0)
     parts = importlib.import_module(page).in_transformer(
         d_model=D_MODEL, heads=HEADS, d_ff=D_FF, seq_len=seq_len, dropout_prob=0.0
     )
@@ -102,33 +112,50 @@ def candidates(module: nn.Module, x: Tensor) -> Iterator[tuple[str, Attend]]:
         return attend
 
     yield "told that it is causal", straight(is_causal=True)
-    with torch.no_grad():
-        mask = module.prepare_mask(causal_mask(len(x)), x.shape, x.shape).permute(2, 3, 0, 1)
-        yield "with a mask", straight(attn_mask=mask.contiguous())
-        if hasattr(module, "get_bias"):
-            query, key, _ = (one.permute(2, 0, 1, 3) for one in projected(module, x))
-            bias = module.get_bias(query, key)
-            if bias is not None:
-                added = bias.permute(2, 3, 0, 1).masked_fill(~mask, -torch.inf)
-                yield "with numbers that are added", straight(attn_mask=added.contiguous())
+    mask = module.prepare_mask(causal_mask(len(x)), x.shape, x.shape).permute(2, 3, 0, 1)
+    yield "with a mask", straight(attn_mask=mask.contiguous())
+    if hasattr(module, "get_bias"):
+        query, key, _ = (one.permute(2, 0, 1, 3) for one in projected(module, x))
+        bias = module.get_bias(query, key)
+        if bias is not None:
+            added = bias.detach().permute(2, 3, 0, 1).masked_fill(~mask, -torch.inf)
+            yield "with numbers that are added", straight(attn_mask=added.contiguous())
+
+
+def with_gradients(attend: Attend, module: nn.Module, x: Tensor) -> list[Tensor]:
+    r"""The output, and the gradients of what goes in and of all parameters."""
+    x = x.detach().requires_grad_()
+    output = attend(x)
+    # Each number of the output counts differently.
+    weights = torch.randn(output.shape, generator=torch.Generator().manual_seed(2))
+    inputs, total = [x, *module.parameters()], (output * weights).sum()
+    return [output, *torch.autograd.grad(total, inputs, materialize_grads=True)]
+
+
+def alike(found: list[Tensor], expected: list[Tensor]) -> bool:
+    r"""Whether all numbers are the same, but for rounding."""
+    shapes = [[one.shape for one in tensors] for tensors in (found, expected)]
+    return shapes[0] == shapes[1] and all(
+        torch.allclose(one, other, rtol=1e-3, atol=1e-4 * (1 + other.detach().abs().max().item()))
+        for one, other in zip(found, expected, strict=True)
+    )
 
 
 def reference(module: nn.Module, x: Tensor) -> tuple[str, Attend] | None:
-    r"""The first of these ways that computes what the page does."""
-    with torch.no_grad():
-        expected = module(query=x, key=x, value=x, mask=causal_mask(len(x)))
+    r"""The first of these ways that computes what the page does, gradients too."""
+    mask = causal_mask(len(x))
+    expected = with_gradients(lambda x: module(query=x, key=x, value=x, mask=mask), module, x)
     tried = candidates(module, x)
     while True:
         # What a page doesn't have, or has in another shape, the kernel can't be given.
         try:
             name, attend = next(tried)
-            with torch.no_grad():
-                found = attend(x)
+            found = with_gradients(attend, module, x)
         except StopIteration:
             return None
         except (AttributeError, RuntimeError, TypeError, ValueError):
             return None
-        if found.shape == expected.shape and torch.allclose(found, expected, atol=1e-4):
+        if alike(found, expected):
             return name, attend
 
 

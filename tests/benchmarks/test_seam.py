@@ -54,6 +54,25 @@ def test_what_a_page_hides_is_hidden_by_a_mask() -> None:
     torch.testing.assert_close(attend(x), module(query=x, key=x, value=x, mask=mask))
 
 
+def test_what_is_added_and_learned_is_more_than_the_kernel_can() -> None:
+    r"""Numbers that were made beforehand give the same result, and leave a parameter unlearned."""
+
+    def fixed(self: MultiHeadAttention, query: Tensor, key: Tensor) -> Tensor:
+        return torch.arange(SEQ_LEN * SEQ_LEN).view(SEQ_LEN, SEQ_LEN, 1, 1) * self.rate
+
+    module = type("Variant", (MultiHeadAttention,), {"get_bias": fixed})(2, 6, 0.0)
+    module.rate = torch.tensor(0.01)
+    x = torch.randn(SEQ_LEN, 1, 6)
+    assert seam.reference(module, x)[0] == "with numbers that are added"
+    module.rate = torch.nn.Parameter(torch.tensor(0.01))
+    assert seam.reference(module, x) is None
+
+
+def test_for_every_day_flash_attention_has_no_tiles_and_attention_many_heads() -> None:
+    assert seam.attention_of("labml_nn.transformers.memory.flash", SEQ_LEN).size is None
+    assert seam.attention_of("labml_nn.transformers.mha", SEQ_LEN).query.heads == 2
+
+
 def test_pages_are_found_by_their_place_in_the_transformer() -> None:
     found = seam.pages()
     assert "labml_nn.transformers.mha" in found
@@ -64,7 +83,7 @@ def test_pages_are_found_by_their_place_in_the_transformer() -> None:
 
 
 def test_a_page_needs_as_much_memory_as_the_kernel_with_its_projections() -> None:
-    _, ours, theirs = seam.pair(seam.PLAIN, 64)
+    _, ours, theirs = seam.pair("labml_nn.transformers.mha", 64)
     assert seam.extra_bytes(ours, 64) <= 1.3 * seam.extra_bytes(theirs, 64)
     ratio, seconds = seam.ratio_of_times(ours, theirs, 64, 0.0, iter(range(999)).__next__)
     assert (ratio, seconds) == (1.0, 1.0)

@@ -42,8 +42,10 @@ def window_mask(queries: Tensor, keys: Tensor, window: int, n_sinks: int) -> Ten
     Of positions, `[seq_len_q]` and `[seq_len_k]`, to what may be seen, `[seq_len_q, seq_len_k]`.
     A key must not be later, and either near or one of the first.
     """
-    distance = queries[:, None] - keys
-    return (distance >= 0) & ((distance < window) | (keys < n_sinks))
+    # Positions are compared and not subtracted: a distance would take eight times the memory of
+    # what is true or false.
+    last = queries[:, None]
+    return (keys <= last) & ((keys > last - window) | (keys < n_sinks))
 
 
 class SlidingWindowAttention(GroupedQueryAttention):

@@ -32,8 +32,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from labml_nn.transformers.positions.shaw_relative import distances
+from labml_nn.transformers.fast_attention import is_causal, mean_of_values
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask, check_shapes
 
 
 def slopes(heads: int) -> list[float]:
@@ -57,7 +57,9 @@ class AlibiAttention(MultiHeadAttention):
     r"""
     ## Attention with linear biases
 
-    PyTorch's kernel adds the penalties itself, so the [fast way](../fast_attention.py) stays open.
+    PyTorch's kernel adds what it is given, so the [fast way](../fast_attention.py) stays open. A
+    penalty for each score would take more memory than all else, though. Under a causal mask none
+    is [written down](alibi.py#AlibiAttention.penalties).
     """
 
     def __init__(
@@ -71,21 +73,75 @@ class AlibiAttention(MultiHeadAttention):
         # Not learned and not saved, `[heads]`.
         self.register_buffer("slopes", torch.tensor(slopes(heads)), persistent=False)
 
-    def get_bias(self, query: Tensor, key: Tensor) -> Tensor:
+    def penalties(
+        self, seq_len_q: int, seq_len_k: int, dtype: torch.dtype, future: bool = True
+    ) -> Tensor:
         r"""
-        ### Penalties
+        ### Penalties, the last query first
 
-        For the lengths at hand, and never kept: what was right for one batch is wrong for the next.
-        All sequences have the same, so the axis of the batch has length one.
+        A penalty depends on $i - j$ alone. If the queries stand in reverse order, and $r$ is the
+        place of a query there, it depends on $r + j$. So each row is the one above it, moved by
+        one place: every row is a window onto the *same* numbers, one for each distance. Three
+        queries, the last of four positions, see these distances:
+
+            3  2  1  0
+               2  1  0 -1
+                  1  0 -1 -2
+
+        The result is a view with the shape `[heads, seq_len_q, seq_len_k]`. It is made for the
+        lengths at hand and never kept: what was right for one batch is wrong for the next. The
+        queries are the last positions of the keys' sequence. Without the `future`, keys that are
+        later than a query are hidden.
         """
         # Whole numbers of 16 bits end early, so the product is made in at least 32.
-        wide = torch.promote_types(query.dtype, torch.float32)
-        far = distances(len(query), len(key), query.device).abs().to(wide)
+        wide = torch.promote_types(dtype, torch.float32)
+        far = torch.arange(seq_len_k - 1, -seq_len_q, -1, device=self.slopes.device)
+        numbers = far.abs() * -self.slopes.to(wide)[:, None]
+        if not future:
+            numbers = numbers.masked_fill(far < 0, -math.inf)
+        return numbers.unfold(1, seq_len_k, 1)
 
+    def get_bias(self, query: Tensor, key: Tensor) -> Tensor:
+        r"""
+        ### Penalties for any mask
+
+        All of them, for queries in their own order. All sequences have the same, so the axis of
+        the batch has length one.
+        """
         # The heads come first in memory, as the kernel reads them, and last on the page:
         # `[seq_len_q, seq_len_k, 1, heads]`
-        penalties = far * -self.slopes.to(wide)[:, None, None]
+        penalties = self.penalties(len(query), len(key), query.dtype).flip(1)
         return penalties.permute(1, 2, 0).unsqueeze(2)
+
+    def forward(
+        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        r"""
+        ### Attend
+
+        As [elsewhere](../mha.py#MultiHeadAttention.forward), to
+        `[seq_len_q, batch_size, d_model]`. Under a causal mask, if it can be
+        [recognised](../fast_attention.py#is_causal), queries go to the kernel in reverse order.
+        """
+        check_shapes(query.shape, key.shape, value.shape, self.d_model)
+        causal = False
+        if mask is not None and self.fused and not self.keep_attn and len(query) == len(key):
+            seen = self.prepare_mask(mask, query.shape, key.shape)
+            causal = is_causal(seen.permute(2, 3, 0, 1))
+        if not causal:
+            return super().forward(query=query, key=key, value=value, mask=mask)
+
+        # No query is idle here: each sees itself.
+        self.attn = None
+        added = self.penalties(len(query), len(key), query.dtype, future=False)
+        query, key, value = self.project(query, key, value)
+        q, k, v = (t.permute(1, 2, 0, 3) for t in (query.flip(0), key, value))
+        p = self.dropout.p if self.training else 0.0
+        x = mean_of_values(q, k, v, added[None], p, self.kernel)
+
+        # The order is put right at the very end, where no copy has to be kept for the way back.
+        x = self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2))
+        return x.flip(0)
 
 
 def moved_penalties(shift: int, seq_len_k: int = 7, heads: int = 5) -> Tensor:
@@ -96,7 +152,7 @@ def moved_penalties(shift: int, seq_len_k: int = 7, heads: int = 5) -> Tensor:
     `[seq_len_k, seq_len_k, 1, heads]`, and always the same.
     """
     attention = AlibiAttention(heads, heads)
-    text = torch.zeros(shift + seq_len_k, 1, heads, 1)
+    text = torch.empty(shift + seq_len_k)
     return attention.get_bias(text, text)[shift:, shift:]
 
 

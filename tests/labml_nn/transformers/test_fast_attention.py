@@ -107,6 +107,34 @@ def test_a_head_of_keys_serves_a_group_of_neighbouring_queries(
         torch.testing.assert_close(result[:, one], alone)
 
 
+@pytest.mark.parametrize("kernel_has_groups", [True, False])
+@pytest.mark.parametrize("kernel", [True, False])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_keys_are_written_out_only_for_who_knows_no_groups(
+    groups: int, kernel: bool, kernel_has_groups: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repeat, written = torch.Tensor.repeat_interleave, []
+
+    def remember(keys: torch.Tensor, *how: int, **named: int) -> torch.Tensor:
+        written.append(keys)
+        return repeat(keys, *how, **named)
+
+    monkeypatch.setattr(torch.Tensor, "repeat_interleave", remember)
+    monkeypatch.setattr(fast_attention, "KERNEL_HAS_GROUPS", kernel_has_groups)
+    query, key, value = (part.detach() for part in parts())
+    mean_of_values(query.repeat(1, groups, 1, 1), key, value, None, kernel=kernel)
+    assert len(written) == (2 if groups == 2 and not (kernel and kernel_has_groups) else 0)
+
+
+def test_the_causal_mean_asks_no_kernel_that_is_not_wanted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expected = causal_mean(*parts(), MASKS["causal"])
+    monkeypatch.delattr(F, "scaled_dot_product_attention")
+    found = causal_mean(*parts(), MASKS["causal"], kernel=False)
+    torch.testing.assert_close(found, expected)
+
+
 def test_under_autocast_the_plain_way_has_the_type_of_the_value() -> None:
     query, key, value = parts(torch.bfloat16)
     with torch.autocast("cpu", torch.bfloat16):

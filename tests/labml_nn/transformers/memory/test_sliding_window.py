@@ -292,13 +292,37 @@ def test_the_cache_holds_the_sinks_and_the_window(
     assert cache.memory.shape == (2, 1, 1, n_sinks + window, 1)
     for length in lengths:
         positions = torch.arange(cache.filled, cache.filled + length).float()
-        cache.extend(torch.stack([positions, -positions])[:, None, None, :, None])
+        new = torch.stack([positions, -positions])[:, None, None, :, None]
+        assert (cache.extend(new)[2] is None) == (length == 1)
         last = cache.filled - 1
         held = {j for j in range(last + 1) if j < n_sinks or last - j < window}
         assert held <= set(cache.held().tolist())
         assert cache.held().tolist() == cache.memory[0, 0, 0, : len(cache.held()), 0].tolist()
         assert cache.memory[1, 0, 0, : len(cache.held()), 0].equal(-cache.held().float())
     assert cache.filled == sum(lengths)
+
+
+def test_no_slot_is_written_twice_and_only_what_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    write, written = Tensor.index_copy_, []
+
+    def remember(memory: Tensor, dim: int, slots: Tensor, new: Tensor) -> Tensor:
+        written.append(slots.tolist())
+        return write(memory, dim, slots, new)
+
+    monkeypatch.setattr(Tensor, "index_copy_", remember)
+    for lengths in ([1, 1, 11], [9], [2, 1, 1, 6], [3, 4]):
+        cache = RollingCache(1, 1, 3, 2, 1)
+        for length in lengths:
+            cache.extend(torch.zeros(2, 1, 1, length, 1))
+            assert len(set(written[-1])) == len(written[-1]) <= min(length, 5)
+
+
+def test_queries_keys_and_values_are_not_mistaken_for_one_another() -> None:
+    module = attention(window=SEQ_LEN, n_sinks=0)
+    plain = GroupedQueryAttention(HEADS, D_MODEL, 0.0, key_heads=KEY_HEADS).double()
+    plain.load_state_dict(module.state_dict())
+    given = dict(zip(("query", "key", "value"), torch.randn(3, *text().shape).double()))  # noqa: B905
+    assert (module(**given) - plain(**given, mask=causal_mask(SEQ_LEN))).abs().max() < 1e-12
 
 
 def test_a_single_position_reads_the_memory_itself() -> None:

@@ -50,6 +50,21 @@ def loops(seq_len_q: int, mask: Tensor | None) -> float:
     )
 
 
+def loops_under_a_causal_mask() -> float:
+    r"""As many queries as keys, so that the penalties need not be written down."""
+    module, given, mask = made(attention), inputs(SEQ_LEN_K), causal_mask(SEQ_LEN_K)
+
+    def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
+        return (q * k).sum() / math.sqrt(D_K) - [1 / 16, 1 / 256, 1 / 4][h] * (i - j)
+
+    variables = [*given.values(), *module.parameters()]
+    expected = by_loops(module, **given, mask=mask, score=score)
+    return apart(
+        with_gradients(module(**given, mask=mask), *variables),
+        with_gradients(expected, *variables),
+    )
+
+
 def bloom() -> float:
     r"""It adds the slope times the place of the key, which for the softmax is the same."""
     module, x = made(attention), inputs()["key"]
@@ -71,6 +86,7 @@ def bloom() -> float:
 ORACLES: dict[str, Callable[[], float]] = {
     "a loop over scalars": lambda: loops(SEQ_LEN_K, None),
     "a loop over scalars, with a mask": lambda: loops(SEQ_LEN_Q, any_mask()),
+    "a loop over scalars, with a causal mask": loops_under_a_causal_mask,
     "Hugging Face BLOOM": bloom,
 }
 
@@ -100,6 +116,138 @@ def test_late_penalties_are_exact_with_few_bits() -> None:
 
 def test_it_takes_the_fast_way() -> None:
     assert attention().fused
+
+
+def test_under_a_causal_mask_the_kernel_reads_one_number_for_each_distance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kernel, seen = F.scaled_dot_product_attention, []
+
+    def remember(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, *more: float, **how: float):  # noqa: ANN202
+        seen.append(mask)
+        return kernel(q, k, v, mask, *more, **how)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", remember)
+    x = inputs(SEQ_LEN_K, dtype=torch.bfloat16)["key"]
+    attention().bfloat16()(query=x, key=x, value=x, mask=causal_mask(SEQ_LEN_K))
+    assert seen[0].shape == (1, HEADS, SEQ_LEN_K, SEQ_LEN_K)
+    assert seen[0].untyped_storage().nbytes() == HEADS * (2 * SEQ_LEN_K - 1) * 4
+    assert seen[0][0, 1, 0].tolist() == [(j + 1 - SEQ_LEN_K) / 256 for j in range(SEQ_LEN_K)]
+
+
+def causal_and_not(module: AlibiAttention, dtype: torch.dtype) -> list[Tensor]:
+    r"""Under the causal mask, and under one that can't be recognised: it is one for each text."""
+    x = inputs(SEQ_LEN_K, dtype=dtype)["key"]
+    masks = causal_mask(SEQ_LEN_K), causal_mask(SEQ_LEN_K).repeat(1, 1, BATCH_SIZE)
+    return [module(query=x, key=x, value=x, mask=mask) for mask in masks]
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+@pytest.mark.parametrize(
+    ("dtype", "bound"),
+    [
+        (torch.float64, 1e-12),
+        (torch.float32, 1e-5),
+        (torch.bfloat16, 0.1),
+        (torch.float16, 0.02),
+    ],
+)
+def test_a_causal_mask_gives_the_same_recognised_or_not(
+    kernel: bool, dtype: torch.dtype, bound: float
+) -> None:
+    module = made(attention, dtype)
+    module.kernel = kernel
+    one, other = causal_and_not(module, dtype)
+    assert one.dtype is dtype
+    assert apart([one.double()], [other.double()]) < bound
+
+
+def test_a_causal_mask_gives_the_same_under_autocast() -> None:
+    module = made(attention, torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        one, other = causal_and_not(module, torch.float32)
+    assert one.dtype is torch.bfloat16
+    assert apart([one.float()], [other.float()]) < 0.1
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_weights_are_dropped_under_a_causal_mask_while_it_trains(kernel: bool) -> None:
+    module = made(lambda: AlibiAttention(HEADS, D_MODEL, 0.5))
+    module.kernel = kernel
+    x = inputs()["key"]
+    once, again = (module(query=x, key=x, value=x, mask=causal_mask(SEQ_LEN_K)) for _ in range(2))
+    assert not torch.equal(once, again)
+    one, other = causal_and_not(module.eval(), torch.float64)
+    assert apart([one], [other]) < 1e-12
+
+
+def test_weights_of_a_causal_mask_can_be_kept_and_are_gone_afterwards() -> None:
+    module = made(attention)
+    module.keep_attn = True
+    one, other = causal_and_not(module, torch.float64)
+    assert apart([one], [other]) < 1e-12
+    assert module.attn.shape == (SEQ_LEN_K, SEQ_LEN_K, BATCH_SIZE, HEADS)
+    module.keep_attn = False
+    plain, _ = causal_and_not(module, torch.float64)
+    assert apart([plain], [one]) < 1e-12
+    assert module.attn is None
+
+
+def refuse(*tensors: Tensor, **named: float) -> Tensor:
+    r"""In the place of what must not be called."""
+    raise AssertionError("this way was not to be taken")
+
+
+def test_the_readable_way_is_taken_under_a_causal_mask_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = made(attention)
+    fused, _ = causal_and_not(module, torch.float64)
+    module.fused = False
+    monkeypatch.setattr(alibi, "mean_of_values", refuse)
+    readable, _ = causal_and_not(module, torch.float64)
+    assert apart([readable], [fused]) < 1e-12
+
+
+def test_the_kernel_is_not_asked_by_who_does_not_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = made(attention)
+    expected, _ = causal_and_not(module, torch.float64)
+    module.kernel = False
+    monkeypatch.setattr(F, "scaled_dot_product_attention", refuse)
+    assert apart(causal_and_not(module, torch.float64)[:1], [expected]) < 1e-12
+
+
+def test_a_mask_for_another_length_is_refused() -> None:
+    x = inputs()["key"]
+    with pytest.raises(ValueError, match="mask has shape"):
+        attention().double()(query=x, key=x, value=x, mask=causal_mask(SEQ_LEN_K - 1))
+
+
+def test_tensors_that_do_not_fit_are_refused_under_a_causal_mask() -> None:
+    module, x, mask = attention().double(), inputs()["key"], causal_mask(SEQ_LEN_K)
+    with pytest.raises(ValueError, match=r"key \[7, 2, 66\] and value \[6, 2, 66\]"):
+        module(query=x, key=x, value=x[1:], mask=mask)
+    with pytest.raises(ValueError, match="expected query"):
+        module(query=x[:, :1], key=x, value=x, mask=mask)
+
+
+def test_a_single_key_that_all_may_see_makes_no_causal_mask() -> None:
+    module, x = made(attention), inputs()["key"]
+    mask = torch.ones(1, 1, 1, dtype=torch.bool)
+    found = module(query=x, key=x[:1], value=x[:1], mask=mask)
+    assert apart([found], [module(query=x, key=x[:1], value=x[:1])]) < 1e-12
+
+
+@pytest.mark.parametrize(("seq_len_q", "seq_len_k"), [(1, 1), (1, 5), (3, 5), (5, 5), (5, 3)])
+def test_penalties_of_queries_in_reverse_order(seq_len_q: int, seq_len_k: int) -> None:
+    module = attention().double()
+    for future in (True, False):
+        found = module.penalties(seq_len_q, seq_len_k, torch.float64, future)
+        for h, slope in enumerate((1 / 16, 1 / 256, 1 / 4)):
+            for r in range(seq_len_q):
+                far = [seq_len_k - 1 - r - j for j in range(seq_len_k)]
+                hidden = [math.inf if d < 0 and not future else abs(d) for d in far]
+                assert found[h, r].tolist() == [-slope * d for d in hidden]
 
 
 @pytest.mark.parametrize("heads", range(1, 35))
