@@ -3,12 +3,14 @@ r"""Open a notebook in JupyterLab, in a browser, and run it all there, as a read
     python -m tests.lab [NOTEBOOK] [--picture FILE]
 
 Starts JupyterLab on the loopback, with a token of its own, in a folder that holds nothing but the
-notebook, with the smallest values in its form. Ends with status 0 when every cell has run, none has
-an error, and each picture that was put out is shown. No test of the suite, because JupyterLab and
-what it brings along are heavy: `make lab` installs and runs it.
+notebook, with the smallest values in its form. Ends with status 0 when the parts from other pages
+are folded and the formulas are set, every cell has run and none has an error, the bars of progress
+have come to their ends, and each picture that was put out is shown and isn't blank. No test of the
+suite, because JupyterLab and what it brings along are heavy: `make lab` installs and runs it.
 """
 
 import argparse
+import json
 import os
 import re
 import secrets
@@ -42,7 +44,6 @@ CONFIG = [
     "--ServerApp.port_retries=0",
     "--ServerApp.allow_root=True",
     "--LabApp.expose_app_in_browser=True",
-    "--LabApp.news_url=None",
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
 ]
 READY = """() => {
@@ -56,19 +57,56 @@ CELLS = """() => {
     const cells = notebook.content.model.sharedModel.cells;
     return cells.map(cell => cell.toJSON()).filter(cell => cell.cell_type === "code");
 }"""
-# How wide each picture of the cell is, once it is in view; 0 for one that can't be shown.
-WIDTHS = """async at => {
+# Of each picture of the cell, once it is in view: how many colours it shows, 0 if it isn't shown.
+COLOURS = """async at => {
     const content = window.jupyterapp.shell.currentWidget.content;
+    const colours = image => {
+        if (!image.checkVisibility() || !image.naturalWidth) return 0;
+        const canvas = document.createElement("canvas");
+        [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
+        const context = canvas.getContext("2d");
+        context.drawImage(image, 0, 0);
+        const bytes = context.getImageData(0, 0, canvas.width, canvas.height).data;
+        return new Set(new Uint32Array(bytes.buffer)).size;
+    };
     content.activeCellIndex = at;
     await content.scrollToItem(at, "center");
     for (let waits = 0; waits < 50; waits++) {
         const found = [...content.widgets[at].node.querySelectorAll("img")];
-        if (found.length && found.every(one => one.complete)) {
-            return found.map(one => one.checkVisibility() ? one.naturalWidth : 0);
-        }
+        if (found.length && found.every(one => one.complete)) return found.map(colours);
         await new Promise(done => setTimeout(done, 100));
     }
     return [];
+}"""
+# A picture with fewer is blank, or nearly so.
+FEW_COLOURS = 20
+# What is wrong with the notes: headings that should be folded, and formulas that are not set.
+NOTES = """async () => {
+    const content = window.jupyterapp.shell.currentWidget.content;
+    const problems = [];
+    for (let at = 0; at < content.widgets.length; at++) {
+        const {model, node} = content.widgets[at];
+        if (model.type !== "markdown") continue;
+        const text = model.sharedModel.getSource();
+        const first = text.split("\\n")[0];
+        if (model.getMetadata("jp-MarkdownHeadingCollapsed")) {
+            const next = content.widgets[at + 1];
+            if (!content.widgets[at].headingCollapsed || !next.isHidden) {
+                problems.push(`“${first}” isn't folded`);
+            }
+        }
+        if (!text.includes("$$") || content.widgets[at].isHidden) continue;
+        await content.scrollToItem(at, "center");
+        let set = [];
+        for (let waits = 0; waits < 100 && !set.length; waits++) {
+            set = [...node.querySelectorAll("mjx-container")];
+            await new Promise(done => setTimeout(done, 100));
+        }
+        if (!set.length || node.querySelector("mjx-merror")) {
+            problems.push(`the formulas of “${first}” are not set`);
+        }
+    }
+    return problems;
 }"""
 
 
@@ -104,6 +142,9 @@ def serving(home: Path, place: Path) -> Iterator[str]:
     own = {name: str(home / name) for name in names}
     environment = {name: value for name, value in os.environ.items() if name != "MPLBACKEND"}
     command = [sys.executable, "-m", "jupyterlab", *CONFIG, f"--ServerApp.port={port}"]
+    # It asks nobody whether news are wanted.
+    config = home / "jupyter_lab_config.json"
+    config.write_text(json.dumps({"LabApp": {"news_url": None}}), encoding="utf-8")
     log = home / "log.txt"
     with log.open("w") as stream:
         server = subprocess.Popen(
@@ -146,6 +187,7 @@ def run(page: Page, picture: Path | None) -> list[str]:
     page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for(timeout=START_SECONDS * 1000)
     # What is asked of a kernel before the window is connected to it is lost.
     page.wait_for_function(READY, timeout=START_SECONDS * 1000)
+    in_notes = page.evaluate(NOTES)
     started = time.monotonic()
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
@@ -156,6 +198,11 @@ def run(page: Page, picture: Path | None) -> list[str]:
             break
         page.wait_for_timeout(1000)
     problems = failed(cells)
+    problems += [
+        f"the bar of the cell `{first(one)}` ends with `{bars[-1]}`"
+        for one in cells
+        if (bars := re.findall(r"\d+%\|", printed(one))) and bars[-1] != "100%|" and not problems
+    ]
     problems += [
         f"the cell `{first(one)}` has not run after {RUN_SECONDS} s"
         for one in cells
@@ -170,19 +217,30 @@ def run(page: Page, picture: Path | None) -> list[str]:
     for at, cell in zip(places, cells, strict=True):
         expected = sum("image/png" in one.get("data", {}) for one in cell["outputs"])
         if expected:
-            widths = page.evaluate(WIDTHS, at)
+            colours = page.evaluate(COLOURS, at)
             n_pictures += expected
-            if len(widths) != expected or 0 in widths:
-                problems.append(f"the cell `{first(cell)}` shows {widths} of {expected} pictures")
+            if len(colours) != expected or min(colours) < FEW_COLOURS:
+                problems.append(
+                    f"the cell `{first(cell)}` shows {len(colours)} of {expected} pictures, of "
+                    f"{colours} colours"
+                )
             if picture:
                 page.screenshot(path=picture)
+    if not any("100%|" in printed(one) for one in cells):
+        problems.append("no cell shows a bar that has come to its end")
     if not n_pictures:
         problems.append("no cell has put out a picture")
     print(
         f"JupyterLab {version()}: {len(cells)} cells, {n_pictures} pictures, "
         f"{time.monotonic() - started:.0f} s"
     )
-    return problems
+    return in_notes + problems
+
+
+def printed(cell: dict) -> str:
+    r"""What it has written, errors and bars too."""
+    streams = (one for one in cell["outputs"] if one["output_type"] == "stream")
+    return "".join("".join(one["text"]) for one in streams)
 
 
 def failed(cells: list[dict]) -> list[str]:
