@@ -7,6 +7,10 @@ r"""What takes longer than continuous integration allows: `make soak`.
 what it ends with to the run that nobody touched: weights, everything else in the checkpoint, and
 the record, bit for bit. `seeds` trains a whole recipe from three seeds and compares the mean of the
 losses with a bar. Without a word, both are done. The exit status tells whether all was right.
+
+A run of the same recipe, seed, text and code that `make results` has made is one of those runs, and
+is not made again: it came from the same command. What was kept says so in its line; without the
+folder `runs/results` all are trained anew.
 """
 
 import argparse
@@ -22,6 +26,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.results.__main__ import corpus
+from benchmarks.results.one_run import train
 from labml_nn.training.checkpoint import load_checkpoint
 from labml_nn.training.history import read_history
 from labml_nn.training.state import pack
@@ -172,31 +178,13 @@ def kills(number: int, seed: int, steps: int = 2000) -> bool:
     return True
 
 
-def seeds(preset: str, bar: float, number: int, extra: list[str]) -> bool:
+def seeds(preset: str, bar: float, number: int, text: Path, folder: Path) -> bool:
     r"""The whole recipe, and the mean of its losses."""
-    losses = []
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(1, number + 1):
-            done = subprocess.run(
-                [
-                    *[sys.executable, "-m", "labml_nn.training", f"--preset={preset}", "--json"],
-                    *[f"--seed={seed}", f"--runs={folder}", *extra],
-                ],
-                cwd=ROOT,
-                stdout=subprocess.PIPE,
-                text=True,
-                check=True,
-            )
-            result = json.loads(done.stdout.splitlines()[-1])
-            losses.append(result["val_loss"])
-            print(
-                f"  {preset}, seed {seed}: {result['val_loss']:.4f}, honest {result['honest']}, "
-                f"{result['seconds']:.1f} s, {result['parameters']:,} parameters",
-                flush=True,
-            )
-    mean = sum(losses) / len(losses)
+    print(f"{preset}:", flush=True)
+    runs = [train(preset, {"seed": seed}, text, folder) for seed in range(1, number + 1)]
+    mean = sum(run.result["val_loss"] for run in runs) / number
     print(f"{preset}: {mean:.4f}, the mean of {number} seeds; the bar is {bar}")
-    return mean <= bar
+    return mean <= bar and all(run.result["honest"] for run in runs)
 
 
 # The loss that a recipe has to reach, on Tiny Shakespeare.
@@ -210,17 +198,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the random moments")
     parser.add_argument("--seeds", type=int, default=3, help="default: %(default)s")
     parser.add_argument("--preset", choices=list(BARS), help="default: all")
-    parser.add_argument("--text", help="a text in place of Tiny Shakespeare")
+    parser.add_argument("--text", type=Path, help="a text in place of Tiny Shakespeare")
     arguments = parser.parse_args()
 
     right = []
     if arguments.what != "seeds":
         right.append(kills(arguments.kills, arguments.seed))
     if arguments.what != "kills":
-        extra = [f"--text={arguments.text}"] if arguments.text else []
+        text = (arguments.text or corpus()).resolve()
         for preset, bar in BARS.items():
             if arguments.preset in (None, preset):
-                right.append(seeds(preset, bar, arguments.seeds, extra))
+                right.append(seeds(preset, bar, arguments.seeds, text, ROOT / "runs" / "results"))
     return 0 if all(right) else 1
 
 
