@@ -28,8 +28,9 @@ Code that is explained in prose goes stale, and nobody notices. Here the build d
   [the others](transformers/__init__.py) build on it, up to
   [a model that learns to write](transformers/basic/autoregressive_experiment.py).
 * **With what came later:** the [modern transformer](transformers/modern/__init__.py), attention
-  that [saves memory](transformers/memory/__init__.py), [positions](transformers/positions/__init__.py)
-  and other [variants](transformers/variants/__init__.py).
+  that [saves memory](transformers/memory/__init__.py), other
+  [positions](transformers/positions/__init__.py), and
+  [variants](transformers/variants/__init__.py).
 * **With a model that does not learn, or learns too well:** a
   [museum of mistakes](transformers/mistakes/__init__.py). Of
   [22](../results/mistakes.json#values.mistakes) that are in print,

@@ -9,8 +9,8 @@ The same step can be computed in several ways, and which is fastest depends on t
 * **Precision.** Products of [16-bit numbers](device.py) are several times faster than of 32-bit
   ones, where the hardware has instructions for them, and slower where it hasn't.
 * **Attention.** [PyTorch's kernel](../transformers/fast_attention.py), or plain products.
-* **Compilation.** `torch.compile` makes one loop of many small operations. That takes half a
-  minute first, so it is for long runs.
+* **Compilation.** `torch.compile` makes one loop of many small operations. That takes a while
+  first, so it is for runs of some minutes.
 
 Each can be told. Where it is `auto`, it is tried: a few steps in each way, on the model and the
 batch that are to be trained with, without moving a weight or drawing a number of chance.
@@ -31,10 +31,11 @@ from torch import Tensor, nn
 
 from labml_nn.training.data import InputError
 from labml_nn.training.device import autocast, choose_precision
+from labml_nn.training.sharded import layers_of
 
 # Shorter runs than this, in seconds, are left to the usual way, and so are longer ones that would
 # end before a compiler has paid.
-WORTH_A_TRIAL, WORTH_COMPILING = 10.0, 300.0
+WORTH_A_TRIAL, WORTH_COMPILING = 10.0, 150.0
 
 
 @dataclass(frozen=True)
@@ -85,35 +86,62 @@ def take(way: Way, model: nn.Module) -> Callable[[Tensor], Tensor]:
     for module in model.modules():
         if hasattr(module, "kernel"):
             module.kernel = way.attention == "kernel"
-    return torch.compile(model) if way.compile == "on" else model
+    return compiled(model) if way.compile == "on" else model
+
+
+def compiled(model: nn.Module) -> Callable[[Tensor], Tensor]:
+    r"""
+    ## Compile a layer, not the model
+
+    The layers of a model are alike. Each on its own, the compiler needs to see only one of each
+    kind, and is done in a fraction of the time; a model without layers is compiled as a whole.
+
+    Whoever calls the model itself, to evaluate it or to write with it, gets it as it was: its
+    batches have other shapes, and the compiler would begin anew.
+    """
+    layers = [(layer, torch.compile(layer.forward)) for layer in layers_of(model)]
+    if not layers:
+        return torch.compile(model)
+
+    def predict(tokens: Tensor) -> Tensor:
+        for layer, forward in layers:
+            layer.forward = forward
+        try:
+            return model(tokens)
+        finally:
+            for layer, _ in layers:
+                del layer.forward
+
+    return predict
 
 
 def seconds_of(
     loss: Callable[[Way, Callable[[Tensor], Tensor]], Tensor],
-    way: Way,
+    ways: list[Way],
     model: nn.Module,
     device: torch.device,
-    times: int = 3,
-) -> float:
+    times: int = 4,
+) -> list[float]:
     r"""
     ## How long a step takes
 
-    The shortest of some times, because whatever else a machine does only makes it longer; and on a
-    CPU only the time that it worked for us counts. `loss` computes a loss in that way; gradients
-    are computed, and thrown away.
+    In each of the `ways`. They take turns, so that a busy moment of the machine is as hard on one
+    as on the other, and the shortest of some times counts, because whatever else a machine does
+    only makes it longer. `loss` computes a loss in that way; gradients are computed, and thrown
+    away.
     """
-    clock = time.perf_counter if device.type == "cuda" else time.process_time
-    predict = take(way, model)
-    shortest = float("inf")
+    shortest = [float("inf")] * len(ways)
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         for attempt in range(times + 1):
-            start = clock()
-            loss(way, predict).backward()
-            if device.type == "cuda":
-                torch.cuda.synchronize(device)
-            # The first time a compiler may be at work.
-            if attempt:
-                shortest = min(shortest, clock() - start)
+            for index, way in enumerate(ways):
+                predict = take(way, model)
+                start = time.perf_counter()
+                loss(way, predict).backward()
+                if device.type == "cuda":
+                    torch.cuda.synchronize(device)
+                # The first time a compiler may be at work.
+                if attempt:
+                    shortest[index] = min(shortest[index], time.perf_counter() - start)
     model.zero_grad()
     return shortest
 
@@ -135,24 +163,48 @@ def fastest_way(
     if "auto" not in (told.precision, told.attention, told.compile) or device.type != "cpu":
         return best
 
-    # The compiler comes last: it is tried only in the way that is fastest without it.
-    best = replace(best, compile="off") if told.compile == "auto" else best
-    shortest = seconds_of(loss, best, model, device)
-    if shortest * n_steps < WORTH_A_TRIAL:
-        return best
-    for precision in ("float32", "bfloat16") if told.precision == "auto" else (best.precision,):
-        for attention in ("kernel", "products") if told.attention == "auto" else (best.attention,):
-            way = Way(precision, attention, best.compile)
-            seconds = shortest if way == best else seconds_of(loss, way, model, device)
-            if seconds < 0.9 * shortest:
-                best, shortest = way, seconds
+    # The compiler comes last, in the way that is fastest without it: what it makes for the others
+    # would be thrown away.
+    best = replace(best, compile="off")
+    [shortest] = seconds_of(loss, [best], model, device)
+    if shortest * n_steps >= WORTH_A_TRIAL:
+        best, shortest = better(loss, ways_like(best, told), model, device)
 
-    worth = shortest * n_steps > WORTH_COMPILING and shutil.which("g++") is not None
-    if told.compile == "auto" and worth:
-        way = replace(best, compile="on")
-        if seconds_of(loss, way, model, device) < 0.9 * shortest:
-            best = way
+    on = replace(best, compile="on")
+    if told.compile != "auto":
+        return on if told.compile == "on" else best
+    if shortest * n_steps > WORTH_COMPILING and shutil.which("g++") is not None:
+        best, _ = better(loss, [best, on], model, device)
     return best
+
+
+def ways_like(usual: Way, told: Way) -> list[Way]:
+    r"""
+    ### What there is to try
+
+    The usual way first, and whatever differs from it where nothing was told.
+    """
+    precisions = ("float32", "bfloat16") if told.precision == "auto" else (usual.precision,)
+    attentions = ("kernel", "products") if told.attention == "auto" else (usual.attention,)
+    others = [Way(p, a, usual.compile) for p in precisions for a in attentions]
+    return [usual, *(way for way in others if way != usual)]
+
+
+def better(
+    loss: Callable[[Way, Callable[[Tensor], Tensor]], Tensor],
+    ways: list[Way],
+    model: nn.Module,
+    device: torch.device,
+) -> tuple[Way, float]:
+    r"""
+    ### Is another way better than the first?
+
+    The fastest, if it is faster by a tenth, and its time.
+    """
+    seconds = seconds_of(loss, ways, model, device)
+    fastest = min(range(len(ways)), key=seconds.__getitem__)
+    chosen = fastest if seconds[fastest] < 0.9 * seconds[0] else 0
+    return ways[chosen], seconds[chosen]
 
 
 def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:

@@ -98,9 +98,7 @@ class ModernAttention(nn.Module):
             )
         self.heads, self.d_k = heads, d_model // heads
         self.project = StackedLinear(3, d_model, d_model)
-        # Each side of a product has the root of its scale: where it is turned, that is free.
-        scale = math.sqrt(SHARPNESS / math.sqrt(self.d_k))
-        self.turn = RotaryPositions(self.d_k, seq_len, scale=scale)
+        self.turn = RotaryPositions(self.d_k, seq_len)
         self.output = nn.Linear(d_model, d_model, bias=False)
         nn.init.zeros_(self.output.weight)
 
@@ -134,7 +132,8 @@ class ModernAttention(nn.Module):
             value = torch.lerp(first_value, value, self.mix.sigmoid().to(value.dtype))
 
         # Heads to the front, for the products: `[batch_size, heads, seq_len, d_k]`.
-        q, k, v = (t.permute(1, 2, 0, 3) for t in (query, key, value))
+        scale = SHARPNESS / math.sqrt(self.d_k)
+        q, k, v = (t.permute(1, 2, 0, 3) for t in (query * scale, key, value))
 
         # What is remembered of earlier positions comes before these.
         if room is not None:
