@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Route, expect
 
 from literate.source import read
 
@@ -83,14 +83,19 @@ def test_on_a_narrow_screen_each_line_is_high_enough_for_a_finger(mha: Page) -> 
     assert min(heights) >= 24
 
 
-def test_no_line_of_code_is_cut_at_1366_pixels(mha: Page) -> None:
-    mha.set_viewport_size({"width": 1366, "height": 768})
-    cut = mha.evaluate(
-        """() => [...document.querySelectorAll('.row pre')]
-            .filter(pre => pre.scrollWidth > pre.clientWidth)
-            .map(pre => pre.textContent)"""
-    )
-    assert cut == []
+def test_no_line_of_code_is_cut_at_1366_pixels(page: Page, address: str, site: Path) -> None:
+    page.set_viewport_size({"width": 1366, "height": 768})
+    names = [path.parent for path in sorted((site / "transformers").rglob("index.html"))]
+    cut = {}
+    for name in names:
+        page.goto(urljoin(address, f"{name.relative_to(site).as_posix()}/"), wait_until="load")
+        cut[name.name] = page.evaluate(
+            """() => [...document.querySelectorAll('.row pre')]
+                .filter(pre => pre.scrollWidth > pre.clientWidth)
+                .map(pre => pre.textContent)"""
+        )
+    assert len(cut) > 50
+    assert {name: lines for name, lines in cut.items() if lines} == {}
 
 
 def test_copied_code_has_neither_numbers_nor_shapes(mha: Page, repository: Path) -> None:
@@ -170,6 +175,44 @@ def test_nothing_moves_while_a_page_comes_and_is_read(page: Page, address: str, 
     assert page.evaluate("moved") == []
 
 
+@pytest.mark.parametrize("path", [MHA, "transformers/positional_encoding/", "optimizers/adamw/"])
+@pytest.mark.parametrize("width", [1400, 400])
+def test_nothing_moves_when_the_fonts_come_late(
+    page: Page, address: str, width: int, path: str
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.add_init_script(
+        """window.moved = [];
+        new PerformanceObserver(list => moved.push(...list.getEntries().map(one => one.value)))
+            .observe({type: 'layout-shift', buffered: true});"""
+    )
+    held: list[Route] = []
+    page.route("**/*.woff2", held.append)
+    page.goto(urljoin(address, path), wait_until="commit")
+    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+    formula = page.locator(".katex-html").first
+    page.wait_for_function("document.readyState !== 'loading'")
+    # The text is there, and the formulas keep their places.
+    expect(page.locator("h1")).to_be_visible()
+    assert formula.evaluate("one => getComputedStyle(one).visibility") == "hidden"
+    page.evaluate("new Promise(done => setTimeout(done, 300))")
+    assert len(held) > 1
+    for one in held:
+        one.continue_()
+    expect(formula).to_be_visible()
+    assert page.evaluate("document.fonts.status") == "loaded"
+    page.evaluate("new Promise(done => setTimeout(done, 100))")
+    assert page.evaluate("moved") == []
+
+
+def test_a_formula_whose_fonts_never_come_is_shown_without(browser: Browser, address: str) -> None:
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.route("**/*.woff2", lambda route: route.abort())
+        page.goto(urljoin(address, MHA))
+        expect(page.locator(".katex-html").first).to_be_visible()
+
+
 def test_without_scripts_the_page_reads_in_full(browser: Browser, address: str) -> None:
     with browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
@@ -177,6 +220,7 @@ def test_without_scripts_the_page_reads_in_full(browser: Browser, address: str) 
         assert page.locator("h1").inner_text().startswith("Multi-Head Attention")
         assert page.locator(".line[id]").count() > 80
         assert page.locator("math").count() > 3
+        assert page.locator(".katex-html").first.is_visible()
         assert page.locator(".row .note").first.is_visible()
 
 
