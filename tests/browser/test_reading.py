@@ -83,19 +83,14 @@ def test_on_a_narrow_screen_each_line_is_high_enough_for_a_finger(mha: Page) -> 
     assert min(heights) >= 24
 
 
-def test_no_line_of_code_is_cut_at_1366_pixels(page: Page, address: str, site: Path) -> None:
-    page.set_viewport_size({"width": 1366, "height": 768})
-    names = [path.parent for path in sorted((site / "transformers").rglob("index.html"))]
-    cut = {}
-    for name in names:
-        page.goto(urljoin(address, f"{name.relative_to(site).as_posix()}/"), wait_until="load")
-        cut[name.name] = page.evaluate(
-            """() => [...document.querySelectorAll('.row pre')]
-                .filter(pre => pre.scrollWidth > pre.clientWidth)
-                .map(pre => pre.textContent)"""
-        )
-    assert len(cut) > 50
-    assert {name: lines for name, lines in cut.items() if lines} == {}
+def test_no_line_of_code_is_cut_at_1366_pixels(mha: Page) -> None:
+    mha.set_viewport_size({"width": 1366, "height": 768})
+    cut = mha.evaluate(
+        """() => [...document.querySelectorAll('.row pre')]
+            .filter(pre => pre.scrollWidth > pre.clientWidth)
+            .map(pre => pre.textContent)"""
+    )
+    assert cut == []
 
 
 def test_copied_code_has_neither_numbers_nor_shapes(mha: Page, repository: Path) -> None:
@@ -187,7 +182,7 @@ def test_nothing_moves_when_the_fonts_come_late(
             .observe({type: 'layout-shift', buffered: true});"""
     )
     held: list[Route] = []
-    page.route("**/*.woff2", held.append)
+    page.route("**/*.woff2", lambda route: held.append(route))
     page.goto(urljoin(address, path), wait_until="commit")
     page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
     formula = page.locator(".katex-html").first
@@ -325,6 +320,8 @@ def test_a_copy_on_the_disk_reads_with_its_formulas_right(
         with browser.new_context(viewport={"width": 1400, "height": 900}) as context:
             tab = context.new_page()
             tab.goto(urljoin(start, page + "index.html"), wait_until="networkidle")
+            # Formulas are seen when their fonts are there.
+            tab.wait_for_function("!document.documentElement.classList.contains('without-fonts')")
             found.append(tab.evaluate(look))
     served, copied = found
     assert copied == served
