@@ -7,7 +7,10 @@
   const look = () =>
     document.fonts.ready.then(() => (document.fonts.status === "loading" ? look() : requestAnimationFrame(show)));
   classList.add("without-fonts");
-  addEventListener("DOMContentLoaded", () => requestAnimationFrame(look));
+  // On a fast line the page may be there before this script.
+  const begin = () => requestAnimationFrame(look);
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", begin);
+  else begin();
   // A font that doesn't come is done without, after as long as browsers wait by themselves.
   setTimeout(show, 3000);
 }
