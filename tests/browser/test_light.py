@@ -242,6 +242,21 @@ def test_the_definition_in_view_stays_in_view_and_the_outline_follows(mha: Page)
     expect(mha.locator(".here")).to_be_hidden()
 
 
+@pytest.mark.parametrize("path", ["", "contributing/", "changelog/"])
+def test_a_page_without_definitions_names_none(page: Page, address: str, path: str) -> None:
+    page.goto(urljoin(address, path), wait_until="networkidle")
+    assert page.locator("h2[id]").count() > 0
+    expect(page.locator(".here")).to_have_count(0)
+
+
+def test_a_heading_within_a_definition_is_none(page: Page, address: str) -> None:
+    path = "transformers/basic/autoregressive_experiment/"
+    page.goto(urljoin(address, path), wait_until="networkidle")
+    for name, shown in [("notebook", "notebook"), ("a-sample", "notebook"), ("example", "example")]:
+        page.locator(f"[id='{name}']").evaluate("one => one.scrollIntoView()")
+        expect(page.locator(".here")).to_have_text(shown)
+
+
 def test_notes_and_shapes_can_be_switched_off_and_stay_so(mha: Page) -> None:
     paragraph = mha.locator(".row .note > p").first
     line = mha.locator(".line[data-shape]").first
