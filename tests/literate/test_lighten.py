@@ -1,6 +1,7 @@
 r"""What no page needs is taken out of a built site, and nothing else."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,42 @@ def test_a_built_site_is_lightened(built: Path) -> None:
         f'<link rel="stylesheet" href="{main}"><script>const a = "<b>"</script>'
         f'{PAGE}<script defer src="script.js"></script>\n'
     )
+
+
+@pytest.mark.parametrize("name", ["search-notes.js", "workers/search.js", "lunr/min/lunr.da.js"])
+def test_words_of_scripts_that_make_nothing_are_no_names(built: Path, name: str) -> None:
+    (built / name).parent.mkdir(parents=True, exist_ok=True)
+    (built / "script.js").rename(built / name)
+    lighten(built)
+    (main,) = (built / "styles").glob("main.*")
+    assert main.read_text() == "p{top:0}"
+
+
+@pytest.mark.parametrize(
+    ("selector", "asking"),
+    [
+        (".md-tooltip2__inner", '"features": ["navigation.tabs", "content.tooltips"]'),
+        (".md-annotation", '"features": ["content.code.annotate"]'),
+        (".md-version__list", '"version": {"provider": "mike"}'),
+        (".tabbed-control", '<div class="tabbed-set">'),
+        (".md-source__fact", '<a class="md-source">'),
+    ],
+)
+def test_what_a_script_makes_on_demand_has_rules_where_it_is_asked_for(
+    built: Path, selector: str, asking: str
+) -> None:
+    (built / "script.js").write_text(f"make('{selector}')")
+    (built / "styles/own.css").write_text(f"{selector}{{top:0}}")
+    page = built / "index.html"
+    text = page.read_text()
+    page.write_text(f'{text}"features": ["navigation.tabs"], "version": null')
+    whole = built.with_name("whole")
+    shutil.copytree(built, whole)
+    lighten(built)
+    assert (built / "styles/own.css").read_text() == ""
+    (whole / "index.html").write_text(text + asking)
+    lighten(whole)
+    assert (whole / "styles/own.css").read_text() == f"{selector}{{top:0}}"
 
 
 def test_a_light_site_stays_as_it_is(built: Path) -> None:
