@@ -22,11 +22,13 @@ import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 # As `python benchmarks/build.py` from a checkout, nothing needs to be installed.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from literate import spelling
 from literate.rows import rows
 from literate.settings import load
 from literate.source import parse
@@ -85,7 +87,7 @@ def _copy(number: int, part: str, most: int) -> list[Module]:
             inside = path.relative_to(ROOT / package).as_posix().replace("__init__", "index")
             texts[name] = path.read_text(encoding="utf-8")
             pages[name] = "/".join(filter(None, [part, f"copy{number}", prefix, inside]))
-    texts = {name: texts[name] for name in _closed(texts, most)}
+    texts = _part(texts, most)
     packages = "|".join(load(ROOT).sources)
 
     def renamed(text: str) -> str:
@@ -97,33 +99,54 @@ def _copy(number: int, part: str, most: int) -> list[Module]:
     ]
 
 
+def _part(texts: dict[str, str], most: int) -> dict[str, str]:
+    r"""So many modules, as a site by themselves.
+
+    Their notes link neither to results nor to what is left out, and name nothing that is in it.
+    """
+    kept = _closed(texts, most)
+    pages = {name: _unlinked(name, texts[name], kept) for name in kept}
+    sources = [parse(text, name) for name, text in pages.items()]
+    names = spelling.names(sources, Path("a folder without files"))
+    for source in sources:
+        lines = source.text.split("\n")
+        for problem in spelling.problems(source, names):
+            lines[problem.line - 1] = re.sub(r"`([^`]+)`", r"\1", lines[problem.line - 1])
+        pages[source.path] = "\n".join(lines)
+    return pages
+
+
 def _closed(texts: dict[str, str], most: int) -> list[str]:
-    r"""At most so many modules, with all that each imports or links to."""
+    r"""At most so many modules, with all that each imports; of all packages, in a fixed shuffle."""
     kept: set[str] = set()
-    for name in texts:
+    for name in sorted(texts, key=lambda name: sha256(name.encode()).digest()):
         found: set[str] = set()
         waiting = [name]
         while waiting:
             one = waiting.pop()
-            if one not in found:
+            if one not in kept | found:
                 found.add(one)
-                waiting += _mentioned(one, texts)
+                waiting += _needed(texts[one], texts)
         if len(kept | found) <= most:
             kept |= found
     return sorted(kept)
 
 
-def _mentioned(name: str, texts: dict[str, str]) -> list[str]:
+def _needed(text: str, texts: dict[str, str]) -> list[str]:
     found = []
-    for match in re.finditer(r"\]\(([\w./]+\.py)|^ *(?:from|import) ([\w.]+)", texts[name], re.M):
-        link, module = match.groups()
-        if link:
-            found.append(os.path.normpath(os.path.join(os.path.dirname(name), link)))
-        else:
-            path = module.replace(".", "/")
-            found += [f"{path}.py", f"{path}/__init__.py"]
-            found += [f"{path}/{one}.py" for one in _imported(texts[name], module)]
+    for module in re.findall(r"^ *(?:from|import) ([\w.]+)", text, re.M):
+        path = module.replace(".", "/")
+        found += [f"{path}.py", f"{path}/__init__.py"]
+        found += [f"{path}/{one}.py" for one in _imported(text, module)]
     return [one for one in found if one in texts]
+
+
+def _unlinked(name: str, text: str, kept: list[str]) -> str:
+    def stays(link: re.Match[str]) -> str:
+        target = os.path.normpath(os.path.join(os.path.dirname(name), link[2]))
+        return link[0] if target in kept else link[1]
+
+    return re.sub(r"\[([^]]+)\]\(([\w./]+\.(?:py|md|json))[^)]*\)", stays, text)
 
 
 def _imported(text: str, module: str) -> list[str]:
@@ -148,8 +171,7 @@ def write_project(folder: Path, made: Iterable[Module]) -> None:
     settings, _, _ = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")
     nav = json.dumps(_nav(one.uri for one in made), indent=2)
     (folder / "mkdocs.yml").write_text(f"{settings}\nnav: {nav}\n", encoding="utf-8")
-    if (ROOT / "docs").is_dir():
-        shutil.copytree(ROOT / "docs", folder / "docs", dirs_exist_ok=True)
+    (folder / "docs").mkdir()
     (folder / "docs" / "index.md").write_text("# Home\n\nMany pages.\n")
     (folder / "node_modules").symlink_to(ROOT / "node_modules")
 

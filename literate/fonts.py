@@ -7,7 +7,8 @@ summary: Of KaTeX's fonts, the site serves the characters that its formulas are 
 KaTeX has twenty fonts for all of mathematics, of which a site needs a few dozen characters. A font
 that comes late moves what was set without it. So each font is cut down to what the formulas of the
 site are set in, which leaves a few kilobytes, and a page asks for its fonts while its style sheets
-are still on their way.
+are still on their way. Where they come late all the same, a script of a few lines keeps the
+formulas, and nothing else, out of sight until then.
 
 The name of a font that was cut down tells its content: a browser may keep it, and never takes the
 font of an older build, which may lack a character, for a new one.
@@ -24,6 +25,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
+SCRIPT = "fonts.js"
 _FACE = re.compile(r"@font-face\{([^{}]*)\}")
 _FILE = re.compile(r"url\((fonts/[\w-]+)\.woff2\)")
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
@@ -32,6 +34,8 @@ _FORMULA = re.compile(r'<span class="katex-html"')
 _PART = re.compile(r"<(/?)\w+([^>]*)>|[^<]+")
 _CLASSES = re.compile(r'\sclass="([^"]*)"')
 _SHEET = re.compile(r'<link rel="stylesheet"[^>]*>')
+# A browser that cannot wait for a script before it shows anything may run it a moment late.
+_HIDING = '\n      <script async blocking="render" src="{}"></script>'
 _PRELOAD = '\n      <link rel="preload" as="font" type="font/woff2" crossorigin href="{}">'
 
 
@@ -82,6 +86,7 @@ def cut_fonts(
         return css, dict(pages)
     rules = _rules(css)
     families = {face.family for face in faces}
+    script = sheet.parent.parent / SCRIPT
     used: dict[Path, set[str]] = {}
     texts: dict[str, set[str]] = defaultdict(set)
     for path, page in pages.items():
@@ -109,7 +114,7 @@ def cut_fonts(
         kept = re.sub(r"src:[^;}]*", source, face[0]) if source else ""
         css = css.replace(face[0], kept)
     return css, {
-        path: _asking(page, path, [sheet.parent / names[one] for one in sorted(used[path])])
+        path: _asking(page, path, [sheet.parent / names[one] for one in sorted(used[path])], script)
         for path, page in pages.items()
     }
 
@@ -209,13 +214,20 @@ def _subset(file: Path, characters: set[str]) -> bytes:
     return written.getvalue()
 
 
-def _asking(page: str, path: Path, fonts: list[Path]) -> str:
+def _asking(page: str, path: Path, fonts: list[Path], script: Path) -> str:
     r"""
-    The page, with requests for fonts after those for style sheets, which are waited for.
+    The page, with requests for fonts after those for style sheets, which are waited for, and the
+    script that hides formulas.
     """
     sheets = list(_SHEET.finditer(page))
     if not sheets:
         return page
-    asked = (Path(os.path.relpath(font, path.parent)).as_posix() for font in fonts)
+    asked = "".join(map(_PRELOAD.format, (_seen_from(path, font) for font in fonts)))
+    if fonts and script.is_file():
+        asked = _HIDING.format(_seen_from(path, script)) + asked
     at = sheets[-1].end()
-    return page[:at] + "".join(map(_PRELOAD.format, asked)) + page[at:]
+    return page[:at] + asked + page[at:]
+
+
+def _seen_from(page: Path, file: Path) -> str:
+    return Path(os.path.relpath(file, page.parent)).as_posix()

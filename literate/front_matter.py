@@ -9,6 +9,7 @@ page: its title is the page's one first-level heading, its summary stands in sea
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import yaml
 
@@ -35,12 +36,14 @@ class FrontMatter:
     paper: dict[str, str] = field(default_factory=dict)
 
 
-def split(note: Note, path: str) -> tuple[FrontMatter, Note, list[Problem]]:
+@lru_cache(maxsize=1024)
+def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]]:
     r"""
     ## Split a note into front matter and the rest
 
     The rest keeps its line numbers. What is wrong with the front matter comes back as problems,
     and what can be used of it is used all the same: a page can be shown while it is being written.
+    All who tell of a page ask for it, and YAML takes long to read.
     """
     texts = note.texts
     opening = next((index for index, text in enumerate(texts) if text.strip()), None)
@@ -49,24 +52,24 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, list[Problem]]:
             "the module's docstring does not begin with front matter; "
             "write `title:` and `summary:` between two lines of `---`."
         )
-        return FrontMatter(), note, [Problem(path, note.first, sentence)]
+        return FrontMatter(), note, (Problem(path, note.first, sentence),)
     closing = next(
         (at for at in range(opening + 1, len(texts)) if texts[at].strip() == "---"), None
     )
     first = note.first + opening
     if closing is None:
         sentence = "the front matter is opened by `---` and never closed."
-        return FrontMatter(), note, [Problem(path, first, sentence)]
+        return FrontMatter(), note, (Problem(path, first, sentence),)
     rest = Note(note.kind, note.first + closing + 1, texts[closing + 1 :])
     try:
         node = yaml.compose("\n".join(texts[opening + 1 : closing]), Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = first + 1 + (error.problem_mark.line if error.problem_mark else 0)
         sentence = f"the front matter is not YAML: {error.problem}."
-        return FrontMatter(), rest, [Problem(path, line, sentence)]
+        return FrontMatter(), rest, (Problem(path, line, sentence),)
     except yaml.YAMLError as error:
         sentence = f"the front matter is not YAML: {error}."
-        return FrontMatter(), rest, [Problem(path, first, sentence)]
+        return FrontMatter(), rest, (Problem(path, first, sentence),)
     values, problems = _mapping(node, REQUIRED + OPTIONAL, "", path, first)
     paper: dict[str, str] = {}
     if "paper" in values:
@@ -75,7 +78,7 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, list[Problem]]:
         paper = _scalars(paper_values, PAPER, "paper: ", path, values["paper"], first, problems)
     flat = _scalars(values, REQUIRED, "", path, node, first, problems)
     matter = FrontMatter(flat.get("title", ""), flat.get("summary", ""), paper)
-    return matter, rest, problems
+    return matter, rest, tuple(problems)
 
 
 def title_of(source: Source) -> str:

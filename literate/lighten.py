@@ -10,16 +10,18 @@ When the site is built, its pages and scripts tell what there is, and the rest i
 is done to the built files, whichever engine has written them.
 
 A rule stays unless it cannot apply: a name that stands anywhere in a tag of a page or in a script
-counts as used. What stays is in its old order, byte for byte.
+counts as used. Not in every script, though: those of the search index are data, and those of a
+worker cannot reach the page. And the theme's script names things that it makes only where pages ask
+for them. What stays is in its old order, byte for byte.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
 from literate.fonts import cut_fonts
-from literate.joined import join
+from literate.joined import join, part
 
 # Strings and addresses may hold braces and semicolons that mean nothing.
 _TOKEN = re.compile(
@@ -36,6 +38,29 @@ _HASHED = re.compile(r"(?P<stem>.+)\.[0-9a-f]{8}\.min\.css")
 # A page is in that state while it loads, and has to look at all of its elements, there and back.
 _SWITCHING = "data-md-color-switching"
 _SCRIPT = re.compile(r"<script (?=src=)")
+# Data, and folders of scripts for workers: no word in them is the name of a thing on a page.
+_NAMELESS = {"search-names.js", "search-notes.js", "workers", "lunr"}
+# How the names of what the theme's script makes begin, and the features or names of which a page
+# that asks for it has one.
+_ON_DEMAND = {
+    "md-annotation": {"content.code.annotate"},
+    "md-code_": {"content.code.annotate", "content.code.copy", "content.code.select"},
+    "md-mermaid": {"mermaid"},
+    "md-search-result": {"md-search__form"},
+    "md-source": {"md-source"},
+    "md-status": {"md-status"},
+    "md-tag": {"md-search__form", "md-tag"},
+    "md-tooltip": {
+        "content.code.annotate",
+        "content.code.copy",
+        "content.footnote.tooltips",
+        "content.tooltips",
+    },
+    "md-version": {"version"},
+    "tabbed-": {"tabbed-set"},
+}
+_FEATURES = re.compile(r'"features": ?\[([^]]*)\]')
+_VERSIONS = re.compile(r'"version": ?\{')
 
 
 def lighten(site: Path, kept: Path | None = None) -> None:
@@ -45,18 +70,18 @@ def lighten(site: Path, kept: Path | None = None) -> None:
     `kept` is a folder in which to keep [fonts](fonts.py#cut_fonts) for the next time.
 
     Style sheets lose the rules that no page of the site can need and [become one](joined.py#join),
-    the [fonts](fonts.py#cut_fonts) of formulas lose the characters, and scripts wait until the page
-    has been read. To do it again changes nothing.
+    but for the [sizes of formulas](joined.py#part); the [fonts](fonts.py#cut_fonts) of formulas
+    lose the characters, and scripts wait until the page has been read. To do it again changes
+    nothing.
     """
     pages = {path: path.read_text(encoding="utf-8") for path in _files(site, "*.html")}
     tags = {word for text in pages.values() for word in _words_of_tags(text)}
-    scripts = [path.read_text(encoding="utf-8") for path in _files(site, "*.js")]
-    words = tags.union(*map(_WORD.findall, scripts))
+    words = tags | _made(site, pages.values(), tags)
     sheets = {path: path.read_text(encoding="utf-8") for path in _files(site, "*.css")}
     for path, text in sheets.items():
         sheets[path], pages = cut_fonts(path, text, pages, kept)
     fewer = reduced(list(sheets.values()), words, tags)
-    sheets, pages = join(site, dict(zip(sheets, fewer, strict=True)), pages)
+    sheets, pages = part(site, *join(site, dict(zip(sheets, fewer, strict=True)), pages))
     names = {}
     for path, text in sheets.items():
         content = text.encode()
@@ -77,6 +102,23 @@ def lighten(site: Path, kept: Path | None = None) -> None:
 
 def _files(site: Path, pattern: str) -> list[Path]:
     return sorted(site.rglob(pattern))
+
+
+def _made(site: Path, pages: Iterable[str], tags: set[str]) -> set[str]:
+    r"""
+    The names of what scripts may make.
+    """
+    scripts = [
+        path for path in _files(site, "*.js") if not _NAMELESS & {*path.relative_to(site).parts}
+    ]
+    words = {word for path in scripts for word in _WORD.findall(path.read_text(encoding="utf-8"))}
+    asked = set(tags)
+    for page in pages:
+        for features in _FEATURES.findall(page):
+            asked.update(re.findall(r"[\w.]+", features))
+        asked.update({"version"} if _VERSIONS.search(page) else ())
+    idle = tuple(start for start, asking in _ON_DEMAND.items() if not asking & asked)
+    return {word for word in words if not word.startswith(idle)}
 
 
 def _words_of_tags(text: str) -> Iterator[str]:

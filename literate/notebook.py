@@ -169,7 +169,9 @@ def _check_names(found: Closure, body: Body, sources: Mapping[str, Source], modu
             if name in one.names:
                 sentence = f"`{name}` is the name of what every notebook has; rename it."
                 raise LiterateError([Problem(path, one.line, sentence)])
-        for use in (use for statement in one.statements for use in uses(statement)):
+        # To look for it in all that is copied takes long, and it is hardly ever there.
+        statements = one.statements if ENTRY in found.reads else ()
+        for use in (use for statement in statements for use in uses(statement)):
             if use.name == ENTRY:
                 sentence = f"`{one.names[0]}` calls `{ENTRY}`, which is no function in a notebook."
                 raise LiterateError([Problem(path, use.line, sentence)])

@@ -37,6 +37,7 @@ class Span:
 MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "\\`*_[]~^:@|"})
 _FENCE = re.compile(r"\s*(?:[-*+] +|\d+\. +)?(`{3,}|~{3,})")
 _LIST = re.compile(r"\s*(?:[-*+]|\d+\.) ")
+_INLINE = re.compile(r"[\\`$]")
 _BACKTICKS = re.compile(r"`+")
 
 
@@ -123,7 +124,8 @@ def _inline(text: str, line: int) -> Iterator[Span]:
     opening dollar and none before its closing one, and no digit follows it. So “$5 and $6” is text.
     """
     start = position = 0
-    while position < len(text):
+    while mark_at := _INLINE.search(text, position):
+        position = mark_at.start()
         character = text[position]
         end = None
         if character == "\\" or text.startswith("$$", position):
@@ -138,7 +140,7 @@ def _inline(text: str, line: int) -> Iterator[Span]:
             if end is None:
                 position += width
                 continue
-        elif character == "$":
+        else:
             end = _closing_dollar(text, position)
             kind, width = "inline", 1
         if end is None:

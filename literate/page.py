@@ -266,7 +266,8 @@ def _heading(row: Row, note: Note | None, context: _Context) -> tuple[str, Note 
             words = _note(Note(note.kind, note.first + index, (match[2],)), row, context)
             name = html.escape(row.documents.name)
             rest = Note(note.kind, note.first + index + 1, note.texts[index + 1 :])
-            return f'<h{level} id="{name}" markdown="1">{words}</h{level}>\n\n', rest
+            opened = f'<h{level} id="{name}" class="definition" markdown="1">'
+            return f"{opened}{words}</h{level}>\n\n", rest
         if text.strip():
             break
     return "", note

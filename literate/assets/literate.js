@@ -426,9 +426,9 @@ const headerHeight = () => document.querySelector(".md-header")?.offsetHeight ??
 
 // ## Where the reader is
 
-// The heading below all rows ends the last definition.
-const headings = every(":is(.row, .outcome) :is(h2, h3)[id]");
-if (headings.length) {
+// A heading of the page itself, such as that below all rows, ends a definition; one within it doesn't.
+const headings = every(":is(.row, .outcome) :is(h2, .definition)[id]");
+if (headings.some((one) => one.matches(".definition"))) {
   const here = make("nav", "here");
   here.setAttribute("aria-label", "Definition in view");
   here.hidden = true;
@@ -439,7 +439,7 @@ if (headings.length) {
     const top = headerHeight() + 56;
     const passed = headings.filter((one) => one.getBoundingClientRect().top < top);
     const last = passed.at(-1);
-    const name = last?.closest(".row") ? last.id : "";
+    const name = last?.matches(".definition") ? last.id : "";
     if (name === shown) return;
     shown = name;
     here.hidden = !name;

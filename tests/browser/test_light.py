@@ -72,6 +72,37 @@ def test_a_formula_that_has_the_focus_lights_its_symbols(mha: Page) -> None:
     assert len(lit["symbols"]) > len(inside)
 
 
+def test_a_tap_lights_a_symbol_until_the_next_tap(browser: Browser, address: str) -> None:
+    phone = {"viewport": {"width": 400, "height": 800}, "has_touch": True}
+    with browser.new_context(**phone) as context:
+        page = context.new_page()
+        page.goto(urljoin(address, MHA), wait_until="networkidle")
+        page.locator("[data-s=d_k]").first.tap()
+        page.wait_for_function("CSS.highlights.get('lit').size > 0")
+        assert set(page.evaluate(LIT)["symbols"]) == {"d_k"}
+        page.locator("h1").tap()
+        page.wait_for_function("CSS.highlights.get('lit').size === 0")
+        assert page.locator(".lit").count() == 0
+
+
+def test_the_page_says_once_what_can_be_pointed_at(mha: Page) -> None:
+    expect(mha.get_by_text("Point at a symbol, or click a name")).to_have_count(1)
+    expect(mha.get_by_text("The shapes at the ends of the lines were measured")).to_be_visible()
+
+
+def test_a_checked_claim_carries_a_mark_that_says_so(mha: Page) -> None:
+    claim = mha.locator("code.claim").first
+    assert claim.evaluate("one => getComputedStyle(one, '::after').content") == '" ✓"'
+    assert claim.get_attribute("title") == "measured when this page was built"
+
+
+def test_a_path_leads_back_to_the_sections(mha: Page) -> None:
+    path = mha.get_by_role("navigation", name="Path")
+    expect(path).to_be_visible()
+    path.get_by_role("link", name="Transformers").click()
+    mha.wait_for_url(lambda address: address.endswith("/transformers/"))
+
+
 def test_a_name_lights_its_uses_and_not_its_namesakes(mha: Page, repository: Path) -> None:
     forward = line_of(repository, "query, key, value = self.project(query, key, value)")
     mha.mouse.click(*mha.evaluate(POINT, [forward, "query"]))
@@ -183,6 +214,18 @@ def test_links_to_lines_are_copied(browser: Browser, address: str) -> None:
         assert page.locator(".aimed").last.get_attribute("id") == f"L{last}"
 
 
+def test_a_link_to_a_definition_is_copied(browser: Browser, address: str) -> None:
+    with browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
+        page = context.new_page()
+        page.goto(urljoin(address, MHA), wait_until="networkidle")
+        heading = page.locator("[id='MultiHeadAttention.forward']")
+        heading.hover()
+        heading.locator(".headerlink").click()
+        expect(page.locator("[role=status]")).to_have_text("Link copied")
+        copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == urljoin(address, f"{MHA}#MultiHeadAttention.forward")
+
+
 def test_the_definition_in_view_stays_in_view_and_the_outline_follows(mha: Page) -> None:
     for name in ["MultiHeadAttention", "MultiHeadAttention.forward"]:
         mha.evaluate(f"location.hash = '#{name}'")
@@ -197,6 +240,21 @@ def test_the_definition_in_view_stays_in_view_and_the_outline_follows(mha: Page)
         expect(outline).to_have_text(heading)
     mha.evaluate("scrollTo(0, 0)")
     expect(mha.locator(".here")).to_be_hidden()
+
+
+@pytest.mark.parametrize("path", ["", "contributing/", "changelog/"])
+def test_a_page_without_definitions_names_none(page: Page, address: str, path: str) -> None:
+    page.goto(urljoin(address, path), wait_until="networkidle")
+    assert page.locator("h2[id]").count() > 0
+    expect(page.locator(".here")).to_have_count(0)
+
+
+def test_a_heading_within_a_definition_is_none(page: Page, address: str) -> None:
+    path = "transformers/basic/autoregressive_experiment/"
+    page.goto(urljoin(address, path), wait_until="networkidle")
+    for name, shown in [("notebook", "notebook"), ("a-sample", "notebook"), ("example", "example")]:
+        page.locator(f"[id='{name}']").evaluate("one => one.scrollIntoView()")
+        expect(page.locator(".here")).to_have_text(shown)
 
 
 def test_notes_and_shapes_can_be_switched_off_and_stay_so(mha: Page) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Route, expect
 
 from literate.source import read
 
@@ -170,6 +170,44 @@ def test_nothing_moves_while_a_page_comes_and_is_read(page: Page, address: str, 
     assert page.evaluate("moved") == []
 
 
+@pytest.mark.parametrize("path", [MHA, "transformers/positional_encoding/", "optimizers/adamw/"])
+@pytest.mark.parametrize("width", [1400, 400])
+def test_nothing_moves_when_the_fonts_come_late(
+    page: Page, address: str, width: int, path: str
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.add_init_script(
+        """window.moved = [];
+        new PerformanceObserver(list => moved.push(...list.getEntries().map(one => one.value)))
+            .observe({type: 'layout-shift', buffered: true});"""
+    )
+    held: list[Route] = []
+    page.route("**/*.woff2", lambda route: held.append(route))
+    page.goto(urljoin(address, path), wait_until="commit")
+    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+    formula = page.locator(".katex-html").first
+    page.wait_for_function("document.readyState !== 'loading'")
+    # The text is there, and the formulas keep their places.
+    expect(page.locator("h1")).to_be_visible()
+    assert formula.evaluate("one => getComputedStyle(one).visibility") == "hidden"
+    page.evaluate("new Promise(done => setTimeout(done, 300))")
+    assert len(held) > 1
+    for one in held:
+        one.continue_()
+    expect(formula).to_be_visible()
+    assert page.evaluate("document.fonts.status") == "loaded"
+    page.evaluate("new Promise(done => setTimeout(done, 100))")
+    assert page.evaluate("moved") == []
+
+
+def test_a_formula_whose_fonts_never_come_is_shown_without(browser: Browser, address: str) -> None:
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.route("**/*.woff2", lambda route: route.abort())
+        page.goto(urljoin(address, MHA))
+        expect(page.locator(".katex-html").first).to_be_visible()
+
+
 def test_without_scripts_the_page_reads_in_full(browser: Browser, address: str) -> None:
     with browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
@@ -177,6 +215,7 @@ def test_without_scripts_the_page_reads_in_full(browser: Browser, address: str) 
         assert page.locator("h1").inner_text().startswith("Multi-Head Attention")
         assert page.locator(".line[id]").count() > 80
         assert page.locator("math").count() > 3
+        assert page.locator(".katex-html").first.is_visible()
         assert page.locator(".row .note").first.is_visible()
 
 
@@ -281,6 +320,8 @@ def test_a_copy_on_the_disk_reads_with_its_formulas_right(
         with browser.new_context(viewport={"width": 1400, "height": 900}) as context:
             tab = context.new_page()
             tab.goto(urljoin(start, page + "index.html"), wait_until="networkidle")
+            # Formulas are seen when their fonts are there.
+            tab.wait_for_function("!document.documentElement.classList.contains('without-fonts')")
             found.append(tab.evaluate(look))
     served, copied = found
     assert copied == served

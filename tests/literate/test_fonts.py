@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from fontTools.ttLib import TTFont
 
-from literate.fonts import cut_fonts
+from literate.fonts import SCRIPT, cut_fonts
 
 FONTS = Path(__file__).parents[2] / "node_modules" / "katex" / "dist" / "fonts"
 NAMES = ["Main-Regular", "Main-Bold", "Math-Italic", "Size1-Regular"]
@@ -82,6 +82,22 @@ def test_a_page_asks_for_its_own_fonts_after_its_style_sheet(sheet: Path, tmp_pa
         "c.html": [f"{fonts}Main-Bold", f"{fonts}Math-Italic"],
     }
     assert asking[tmp_path / "index.html"] == HEAD
+
+
+def test_only_a_page_with_formulas_hides_them_until_its_fonts_are_there(
+    sheet: Path, tmp_path: Path
+) -> None:
+    (sheet.parent.parent / SCRIPT).write_text("")
+    pages = {
+        tmp_path / "index.html": HEAD,
+        tmp_path / "a/b/index.html": HEAD + formula("a"),
+    }
+    _, asking = cut_fonts(sheet, CSS, pages)
+    assert asking[tmp_path / "index.html"] == HEAD
+    text = asking[tmp_path / "a/b/index.html"]
+    script = f'<script async blocking="render" src="../../{SCRIPT}"></script>'
+    assert text.count("<script") == text.count(script) == 1
+    assert text.index('rel="stylesheet"') < text.index(script) < text.index('rel="preload"')
 
 
 def test_a_cut_font_is_named_after_its_content_and_stays(sheet: Path) -> None:

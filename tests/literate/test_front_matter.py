@@ -14,7 +14,7 @@ def parsed(text: str, first: int = 1) -> tuple:
 
 def test_the_keys_of_a_page() -> None:
     matter, rest, problems = parsed(f"---\ntitle: A\nsummary: B.\n{PAPER}\n---\n\nHello.", first=3)
-    assert problems == []
+    assert problems == ()
     assert (matter.title, matter.summary) == ("A", "B.")
     assert matter.paper == {
         "title": "T",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from literate.joined import join
+from literate.joined import join, part
 
 LINK = '<link rel="stylesheet" href="{}">'
 
@@ -77,3 +77,43 @@ def test_a_sheet_that_imports_another_is_not_joined(
     links = LINK.format("styles/a.css") + LINK.format("later.css")
     pages = {tmp_path / "index.html": links}
     assert join(tmp_path, sheets, pages) == (sheets, pages)
+
+
+def test_each_page_has_the_sizes_of_its_own_formulas(tmp_path: Path) -> None:
+    sizes = {name: f".katex .{name}.{name}{{height:1em;}}" for name in ("k00000001", "k0000000a")}
+    one, two = sizes.values()
+    sheet = tmp_path / "styles/a.css"
+    texts = {
+        "x/index.html": '<i class="k00000001 x">',
+        "y/index.html": '<i class="k00000001">',
+        "z/index.html": '<i class="x k0000000a"><i class="k00000001"><i class="k99999999">',
+        "plain.html": "k",
+    }
+    links = dict.fromkeys(texts, "../styles/a.css") | {"plain.html": "/root/styles/a.css"}
+    pages = {tmp_path / name: LINK.format(links[name]) + texts[name] for name in texts}
+    sheets, linked = part(tmp_path, {sheet: f"a{{top:0}}{one}\n{two}\nb{{top:0}}"}, pages)
+    assert sheets.pop(sheet) == "a{top:0}b{top:0}"
+    # Pages with the same sizes share them.
+    assert sorted(sheets.values()) == [one, one + two]
+    for path, page in pages.items():
+        own = [file for file in sheets if f"/{file.name}" in linked[path]]
+        assert len(own) == (path.name == "index.html")
+        if own:
+            used = [rule for name, rule in sizes.items() if name in page]
+            assert sheets[own[0]] == "".join(used)
+            beside = LINK.format(f"../styles/{own[0].name}")
+            link = LINK.format("../styles/a.css")
+            assert linked[path].replace("\n      ", "") == page.replace(link, link + beside)
+        else:
+            assert linked[path] == page
+    # Sheets that have been parted stay as they are.
+    again = sheets | {sheet: "a{top:0}b{top:0}"}
+    assert part(tmp_path, again, linked) == (again, linked)
+
+
+def test_other_sizes_have_another_name(tmp_path: Path) -> None:
+    sheet = tmp_path / "a.css"
+    page = {tmp_path / "index.html": LINK.format("a.css") + '<i class="k00000001">'}
+    rule = ".katex .k00000001.k00000001{{height:{}em;}}"
+    first, second = (part(tmp_path, {sheet: rule.format(size)}, page)[0] for size in "12")
+    assert first.keys() & second.keys() == {sheet}

@@ -1,6 +1,7 @@
 r"""What no page needs is taken out of a built site, and nothing else."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,42 @@ def test_a_built_site_is_lightened(built: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["search-notes.js", "workers/search.js", "lunr/min/lunr.da.js"])
+def test_words_of_scripts_that_make_nothing_are_no_names(built: Path, name: str) -> None:
+    (built / name).parent.mkdir(parents=True, exist_ok=True)
+    (built / "script.js").rename(built / name)
+    lighten(built)
+    (main,) = (built / "styles").glob("main.*")
+    assert main.read_text() == "p{top:0}"
+
+
+@pytest.mark.parametrize(
+    ("selector", "asking"),
+    [
+        (".md-tooltip2__inner", '"features": ["navigation.tabs", "content.tooltips"]'),
+        (".md-annotation", '"features": ["content.code.annotate"]'),
+        (".md-version__list", '"version": {"provider": "mike"}'),
+        (".tabbed-control", '<div class="tabbed-set">'),
+        (".md-source__fact", '<a class="md-source">'),
+    ],
+)
+def test_what_a_script_makes_on_demand_has_rules_where_it_is_asked_for(
+    built: Path, selector: str, asking: str
+) -> None:
+    (built / "script.js").write_text(f"make('{selector}')")
+    (built / "styles/own.css").write_text(f"{selector}{{top:0}}")
+    page = built / "index.html"
+    text = page.read_text()
+    page.write_text(f'{text}"features": ["navigation.tabs"], "version": null')
+    whole = built.with_name("whole")
+    shutil.copytree(built, whole)
+    lighten(built)
+    assert (built / "styles/own.css").read_text() == ""
+    (whole / "index.html").write_text(text + asking)
+    lighten(whole)
+    assert (whole / "styles/own.css").read_text() == f"{selector}{{top:0}}"
+
+
 def test_a_light_site_stays_as_it_is(built: Path) -> None:
     lighten(built)
     once = {path: path.read_bytes() for path in built.rglob("*.*")}
@@ -119,16 +156,20 @@ def test_a_light_site_stays_as_it_is(built: Path) -> None:
 
 
 def test_every_page_of_the_site_finds_its_style_sheet_lightened(site: Path) -> None:
-    (sheet,) = (site / "assets/stylesheets").iterdir()
-    assert sheet.name.partition(".")[0] == "main"
-    # Each part of a formula that has sizes of its own adds one rule.
-    text = re.sub(r"\.katex \.(k\w+)\.\1\{[^}]*\}", "", sheet.read_text(encoding="utf-8"))
-    assert len(text) < 110_000
-    for path in (site / "index.html", site / "404.html", site / "transformers/mha/index.html"):
+    (sheet,) = (site / "assets/stylesheets").glob("main.*")
+    text = sheet.read_text(encoding="utf-8")
+    # The sizes of formulas would grow with the site.
+    assert len(text) < 110_000 and not re.search(r"\.k[0-9a-f]{8}\b", text)
+    pages = {name: site / name / "index.html" for name in ("", "transformers/mha")}
+    for name, path in {**pages, "404": site / "404.html"}.items():
         page = path.read_text(encoding="utf-8")
-        assert page.count('rel="stylesheet"') == 1
-        assert f"assets/stylesheets/{sheet.name}" in page
+        first, *own = re.findall(r'rel="stylesheet" href="([^"]*)"', page)
+        assert first.endswith(f"assets/stylesheets/{sheet.name}")
+        assert len(own) == (name == "transformers/mha")
         assert "<script src" not in page
+        rules = "".join((path.parent / one).read_text(encoding="utf-8") for one in own)
+        asked = re.findall(r"\bk[0-9a-f]{8}\b", " ".join(re.findall(r'class="([^"]*)"', page)))
+        assert set(re.findall(r"\bk[0-9a-f]{8}\b", rules)) == set(asked)
 
 
 def test_the_fonts_of_the_site_are_light(site: Path) -> None:

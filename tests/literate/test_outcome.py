@@ -1,9 +1,12 @@
 r"""What a notebook gave, on a page: as source is data, so are outputs."""
 
+from io import BytesIO
 from pathlib import Path
 
+from PIL import Image, ImageChops, ImageDraw
+
 from literate.links import Links
-from literate.outcome import Outcome, Part, sentence, show
+from literate.outcome import Outcome, Part, light, sentence, show
 from tests.literate.test_executed import png
 
 LINKS = Links({}, {}, Path(), "docs", {}, False)
@@ -14,8 +17,8 @@ def test_a_picture_is_a_file_beside_the_page_with_its_size_and_a_text() -> None:
     part = Part("Loss curves", "Of both.", "", pictures)
     shown = show(Outcome((), (part,)), "deep/page.md", LINKS)
     assert shown.files == {
-        "deep/page/outcome-1.png": pictures[0],
-        "deep/page/outcome-2.png": pictures[1],
+        "deep/page/outcome-1.png": light(pictures[0]),
+        "deep/page/outcome-2.png": light(pictures[1]),
     }
     assert shown.figures == tuple(
         f'<figure><img src="outcome-{number}.png" width="{width}" height="{height}" '
@@ -30,6 +33,32 @@ def test_a_wide_picture_gets_the_whole_width() -> None:
     first, second = show(Outcome((), (part,)), "page.md", LINKS).figures
     assert first.startswith("<figure><img")
     assert second.startswith('<figure class="across"><img')
+
+
+def plot() -> Image.Image:
+    r"""Lines of several colours on nothing, smoothed as those of a plot are."""
+    large = Image.new("RGBA", (1600, 1200))
+    draw = ImageDraw.Draw(large)
+    for number, colour in enumerate(["#1f77b4", "#ff7f0e", "#2ca02c", "#000000"]):
+        points = [(x, (x * x // (number + 2)) % 1200) for x in range(0, 1600, 40)]
+        draw.line(points, fill=colour, width=9)
+    return large.resize((400, 300), Image.Resampling.LANCZOS)
+
+
+def test_a_plot_becomes_lighter_and_looks_the_same_on_white() -> None:
+    written = BytesIO()
+    plot().save(written, "PNG")
+    found = light(written.getvalue())
+    assert len(found) < len(written.getvalue()) / 2
+    paper = Image.new("RGBA", (400, 300), "white")
+    paper.alpha_composite(plot())
+    with Image.open(BytesIO(found)) as shown:
+        difference = ImageChops.difference(shown.convert("RGB"), paper.convert("RGB"))
+    histogram = difference.convert("L").histogram()
+    assert max(at for at, count in enumerate(histogram) if count) < 40
+    assert sum(at * count for at, count in enumerate(histogram)) / (400 * 300) < 1
+    # What can't become lighter stays.
+    assert light(found) == found
 
 
 def test_what_was_printed_is_text_and_not_html() -> None:
