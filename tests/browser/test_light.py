@@ -252,7 +252,7 @@ def test_a_page_without_definitions_names_none(page: Page, address: str, path: s
 def test_a_heading_within_a_definition_is_none(page: Page, address: str) -> None:
     path = "transformers/basic/autoregressive_experiment/"
     page.goto(urljoin(address, path), wait_until="networkidle")
-    for name, shown in [("notebook", "notebook"), ("a-sample", "notebook"), ("example", "example")]:
+    for name, shown in [("notebook", "notebook"), ("a-sample", "notebook"), ("main", "main")]:
         page.locator(f"[id='{name}']").evaluate("one => one.scrollIntoView()")
         expect(page.locator(".here")).to_have_text(shown)
 
