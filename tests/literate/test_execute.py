@@ -171,7 +171,8 @@ def test_an_interrupted_command_leaves_no_process(project: Path) -> None:
         assert running.poll() is None
         time.sleep(0.1)
     running.send_signal(signal.SIGINT)
-    assert running.wait(30) == 130
+    # A kernel that is just starting may take its minute first, on a busy machine.
+    assert running.wait(100) == 130
     assert kernels(project) == []
     assert "Traceback" not in running.stderr.read()
     running.stderr.close()

@@ -89,7 +89,7 @@ def test_each_page_has_the_sizes_of_its_own_formulas(tmp_path: Path) -> None:
         "z/index.html": '<i class="x k0000000a"><i class="k00000001"><i class="k99999999">',
         "plain.html": "k",
     }
-    links = dict.fromkeys(texts, "../styles/a.css") | {"plain.html": "/root/styles/a.css"}
+    links = dict.fromkeys(texts, "../styles/a.css") | {"plain.html": "/below/styles/a.css"}
     pages = {tmp_path / name: LINK.format(links[name]) + texts[name] for name in texts}
     sheets, linked = part(tmp_path, {sheet: f"a{{top:0}}{one}\n{two}\nb{{top:0}}"}, pages)
     assert sheets.pop(sheet) == "a{top:0}b{top:0}"
