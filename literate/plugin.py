@@ -92,8 +92,7 @@ class LiteratePlugin(BasePlugin):
         # Below the folder of overrides that the project itself may have.
         config.theme.dirs.insert(1 if config.theme.custom_dir else 0, str(site.THEME))
         # Not “repo_url”: for an address at GitHub, Material would ask GitHub from every page.
-        address = repository.address(self.settings.root)
-        config.edit_uri = f"{address}/edit/{repository.BRANCH}/" if address else ""
+        config.edit_uri = repository.editing(self.settings.root)
         config.markdown_extensions.append(ReadyHtml())
         return config
 
@@ -107,18 +106,17 @@ class LiteratePlugin(BasePlugin):
             loaded, written = self._pages(config.site_url or "")
         except LiterateError as error:
             raise PluginError(f"\n{error}") from None
-        sources = {uri: path for path, uri in {**loaded.uris, **loaded.documents}.items()}
+        sources = loaded.files
         # The pages of results need no place in the navigation: what they are about leads to them.
-        measured = {one.uri: path for path, one in loaded.results.items()}
+        in_nav = {*loaded.uris.values(), *loaded.documents.values()}
         for page in written:
             # A document of the folder docs/: its links have been resolved since.
             if by_hand := files.get_file_from_path(page.uri):
                 files.remove(by_hand)
             file = File.generated(config, page.uri, content=page.markdown)
-            if page.uri not in sources:
+            if page.uri not in in_nav:
                 file.inclusion = InclusionLevel.NOT_IN_NAV
-            written_in = (sources | measured).get(page.uri)
-            file.edit_uri = written_in if config.edit_uri else None
+            file.edit_uri = sources.get(page.uri) if config.edit_uri else None
             files.append(file)
             for uri, content in page.files.items():
                 files.append(File.generated(config, uri, content=content))

@@ -32,6 +32,16 @@ def address(root: Path) -> str | None:
     return _https(_remote(root) if given is None else given)
 
 
+def editing(root: Path) -> str:
+    r"""
+    ## Where its files can be edited
+
+    What the path of a file follows there; empty without an address.
+    """
+    known = address(root)
+    return f"{known}/edit/{BRANCH}/" if known else ""
+
+
 def _remote(root: Path) -> str:
     try:
         asked = subprocess.run(

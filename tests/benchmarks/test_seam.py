@@ -87,3 +87,17 @@ def test_a_page_needs_as_much_memory_as_the_kernel_with_its_projections() -> Non
     assert seam.extra_bytes(ours, 64) <= 1.3 * seam.extra_bytes(theirs, 64)
     ratio, seconds = seam.ratio_of_times(ours, theirs, 64, 0.0, iter(range(999)).__next__)
     assert (ratio, seconds) == (1.0, 1.0)
+
+
+def test_why_a_page_has_no_numbers() -> None:
+    assert "to be read" in seam.without_numbers("labml_nn.transformers.ways.folded_heads")
+    assert "not able" in seam.without_numbers("labml_nn.transformers.positions.transformer_xl")
+
+
+def test_more_rounds_are_made_where_the_bar_is_within_the_noise() -> None:
+    noisy = [0.98, 1.0, 1.02, 1.04, 1.06, 1.08, 1.1]
+    assert seam.is_open(noisy)
+    assert not seam.is_open([one - 0.2 for one in noisy])
+    assert not seam.is_open([one + 0.2 for one in noisy])
+    assert seam.is_open(noisy * 8)
+    assert not seam.is_open(noisy * 9)

@@ -22,4 +22,15 @@ The keys and values:
 * [A sliding window](sliding_window.py) forgets all but the last, and the first.
 * [A learned sink](learned_sink.py) lets go of the first, too.
 * [Latent attention](latent_attention.py) keeps a short vector, from which they are made.
+
+What a page adds should cost nothing where the kernel can compute it. Here is each attention of the
+site beside the kernel, given the same projections, forward and backward, from 256 to 4,096
+positions. The worst of all ratios, of time or of memory, is
+[1.058](../../../results/seam.json#values.worst).
+
+[Time beside the kernel's](../../../results/seam.json#figures.time)
+
+[Memory beside the kernel's](../../../results/seam.json#figures.memory)
+
+[All ratios](../../../results/seam.json#tables.seam)
 """
