@@ -21,7 +21,15 @@ from dataclasses import dataclass
 from literate.names import Use
 from literate.namesakes import told_apart
 from literate.order import Circle, Found, Needs, in_order
-from literate.pieces import Import, Module, Piece, absolute, take_apart, uses_by_statement
+from literate.pieces import (
+    Import,
+    Module,
+    Modules,
+    Piece,
+    absolute,
+    take_apart,
+    uses_by_statement,
+)
 from literate.problems import LiterateError, Problem
 from literate.source import Source
 from literate.trees import nodes
@@ -75,7 +83,7 @@ def closure(
     Raises a [LiterateError](problems.py#LiterateError) for a name that is not there, and for
     whatever a copy in one file can't do.
     """
-    package = _Package(sources, instead)
+    package = _package(sources, instead)
     if module not in sources:
         raise LiterateError([Problem(module, 1, "is not a module of the package.")])
     own = [one for name in names for one in package.pieces(module, name)]
@@ -112,6 +120,12 @@ def closure(
     )
 
 
+def _package(sources: Mapping[str, Source], instead: Mapping[Wanted, Wanted]) -> "_Package":
+    if isinstance(sources, Modules) and not instead:
+        return sources.once(_Package)
+    return _Package(sources, instead)
+
+
 def _unknown(package: "_Package", module: str, name: str) -> LiterateError:
     source = package.sources[module]
     known = list(package.module(module).defined)
@@ -131,14 +145,20 @@ def _listed(names: Iterable[str]) -> str:
 
 class _Package:
     r"""
-    The modules of a package, taken apart when they are first asked for.
+    The modules of a package, taken apart when they are first asked for. What a piece needs, it
+    needs for whoever asks.
     """
 
-    def __init__(self, sources: Mapping[str, Source], instead: Mapping[Wanted, Wanted]) -> None:
+    def __init__(
+        self, sources: Mapping[str, Source], instead: Mapping[Wanted, Wanted] = AS_IT_IS
+    ) -> None:
         self.sources = sources
         self.instead = instead
         self.tops = {name.partition(".")[0] for name in sources}
         self.modules: dict[str, Module] = {}
+        self.needs: dict[Piece, list[tuple[Use, list[Found]]]] = {}
+        self.next: dict[Piece, list[Piece]] = {}
+        self.outside: dict[Piece, set[str]] = {}
 
     def module(self, name: str) -> Module:
         if name not in self.modules:
@@ -170,9 +190,13 @@ class _Package:
             piece = waiting.pop()
             if piece in needs:
                 continue
-            needs[piece] = self.needs_of(piece)
-            found = [one for _, them in needs[piece] for one in them if isinstance(one, Piece)]
-            waiting += [*found, *self.registered_with(piece)]
+            if piece not in self.needs:
+                self.needs[piece] = self.needs_of(piece)
+                found = [one for _, them in self.needs[piece] for one in them]
+                pieces = [one for one in found if isinstance(one, Piece)]
+                self.next[piece] = [*pieces, *self.registered_with(piece)]
+            needs[piece] = self.needs[piece]
+            waiting += self.next[piece]
         return needs
 
     def needs_of(self, piece: Piece) -> list[tuple[Use, list[Found]]]:
@@ -267,6 +291,8 @@ class _Package:
         The outside modules that are imported inside a piece. Those of the package can't be: the
         copy would have to change the inside.
         """
+        if piece in self.outside:
+            return self.outside[piece]
         inside = self.inside(piece)
         for call in inside.calls:
             self.check_call(piece, call)
@@ -277,7 +303,8 @@ class _Package:
                     "import it at the top of the file."
                 )
                 raise self.error(piece.module, line, sentence)
-        return {name for name, _ in inside.imports}
+        self.outside[piece] = {name for name, _ in inside.imports}
+        return self.outside[piece]
 
     def inside(self, piece: Piece) -> "_Inside":
         r"""

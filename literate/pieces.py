@@ -14,13 +14,14 @@ level. What else happens is a problem of the module, for whoever wants a piece o
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from literate.names import Function, Use, bindings, bound_by_import, uses
 from literate.problems import Problem
-from literate.source import Source
+from literate.source import Made, Source
 
 
 @dataclass(frozen=True, order=True)
@@ -119,13 +120,35 @@ class Module:
         return found
 
 
-def by_module(sources: Iterable[Source]) -> dict[str, Source]:
+class Modules(dict[str, Source]):
     r"""
     ## Sources by the names of their modules
 
+    They stay the same as long as there are `Modules`, and so does what follows from all of them.
+    """
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        super().__init__(sources)
+        self._made: dict[Callable[..., Any], Any] = {}
+
+    def once(self, make: Callable[["Modules"], Made]) -> Made:
+        r"""
+        ### What follows from the modules alone
+
+        As for [one of them](source.py#Source.once).
+        """
+        if make not in self._made:
+            self._made[make] = make(self)
+        return self._made[make]
+
+
+def by_module(sources: Iterable[Source]) -> Modules:
+    r"""
+    ## Find the names of the modules
+
     The path of a source is the one from the folder that its package lies in.
     """
-    return {module_name(source.path): source for source in sources}
+    return Modules({module_name(source.path): source for source in sources})
 
 
 def module_name(path: str) -> str:

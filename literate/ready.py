@@ -5,7 +5,7 @@ summary: Lines of code that are HTML already are not read again as Markdown.
 ---
 
 Most of the text of a page is HTML that is right as it is: the lines of code, with their numbers and
-colours, and the [exhibits](exhibit.py). Python-Markdown would take it apart tag by tag to find out
+colours, the lists of where a definition is used, and the [exhibits](exhibit.py). Python-Markdown would take it apart tag by tag to find out
 that there is nothing to do. With this extension it puts that aside before it begins, and back when
 it is done, and the page is the same.
 
@@ -22,8 +22,9 @@ from markdown.preprocessors import Preprocessor
 PRIORITY = 22
 
 _CODE = re.compile(
-    r'^(<div class="code"[^\n]*?)(<pre\b.*?</pre>)'
-    r'|^(<figure class="exhibit">)([^\n]*)(?=</figure>$)',
+    r'^(<div class="code"[^\n]*?)(<pre\b.*?</pre>(?:<div class="actions">[^\n]*?</div>)?)'
+    r'|^(<figure class="exhibit">)([^\n]*)(?=</figure>$)'
+    r'|^()(<details class="uses">[^\n]*</details>)$',
     re.MULTILINE | re.DOTALL,
 )
 

@@ -50,6 +50,29 @@ def test_markdown_does_not_look_into_the_code() -> None:
     assert aside in converter.htmlStash.rawHtmlBlocks
 
 
+USES = (
+    '<details class="uses"><summary>Used</summary><ul><li><a href="#b">*b*</a></li></ul></details>'
+)
+ACTIONS = '<div class="actions"><a class="copies" href="b.py" download>Snippet</a></div>'
+
+
+def test_uses_and_snippets_are_put_aside_too_and_the_page_is_the_same() -> None:
+    page = "\n".join(
+        [
+            '<section class="row" markdown="1">',
+            f'<div class="note" markdown="1">\n\nA *note*.\n\n{USES}\n\n</div>',
+            f'<div class="code"><pre class="highlight"><code>a</code></pre>{ACTIONS}</div>',
+            "</section>\n",
+        ]
+    )
+    converter = markdown.Markdown(extensions=[*EXTENSIONS, ReadyHtml()])
+    found = Events(converter.convert(page)).found
+    assert found == Events(converted(page)).found
+    assert found.count("em") == 1
+    aside = "".join(converter.htmlStash.rawHtmlBlocks)
+    assert USES in aside and ACTIONS in aside
+
+
 def test_html_in_a_fence_is_shown_as_text() -> None:
     fence = '```\n<div class="code"><pre>x</pre></div>\n```\n'
     assert "&lt;pre&gt;x&lt;/pre&gt;" in converted(fence, ReadyHtml())
