@@ -5,9 +5,9 @@ summary: Lines of code that are HTML already are not read again as Markdown.
 ---
 
 Most of the text of a page is HTML that is right as it is: the lines of code, with their numbers and
-colours, the lists of where a definition is used, and the [exhibits](exhibit.py). Python-Markdown would take it apart tag by tag to find out
-that there is nothing to do. With this extension it puts that aside before it begins, and back when
-it is done, and the page is the same.
+colours, the lists of where a definition is used, and the [exhibits](exhibit.py). Python-Markdown
+would take it apart tag by tag to find out that there is nothing to do. With this extension it puts
+that aside before it begins, and back when it is done, and the page is the same.
 
 The Markdown itself doesn't change, so an engine without the extension gives the same page, later.
 """
