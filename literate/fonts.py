@@ -4,11 +4,12 @@ title: Fonts
 summary: Of KaTeX's fonts, the site serves the characters that its formulas are set in.
 ---
 
-KaTeX has twenty fonts for all of mathematics, of which a site needs a few dozen characters. A font
-that comes late moves what was set without it. So each font is cut down to what the formulas of the
-site are set in, which leaves a few kilobytes, and a page asks for its fonts while its style sheets
-are still on their way. Where they come late all the same, a script of a few lines keeps the
-formulas, and nothing else, out of sight until then.
+KaTeX has twenty fonts for all of mathematics, of which a site needs a few dozen characters. So each
+font is cut down to what the formulas of the site are set in, which leaves a few kilobytes.
+
+A font that comes late moves what was set without it, and to ask for it early makes some browsers
+hold back all of the page until it is there. So it is asked for when the text has been laid out, and
+until it has come a script of a few lines keeps the formulas, and nothing else, out of sight.
 
 The name of a font that was cut down tells its content: a browser may keep it, and never takes the
 font of an older build, which may lack a character, for a new one.
@@ -36,7 +37,6 @@ _CLASSES = re.compile(r'\sclass="([^"]*)"')
 _SHEET = re.compile(r'<link rel="stylesheet"[^>]*>')
 # A browser that cannot wait for a script before it shows anything may run it a moment late.
 _HIDING = '\n      <script async blocking="render" src="{}"></script>'
-_PRELOAD = '\n      <link rel="preload" as="font" type="font/woff2" crossorigin href="{}">'
 
 
 class Font(NamedTuple):
@@ -78,8 +78,8 @@ def cut_fonts(
     * `pages` are the texts of the pages of the site
     * `kept` is a folder that keeps each font that was cut, so that none is cut twice
 
-    Gives the text with the fonts that are left, and the pages, which now ask for theirs first.
-    Fonts that have been cut stay as they are.
+    Gives the text with the fonts that are left, and the pages, of which those with formulas now ask
+    for the script. Fonts that have been cut stay as they are.
     """
     faces = {_font_of(face[1]): file[1] for face, file in _faces(css)}
     if not faces:
@@ -87,7 +87,7 @@ def cut_fonts(
     rules = _rules(css)
     families = {face.family for face in faces}
     script = sheet.parent.parent / SCRIPT
-    used: dict[Path, set[str]] = {}
+    hiding: set[Path] = set()
     texts: dict[str, set[str]] = defaultdict(set)
     for path, page in pages.items():
         shown = [
@@ -95,7 +95,7 @@ def cut_fonts(
             for font, text in _texts(page, rules)
             if font.family in families
         ]
-        used[path] = {faces[font] for font, _ in shown}
+        hiding |= {path} if shown else set()
         for font, text in shown:
             texts[faces[font]].update(text)
 
@@ -114,7 +114,9 @@ def cut_fonts(
         kept = re.sub(r"src:[^;}]*", source, face[0]) if source else ""
         css = css.replace(face[0], kept)
     return css, {
-        path: _asking(page, path, [sheet.parent / names[one] for one in sorted(used[path])], script)
+        path: _hiding(page, _seen_from(path, script))
+        if path in hiding and script.is_file()
+        else page
         for path, page in pages.items()
     }
 
@@ -214,19 +216,15 @@ def _subset(file: Path, characters: set[str]) -> bytes:
     return written.getvalue()
 
 
-def _asking(page: str, path: Path, fonts: list[Path], script: Path) -> str:
+def _hiding(page: str, script: str) -> str:
     r"""
-    The page, with requests for fonts after those for style sheets, which are waited for, and the
-    script that hides formulas.
+    The page, with the script that hides formulas after the style sheets.
     """
     sheets = list(_SHEET.finditer(page))
     if not sheets:
         return page
-    asked = "".join(map(_PRELOAD.format, (_seen_from(path, font) for font in fonts)))
-    if fonts and script.is_file():
-        asked = _HIDING.format(_seen_from(path, script)) + asked
     at = sheets[-1].end()
-    return page[:at] + asked + page[at:]
+    return page[:at] + _HIDING.format(script) + page[at:]
 
 
 def _seen_from(page: Path, file: Path) -> str:
