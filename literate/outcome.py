@@ -92,9 +92,10 @@ def show(outcome: Outcome, uri: str, links: Links) -> Shown:
             alt = f"{title or 'A picture'}: drawn by the notebook in this run"
             # Side by side, some would be too small to read.
             across = ' class="across"' if width > 3 * height else ""
+            # The last thing that is needed, but needed: who is offline by then would miss it.
             figures.append(
                 f'<figure{across}><img src="{address}" width="{width}" height="{height}" '
-                f'alt="{alt}" loading="lazy">{caption}</figure>'
+                f'alt="{alt}" fetchpriority="low">{caption}</figure>'
             )
         if part.text:
             code = highlight.block(part.text, "")

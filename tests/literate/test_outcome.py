@@ -22,7 +22,7 @@ def test_a_picture_is_a_file_beside_the_page_with_its_size_and_a_text() -> None:
     }
     assert shown.figures == tuple(
         f'<figure><img src="outcome-{number}.png" width="{width}" height="{height}" '
-        'alt="Loss curves: drawn by the notebook in this run" loading="lazy"><figcaption>'
+        'alt="Loss curves: drawn by the notebook in this run" fetchpriority="low"><figcaption>'
         "<strong>Loss curves</strong> Of both.</figcaption></figure>"
         for number, width, height in [(1, 7, 5), (2, 2, 3)]
     )
