@@ -166,7 +166,8 @@ def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
     assert "<math" in text and "katex-html" in text
     fonts = [path.name for path in (project / "site" / "assets" / "katex" / "fonts").iterdir()]
     assert "KaTeX_Math-Italic" in {name.partition(".")[0] for name in fonts}
-    assert all(f"fonts/{name}" in text for name in fonts)
+    sheets = [path.read_text() for path in (project / "site" / "assets").rglob("*.css")]
+    assert all(f"fonts/{name}" in "".join(sheets) for name in fonts)
     assert (project / "site" / "assets" / "katex" / "LICENSE").is_file()
 
 
