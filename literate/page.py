@@ -213,10 +213,11 @@ def stated(text: str) -> str:
     r"""
     ## A text for the front matter of a page
 
-    Escaped: the templates of the engines take it for HTML. And as JSON, which is YAML that needs no
-    care with colons and quotes.
+    Escaped: the templates of the engines take it for HTML. But for apostrophes, which mean nothing
+    there, and which Material escapes once more where it tells a title to who can't see it. And as
+    JSON, which is YAML that needs no care with colons and quotes.
     """
-    return json.dumps(html.escape(text), ensure_ascii=False)
+    return json.dumps(html.escape(text).replace("&#x27;", "'"), ensure_ascii=False)
 
 
 def _beside(links: Links, uri: str, files: Mapping[str, File], name: str) -> str:
