@@ -1,0 +1,66 @@
+r"""The attention page while it is still on its way: what is seen before the rest has come."""
+
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urljoin
+
+import pytest
+from playwright.sync_api import Page, Route
+
+MHA = "transformers/mha/"
+
+# Whether formulas are hidden, and how many fonts there were, each time that something changes. And
+# the time after which formulas are shown without their fonts never comes.
+WATCH = """window.seen = [];
+const look = () => {
+    const hidden = document.documentElement.classList.contains('without-fonts');
+    const fonts = [...document.fonts].filter(one => one.status === 'loaded').length;
+    window.seen.push({ hidden, fonts });
+};
+const options = { subtree: true, attributes: true, attributeFilter: ['class'] };
+new MutationObserver(look).observe(document, options);
+const later = window.setTimeout;
+window.setTimeout = (what, time, ...more) => (time === 3000 ? 0 : later(what, time, ...more));"""
+HIDDEN = "seen.some(one => one.hidden)"
+SHOWN = "seen.some((one, at) => !one.hidden && seen.slice(0, at).some(before => before.hidden))"
+
+
+@pytest.fixture(scope="module")
+def address(serve: Callable[[Path], str], site: Path) -> str:
+    return serve(site)
+
+
+def test_the_first_text_waits_for_no_font_and_formulas_for_theirs(page: Page, address: str) -> None:
+    fonts: list[Route] = []
+    page.add_init_script(WATCH)
+    page.route("**/*.woff2", fonts.append)
+    page.goto(urljoin(address, MHA), wait_until="commit")
+    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length === 1")
+    page.wait_for_function(HIDDEN)
+    assert page.locator(".row .note").first.is_visible()
+    assert not page.evaluate(SHOWN)
+    assert len(fonts) > 0
+    page.unroute("**/*.woff2")
+    for one in fonts:
+        one.continue_()
+    page.wait_for_function(SHOWN)
+    assert page.evaluate("seen.at(-1).fonts") >= len(fonts)
+
+
+def test_formulas_with_their_fonts_wait_for_no_script(page: Page, address: str) -> None:
+    scripts: list[Route] = []
+    page.add_init_script(WATCH)
+    page.route("**/bundle.*.js", scripts.append)
+    page.goto(urljoin(address, MHA), wait_until="commit")
+    page.wait_for_function(SHOWN)
+    assert page.evaluate("seen.at(-1).fonts") > 0
+    assert len(scripts) == 1
+    assert page.evaluate("document.readyState") == "interactive"
+
+
+def test_buttons_that_nothing_follows_yet_are_not_shown(page: Page, address: str) -> None:
+    page.goto(urljoin(address, MHA), wait_until="networkidle")
+    visibility = "getComputedStyle(document.querySelector('.view button')).visibility"
+    assert page.evaluate(visibility) == "visible"
+    page.evaluate("document.querySelectorAll('.view ~ *').forEach(one => one.remove())")
+    assert page.evaluate(visibility) == "hidden"
