@@ -32,15 +32,16 @@ def address(serve: Callable[[Path], str], site: Path) -> str:
 
 def test_the_first_text_waits_for_no_font_and_formulas_for_theirs(page: Page, address: str) -> None:
     fonts: list[Route] = []
+    released = False
     page.add_init_script(WATCH)
-    page.route("**/*.woff2", fonts.append)
+    page.route("**/*.woff2", lambda route: route.continue_() if released else fonts.append(route))
     page.goto(urljoin(address, MHA), wait_until="commit")
     page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length === 1")
     page.wait_for_function(HIDDEN)
     assert page.locator(".row .note").first.is_visible()
     assert not page.evaluate(SHOWN)
     assert len(fonts) > 0
-    page.unroute("**/*.woff2")
+    released = True
     for one in fonts:
         one.continue_()
     page.wait_for_function(SHOWN)
@@ -50,7 +51,7 @@ def test_the_first_text_waits_for_no_font_and_formulas_for_theirs(page: Page, ad
 def test_formulas_with_their_fonts_wait_for_no_script(page: Page, address: str) -> None:
     scripts: list[Route] = []
     page.add_init_script(WATCH)
-    page.route("**/bundle.*.js", scripts.append)
+    page.route("**/bundle.*.js", lambda route: scripts.append(route))
     page.goto(urljoin(address, MHA), wait_until="commit")
     page.wait_for_function(SHOWN)
     assert page.evaluate("seen.at(-1).fonts") > 0
