@@ -66,7 +66,11 @@ def faults(page: Page) -> list[str]:
     page.on("pageerror", lambda error: found.append(f"{page.url} script: {error.message}"))
     page.on(
         "console",
-        lambda one: found.append(f"{page.url}: {one.text}") if one.type == "error" else None,
+        lambda one: (
+            found.append(f"{page.url}: {one.text} {one.location.get('url', '')}".rstrip())
+            if one.type == "error"
+            else None
+        ),
     )
     page.on(
         "response",
