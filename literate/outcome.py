@@ -75,8 +75,8 @@ def show(outcome: Outcome, uri: str, links: Links) -> Shown:
     r"""
     ## Show it on the page `uri`
 
-    A browser fetches a picture, which was made [light](#light), when it comes into view; its place
-    is kept until then.
+    A browser fetches a picture, which was made [light](#light), after all else; its place is kept
+    until then.
     """
     figures: list[str] = []
     files: dict[str, bytes] = {}
@@ -92,7 +92,7 @@ def show(outcome: Outcome, uri: str, links: Links) -> Shown:
             alt = f"{title or 'A picture'}: drawn by the notebook in this run"
             # Side by side, some would be too small to read.
             across = ' class="across"' if width > 3 * height else ""
-            # The last thing that is needed, but needed: who is offline by then would miss it.
+            # Not only when it comes into view: a reader may be offline by then.
             figures.append(
                 f'<figure{across}><img src="{address}" width="{width}" height="{height}" '
                 f'alt="{alt}" fetchpriority="low">{caption}</figure>'

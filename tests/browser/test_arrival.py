@@ -21,31 +21,12 @@ const options = { subtree: true, attributes: true, attributeFilter: ['class'] };
 new MutationObserver(look).observe(document, options);
 const later = window.setTimeout;
 window.setTimeout = (what, time, ...more) => (time === 3000 ? 0 : later(what, time, ...more));"""
-HIDDEN = "seen.some(one => one.hidden)"
 SHOWN = "seen.some((one, at) => !one.hidden && seen.slice(0, at).some(before => before.hidden))"
 
 
 @pytest.fixture(scope="module")
 def address(serve: Callable[[Path], str], site: Path) -> str:
     return serve(site)
-
-
-def test_the_first_text_waits_for_no_font_and_formulas_for_theirs(page: Page, address: str) -> None:
-    fonts: list[Route] = []
-    released = False
-    page.add_init_script(WATCH)
-    page.route("**/*.woff2", lambda route: route.continue_() if released else fonts.append(route))
-    page.goto(urljoin(address, MHA), wait_until="commit")
-    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length === 1")
-    page.wait_for_function(HIDDEN)
-    assert page.locator(".row .note").first.is_visible()
-    assert not page.evaluate(SHOWN)
-    assert len(fonts) > 0
-    released = True
-    for one in fonts:
-        one.continue_()
-    page.wait_for_function(SHOWN)
-    assert page.evaluate("seen.at(-1).fonts") >= len(fonts)
 
 
 def test_formulas_with_their_fonts_wait_for_no_script(page: Page, address: str) -> None:
