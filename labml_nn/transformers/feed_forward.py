@@ -85,7 +85,9 @@ def in_transformer(
     return {"feed_forward": lambda: FeedForward(d_model, d_ff, dropout_prob)}
 
 
-def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int = 11) -> Tensor:
+def example(
+    seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int = 11
+) -> Tensor:
     r"""
     ## Example
 

@@ -129,7 +129,9 @@ class MultiHeadAttention(nn.Module):
         # which is faster.
         self.kernel = True
 
-    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def project(
+        self, query: Tensor, key: Tensor, value: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         r"""
         ### Project to heads
 
@@ -178,7 +180,9 @@ class MultiHeadAttention(nn.Module):
         """
         return torch.einsum("ijbh,jbhd->ibhd", attn, value)
 
-    def prepare_mask(self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
+    def prepare_mask(
+        self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size
+    ) -> Tensor:
         r"""
         ### Check the mask
 
@@ -282,7 +286,9 @@ class MultiHeadAttention(nn.Module):
         return self.output(x)
 
 
-def check_shapes(query: torch.Size, key: torch.Size, value: torch.Size, d_model: int) -> None:
+def check_shapes(
+    query: torch.Size, key: torch.Size, value: torch.Size, d_model: int
+) -> None:
     r"""
     ## Check the shapes
 

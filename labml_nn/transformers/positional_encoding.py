@@ -176,7 +176,9 @@ def first_positions(encodings: Tensor, seq_len: int) -> Tensor:
     return encodings[:seq_len]
 
 
-def in_transformer(*, d_model: int, seq_len: int, **_: float) -> dict[str, Callable[[], nn.Module]]:
+def in_transformer(
+    *, d_model: int, seq_len: int, **_: float
+) -> dict[str, Callable[[], nn.Module]]:
     r"""
     ## In a transformer
 
