@@ -26,7 +26,7 @@ The keys and values:
 What a page adds should cost nothing where the kernel can compute it. Here is each attention of the
 site beside the kernel, given the same projections, forward and backward, from 256 to 4,096
 positions. The worst of all ratios, of time or of memory, is
-[1.058](../../../results/seam.json#values.worst).
+[1.046](../../../results/seam.json#values.worst).
 
 [Time beside the kernel's](../../../results/seam.json#figures.time)
 

@@ -32,7 +32,7 @@ weights.
 
 [Memory of each way](../../../results/ways.json#figures.memory)
 
-Memory was counted, and is exact. Times were taken beside other work and are rough.
+Memory was counted, and is exact. Times are medians of rounds in which each way has its turn.
 
 Where sequences are short it is the number of calls that counts, and one head at a time has the
 most. Where they are long it is the order of the axes: with the sequence first, the softmax runs
