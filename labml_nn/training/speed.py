@@ -24,6 +24,7 @@ recorded, and told the next time.
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import torch
@@ -131,18 +132,20 @@ def seconds_of(
     away.
     """
     shortest = [float("inf")] * len(ways)
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        for attempt in range(times + 1):
-            for index, way in enumerate(ways):
-                predict = take(way, model)
-                start = time.perf_counter()
-                loss(way, predict).backward()
-                if device.type == "cuda":
-                    torch.cuda.synchronize(device)
-                # The first time a compiler may be at work.
-                if attempt:
-                    shortest[index] = min(shortest[index], time.perf_counter() - start)
-    model.zero_grad()
+    try:
+        with torch.random.fork_rng([device] if device.type == "cuda" else []):
+            for attempt in range(times + 1):
+                for index, way in enumerate(ways):
+                    predict = take(way, model)
+                    start = time.perf_counter()
+                    loss(way, predict).backward()
+                    if device.type == "cuda":
+                        torch.cuda.synchronize(device)
+                    # The first time a compiler may be at work.
+                    if attempt:
+                        shortest[index] = min(shortest[index], time.perf_counter() - start)
+    finally:
+        model.zero_grad()
     return shortest
 
 
@@ -174,7 +177,10 @@ def fastest_way(
     if told.compile != "auto":
         return on if told.compile == "on" else best
     if shortest * n_steps > WORTH_COMPILING and shutil.which("g++") is not None:
-        best, _ = better(loss, [best, on], model, device)
+        # Headers can be missing, or a folder can't be written to. Nobody asked for a compiler, so
+        # nobody is stopped by one; `--compile on` shows what is wrong with it.
+        with suppress(RuntimeError, OSError):
+            best, _ = better(loss, [best, on], model, device)
     return best
 
 

@@ -81,6 +81,32 @@ def test_a_compiler_that_is_told_is_not_at_work_for_ways_that_are_not_taken(
     assert {way.compile for way in tried} == {"off"}
 
 
+@pytest.mark.parametrize("error", [torch._dynamo.exc.BackendCompilerFailed, OSError])
+def test_a_compiler_that_fails_is_left_out_unless_it_was_told(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def compile(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+        def fails(tokens: Tensor) -> Tensor:
+            raise error.__new__(error)
+
+        return fails
+
+    monkeypatch.setattr(torch, "compile", compile)
+    monkeypatch.setattr(speed, "WORTH_COMPILING", 0.0)
+    monkeypatch.setattr(speed.shutil, "which", lambda name: name)
+    model, tokens = nn.Linear(2, 2), torch.ones(3, 2)
+
+    def loss(way: Way, predict: Callable[[Tensor], Tensor]) -> Tensor:
+        return predict(tokens).sum()
+
+    told = Way("float32", "kernel", "auto")
+    assert fastest_way(told, model, CPU, 64, 1, loss) == replace(told, compile="off")
+    assert model.weight.grad is None
+    on = fastest_way(replace(told, compile="on"), model, CPU, 64, 1, loss)
+    with pytest.raises(error):
+        loss(on, take(on, model))
+
+
 def test_what_is_told_is_taken_untried(monkeypatch: pytest.MonkeyPatch) -> None:
     told = Way("float32", "products", "off")
     assert choose(monkeypatch, lambda way: 1.0, told, 10_000) == (told, [])
