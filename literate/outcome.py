@@ -100,7 +100,8 @@ def show(outcome: Outcome, uri: str, links: Links) -> Shown:
         if part.text:
             code = highlight.block(part.text, "")
             # On a line of its own it is put aside as code that is ready.
-            printed = f'<div class="code"><pre tabindex="0"><code>{code}</code></pre></div>'
+            block = f'<pre tabindex="0"><span><code>{code}</code></span></pre>'
+            printed = f'<div class="code">{block}</div>'
             figures.append(f"<figure>\n{printed}\n{caption}</figure>")
     values = ", ".join(
         f"<code>{highlight.visible(html.escape(one))}</code>" for one in outcome.form

@@ -13,11 +13,11 @@ MHA = "transformers/mha/"
 # the time after which formulas are shown without their fonts never comes.
 WATCH = """window.seen = [];
 const look = () => {
-    const hidden = document.documentElement.classList.contains('without-fonts');
+    const hidden = document.documentElement.hasAttribute('data-without-fonts');
     const fonts = [...document.fonts].filter(one => one.status === 'loaded').length;
     window.seen.push({ hidden, fonts });
 };
-const options = { subtree: true, attributes: true, attributeFilter: ['class'] };
+const options = { subtree: true, attributes: true, attributeFilter: ['data-without-fonts'] };
 new MutationObserver(look).observe(document, options);
 const later = window.setTimeout;
 window.setTimeout = (what, time, ...more) => (time === 3000 ? 0 : later(what, time, ...more));"""

@@ -325,7 +325,7 @@ def test_a_copy_on_the_disk_reads_with_its_formulas_right(
             tab = context.new_page()
             tab.goto(urljoin(start, page + "index.html"), wait_until="networkidle")
             # Formulas are seen when their fonts are there.
-            tab.wait_for_function("!document.documentElement.classList.contains('without-fonts')")
+            tab.wait_for_function("!document.documentElement.hasAttribute('data-without-fonts')")
             found.append(tab.evaluate(look))
     served, copied = found
     assert copied == served

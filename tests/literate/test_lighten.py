@@ -112,6 +112,15 @@ def test_a_built_site_is_lightened(built: Path) -> None:
     )
 
 
+def test_the_theme_s_script_does_not_find_the_form_for_the_colours(built: Path) -> None:
+    page = built / "index.html"
+    page.write_text(
+        '<p><form class="o" data-md-component="palette"></form><a data-md-component="b">'
+    )
+    lighten(built)
+    assert page.read_text() == '<p><form class="o"></form><a data-md-component="b">'
+
+
 @pytest.mark.parametrize("name", ["search-notes.js", "workers/search.js", "lunr/min/lunr.da.js"])
 def test_words_of_scripts_that_make_nothing_are_no_names(built: Path, name: str) -> None:
     (built / name).parent.mkdir(parents=True, exist_ok=True)
