@@ -155,8 +155,9 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     if hashlib.sha256(content).hexdigest() != document["tensors_checksum"]:
         raise InputError(f"{beside} was altered after it was saved, or is not whole")
 
-    # Copies: tensors that begin at odd addresses may be computed with in another order.
-    tensors = {name: one.clone() for name, one in safetensors().load(content).items()}
+    # Copies: tensors that begin at odd addresses may be computed with in another order. And by
+    # name: the library hands them out in another order each time.
+    tensors = {name: one.clone() for name, one in sorted(safetensors().load(content).items())}
     state = {name: unpack(one, tensors) for name, one in document["state"].items()}
     return {"about": document["about"], **state}
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+from labml_nn.training import checkpoint
 from labml_nn.training.checkpoint import checksum, load_checkpoint, restore, save_checkpoint
 from labml_nn.training.data import InputError
 from labml_nn.training.loop import TrainConfig, Trainer, adamw
@@ -190,6 +191,25 @@ def test_tensors_that_are_missing_are_named(tmp_path: Path) -> None:
     beside.unlink()
     with pytest.raises(InputError, match=f"cannot read {beside}: No such file"):
         load_checkpoint(path)
+
+
+def test_tensors_come_by_name_in_whatever_order_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = saved(tmp_path)
+    library, seen = checkpoint.safetensors(), []
+
+    class Shuffled:
+        @staticmethod
+        def load(content: bytes) -> dict[str, torch.Tensor]:
+            return dict(sorted(library.load(content).items(), reverse=True))
+
+    monkeypatch.setattr(checkpoint, "safetensors", Shuffled)
+    unpack = checkpoint.unpack
+    monkeypatch.setattr(checkpoint, "unpack", lambda one, all: seen.append(all) or unpack(one, all))
+    load_checkpoint(path)
+    assert len(seen[0]) > 1
+    assert list(seen[0]) == sorted(seen[0])
 
 
 def test_tensors_are_looked_for_beside_the_text_only(tmp_path: Path) -> None:
