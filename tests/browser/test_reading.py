@@ -190,12 +190,12 @@ def test_nothing_moves_when_the_fonts_come_late(
     page.wait_for_function("document.readyState !== 'loading'")
     # The text is there, and the formulas keep their places.
     expect(page.locator("h1")).to_be_visible()
-    assert formula.evaluate("one => getComputedStyle(one).visibility") == "hidden"
+    assert formula.evaluate("one => getComputedStyle(one).opacity") == "0"
     page.evaluate("new Promise(done => setTimeout(done, 300))")
     assert len(held) > 1
     for one in held:
         one.continue_()
-    expect(formula).to_be_visible()
+    expect(formula).to_have_css("opacity", "1")
     assert page.evaluate("document.fonts.status") == "loaded"
     page.evaluate("new Promise(done => setTimeout(done, 100))")
     assert page.evaluate("moved") == []
@@ -206,7 +206,7 @@ def test_a_formula_whose_fonts_never_come_is_shown_without(browser: Browser, add
         page = context.new_page()
         page.route("**/*.woff2", lambda route: route.abort())
         page.goto(urljoin(address, MHA))
-        expect(page.locator(".katex-html").first).to_be_visible()
+        expect(page.locator(".katex-html").first).to_have_css("opacity", "1")
 
 
 def test_without_scripts_the_page_reads_in_full(browser: Browser, address: str) -> None:
