@@ -40,7 +40,7 @@ _SWITCHING = "data-md-color-switching"
 _SCRIPT = re.compile(r"<script (?=src=)")
 # By this name the theme's script finds the form for the colours. It tells the browser of them, and
 # that looks at all elements of the page twice more. Our own script does so when they change.
-_PALETTE = ' data-md-component="palette"'
+_PALETTE = re.compile(r'(<form\b[^<>]*) data-md-component="palette"')
 # Data, and folders of scripts for workers: no word in them is the name of a thing on a page.
 _NAMELESS = {"search-names.js", "search-notes.js", "workers", "lunr"}
 # How the names of what the theme's script makes begin, and the features or names of which a page
@@ -100,7 +100,7 @@ def lighten(site: Path, kept: Path | None = None) -> None:
     for path, text in pages.items():
         for old, new in names.items():
             text = text.replace(f"/{old}", f"/{new}")
-        path.write_bytes(_SCRIPT.sub("<script defer ", text.replace(_PALETTE, "")).encode())
+        path.write_bytes(_SCRIPT.sub("<script defer ", _PALETTE.sub(r"\1", text)).encode())
 
 
 def _files(site: Path, pattern: str) -> list[Path]:

@@ -114,11 +114,11 @@ def test_a_built_site_is_lightened(built: Path) -> None:
 
 def test_the_theme_s_script_does_not_find_the_form_for_the_colours(built: Path) -> None:
     page = built / "index.html"
-    page.write_text(
-        '<p><form class="o" data-md-component="palette"></form><a data-md-component="b">'
-    )
+    # In a text about it, it stays.
+    text = '<p>a data-md-component="palette"</p><a data-md-component="b">'
+    page.write_text(f'<form class="o" data-md-component="palette"></form>{text}')
     lighten(built)
-    assert page.read_text() == '<p><form class="o"></form><a data-md-component="b">'
+    assert page.read_text() == f'<form class="o"></form>{text}'
 
 
 @pytest.mark.parametrize("name", ["search-notes.js", "workers/search.js", "lunr/min/lunr.da.js"])
