@@ -33,9 +33,10 @@ BAR = 1.0
 PATIENCE = 300.0
 PAGE = "part1/copy1/transformers/mha/"
 MODULE = "labml_nn_1/transformers/mha.py"
-NOTE = "# Scaling the query and not the scores"
-CODE = "        query = self.query(query) / math.sqrt(self.d_k)\n"
-CLAIM = "`[seq_len_q, batch_size, heads, d_k]`\n        query ="
+# Each stands there once.
+NOTE = "# For an *idle* query"
+CODE = "        query, key, value = self.project(query, key, value)\n"
+CLAIM = "`[seq_len_q, batch_size, heads, d_k]` from here on"
 
 
 @contextmanager
@@ -96,8 +97,8 @@ def measure(folder: Path, edits: int, pause: float) -> dict[str, list[float]]:
     with served(folder) as address:
         time.sleep(10)
         for number in range(1, edits + 1):
-            new = f"Edit {number}: scaling the query"
-            text = whole.replace(NOTE, NOTE.replace("Scaling the query", new))
+            new = f"Edit {number}: for an"
+            text = whole.replace(NOTE, NOTE.replace("For an", new))
             save("a note", text, lambda page, new=new: new in text_of(page))
 
             bound = f"doubled_{number}"
