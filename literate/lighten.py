@@ -34,13 +34,12 @@ _TAG = re.compile(r"<[a-zA-Z][^>]*>")
 _NESTING = ("@media", "@supports", "@layer", "@container")
 # A file whose name tells its content must change its name with its content.
 _HASHED = re.compile(r"(?P<stem>.+)\.[0-9a-f]{8}\.min\.css")
-# For the blink of an eye in which colours change, rules with this attribute hold back their fading.
-# A page is in that state while it loads, and has to look at all of its elements, there and back.
-_SWITCHING = "data-md-color-switching"
 _SCRIPT = re.compile(r"<script (?=src=)")
 # By this name the theme's script finds the form for the colours. It tells the browser of them, and
 # that looks at all elements of the page twice more. Our own script does so when they change.
 _PALETTE = re.compile(r'(<form\b[^<>]*) data-md-component="palette"')
+# So no page is in the state that the theme's script puts it in while colours change.
+_SWITCHING = "data-md-color-switching"
 # Data, and folders of scripts for workers: no word in them is the name of a thing on a page.
 _NAMELESS = {"search-names.js", "search-notes.js", "workers", "lunr"}
 # How the names of what the theme's script makes begin, and the features or names of which a page
@@ -74,7 +73,8 @@ def lighten(site: Path, kept: Path | None = None) -> None:
 
     Style sheets lose the rules that no page of the site can need and [become one](joined.py#join),
     but for the [sizes of formulas](joined.py#part); the [fonts](fonts.py#cut_fonts) of formulas
-    lose the characters, and scripts wait until the page has been read. To do it again changes
+    lose the characters, scripts wait until the page has been read, and the theme's script leaves
+    the colours to ours. To do it again changes
     nothing.
     """
     pages = {path: path.read_text(encoding="utf-8") for path in _files(site, "*.html")}

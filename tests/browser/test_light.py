@@ -56,6 +56,12 @@ def test_a_symbol_lights_its_equals_and_the_name_in_the_code(mha: Page) -> None:
     lit = mha.evaluate(LIT)
     assert len(lit["symbols"]) > 3 and set(lit["symbols"]) == {"d_k"}
     assert len(lit["places"]) > 5 and {word for _, word in lit["places"]} == {"d_k"}
+    grounds = mha.evaluate(
+        """[...CSS.highlights.get('lit')].map(range => getComputedStyle(
+            range.startContainer.parentElement, '::highlight(lit)').backgroundColor)"""
+    )
+    (ground,) = set(grounds)
+    assert ground not in ("transparent", "rgba(0, 0, 0, 0)")
     mha.mouse.move(5, 5)
     mha.wait_for_function("CSS.highlights.get('lit').size === 0")
     assert mha.locator(".lit").count() == 0

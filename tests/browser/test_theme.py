@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, Page
 MHA = "transformers/mha/"
 SYSTEM, LIGHT, DARK = 0, 1, 2
 SCHEMES = {"light": "default", "dark": "slate"}
-# What each element has behind it, as it is seen.
 GROUND = "getComputedStyle(document.body).backgroundColor"
 
 
@@ -83,7 +82,7 @@ def test_the_enter_key_does_the_same_and_stays_there(reader: Page, address: str)
 
 
 def test_what_was_chosen_is_there_before_any_of_the_page_is_seen(
-    reader: Page, address: str, system: str
+    reader: Page, address: str
 ) -> None:
     reader.goto(address)
     shown(reader)
