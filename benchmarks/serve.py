@@ -52,6 +52,11 @@ def served(folder: Path) -> Iterator[str]:
             yield f"http://{address}/"
         finally:
             server.send_signal(signal.SIGINT)
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:
+                # In the background of a shell, a process may not hear the signal of Ctrl+C.
+                server.kill()
 
 
 def get(address: str) -> str:

@@ -10,7 +10,8 @@ child process that measures.
 
 What has to be right at once is the page that was saved. Any other page may depend on it: it may
 link to its lines, use its classes, be measured through them. So all others are written again
-behind it, one by one, and those that come out as before are left alone.
+behind it, one by one, and those that come out as before are left alone. They are measured by a
+[process of their own](behind.py), so that the next file that is saved finds nobody busy.
 """
 
 import html
@@ -23,6 +24,7 @@ from pathlib import Path
 
 from literate import site
 from literate.axes import example_of
+from literate.behind import Behind, Left
 from literate.child import NotStarted
 from literate.formulas import Formulas
 from literate.measure import Bench, Measurement
@@ -56,7 +58,10 @@ class Live:
         self._problems: dict[str, tuple[Problem, ...]] = {}
         # The sources that can't be parsed now.
         self._unread: set[str] = set()
+        # The sources that were saved last: somebody waits for their pages.
+        self._saved: frozenset[str] = frozenset()
         self._bench = Bench(settings.root, settings.root / settings.store)
+        self._behind = Behind(settings.root.resolve())
         self._formulas = Formulas(settings.root / settings.katex)
         self._start: threading.Thread | None = None
 
@@ -90,6 +95,7 @@ class Live:
         """
         self._wait_for_child()
         self._bench.child.stop()
+        self._behind.stop()
         self._formulas.__exit__(None, None, None)
 
     def build(self) -> list[Page]:
@@ -138,24 +144,31 @@ class Live:
         # If none could be read, nothing else has changed.
         others = [path for path in (sources if first else self.waiting) if path not in paths]
         self.waiting = [*first, *(path for path in others if path not in self._unread)]
+        self._saved = frozenset(first)
 
-    def write(self) -> Iterator[Page | None]:
+    def write(self, is_urgent: Callable[[], bool] = lambda: False) -> Iterator[Page | None]:
         r"""
         ### Write the pages that wait
 
         One at a time, so that there is time for something else in between. Gives each page that
-        has become different, and None for one that has not, or has a problem.
+        has become different, and None when there is none: the page is as it was, or has a problem,
+        or is being measured behind those that were saved while `is_urgent` says that there is
+        something better to do.
         """
+        self._behind.is_urgent = is_urgent
         paths = {uri: path for path, uri in self.site.uris.items()}
-        for page in site.pages(self.site, self._next(), self._measured, self._formulas):
-            path = paths[page.uri]
-            self._problems.pop(path, None)
-            if page.problems:
-                self._problems[path] = page.problems
-            elif page != self.pages[path]:
-                self.pages[path] = page
-                yield page
-                continue
+        while self.waiting:
+            for page in site.pages(self.site, self._next(), self._measured, self._formulas):
+                path = paths[page.uri]
+                self._problems.pop(path, None)
+                if page.problems:
+                    self._problems[path] = page.problems
+                elif page != self.pages[path]:
+                    self.pages[path] = page
+                    yield page
+                    continue
+                yield None
+            # There is no page where a measurement failed, or was left.
             yield None
 
     def write_document(self, path: str) -> Page | None:
@@ -185,14 +198,25 @@ class Live:
                 yield page
 
     def _next(self) -> Iterator[Source]:
+        r"""
+        The sources that wait, measured; until one is left, or one that was saved has a problem,
+        which its author wants to see at once.
+        """
         self._wait_for_child()
         while self.waiting:
             path = self.waiting.pop(0)
             source = self.site.sources[path]
+            is_saved = path in self._saved
+            bench = self._bench if is_saved else self._bench.beside(self._behind)
             try:
-                found = site.measurements(self.site, [source], self.report, self._bench)
+                found = site.measurements(self.site, [source], self.report, bench)
+            except Left:
+                self.waiting.insert(0, path)
+                return
             except LiterateError as error:
                 self._problems[path] = error.problems
+                if is_saved:
+                    return
                 continue
             self._measured.pop(path, None)
             self._measured |= found

@@ -207,6 +207,9 @@ class Server(LiveReloadServer):
             if path.endswith(".py") or not path.startswith(inside) or path.startswith(assets)
         }
 
+    def _is_saved(self) -> bool:
+        return self._state() != self.seen
+
     def _changed(self, now: dict[str, tuple[int, int]]) -> set[str]:
         r"""
         The files that changed, when they have come to rest: an editor may still be writing.
@@ -242,7 +245,7 @@ class Server(LiveReloadServer):
                     self._write(written)
             live.read(sources)
             is_told = False
-            for page in chain([None], live.write()):
+            for page in chain([None], live.write(self._is_saved)):
                 if page is not None:
                     self._write(page)
                 self._look(live)

@@ -69,7 +69,7 @@ def test_the_saved_page_is_written_first_and_pages_that_stay_the_same_are_not(li
     assert next(pages) == live.pages["pkg/two.py"]
     assert "Look at" in live.pages["pkg/two.py"].markdown
     assert live.waiting == ["pkg/one.py", "pkg/zero.py"]
-    assert list(pages) == [None, None]
+    assert not any(pages)
     assert live.waiting == []
 
 
@@ -126,6 +126,70 @@ def test_pages_that_waited_still_wait_when_another_source_is_not_python(live: Li
     save(live, "pkg/two.py", "def\n")
     assert live.waiting == ["pkg/one.py", "pkg/zero.py"]
     assert written(live) == ["one.md"]
+
+
+# An example that says that it runs, and then waits to be allowed to end.
+SLOW = '''r"""
+---
+title: Slow
+summary: It takes as long as it is told to.
+---
+
+A note.
+"""
+
+import time
+from pathlib import Path
+
+import torch
+
+from pkg.one import first
+
+
+def example(seq_len: int = 7) -> torch.Tensor:
+    r"""
+    ## An example
+    """
+    Path("runs").touch()
+    while not Path("ends").exists():
+        time.sleep(0.01)
+    return torch.zeros(seq_len, first())
+'''
+
+
+def test_a_measurement_behind_the_saved_page_is_left_and_made_later(live: Live) -> None:
+    root = live.settings.root
+    (root / "ends").touch()
+    (root / "pkg/slow.py").write_text(SLOW)
+    live.build()
+    (root / "runs").unlink()
+    (root / "ends").unlink()
+
+    save(live, "pkg/one.py", ONE.replace("ONE = 1", "ONE = 3") + FIRST)
+    pages = live.write((root / "runs").exists)
+    assert next(pages) == live.pages["pkg/one.py"]
+    assert next(pages) is None
+    assert live.waiting == ["pkg/slow.py", "pkg/two.py", "pkg/zero.py"]
+    # It runs still, and is not waited for when another page is saved.
+    save(live, "pkg/zero.py", ONE.replace("A note", "A new note"))
+    assert next(live.write()) == live.pages["pkg/zero.py"]
+    assert "A new note" in live.pages["pkg/zero.py"].markdown
+
+    (root / "ends").touch()
+    assert written(live) == ["slow.md"]
+    assert any("[7,3]" in text for text in live.pages["pkg/slow.py"].files.values())
+    assert live.waiting == []
+
+
+def test_a_saved_page_whose_example_fails_says_so_before_others_are_written(live: Live) -> None:
+    root = live.settings.root
+    (root / "ends").touch()
+    (root / "pkg/slow.py").write_text(SLOW)
+    live.build()
+    save(live, "pkg/slow.py", SLOW.replace("seq_len, first()", "seq_len, -first()"))
+    assert next(live.write()) is None
+    assert [(one.path, one.line) for one in live.problems] == [("pkg/slow.py", 25)]
+    assert live.waiting == ["pkg/one.py", "pkg/two.py", "pkg/zero.py"]
 
 
 def test_a_build_with_a_problem_changes_nothing(live: Live) -> None:
