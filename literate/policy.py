@@ -9,9 +9,10 @@ to send as the header `Content-Security-Policy`. Its first word is `default-src 
 comes from another host, and nothing that somebody manages to write into a page runs. The pages
 that this tool writes need no more. What more there is, the theme forces:
 
-* `script-src` names three inline scripts of Material by their SHA-256. The first notes where the
-  root of the site is, so it has one checksum for each depth of folders. The second sets the colours
-  that the reader has chosen before anything is seen. The third opens the tab that an address names.
+* `script-src` names three inline scripts by their SHA-256. The first notes where the root of the
+  site is, so it has one checksum for each depth of folders. The second, which is ours in the place
+  of Material's, sets the colours that the reader or the system has chosen before anything is seen.
+  The third opens the tab that an address names.
 * `img-src data:` is there if a style sheet holds icons, which Material's does.
 
 In files, the first two scripts would have to be fetched before the first text could be shown, one

@@ -60,6 +60,24 @@ def test_a_reader_who_has_chosen_nothing_has_the_colours_of_the_system(
     assert reader.evaluate(GROUND) != before
 
 
+def test_the_colours_of_the_system_are_there_before_any_of_the_page_is_seen(
+    reader: Page, address: str, system: str
+) -> None:
+    r"""Without any script of a file, so with those alone that the page waits for."""
+    reader.route("**/*.js", lambda route: route.abort())
+    reader.goto(address)
+    assert reader.locator("body").get_attribute("data-md-color-scheme") == SCHEMES[system]
+    reader.unroute("**/*.js")
+    reader.reload()
+    assert shown(reader) == (SCHEMES[system], system, SYSTEM)
+    # As the system is now, not as it was when the reader was here last.
+    other = "dark" if system == "light" else "light"
+    reader.emulate_media(color_scheme=other)
+    reader.route("**/*.js", lambda route: route.abort())
+    reader.reload()
+    assert reader.locator("body").get_attribute("data-md-color-scheme") == SCHEMES[other]
+
+
 def test_a_click_leads_to_the_next_colours_and_round(
     reader: Page, address: str, system: str
 ) -> None:
