@@ -3,7 +3,13 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.training.data import CharTokenizer, InputError
-from labml_nn.training.sampling import complete, evaluating, generate, quick_calls
+from labml_nn.training.sampling import (
+    FEW_PRODUCTS,
+    complete,
+    evaluating,
+    generate,
+    quick_calls,
+)
 from labml_nn.training.strategies import Sampling
 
 
@@ -94,12 +100,19 @@ def test_a_penalty_counts_the_prompt_and_what_was_written() -> None:
     assert tokens.t().tolist() == [[0, 1, 2, 3, 0], [3, 1, 0, 2, 0]]
 
 
-def test_quick_calls_leave_the_setting_as_it_was() -> None:
-    before = torch.backends.mkldnn.enabled
-    with pytest.raises(RuntimeError, match="inside"), quick_calls():
-        assert not torch.backends.mkldnn.enabled
-        raise RuntimeError("inside")
-    assert torch.backends.mkldnn.enabled == before
+@pytest.mark.parametrize("n_products", [FEW_PRODUCTS, FEW_PRODUCTS + 1])
+def test_quick_calls_leave_the_settings_as_they_were(n_products: int) -> None:
+    enabled, n_threads = torch.backends.mkldnn.enabled, torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        with pytest.raises(RuntimeError, match="inside"), quick_calls(n_products):
+            assert not torch.backends.mkldnn.enabled
+            assert torch.get_num_threads() == (1 if n_products == FEW_PRODUCTS else 3)
+            raise RuntimeError("inside")
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(n_threads)
+    assert torch.backends.mkldnn.enabled == enabled
 
 
 class Counted:
@@ -114,9 +127,11 @@ class Counted:
     def __init__(self) -> None:
         self.cache = self.Cache()
         self.calls: list[list[int]] = []
+        self.threads: set[int] = set()
 
     def __call__(self, tokens: Tensor) -> Tensor:
         self.calls.append(tokens[:, 0].tolist())
+        self.threads.add(torch.get_num_threads())
         self.cache.filled += len(tokens)
         return nn.functional.one_hot((tokens + 1) % 11, 11) * 100.0
 
@@ -150,6 +165,20 @@ def test_a_context_of_one_token_is_enough_for_a_decoder() -> None:
     decoder = Counted()
     generate(Decoded(decoder), torch.tensor([[0]]), 3, seq_len=1)
     assert decoder.calls == [[0], [1], [2]]
+
+
+@pytest.mark.parametrize(("batch_size", "n_threads"), [(2, 1), (3, 3)])
+def test_a_small_model_writes_few_texts_with_one_thread(batch_size: int, n_threads: int) -> None:
+    decoder, before = Counted(), torch.get_num_threads()
+    model = Decoded(decoder)
+    model.largest = nn.Parameter(torch.zeros(2, FEW_PRODUCTS // 4))
+    model.small = nn.Parameter(torch.zeros(7))
+    torch.set_num_threads(3)
+    try:
+        generate(model, torch.zeros(1, batch_size, dtype=torch.long), 2, seq_len=4)
+    finally:
+        torch.set_num_threads(before)
+    assert decoder.threads == {n_threads}
 
 
 def test_a_model_without_a_decoder_or_told_so_reads_the_window() -> None:
