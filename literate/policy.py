@@ -9,16 +9,14 @@ to send as the header `Content-Security-Policy`. Its first word is `default-src 
 comes from another host, and nothing that somebody manages to write into a page runs. The pages
 that this tool writes need no more. What more there is, the theme forces:
 
-* `script-src` names three inline scripts by their SHA-256. The first notes where the root of the
-  site is, so it has one checksum for each depth of folders. The second, which is ours in the place
-  of Material's, sets the colours that the reader or the system has chosen before anything is seen.
-  The third opens the tab that an address names.
+* `script-src` names two inline scripts of Material by their SHA-256. The first notes where the root
+  of the site is, so it has one checksum for each depth of folders, and other scripts need it. The
+  second opens the tab that an address names.
 * `img-src data:` is there if a style sheet holds icons, which Material's does.
 
-In files, the first two scripts would have to be fetched before the first text could be shown, one
-more wait on a slow line; later, and a page that the reader wants dark would flash white. A
-checksum costs nothing and admits these very scripts alone. Material's settings stand in an element
-`<script>` too, but as JSON, which no browser runs and no policy asks about.
+A third one, for the colours that the reader has chosen, is a file here: the browser fetches it
+together with the style sheets, without which it shows nothing either. Material's settings stand in
+an element `<script>` too, but as JSON, which no browser runs and no policy asks about.
 
 A new version of the theme changes the checksums, so the policy is printed from each build. Hosts
 that read a file named “_headers” get it as the line after `/*`. GitHub Pages can't send it, and the

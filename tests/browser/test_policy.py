@@ -66,7 +66,7 @@ def test_what_a_page_can_do_it_does_under_the_policy(watched: Page, address: str
         watched.locator(f"label[title='{name}']:visible").click()
     watched.wait_for_function("document.body.dataset.mdColorScheme === 'slate'")
     assert watched.evaluate("refused") == []
-    # The colours are there before the first text: an inline script has set them.
+    # The colours are there before the first text: a script that it waits for has set them.
     watched.goto(urljoin(address, ""), wait_until="commit")
     watched.wait_for_selector("h1")
     assert watched.evaluate("document.body.dataset.mdColorScheme") == "slate"
