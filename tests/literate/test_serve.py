@@ -357,3 +357,37 @@ def test_the_process_that_measures_ends_with_the_server(tmp_path: Path, number: 
         served.process.wait()
         # This waits until nobody has the lock any more.
         fcntl.flock(held, fcntl.LOCK_EX)
+
+
+# When there is a file `endless`, the example never ends; it says that it has begun.
+ENDLESS = """
+    import fcntl, pathlib, time
+    if pathlib.Path("endless").exists():
+        held = open("{}", "w")
+        fcntl.flock(held, fcntl.LOCK_EX)
+        pathlib.Path("begun").touch()
+        time.sleep(3600)
+"""
+
+
+def test_a_page_that_is_measured_behind_holds_up_neither_the_next_one_nor_the_end(
+    tmp_path: Path,
+) -> None:
+    lock = tmp_path / "lock"
+    path = tmp_path / "pkg" / "mean.py"
+    path.parent.mkdir()
+    body = 'Example\n    """' + ENDLESS.format(lock)
+    path.write_text(MEAN.rstrip("\n").replace('Example\n    """', body))
+    with serving(tmp_path) as served:
+        served.save("endless", "")
+        served.save("pkg/scores.py", SCORES.replace("Each with each", "All pairs"))
+        served.until((tmp_path / "begun").exists)
+        served.save("pkg/scores.py", SCORES.replace("Each with each", "Every pair"))
+        served.until(lambda: "Every pair" in served.text("scores/"))
+        asked = time.monotonic()
+        served.process.send_signal(signal.SIGINT)
+        served.process.wait(PATIENCE)
+        # Not when the measurement has taken too long, which would be later.
+        assert time.monotonic() - asked < PATIENCE / 2
+        with lock.open() as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
