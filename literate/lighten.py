@@ -74,8 +74,7 @@ def lighten(site: Path, kept: Path | None = None) -> None:
     Style sheets lose the rules that no page of the site can need and [become one](joined.py#join),
     but for the [sizes of formulas](joined.py#part); the [fonts](fonts.py#cut_fonts) of formulas
     lose the characters, scripts wait until the page has been read, and the theme's script leaves
-    the colours to ours. To do it again changes
-    nothing.
+    the colours to ours. To do it again changes nothing.
     """
     pages = {path: path.read_text(encoding="utf-8") for path in _files(site, "*.html")}
     tags = {word for text in pages.values() for word in _words_of_tags(text)}

@@ -159,15 +159,7 @@ class Live:
         paths = {uri: path for path, uri in self.site.uris.items()}
         while self.waiting:
             for page in site.pages(self.site, self._next(), self._measured, self._formulas):
-                path = paths[page.uri]
-                self._problems.pop(path, None)
-                if page.problems:
-                    self._problems[path] = page.problems
-                elif page != self.pages[path]:
-                    self.pages[path] = page
-                    yield page
-                    continue
-                yield None
+                yield self._keep(page, paths[page.uri], self.pages)
             # There is no page where a measurement failed, or was left.
             yield None
 
@@ -178,13 +170,7 @@ class Live:
         None if it has a problem, or is as it was.
         """
         (page,) = site.documents(self.site, [path])
-        self._problems.pop(path, None)
-        if page.problems:
-            self._problems[path] = page.problems
-        elif page != self.documents[path]:
-            self.documents[path] = page
-            return page
-        return None
+        return self._keep(page, path, self.documents)
 
     def write_results(self) -> Iterator[Page]:
         r"""
@@ -196,6 +182,19 @@ class Live:
             if page != self.results[page.uri]:
                 self.results[page.uri] = page
                 yield page
+
+    def _keep(self, page: Page, path: str, pages: dict[str, Page]) -> Page | None:
+        r"""
+        A page that has just been written takes the place of that in `pages`, if it has become
+        different; one that has a problem leaves the last good one there.
+        """
+        self._problems.pop(path, None)
+        if page.problems:
+            self._problems[path] = page.problems
+        elif page != pages[path]:
+            pages[path] = page
+            return page
+        return None
 
     def _next(self) -> Iterator[Source]:
         r"""
