@@ -17,6 +17,7 @@ an evening. It needs PyTorch; the pages say where something else makes it nicer.
 * [Sampling](sampling.py): text from a model
 * [Device and precision](device.py): where to compute, and with how many bits
 * [The fastest way to make a step](speed.py): tried out on the machine
+* [Weights side by side](joined.py): few calls for many small parameters
 * [The training loop](loop.py): learning rate, steps, and the loss over a whole text
 * [Checkpoints](checkpoint.py): stop, and continue with the same bits; before that,
   [states](state.py) as tensors and text

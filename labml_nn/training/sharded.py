@@ -42,6 +42,7 @@ from torch.distributed.device_mesh import init_device_mesh
 
 from labml_nn.training.data import InputError
 from labml_nn.training.distributed import place
+from labml_nn.training.joined import load_state_by_part, state_by_part
 
 
 def layers_of(model: nn.Module) -> list[nn.Module]:
@@ -95,7 +96,7 @@ def states(
     process alone gets it; all have to ask.
     """
     if not is_sharded(model):
-        return dict(model.state_dict()), [optimizer.state_dict() for optimizer in optimizers]
+        return dict(model.state_dict()), [state_by_part(one, model) for one in optimizers]
     from torch.distributed.checkpoint import state_dict as gathered
 
     options = gathered.StateDictOptions(full_state_dict=True, cpu_offload=True)
@@ -119,7 +120,7 @@ def load_states(
     if not is_sharded(model):
         model.load_state_dict(weights)
         for optimizer, state in zip(optimizers, remembered, strict=True):
-            optimizer.load_state_dict(state)
+            load_state_by_part(optimizer, model, state)
         return
     from torch.distributed.checkpoint import state_dict as gathered
 

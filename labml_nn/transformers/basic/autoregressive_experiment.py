@@ -24,7 +24,8 @@ The recipe is small: four layers, a width of 128, a context of 64 characters, an
 steps. What it reaches on Tiny Shakespeare is on the page of the
 [modern recipe](../modern/experiment.py), beside that.
 
-It departs from the paper in the place of the
+Its attention is [the general one](../mha.py) without what
+[isn't needed here](causal_attention.py). It departs from the paper in the place of the
 [normalisation](../models.py#TransformerLayer), and in GELU, which came out a little better than
 ReLU. Positions are fixed, as in the paper. Learned ones that start at zero came out worse, learned
 ones that start with the size of the tokens did not: it counts that attention can tell positions
@@ -48,9 +49,10 @@ from labml_nn.training.loop import TrainConfig, Trainer
 from labml_nn.training.progress import Progress
 from labml_nn.training.sampling import complete, evaluating
 from labml_nn.training.strategies import Sampling
+from labml_nn.transformers.basic.causal_attention import CausalSelfAttention
 from labml_nn.transformers.basic.decoder import Decoder, can_decode
 from labml_nn.transformers.feed_forward import FeedForward
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from labml_nn.transformers.mha import causal_mask
 from labml_nn.transformers.models import (
     EmbeddingsWithPositionalEncoding,
     Encoder,
@@ -122,7 +124,7 @@ class AutoregressiveTransformer(nn.Module):
         self.encoder = Encoder(
             TransformerLayer(
                 d_model=d_model,
-                self_attn=MultiHeadAttention(heads, d_model, dropout_prob),
+                self_attn=CausalSelfAttention(heads, d_model, seq_len, dropout_prob),
                 feed_forward=FeedForward(d_model, d_ff, dropout_prob, nn.GELU),
                 dropout_prob=dropout_prob,
             )

@@ -24,6 +24,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from labml_nn.transformers.basic.causal_attention import CausalSelfAttention
 from labml_nn.transformers.feed_forward import FeedForward
 from labml_nn.transformers.kv_cache import KeyValueCache, attend, check_batch
 from labml_nn.transformers.mha import MultiHeadAttention
@@ -199,10 +200,10 @@ def can_decode(embed: nn.Module, encoder: nn.Module, generator: nn.Module) -> bo
     the same number of heads, because the cache has one shape.
     """
     known = {
-        "self_attn": MultiHeadAttention,
-        "feed_forward": FeedForward,
-        "norm_self_attn": nn.LayerNorm,
-        "norm_ff": nn.LayerNorm,
+        "self_attn": (CausalSelfAttention, MultiHeadAttention),
+        "feed_forward": (FeedForward,),
+        "norm_self_attn": (nn.LayerNorm,),
+        "norm_ff": (nn.LayerNorm,),
     }
     return (
         type(embed) in (EmbeddingsWithPositionalEncoding, EmbeddingsWithLearnedPositionalEncoding)
@@ -212,9 +213,9 @@ def can_decode(embed: nn.Module, encoder: nn.Module, generator: nn.Module) -> bo
         and type(generator) is Generator
         and all(type(layer) is TransformerLayer for layer in encoder.layers)
         and all(
-            type(getattr(layer, name)) is kind
+            type(getattr(layer, name)) in kinds
             for layer in encoder.layers
-            for name, kind in known.items()
+            for name, kinds in known.items()
         )
         and len({layer.self_attn.query.heads for layer in encoder.layers}) == 1
     )

@@ -46,6 +46,7 @@ from labml_nn.optimizers.muon import Muon
 from labml_nn.training.command_line import run_experiment
 from labml_nn.training.data import CharTokenizer, InputError, prepare
 from labml_nn.training.device import choose_precision
+from labml_nn.training.joined import in_stacks, side_by_side
 from labml_nn.training.loop import TrainConfig, Trainer
 from labml_nn.transformers.modern.model import ModernTransformer
 
@@ -104,13 +105,13 @@ def muon_and_adamw(model: nn.Module, config: ModernConfig) -> list[torch.optim.O
     precision = choose_precision(config.precision, device)
     return [
         Muon(
-            matrices,
+            in_stacks(matrices),
             config.matrix_learning_rate,
             config.weight_decay,
             dtype=torch.float32 if precision is torch.float32 else torch.bfloat16,
         ),
         torch.optim.AdamW(
-            others,
+            side_by_side(others),
             config.learning_rate,
             betas=(0.9, 0.99),
             eps=1e-10,

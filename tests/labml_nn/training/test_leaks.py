@@ -10,6 +10,7 @@ from labml_nn.training import leaks
 from labml_nn.training.data import fixed_windows
 from labml_nn.training.leaks import LooksAhead, honest_loss, spread
 from labml_nn.transformers.basic.autoregressive_experiment import AutoregressiveTransformer
+from tests.labml_nn.careless import with_mask
 
 N_VOCAB, SEQ_LEN = 5, 11
 TEXT = torch.randint(N_VOCAB, (20 * SEQ_LEN + 4,), generator=torch.Generator().manual_seed(2))
@@ -52,11 +53,6 @@ def test_there_is_no_chance_in_it_and_nothing_is_left_changed() -> None:
     assert torch.get_float32_matmul_precision() == "highest"
 
 
-def mask_of(model: AutoregressiveTransformer, mask: Tensor) -> AutoregressiveTransformer:
-    model.mask = mask.view_as(model.mask)
-    return model
-
-
 class Mixing(nn.Module):
     r"""A right model, and something that is done to its logits."""
 
@@ -71,9 +67,9 @@ class Mixing(nn.Module):
 ALL = torch.ones(SEQ_LEN, SEQ_LEN, dtype=torch.bool)
 LEAKS = {
     "looks ahead": lambda: LooksAhead(N_VOCAB),
-    "no mask": lambda: mask_of(transformer(), ALL),
-    "off by one": lambda: mask_of(transformer(), ALL.tril(1)),
-    "upside down": lambda: mask_of(transformer(), ALL.triu()),
+    "no mask": lambda: with_mask(transformer(), ALL),
+    "off by one": lambda: with_mask(transformer(), ALL.tril(1)),
+    "upside down": lambda: with_mask(transformer(), ALL.triu()),
     "a view for a transpose": lambda: Mixing(lambda z: z.transpose(0, 1).reshape(z.shape)),
     "mixed sequences": lambda: Mixing(lambda z: z + z.roll(1, dims=1)),
     "length": lambda: Mixing(lambda z: z * torch.tensor(len(z)) / SEQ_LEN),

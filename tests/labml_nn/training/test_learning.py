@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from labml_nn.training.leaks import honest_loss
 from labml_nn.training.loop import Trainer
 from labml_nn.transformers.basic.autoregressive_experiment import AutoregressiveTransformer, Config
+from tests.labml_nn.careless import with_mask
 
 # The probabilities of the next symbol, after each one.
 CHAIN = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8], [0.3, 0.6, 0.1]], dtype=torch.float64)
@@ -107,7 +108,7 @@ def test_the_entropy_rate_of_a_chain_is_learned_to_one_percent_and_never_beaten(
 
 def test_a_model_that_sees_the_future_beats_the_entropy_and_is_not_honest() -> None:
     model = make_model()
-    model.mask = torch.ones_like(model.mask)
+    with_mask(model, torch.ones_like(model.mask))
     train(model, chain_text(40_000, seed=1))
     assert expected_loss(model) < 0.9 * entropy_rate()
     assert honest_loss(model, chain_text(999, seed=2), SEQ_LEN).leaks

@@ -10,6 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from labml_nn.optimizers.muon import Muon
 from labml_nn.training.batches import RandomWindows, ShuffledWindows
 from labml_nn.training.data import InputError
+from labml_nn.training.joined import parts_of
 from labml_nn.training.loop import (
     TrainConfig,
     Trainer,
@@ -144,8 +145,12 @@ def test_a_setting_without_sense_is_refused_by_name(field: str, value: float) ->
 
 def test_matrices_decay_and_nothing_else_does() -> None:
     decaying, others = parameter_groups(make_model(), 0.3)
-    assert [list(p.shape) for p in decaying["params"]] == [[N_VOCAB, D_MODEL], [N_VOCAB, D_MODEL]]
-    assert [list(p.shape) for p in others["params"]] == [[D_MODEL], [D_MODEL], [N_VOCAB]]
+    shapes = [
+        [list(part.shape) for whole in group["params"] for part in parts_of(whole)]
+        for group in (decaying, others)
+    ]
+    assert shapes[0] == [[N_VOCAB, D_MODEL], [N_VOCAB, D_MODEL]]
+    assert shapes[1] == [[D_MODEL], [D_MODEL], [N_VOCAB]]
     assert (decaying["weight_decay"], others["weight_decay"]) == (0.3, 0.0)
 
 

@@ -198,19 +198,34 @@ class Layers(nn.Module):
         return x
 
 
-def test_layers_are_compiled_each_and_the_model_itself_stays_as_it_was(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    called: list[object] = []
-
+def compile_and_tell(called: list[object]) -> Callable[..., Callable[..., Tensor]]:
     def compile(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         def fast(*given: Tensor) -> Tensor:
-            called.append(function.__self__)
+            called.append(getattr(function, "__self__", function))
             return function(*given)
 
         return fast
 
-    monkeypatch.setattr(torch, "compile", compile)
+    return compile
+
+
+def test_on_a_cpu_the_model_is_compiled_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[object] = []
+    monkeypatch.setattr(torch, "compile", compile_and_tell(called))
+    model, x = Layers(), torch.randn(2, 3)
+    predict = take(Way("float32", "kernel", "on"), model)
+    expected = model(x)
+    assert called == []
+    assert predict(x).equal(expected)
+    assert called == [model]
+
+
+def test_layers_of_shards_are_compiled_each_and_the_model_itself_stays_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    called: list[object] = []
+    monkeypatch.setattr(torch, "compile", compile_and_tell(called))
+    monkeypatch.setattr(speed, "is_sharded", lambda model: True)
     model, x = Layers(), torch.randn(2, 3)
     predict = take(Way("float32", "kernel", "on"), model)
     expected = model(x)
@@ -227,10 +242,12 @@ def test_layers_are_compiled_each_and_the_model_itself_stays_as_it_was(
 
 # PyTorch's compiler asks for it and hides the warning, but here it is an error first.
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
-def test_compiled_layers_compute_the_same_with_the_same_gradients(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("sharded", [False, True])
+def test_what_is_compiled_computes_the_same_with_the_same_gradients(
+    sharded: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compile = torch.compile
+    monkeypatch.setattr(speed, "is_sharded", lambda model: sharded)
     monkeypatch.setattr(torch, "compile", lambda layer: compile(layer, backend="aot_eager"))
     model, x = Layers(), torch.randn(2, 3)
     model(x).square().sum().backward()

@@ -11,6 +11,7 @@ from labml_nn.training import __main__ as command
 from labml_nn.training import compare, honest
 from labml_nn.training.history import appending
 from labml_nn.training.presets import PRESETS
+from tests.labml_nn.careless import with_mask
 
 TEXT = "the quick brown fox jumps over the lazy dog\n" * 50
 TINY = {"steps": 4, "d_model": 8, "d_ff": 8, "heads": 2, "n_layers": 1, "seq_len": 8}
@@ -89,7 +90,7 @@ def test_a_run_whose_model_looks_ahead_fails(
 
     def load_leaking(path: Path) -> tuple[Any, Any]:
         trainer, tokenizer = load_run(path)
-        trainer.model.mask = torch.ones_like(trainer.model.mask)
+        with_mask(trainer.model, torch.ones_like(trainer.model.mask))
         return trainer, tokenizer
 
     monkeypatch.setattr(honest, "load_run", load_leaking)

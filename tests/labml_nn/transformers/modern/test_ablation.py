@@ -5,6 +5,7 @@ import torch
 
 from labml_nn.optimizers.muon import Muon
 from labml_nn.training.batches import RandomWindows, ShuffledWindows
+from labml_nn.training.joined import parts_of
 from labml_nn.training.options import HELP
 from labml_nn.transformers.modern.ablation import (
     ROWS,
@@ -49,8 +50,13 @@ def test_the_first_row_is_nanogpts_recipe() -> None:
     trainer, _ = make_ablation_trainer(replace(config, **TOLD, **SMALL), TEXT)
     (optimizer,) = trainer.optimizers
     assert isinstance(optimizer, torch.optim.AdamW)
-    decay = {p.dim() >= 2: g["weight_decay"] for g in optimizer.param_groups for p in g["params"]}
-    assert decay == {True: 0.1, False: 0.0}
+    decay = {
+        (part.dim() >= 2, group["weight_decay"])
+        for group in optimizer.param_groups
+        for whole in group["params"]
+        for part in parts_of(whole)
+    }
+    assert decay == {(True, 0.1), (False, 0.0)}
     assert {group["betas"] for group in optimizer.param_groups} == {(0.9, 0.99)}
     assert isinstance(trainer.batches, RandomWindows)
 

@@ -5,6 +5,7 @@ import torch
 
 from labml_nn.optimizers.muon import Muon
 from labml_nn.training.data import InputError
+from labml_nn.training.joined import parameters_in, parts_of
 from labml_nn.transformers.modern.experiment import ModernConfig, main, make_modern_trainer
 
 TEXT = "to be, or not to be, that is the question. " * 40
@@ -38,7 +39,8 @@ def test_matrices_of_the_layers_go_to_muon_and_each_parameter_to_one() -> None:
     assert [group["fused"] for group in adamw.param_groups] == [True]
     names = {id(p): name for name, p in trainer.model.named_parameters()}
     first, second = (
-        [names[id(p)] for group in o.param_groups for p in group["params"]] for o in (muon, adamw)
+        [names[id(part)] for whole in parameters_in([o]) for part in parts_of(whole)]
+        for o in (muon, adamw)
     )
     assert sorted(first + second) == sorted(names.values())
     smears = {

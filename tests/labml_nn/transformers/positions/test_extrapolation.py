@@ -9,7 +9,7 @@ from labml_nn.transformers.basic.autoregressive_experiment import (
     AutoregressiveTransformer,
     Config,
 )
-from labml_nn.transformers.mha import MultiHeadAttention
+from labml_nn.transformers.basic.causal_attention import CausalSelfAttention
 from labml_nn.transformers.positional_encoding import (
     LearnedPositionalEncoding,
     PositionalEncoding,
@@ -33,13 +33,13 @@ N_VOCAB, SEQ_LEN, MAX_LEN = 13, 5, 20
 CONFIG = Config(seq_len=SEQ_LEN, d_model=8, heads=2, n_layers=2, d_ff=3)
 
 PARTS = {
-    "sines": (MultiHeadAttention, PositionalEncoding),
-    "learned": (MultiHeadAttention, LearnedPositionalEncoding),
+    "sines": (CausalSelfAttention, PositionalEncoding),
+    "learned": (CausalSelfAttention, LearnedPositionalEncoding),
     "Shaw": (ShawAttention, nn.Identity),
     "Transformer-XL": (TransformerXLAttention, nn.Identity),
     "ALiBi": (AlibiAttention, nn.Identity),
     "rotary": (RotaryAttention, nn.Identity),
-    "none": (MultiHeadAttention, nn.Identity),
+    "none": (CausalSelfAttention, nn.Identity),
 }
 
 
