@@ -12,8 +12,8 @@ The loss is that over the whole validation text, in nats a character.
 [Loss against steps](../../../results/ablation.json#figures.steps)
 
 A change that learns more in a step may need more time for it. So here are the same curves against
-the seconds of training. The runs were made one after another, on one core of a machine with other
-work beside it, so the losses are exact and the seconds are not.
+the seconds of training. The runs were made one after another, on two cores of a machine that does
+nothing else; its seconds still differ by a tenth or two from one run to the next.
 
 [Loss against seconds](../../../results/ablation.json#figures.seconds)
 

@@ -97,6 +97,17 @@ def test_a_run_that_was_stopped_and_continued_ends_with_the_same_bits(
     assert points == expected_points
 
 
+def test_what_is_remembered_of_each_parameter_has_its_shape(tmp_path: Path) -> None:
+    trainer = make_trainer()
+    run(trainer)
+    save_checkpoint(tmp_path / "step.json", trainer, {})
+    state = load_checkpoint(tmp_path / "step.json")
+    # The last layer has an optimizer of its own, and the matrix before it the other.
+    last, first = state["optimizers"]
+    assert [list(one["momentum_buffer"].shape) for one in last["state"].values()] == [[5, 11], [5]]
+    assert [list(one["exp_avg"].shape) for one in first["state"].values()] == [[5, 11]]
+
+
 def test_what_the_checkpoint_is_about_comes_back(tmp_path: Path) -> None:
     about = {"config": {"d_model": 11, "device": "auto"}, "symbols": "\n aä"}
     save_checkpoint(tmp_path / "checkpoint.json", make_trainer(), about)

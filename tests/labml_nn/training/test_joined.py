@@ -219,3 +219,32 @@ def test_shards_and_parameters_on_a_card_stay_apart() -> None:
     assert side_by_side(elsewhere) == in_stacks(elsewhere) == elsewhere
     wholes = [*make_model()]
     assert [parts_of(one) for one in wholes] == [[one] for one in wholes]
+
+
+def test_gradients_of_what_was_never_joined_are_forgotten_as_well() -> None:
+    model = make_model()
+    loss_of(model, 1).backward()
+    forget_gradients([*model])
+    assert [one.grad for one in model] == [None] * len(SHAPES)
+
+
+def in_groups(model: nn.ParameterList) -> torch.optim.Optimizer:
+    r"""The second group holds what comes first in the model."""
+    return adamw([{"params": side_by_side(model[3:])}, {"params": side_by_side(model[:3])}])
+
+
+def test_each_group_gets_its_own_memory_back() -> None:
+    first, second = make_model(torch.float64), make_model(torch.float64)
+    ours, theirs = in_groups(first), in_groups(second)
+    steps_joined(first, ours, range(2))
+    second.load_state_dict(first.state_dict())
+    load_state_by_part(theirs, second, copy.deepcopy(state_by_part(ours, first)))
+    assert_same(steps_joined(second, theirs, range(2, 4)), steps_joined(first, ours, range(2, 4)))
+
+
+def test_who_remembers_nothing_yet_can_be_loaded() -> None:
+    first, second = make_model(torch.float64), make_model(torch.float64)
+    ours, theirs = in_groups(first), in_groups(second)
+    load_state_by_part(theirs, second, state_by_part(ours, first))
+    assert len(theirs.state) == 0
+    assert_same(steps_joined(second, theirs, range(2)), steps_joined(first, ours, range(2)))

@@ -506,3 +506,11 @@ def test_a_compiled_step_is_the_plain_one(monkeypatch: pytest.MonkeyPatch) -> No
         torch.testing.assert_close(plain.train_step(), compiled.train_step(), rtol=0, atol=1e-6)
     for one, other in zip(plain.model.parameters(), compiled.model.parameters(), strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
+
+
+def test_a_trainer_whose_model_went_to_another_one_says_so() -> None:
+    text, model = torch.arange(97) % N_VOCAB, make_model()
+    first, second = (Trainer(model, text, text, CONFIG) for _ in range(2))
+    second.train_step()
+    with pytest.raises(RuntimeError, match="make the optimizer after that"):
+        first.train_step()
