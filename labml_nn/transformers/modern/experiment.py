@@ -28,7 +28,7 @@ which it agrees with the other one; over so few it comes out differently.
 
 nanoGPT's script ends at [1.898](../../../results/modern.json#values.nanogpt_script.loss). With
 [275](../../../results/modern.json#values.passing.steps) steps in all, the modern recipe passes that
-after [8.5](../../../results/modern.json#values.passing.times_faster) times less training.
+after [8.0](../../../results/modern.json#values.passing.times_faster) times less training.
 
 What each part of the recipe is worth is on [a page of its own](ablation.py). The recipe was
 searched for with this text and this loss, one seed at a time; so what came out looks a little
