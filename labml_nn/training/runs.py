@@ -19,6 +19,7 @@ import hashlib
 import json
 import secrets
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,16 @@ def new_run(runs: Path, name: str) -> Path:
     Its name is the time and a few random letters, so no run ever overwrites another. If it
     can't be made, an `InputError` says so before any time is spent on training.
     """
-    path = runs.resolve() / name / f"{time.strftime('%Y-%m-%d_%H-%M-%S')}_{secrets.token_hex(2)}"
-    with writing(path):
-        path.mkdir(parents=True)
-    return path
+    folder = runs.resolve() / name
+    while True:
+        path = folder / f"{time.strftime('%Y-%m-%d_%H-%M-%S')}_{secrets.token_hex(2)}"
+        with writing(path):
+            folder.mkdir(parents=True, exist_ok=True)
+
+            # Of many runs that begin in one second, two may draw the same letters.
+            with suppress(FileExistsError):
+                path.mkdir()
+                return path
 
 
 def text_checksum(text: str) -> str:

@@ -138,6 +138,17 @@ def test_runs_never_share_a_folder(tmp_path: Path) -> None:
     assert {path.parent for path in paths} == {tmp_path / "name"}
 
 
+def test_runs_that_draw_the_same_letters_share_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    letters = iter(["aa", "aa", "bb"])
+    monkeypatch.setattr("labml_nn.training.runs.secrets.token_hex", lambda _: next(letters))
+    monkeypatch.setattr("labml_nn.training.runs.time.strftime", lambda _: "now")
+    paths = [new_run(tmp_path, "name") for _ in range(2)]
+    assert [path.name for path in paths] == ["now_aa", "now_bb"]
+    assert list(letters) == []
+
+
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("kept")
     with pytest.raises(InputError, match="cannot write .*/file/runs/name/.*: Not a directory"):
