@@ -161,11 +161,11 @@ def main() -> int:
                 "columns": [
                     {"name": "variant", "title": "Model"},
                     {"name": "eager", "title": "A step", "unit": "ms", "digits": 2},
-                    {"name": "eager_ratio", "title": "Times as it is", "digits": 2},
+                    {"name": "eager_ratio", "title": "Ratio", "digits": 2},
                     {"name": "compiled", "title": "Compiled", "unit": "ms", "digits": 2},
-                    {"name": "compiled_ratio", "title": "Times as it is", "digits": 2},
+                    {"name": "compiled_ratio", "title": "Ratio", "digits": 2},
                     {"name": "optimizing", "title": "Optimizing", "unit": "ms", "digits": 2},
-                    {"name": "optimizing_ratio", "title": "Times as it is", "digits": 2},
+                    {"name": "optimizing_ratio", "title": "Ratio", "digits": 2},
                 ],
                 "rows": rows,
             }

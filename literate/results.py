@@ -1,6 +1,6 @@
 r"""
 ---
-title: Results
+title: Recorded Results
 summary: What a program measured, with the run that it came from.
 ---
 

@@ -157,14 +157,13 @@ def test_the_site_map_names_each_page_once_and_nothing_else(
 def test_every_page_says_what_it_is_about_in_words_of_its_own(
     documents: dict[str, Document],
 ) -> None:
-    descriptions = []
+    said = []
     for page, document in documents.items():
         assert document.canonical == [address_of(page)]
-        (description,) = document.stated["description"]
+        (title,), (description,) = document.stated["og:title"], document.stated["description"]
         assert 10 < len(description) < 200, page
-        descriptions.append(description)
-    twice = {one for one in descriptions if descriptions.count(one) > 1}
-    assert twice == set()
+        said += [title, description]
+    assert {one for one in said if said.count(one) > 1} == set()
 
 
 def test_every_page_has_a_card(site: Path, documents: dict[str, Document]) -> None:

@@ -7,7 +7,7 @@ summary: Many small parameters become a few large ones, so that an optimizer nee
 A small transformer has some fifty parameters, of a few thousand numbers each. What an optimizer
 does to one takes microseconds, and so does each call that asks for it. Clipping the gradients,
 moving the weights and forgetting the gradients takes
-[2.18 ms](../../results/savings.json#tables.steps.classic,%20apart.optimizing) in each step of the
+[2.11 ms](../../results/savings.json#tables.steps.classic,%20apart.optimizing) in each step of the
 [classic transformer](../transformers/basic/autoregressive_experiment.py) then.
 
 So the parameters of a group are put side by side, in one piece of memory. To an optimizer that is
@@ -18,9 +18,9 @@ Any optimizer that looks at one number at a time, as AdamW does, computes the sa
 that looks at matrices, as [Muon](../optimizers/muon.py), gets those of one shape as a stack. A
 checkpoint doesn't show any of this: it has what is remembered of each parameter.
 
-That takes [1.62 ms](../../results/savings.json#tables.steps.classic.optimizing). It is little of
-the whole step on the machine of these numbers; the faster a processor is with the numbers
-themselves, the more the calls weigh. “apart” is without this page, “any mask” without
+That takes [1.53 ms](../../results/savings.json#tables.steps.classic.optimizing). The machine of
+these numbers spends most of a step elsewhere, so that the step as a whole is hardly shorter for it.
+“apart” is without this page, “any mask” without
 [causal self-attention](../transformers/basic/causal_attention.py):
 
 [A step of each preset, and without a saving](../../results/savings.json#tables.steps)

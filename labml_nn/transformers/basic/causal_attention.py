@@ -22,7 +22,7 @@ known beforehand needn't be computed at each step:
 
 Each is little. Without all of them a step of the small
 [autoregressive transformer](autoregressive_experiment.py) takes
-[1.11 times](../../../results/savings.json#tables.steps.classic,%20any%20mask.eager_ratio)
+[1.08 times](../../../results/savings.json#tables.steps.classic,%20any%20mask.eager_ratio)
 as long on a CPU, and compiled
 [1.14 times](../../../results/savings.json#tables.steps.classic,%20any%20mask.compiled_ratio).
 The parameters and their names are those of multi-head attention, and so is the result, as a

@@ -1,6 +1,6 @@
 r"""
 ---
-title: A Modern Transformer
+title: The Transformer, Ten Years Later
 summary: What became of the transformer in ten years, in a model as small as the classic one.
 ---
 
