@@ -29,6 +29,7 @@ from typing import Any
 from benchmarks.results.__main__ import corpus
 from benchmarks.results.one_run import train
 from labml_nn.training.checkpoint import load_checkpoint
+from labml_nn.training.data import InputError
 from labml_nn.training.history import read_history
 from labml_nn.training.state import pack
 
@@ -201,11 +202,17 @@ def main() -> int:
     parser.add_argument("--text", type=Path, help="a text in place of Tiny Shakespeare")
     arguments = parser.parse_args()
 
+    # What is missing is said before minutes pass.
+    try:
+        text = None if arguments.what == "kills" else (arguments.text or corpus()).resolve()
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
     right = []
     if arguments.what != "seeds":
         right.append(kills(arguments.kills, arguments.seed))
-    if arguments.what != "kills":
-        text = (arguments.text or corpus()).resolve()
+    if text is not None:
         for preset, bar in BARS.items():
             if arguments.preset in (None, preset):
                 right.append(seeds(preset, bar, arguments.seeds, text, ROOT / "runs" / "results"))
