@@ -18,9 +18,10 @@ Any optimizer that looks at one number at a time, as AdamW does, computes the sa
 that looks at matrices, as [Muon](../optimizers/muon.py), gets those of one shape as a stack. A
 checkpoint doesn't show any of this: it has what is remembered of each parameter.
 
-That takes [1.53 ms](../../results/savings.json#tables.steps.classic.optimizing). The machine of
-these numbers spends most of a step elsewhere, so that the step as a whole is hardly shorter for it.
-“apart” is without this page, “any mask” without
+Side by side, the same takes
+[1.53 ms](../../results/savings.json#tables.steps.classic.optimizing). The machine of these numbers
+spends most of a step elsewhere, so that the step as a whole is hardly shorter for it. “apart” is
+without this page, “any mask” without
 [causal self-attention](../transformers/basic/causal_attention.py):
 
 [A step of each preset, and without a saving](../../results/savings.json#tables.steps)
