@@ -193,13 +193,15 @@ BARS = {"classic": 1.75, "modern": 1.54}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("what", nargs="?", choices=["kills", "seeds"], help="default: both")
-    parser.add_argument("--kills", type=int, default=50, help="default: %(default)s")
-    parser.add_argument("--seed", type=int, default=1, help="of the random moments")
-    parser.add_argument("--seeds", type=int, default=3, help="default: %(default)s")
-    parser.add_argument("--preset", choices=list(BARS), help="default: all")
-    parser.add_argument("--text", type=Path, help="a text in place of Tiny Shakespeare")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.soak", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("what", nargs="?", choices=["kills", "seeds"], help="(default: both)")
+    parser.add_argument("--kills", type=int, default=50, help="how many (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of their moments (%(default)s)")
+    parser.add_argument("--seeds", type=int, default=3, help="of each recipe (%(default)s)")
+    parser.add_argument("--preset", choices=list(BARS), help="one recipe only (default: both)")
+    parser.add_argument("--text", type=Path, metavar="FILE", help="in place of Tiny Shakespeare")
     arguments = parser.parse_args()
 
     # What is missing is said before minutes pass.
