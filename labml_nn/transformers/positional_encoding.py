@@ -1,7 +1,7 @@
 r"""
 ---
 title: Positional Encodings
-summary: Sines and cosines, or learned vectors, that say where a token stands.
+summary: Sines and cosines, or learned vectors, that tell the model where a token stands.
 paper:
   title: Attention Is All You Need
   authors: Vaswani et al.
@@ -9,25 +9,23 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 ---
 
-[Attention](mha.py) looks at features only. Shuffle the positions of a sequence, and its
-results are the same, shuffled: without a mask, *dog bites man* is *man bites dog*. So
-the model is told where each token stands, by adding a vector that depends on the
-position to the token's own, `[seq_len, batch_size, d_model]`.
+[Attention](mha.py) compares features and knows nothing of order. Without a mask, shuffle the
+positions of a sequence and its results are the same, shuffled: *dog bites man* is *man bites dog*.
+A causal mask gives some order back, since a position sees only what came before it.
 
-Section 3.5 of the paper gives two kinds, and found next to no difference between
-them. **Fixed**
-ones are made of sines and cosines:
+**In:** the vectors of tokens, `[seq_len, batch_size, d_model]`. **Out:** the same, with a vector
+added that depends on the position alone.
+
+The paper gives two kinds (section 3.5). **Fixed** ones are sines and cosines. For position $p$ and
+the pair of features number $i$,
 
 $$
-PE_{p,\,2i} = \sin\left(p \cdot 10000^{-2i/d_{model}}\right) \qquad
-PE_{p,\,2i+1} = \cos\left(p \cdot 10000^{-2i/d_{model}}\right)
+PE_{p,\,2i} = \sin\left(p\, \omega_i\right) \qquad
+PE_{p,\,2i+1} = \cos\left(p\, \omega_i\right) \qquad
+\omega_i = 10000^{-2i/d_{model}}
 $$
 
 **Learned** ones are parameters like any other.
-
-The page leaves out [what came later](positions/__init__.py): encodings of the distance
-between two positions, and rotations of queries and keys. It departs from the paper in
-widths only: an odd one, which the paper doesn't have, ends in a sine without its cosine.
 """
 
 import math
@@ -41,12 +39,11 @@ def frequencies(d_model: int) -> Tensor:
     r"""
     ## Frequencies
 
-    There is one for each pair of a sine and a cosine, `[n_pairs]`. They fall from 1 to
-    nearly $1/10000$, so wavelengths go from $2\pi$ positions to $10000 \cdot 2\pi$: the
-    fast waves tell neighbours apart, and the slow ones the parts of a text.
+    $\omega_i$ for each pair of a sine and a cosine, `[n_pairs]`. They fall from 1 to nearly
+    $1/10000$. The fast waves tell neighbours apart, and the slow ones the parts of a text.
     """
-    # In double precision: at position 5000 the error of a single-precision angle is
-    # already as large as the fourth decimal of its sine.
+    # In double precision. In single precision, the angle of position 5000 is so rough that its sine
+    # is wrong in the fourth decimal.
     exponents = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
     return torch.exp(-math.log(10_000) * exponents)
 
@@ -57,25 +54,22 @@ def sinusoidal_positions(d_model: int, max_len: int) -> Tensor:
 
     The vectors of the positions from 0 to `max_len - 1`, as `[max_len, d_model]`.
     """
-    # `[max_len, n_pairs]`
+    # The angle of each position and pair, `[max_len, n_pairs]`.
     positions = torch.arange(max_len, dtype=torch.float64)
     angles = positions[:, None] * frequencies(d_model)
 
-    # Sines at the even places, cosines at the odd ones, of which an odd width has one
-    # less.
-    encodings = torch.empty(max_len, d_model)
-    encodings[:, 0::2] = angles.sin()
-    encodings[:, 1::2] = angles.cos()[:, : d_model // 2]
-    return encodings
+    # On a new last axis, each sine stands before its cosine; flattened, they alternate.
+    waves = torch.stack([angles.sin(), angles.cos()], dim=-1)
+    return waves.flatten(start_dim=1).float()
 
 
 def shift_positions(encodings: Tensor, offset: int) -> Tensor:
     r"""
     ## Why sines and cosines
 
-    The paper's guess is that they let a model learn to attend by distance: the encoding
-    of position $p + k$ is a linear function of that of position $p$, the same for all
-    $p$. Each pair of frequency $\omega$ is turned by the angle $\omega k$.
+    The paper hopes that they let a model attend by distance: the encoding of position $p + k$ is a
+    linear function of that of position $p$, the same for all $p$. It rotates each pair by the angle
+    $\omega k$.
 
     $$
     \begin{aligned}
@@ -86,58 +80,49 @@ def shift_positions(encodings: Tensor, offset: int) -> Tensor:
     \end{aligned}
     $$
 
-    This function turns the rows of `encodings`, `[max_len, d_model]`, by `offset`
-    positions. An odd width is a `ValueError`: its last sine has no cosine to turn with.
+    This function moves the rows of `encodings`, `[max_len, d_model]`, by `offset` positions.
     """
-    d_model = encodings.shape[1]
-    if d_model % 2:
-        raise ValueError(f"d_model must be even to consist of pairs, got {d_model}")
     sine, cosine = encodings[:, 0::2], encodings[:, 1::2]
-    turn = (offset * frequencies(d_model)).to(encodings.dtype)
+    angle = (offset * frequencies(encodings.shape[1])).to(encodings.dtype)
 
-    # Stacked on a new last axis, each sine stands before its cosine again.
-    shifted_sine = sine * turn.cos() + cosine * turn.sin()
-    shifted_cosine = cosine * turn.cos() - sine * turn.sin()
+    # One rotation for all positions: nothing here depends on $p$.
+    shifted_sine = sine * angle.cos() + cosine * angle.sin()
+    shifted_cosine = cosine * angle.cos() - sine * angle.sin()
     return torch.stack([shifted_sine, shifted_cosine], dim=-1).flatten(start_dim=1)
 
 
 class PositionalEncoding(nn.Module):
     r"""
     ## Add fixed encodings
-
-    As in the paper, features of the sum can be dropped out (section 5.4).
     """
 
     def __init__(self, d_model: int, dropout_prob: float, max_len: int = 5000) -> None:
         r"""
-        * `d_model` is the number of features
-        * `dropout_prob` is the probability that a feature of the sum is dropped
+        * `d_model` is the number of features, an even number
+        * `dropout_prob` is the probability that a feature of the sum is dropped (section 5.4)
         * `max_len` is the number of positions that there are encodings for
         """
         super().__init__()
+        if d_model % 2:
+            raise ValueError(f"d_model must be even, for pairs of sine and cosine, got {d_model}")
         self.dropout = nn.Dropout(dropout_prob)
 
-        # A buffer goes where the model goes, to a device or another precision. It is
-        # not saved with the weights, since it can be computed: `[max_len, 1, d_model]`.
+        # A buffer moves to the GPU with the model. It isn't saved with the weights, because it can
+        # be computed: `[max_len, 1, d_model]`, the same for the whole batch.
         encodings = sinusoidal_positions(d_model, max_len).unsqueeze(1)
         self.register_buffer("encodings", encodings, persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        r"""
-        ### Add
-
-        `x` and the result are `[seq_len, batch_size, d_model]`. A sequence longer than
-        `max_len` is a `ValueError`.
-        """
-        return self.dropout(x + first_positions(self.encodings, x.shape[0]))
+        # A sequence longer than `max_len` fails here, since the lengths of the two don't fit.
+        return self.dropout(x + self.encodings[: len(x)])
 
 
 class LearnedPositionalEncoding(nn.Module):
     r"""
     ## Add learned encodings
 
-    One vector for each position. One that never came up in training means nothing,
-    where a sine just goes on.
+    One vector for each position. The vector of a position that never came up in training is still
+    random.
     """
 
     def __init__(self, d_model: int, max_len: int) -> None:
@@ -147,33 +132,12 @@ class LearnedPositionalEncoding(nn.Module):
         """
         super().__init__()
 
-        # They start with variance 1, as [embedded tokens](models.py#TokenEmbedding) do.
-        # From nearly zero, it takes them long to be heard beside those.
+        # Variance 1, like [embedded tokens](models.py#TokenEmbedding), so that neither drowns the
+        # other at the start.
         self.encodings = nn.Parameter(torch.randn(max_len, 1, d_model))
 
     def forward(self, x: Tensor) -> Tensor:
-        r"""
-        ### Add
-
-        `x` and the result are `[seq_len, batch_size, d_model]`. A sequence longer than
-        `max_len` is a `ValueError`.
-        """
-        return x + first_positions(self.encodings, x.shape[0])
-
-
-def first_positions(encodings: Tensor, seq_len: int) -> Tensor:
-    r"""
-    ## Take the first positions
-
-    From `[max_len, 1, d_model]` to `[seq_len, 1, d_model]`.
-    """
-    max_len = encodings.shape[0]
-    if seq_len > max_len:
-        raise ValueError(
-            f"a sequence of {seq_len} positions is longer than the positional "
-            f"encoding, which has max_len={max_len}"
-        )
-    return encodings[:seq_len]
+        return x + self.encodings[: len(x)]
 
 
 def in_transformer(
@@ -189,15 +153,14 @@ def in_transformer(
 
 
 def example(
-    seq_len: int = 7, n_spare: int = 11, batch_size: int = 3, n_pairs: int = 5
+    seq_len: int = 7, max_len: int = 11, batch_size: int = 3, n_pairs: int = 5
 ) -> tuple[Tensor, ...]:
     r"""
     ## Example
 
-    Both kinds, for a sequence shorter than what they are made for.
+    Both kinds, and the encodings of positions 4 to 14 from those of positions 0 to 10.
     """
     d_model = 2 * n_pairs
-    max_len = seq_len + n_spare
     x = torch.randn(seq_len, batch_size, d_model)
     fixed = PositionalEncoding(d_model, 0.1, max_len)
     learned = LearnedPositionalEncoding(d_model, max_len)

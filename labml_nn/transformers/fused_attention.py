@@ -1,0 +1,97 @@
+r"""
+---
+title: Fused Attention
+summary: The same attention by one call of PyTorch's kernel, which never holds all scores.
+paper:
+  title: "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness"
+  authors: Dao et al.
+  year: 2022
+  link: https://arxiv.org/abs/2205.14135
+---
+
+[Multi-head attention](mha.py) makes a tensor of all scores, `[seq_len_q, seq_len_k, batch_size,
+heads]`, then another one of all weights. At 4,096 positions and 8 heads that is half a gigabyte for
+each sequence, written to memory and read again several times.
+
+`F.scaled_dot_product_attention` does scores, mask, softmax and average in one *kernel*, block by
+block, so that no more than one block of scores is there at a time. How that can be exact is the
+subject of [flash attention](memory/flash.py); here the kernel is only called.
+
+**In** and **out** are those of multi-head attention, and so are the parameters: load the weights
+of one into the other, and the results are equal up to rounding. What is lost: nobody can look at
+the weights, and only a mask can change the scores.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+
+
+class FusedAttention(MultiHeadAttention):
+    r"""
+    ## Fused attention
+
+    Takes the place of [multi-head attention](mha.py#MultiHeadAttention).
+    """
+
+    def __init__(
+        self,
+        heads: int,
+        d_model: int,
+        dropout_prob: float = 0.1,
+        bias: bool = True,
+        is_causal: bool = False,
+    ) -> None:
+        r"""
+        * `is_causal` hides the future without a mask. The kernel then skips the half of the scores
+          that a mask would hide
+
+        The other arguments are those of multi-head attention.
+        """
+        super().__init__(heads, d_model, dropout_prob, bias)
+        self.is_causal = is_causal
+
+    def forward(
+        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        r"""
+        ### Attend
+
+        With `is_causal`, a mask as well is a `ValueError`: the kernel takes one or the other.
+        """
+        if self.is_causal and mask is not None:
+            raise ValueError("is_causal=True hides the future already: pass no mask")
+
+        # The kernel wants the batch and the heads first, `[batch_size, heads, seq_len_q, d_k]`. A
+        # permuted tensor is a view: no number moves.
+        q = self.query(query).permute(1, 2, 0, 3)
+        k = self.key(key).permute(1, 2, 0, 3)
+        v = self.value(value).permute(1, 2, 0, 3)
+        if mask is not None:
+            mask = self.prepare_mask(mask, query.shape, key.shape).permute(2, 3, 0, 1)
+
+        # The kernel divides by $\sqrt{d_k}$ itself. It has no module for its dropout, so it has to
+        # be told that there is none outside training.
+        dropout = self.dropout.p if self.training else 0.0
+        x = F.scaled_dot_product_attention(q, k, v, mask, dropout, self.is_causal)
+
+        # Back to `[seq_len_q, batch_size, heads, d_k]`, and the heads side by side.
+        return self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2))
+
+
+def example(
+    seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2
+) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    The causal mask as a mask, and as a flag.
+    """
+    x = torch.randn(seq_len, batch_size, heads * d_k)
+    masked = FusedAttention(heads, heads * d_k)
+    causal = FusedAttention(heads, heads * d_k, is_causal=True)
+    return masked(query=x, key=x, value=x, mask=causal_mask(seq_len)), causal(
+        query=x, key=x, value=x
+    )
