@@ -208,14 +208,14 @@ def main() -> None:
     r"""Train what isn't trained, and write down what came out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--kept", type=Path, default=ROOT / "runs/without.json")
-    parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("names", nargs="*", default=list(CHANGES), help="which (default: all)")
     options = parser.parse_args()
     torch.set_num_threads(1)
     options.kept.parent.mkdir(parents=True, exist_ok=True)
     sources = fingerprints(SOURCES)
     found = run_all(options.kept, options.steps, options.names)
-    if options.steps != 2000 or len(found) < len(CHANGES) * len(SEEDS):
+    if options.steps != 1000 or len(found) < len(CHANGES) * len(SEEDS):
         print("not all are there yet: nothing is written to results/")
         return
     rows = []

@@ -1,7 +1,7 @@
 r"""
 ---
 title: The Autoregressive Model
-summary: The parts put together into a model that gives, at each position, logits for the next token.
+summary: The parts put together into a model that gives logits for the next token.
 paper:
   title: Attention Is All You Need
   authors: Vaswani et al.
