@@ -179,7 +179,7 @@ def example(
     seq_len: int = 7,
     batch_size: int = 3,
     heads: int = 5,
-    d_k: int = 2,
+    n_pairs: int = 2,
     d_ff: int = 11,
     n_vocab: int = 13,
 ) -> Tensor:
@@ -188,7 +188,7 @@ def example(
 
     A language model of two layers.
     """
-    d_model = heads * d_k
+    d_model = heads * 2 * n_pairs
     embed = Embeddings(n_vocab, d_model, PositionalEncoding(d_model, 0.1))
     layers = [
         TransformerLayer(

@@ -147,21 +147,21 @@ def notebook(
     beginning = "First Citizen:"
     model(tokenizer.encode(beginning).unsqueeze(1).to(device))
     weights = model.encoder.layers[-1].self_attn.attn[:, :, 0, 0]
-    plt.imshow(weights.cpu(), cmap="Blues")
+    plt.imshow(weights.tolist(), cmap="Blues")
     plt.xticks(range(len(beginning)), list(beginning))
     plt.yticks(range(len(beginning)), list(beginning))
     plt.show()
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2, n_vocab: int = 13
+    seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int = 2, n_vocab: int = 13
 ) -> Tensor:
     r"""
     ## Example
 
     An alphabet over and over, which a small model learns in twenty steps.
     """
-    model = AutoregressiveTransformer(n_vocab, heads * d_k, heads, 2, 11, seq_len)
+    model = AutoregressiveTransformer(n_vocab, heads * 2 * n_pairs, heads, 2, 11, seq_len)
     text = torch.arange(100 * n_vocab) % n_vocab
     losses: list[Tensor] = []
     fit(model, text, 20, seq_len, batch_size, 1, lambda step, loss: losses.append(loss))

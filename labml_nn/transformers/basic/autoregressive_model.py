@@ -95,7 +95,7 @@ def example(
     seq_len: int = 7,
     batch_size: int = 3,
     heads: int = 5,
-    d_k: int = 2,
+    n_pairs: int = 2,
     d_ff: int = 11,
     n_vocab: int = 13,
 ) -> Tensor:
@@ -104,5 +104,7 @@ def example(
 
     A text that is shorter than the context.
     """
-    model = AutoregressiveTransformer(n_vocab, heads * d_k, heads, 2, d_ff, seq_len=2 * seq_len)
+    model = AutoregressiveTransformer(
+        n_vocab, heads * 2 * n_pairs, heads, 2, d_ff, seq_len=2 * seq_len
+    )
     return model(torch.randint(n_vocab, (seq_len, batch_size)))

@@ -285,7 +285,7 @@ def test_results_have_the_type_of_the_model(dtype: torch.dtype) -> None:
 
 
 def test_the_example_is_a_language_model() -> None:
-    assert models.example(2, 3, 5, 4, 11, 13).shape == (2, 3, 13)
+    assert models.example(2, 3, 5, 7, 11, 13).shape == (2, 3, 13)
 
 
 def distance_to_gpt2() -> float:

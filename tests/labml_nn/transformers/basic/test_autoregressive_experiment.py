@@ -24,7 +24,7 @@ def trained(seed: int) -> tuple[AutoregressiveTransformer, float]:
 
 def test_the_recipe_learns_and_the_same_seed_gives_the_same_bits() -> None:
     (one, loss), (same, _), (other, _) = trained(1), trained(1), trained(2)
-    assert loss < 1.5
+    assert loss < 2.0
     weights, again = one.state_dict(), same.state_dict()
     assert all(torch.equal(weights[name], again[name]) for name in weights)
     assert not torch.equal(one.generator.projection.weight, other.generator.projection.weight)
