@@ -56,7 +56,9 @@ EVERY = 100
 class Silent(nn.Module):
     r"""In the place of a sublayer: adds nothing to the residual stream."""
 
-    def forward(self, x: Tensor | None = None, *, query: Tensor | None = None, **_: Tensor) -> Tensor:
+    def forward(
+        self, x: Tensor | None = None, *, query: Tensor | None = None, **_: Tensor
+    ) -> Tensor:
         return torch.zeros_like(query if x is None else x)
 
 
@@ -73,7 +75,9 @@ class PostNorm(TransformerLayer):
     r"""The layer of the paper: the sum is normalised."""
 
     def forward(self, *, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        x = self.norm_self_attn(x + self.dropout(self.self_attn(query=x, key=x, value=x, mask=mask)))
+        x = self.norm_self_attn(
+            x + self.dropout(self.self_attn(query=x, key=x, value=x, mask=mask))
+        )
         return self.norm_ff(x + self.dropout(self.feed_forward(x)))
 
 
@@ -84,7 +88,9 @@ class Unscaled(MultiHeadAttention):
         return super().get_scores(query * self.d_k**0.5, key)
 
 
-def in_layers(name: str, make: Callable[[], nn.Module]) -> Callable[[AutoregressiveTransformer], None]:
+def in_layers(
+    name: str, make: Callable[[], nn.Module]
+) -> Callable[[AutoregressiveTransformer], None]:
     r"""Exchanges one part of each layer."""
 
     def change(model: AutoregressiveTransformer) -> None:
@@ -156,7 +162,7 @@ def honest(model: nn.Module, tokens: Tensor, seq_len: int, n_windows: int = 100)
     windows = tokens[: n_windows * (seq_len + 1)].view(n_windows, seq_len + 1).t()
     model.eval()
     losses = [
-        F.cross_entropy(model(windows[: end])[-1], windows[end]).item()
+        F.cross_entropy(model(windows[:end])[-1], windows[end]).item()
         for end in range(1, seq_len + 1)
     ]
     return mean(losses)
@@ -206,7 +212,9 @@ def run_all(kept: Path, steps: int, names: Iterable[str]) -> dict[str, dict[str,
 
 def main() -> None:
     r"""Train what isn't trained, and write down what came out."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--kept", type=Path, default=ROOT / "runs/without.json")
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("names", nargs="*", default=list(CHANGES), help="which (default: all)")
@@ -262,7 +270,14 @@ def main() -> None:
                             for index, step in enumerate(steps)
                         ],
                     }
-                    for name in ("whole", "attention", "positions", "feed_forward", "residual", "norm")
+                    for name in (
+                        "whole",
+                        "attention",
+                        "positions",
+                        "feed_forward",
+                        "residual",
+                        "norm",
+                    )
                 ],
             }
         },

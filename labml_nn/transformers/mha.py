@@ -115,9 +115,7 @@ class MultiHeadAttention(nn.Module):
         # $S_{ijbh} = \sum_d Q_{ibhd} K_{jbhd}$, for every pair of positions at once.
         return torch.einsum("ibhd,jbhd->ijbh", query, key)
 
-    def prepare_mask(
-        self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size
-    ) -> Tensor:
+    def prepare_mask(self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
         r"""
         ### Mask
 

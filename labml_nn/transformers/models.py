@@ -52,7 +52,7 @@ class TokenEmbedding(nn.Module):
         nn.init.normal_(self.embedding.weight, std=1 / self.scale)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        # From `[seq_len, batch_size]` to `[seq_len, batch_size, d_model]`.
+        # A look-up is all it is: `[seq_len, batch_size, d_model]`.
         return self.embedding(tokens) * self.scale
 
 
@@ -171,7 +171,7 @@ class Generator(nn.Module):
         self.projection = nn.Linear(d_model, n_vocab)
 
     def forward(self, x: Tensor) -> Tensor:
-        # From `[seq_len, batch_size, d_model]` to `[seq_len, batch_size, n_vocab]`.
+        # Each position scores the whole vocabulary: `[seq_len, batch_size, n_vocab]`.
         return self.projection(x)
 
 

@@ -27,7 +27,9 @@ from labml_nn.training.sampling import write
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
 # Tiny Shakespeare, and the checksum that tells whether what arrives is the same text.
-ADDRESS = "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
+ADDRESS = (
+    "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
+)
 CHECKSUM = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
 
 
@@ -43,7 +45,7 @@ def fit(
     r"""
     ## Training
 
-    `tokens` is the training text, `[length]`, on the device of the model. `after_step` is called
+    `tokens` is the training text, on the device of the model. `after_step` is called
     with the number of steps done and the loss.
     """
     # Every step sees `seq_len` times `batch_size` predictions. With 64 and 12, the model has seen
@@ -153,15 +155,13 @@ def notebook(
     plt.show()
 
 
-def example(
-    seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int = 2, n_vocab: int = 13
-) -> Tensor:
+def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
     r"""
     ## Example
 
     An alphabet over and over, which a small model learns in twenty steps.
     """
-    model = AutoregressiveTransformer(n_vocab, heads * 2 * n_pairs, heads, 2, 11, seq_len)
+    model = AutoregressiveTransformer(n_vocab, 8, 2, 2, 11, seq_len)
     text = torch.arange(100 * n_vocab) % n_vocab
     losses: list[Tensor] = []
     fit(model, text, 20, seq_len, batch_size, 1, lambda step, loss: losses.append(loss))

@@ -117,9 +117,7 @@ def notebook(corpus: str = "shakespeare", steps: int = 500, seed: int = 1) -> No
         print(write(model, tokenizer, "\n", 200, seq_len, temperature=0.8), "\n")
 
 
-def example(
-    seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13
-) -> Tensor:
+def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
     r"""
     ## Example
 

@@ -16,7 +16,6 @@ SEQ_LEN_Q, SEQ_LEN_K, BATCH_SIZE, HEADS, D_K = 5, 7, 3, 2, 11
 D_MODEL = HEADS * D_K
 
 
-
 def attention(dtype: torch.dtype = torch.float64, **options: float) -> MultiHeadAttention:
     r"""An attention without dropout, unless the options say otherwise."""
     torch.manual_seed(1)

@@ -234,9 +234,7 @@ def test_sequences_of_a_batch_do_not_see_one_another() -> None:
 def test_the_parameters_are_these() -> None:
     made = nn.ModuleDict(
         {
-            "embed": Embeddings(
-                N_VOCAB, D_MODEL, LearnedPositionalEncoding(D_MODEL, 11)
-            ),
+            "embed": Embeddings(N_VOCAB, D_MODEL, LearnedPositionalEncoding(D_MODEL, 11)),
             "encoder": encoder(1),
             "generator": Generator(N_VOCAB, D_MODEL),
         }

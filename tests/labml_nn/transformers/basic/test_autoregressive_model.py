@@ -18,9 +18,7 @@ N_VOCAB, D_MODEL, HEADS, N_LAYERS, D_FF, SEQ_LEN = 13, 10, 5, 2, 17, 11
 
 def make_model(**options: Any) -> AutoregressiveTransformer:
     torch.manual_seed(1)
-    return AutoregressiveTransformer(
-        N_VOCAB, D_MODEL, HEADS, N_LAYERS, D_FF, SEQ_LEN, **options
-    )
+    return AutoregressiveTransformer(N_VOCAB, D_MODEL, HEADS, N_LAYERS, D_FF, SEQ_LEN, **options)
 
 
 def make_tokens(length: int, batch_size: int = 3) -> Tensor:
