@@ -1,15 +1,15 @@
 r"""
 ---
 title: Runs Side by Side
-summary: One table and one figure of any number of runs, also of those that are under way.
+summary: One table and one figure of any number of runs, also of those that are still training.
 ---
 
 ```sh
-python -m labml_nn.training.compare runs/*/* --figure curves.svg
+python -m labml_nn.training.engine.compare runs/*/* --figure curves.svg
 ```
 
-The table has a line for each run, and a column for each setting in which the runs differ. Nothing
-is computed again: the numbers are those that the runs [recorded](history.py).
+The table has a line for each run, and a column for each setting in which the runs differ. The
+numbers are those that the runs [recorded](history.py).
 """
 
 import json
@@ -18,12 +18,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from labml_nn.training.data import InputError
+from labml_nn.training.engine.errors import InputError
+from labml_nn.training.engine.files import writing
+from labml_nn.training.engine.history import History, read_history
+from labml_nn.training.engine.options import Parser, one_sentence
+from labml_nn.training.engine.runs import read_about
 from labml_nn.training.figures import draw_losses
-from labml_nn.training.files import writing
-from labml_nn.training.history import History, read_history
-from labml_nn.training.options import Parser
-from labml_nn.training.runs import read_about
 
 # Names, texts below them.
 Row = dict[str, str]
@@ -31,7 +31,9 @@ Row = dict[str, str]
 
 def read_result(run: Path) -> dict[str, Any]:
     r"""
-    ## What a run ended with, if it has ended
+    ## The result of a run
+
+    Empty if it hasn't ended yet.
     """
     path = run / "result.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -39,9 +41,9 @@ def read_result(run: Path) -> dict[str, Any]:
 
 def differences(configs: list[dict[str, Any]]) -> list[str]:
     r"""
-    ## What was set in different ways
+    ## Settings that differ
 
-    A setting that one experiment has and another has not counts, too.
+    A setting that one run has and another doesn't have counts, too.
     """
     names = list({name: None for config in configs for name in config})
     return [name for name in names if len({repr(config.get(name)) for config in configs}) > 1]
@@ -49,7 +51,7 @@ def differences(configs: list[dict[str, Any]]) -> list[str]:
 
 def row_of(run: Path, settings: list[str]) -> Row:
     r"""
-    ## A run as a line
+    ## A line of the table
     """
     about, history, result = read_about(run), read_history(run), read_result(run)
     losses = [values["loss.validation"] for _, values in history if "loss.validation" in values]
@@ -60,7 +62,7 @@ def row_of(run: Path, settings: list[str]) -> Row:
 
     return {
         "run": run.name,
-        "experiment": about["experiment"].rpartition(".")[2],
+        "preset": about["preset"],
         **{name: str(about["config"].get(name, "")) for name in settings},
         "parameters": shown(result.get("parameters"), ",d"),
         "steps": shown(history[-1][0] if history else 0, ",d"),
@@ -76,7 +78,7 @@ def table(rows: list[Row]) -> str:
     r"""
     ## The table
 
-    Numbers stand on the right, the names of runs and experiments on the left.
+    Run and preset are aligned left, numbers right.
     """
     lines = [list(rows[0]), *(list(row.values()) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -89,24 +91,32 @@ def table(rows: list[Row]) -> str:
     )
 
 
-def draw(path: Path, curves: dict[str, History]) -> None:
+def validation_losses(curves: dict[str, History]) -> History:
+    r"""
+    ## The curves of several runs
+
+    The validation losses of all runs in one history, each under the name of its run.
+    """
+    return [
+        (step, {f"loss.{name}": values["loss.validation"]})
+        for name, history in curves.items()
+        for step, values in history
+        if "loss.validation" in values
+    ]
+
+
+def draw(path: Path, history: History) -> None:
     r"""
     ## The figure
 
-    The validation losses of all runs, in a file whose name tells its format.
+    Goes to a file whose name tells its format.
     """
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise InputError("the figure needs matplotlib: python -m pip install matplotlib") from None
+        raise InputError("a figure needs matplotlib: python -m pip install matplotlib") from None
     figure = Figure(figsize=(8, 5), layout="constrained")
-    axes = figure.subplots()
-    points: History = []
-    for name, history in curves.items():
-        for step, values in history:
-            if "loss.validation" in values:
-                points.append((step, {f"loss.{name}": values["loss.validation"]}))
-    draw_losses(axes, points)
+    draw_losses(figure.subplots(), history)
     with writing(path):
         try:
             figure.savefig(path)
@@ -114,27 +124,24 @@ def draw(path: Path, curves: dict[str, History]) -> None:
             raise InputError(f"cannot draw {path}: {error}") from error
 
 
+@one_sentence
 def main(argv: Sequence[str] | None = None) -> int:
     r"""
     ## On the command line
     """
     parser = Parser(
-        prog="python -m labml_nn.training.compare", description="Compare runs in a table."
+        prog="python -m labml_nn.training.engine.compare", description="Compare runs in a table."
     )
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="the folder of a run")
     parser.add_argument(
         "--figure", type=Path, metavar="FILE", help="draw the validation losses, as SVG, PNG or PDF"
     )
-    try:
-        arguments = parser.parse_args(argv)
-        runs = [run.resolve() for run in arguments.runs]
-        settings = differences([read_about(run)["config"] for run in runs])
-        print(table([row_of(run, settings) for run in runs]))
-        if arguments.figure is not None:
-            draw(arguments.figure, {run.name: read_history(run) for run in runs})
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    arguments = parser.parse_args(argv)
+    runs = [run.resolve() for run in arguments.runs]
+    settings = differences([read_about(run)["config"] for run in runs])
+    print(table([row_of(run, settings) for run in runs]))
+    if arguments.figure is not None:
+        draw(arguments.figure, validation_losses({run.name: read_history(run) for run in runs}))
     return 0
 
 

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Errors in One Sentence
-summary: What the user can put right is told in a sentence; a mistake in the program keeps its traceback.
+summary: A sentence for what the user can put right, a traceback for mistakes in the program.
 ---
 
 A program can fail in two ways. The *user* may have asked for something impossible, such as a file

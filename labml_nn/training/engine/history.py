@@ -1,7 +1,7 @@
 r"""
 ---
 title: The History of a Run
-summary: One line for each recorded step, none missing and none twice, however often a run is killed.
+summary: One line for each recorded step, none missing and none twice, even if a run is killed.
 ---
 
 What a run measures goes to “history.jsonl” in its folder: one line of JSON for each recorded step,

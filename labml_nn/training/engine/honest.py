@@ -1,78 +1,67 @@
 r"""
 ---
-title: Is This Run Honest?
-summary: The honest loss of any run, by one command.
+title: The Honest Loss of a Run
+summary: The loss from prefixes alone, of any run, by one command.
 ---
 
 ```sh
-python -m labml_nn.training.honest runs/autoregressive_experiment/2026-11-21_12-00-00_1f0c
+python -m labml_nn.training.engine.honest runs/classic/2026-11-21_12-00-00_1f0c
 ```
 
-The model of a run is made again, its newest good checkpoint loaded, and the loss computed
-[from prefixes alone](leaks.py). The exit status is 0 where it agrees with the teacher-forced
-one, 1 where it doesn't, and 2 where something has to be put right first.
+The model of a run is made again, its newest good checkpoint is loaded, and the loss is computed
+[from prefixes alone](../leaks.py). The exit status is 0 if it agrees with the teacher-forced one, 1
+if it doesn't, and 2 if something has to be put right first.
 """
 
 import sys
-from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from labml_nn.training.checkpoint import restore
-from labml_nn.training.command_line import prepare_run
-from labml_nn.training.data import CharTokenizer, InputError
-from labml_nn.training.leaks import HonestLoss, honest_loss
-from labml_nn.training.loop import Trainer
-from labml_nn.training.options import Parser
-from labml_nn.training.presets import PRESETS, preset_of
-from labml_nn.training.runs import newest_good, read_about
+from labml_nn.training.engine.checkpoint import restore
+from labml_nn.training.engine.command_line import choose_preset, prepare_run
+from labml_nn.training.engine.errors import InputError
+from labml_nn.training.engine.options import Parser, make_parser, one_sentence
+from labml_nn.training.engine.presets import PRESETS
+from labml_nn.training.engine.runs import newest_good
+from labml_nn.training.engine.trainer import Trainer
+from labml_nn.training.leaks import honest_loss
 
 
-def load_run(run: Path) -> tuple[Trainer, CharTokenizer]:
+def load_run(run: Path) -> tuple[Trainer, Any]:
     r"""
-    ## A run as it was
+    ## Load a run
 
     Its trainer and tokenizer, at the newest good checkpoint.
     """
-    experiment = PRESETS[preset_of(read_about(run)["experiment"])]
-    about, config, text = prepare_run(
-        experiment,
-        Namespace(resume=run, corpus=None, text=None, tokens=None, tokenizer=None, n_vocab=None),
-    )
-    trainer, tokenizer = experiment.make_trainer(config, text)
-    about |= {"symbols": tokenizer.symbols, "config": asdict(trainer.config)}
+    # As if the run was resumed.
+    argv = [f"--resume={run}"]
+    name = choose_preset(argv, PRESETS)
+    preset = PRESETS[name]
+    parser = make_parser(name, tuple(PRESETS), preset.config, preset.defaults)
+    about, config, text = prepare_run(name, preset, parser.parse_args(argv))
+    trainer = preset.make_trainer(config, text)
     found = newest_good(run, about)
     if found is None:
         raise InputError(f"{run} has no checkpoint yet")
     state, path, _ = found
     restore(trainer, state, path)
-    return trainer, tokenizer
+    return trainer, text.tokenizer
 
 
-def check_run(run: Path) -> HonestLoss:
-    r"""
-    ## Its honest loss
-    """
-    trainer, _ = load_run(run)
-    return honest_loss(trainer.model, trainer.validation, trainer.config.seq_len)
-
-
+@one_sentence
 def main(argv: Sequence[str] | None = None) -> int:
     r"""
     ## On the command line
     """
     parser = Parser(
-        prog="python -m labml_nn.training.honest",
+        prog="python -m labml_nn.training.engine.honest",
         description="Compute the loss of a run from prefixes alone, and compare it with the "
         "teacher-forced one.",
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
-    try:
-        result = check_run(parser.parse_args(argv).run)
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    trainer, _ = load_run(parser.parse_args(argv).run)
+    result = honest_loss(trainer.model, trainer.validation, trainer.config.seq_len)
     print(result)
     return int(result.leaks)
 

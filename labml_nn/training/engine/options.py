@@ -1,68 +1,38 @@
 r"""
 ---
-title: Options of an Experiment
-summary: A configuration is one dataclass, and each of its fields an option on the command line.
+title: Options on the Command Line
+summary: Each field of a configuration is an option, and each mistake is told in one sentence.
 ---
 
-What can be set is written down once, as the fields of a dataclass: name, type and default. The
-options of the command line are made from it, so none can be forgotten, and no default can be
-another one in another place.
+The options are made from the fields of a [configuration](config.py), so none can be forgotten, and
+no default can be another one in another place.
 
 A run that is resumed has its configuration already. So the program has to know which options were
-*given*, even if with the value that is the default, and the parser leaves the others out.
+*given*, even with a value that is the default. The parser leaves the others out.
 """
 
 import argparse
+import functools
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, fields
 from pathlib import Path
-from typing import Any, NoReturn
+from types import NoneType
+from typing import Any, NoReturn, get_args
 
-from labml_nn.training.data import InputError
-from labml_nn.training.loop import TrainConfig
+from labml_nn.training.engine.config import TrainConfig
+from labml_nn.training.engine.distributed import error_prefix
+from labml_nn.training.engine.errors import InputError
+from labml_nn.training.engine.text import CORPORA
+from labml_nn.training.strategies import Sampling
 
-# What the options mean. Their types and defaults are those of the fields.
-HELP = {
-    "steps": "training steps",
-    "batch_size": "windows in a batch",
-    "seq_len": "characters in a window, the context",
-    "micro_batches": "parts that a batch is computed in, to save memory",
-    "learning_rate": "highest learning rate",
-    "matrix_learning_rate": "highest learning rate of matrices",
-    "warmup": "share of the steps in which it rises",
-    "final": "share of it that is left at the end",
-    "schedule": "the way down, cosine or linear",
-    "weight_decay": "weight decay of matrices",
-    "clip": "greatest length of the gradient",
-    "device": "auto, cpu, cuda or mps",
-    "precision": "auto, float32, bfloat16 or float16",
-    "attention": "auto, kernel or products",
-    "compile": "auto, on or off",
-    "sharded": "with several processes, split the model over them",
-    "record_every": "steps from one record to the next",
-    "evaluate_every": "steps from one evaluation to the next",
-    "save_every": "steps from one checkpoint to the next",
-    "seed": "seed of weights, batches and sample",
-    "d_model": "features of a token",
-    "heads": "attention heads; they divide --d-model",
-    "n_layers": "layers",
-    "d_ff": "features inside the feed-forward networks",
-    "dropout_prob": "probability of dropout",
-    "part": "the part that takes a place in the model",
-    "muon": "Muon for the matrices in the layers",
-    "in_turn": "each window of the text in turn",
-    "rotary": "positions turn queries and keys",
-    "rms": "RMSNorm in place of layer normalisation",
-    "query_key_norm": "queries and keys are normalised",
-    "gated": "SwiGLU in place of GELU",
-    "zero_outputs": "the last matrix of each part starts at zero",
-    "untied": "a head with its own weights",
-    "unit_embedding": "embeddings of variance 1, normalised",
-    "smear": "the previous token is mixed in",
-    "value_residual": "values of the first layer in the others",
-    "smear_parts": "the previous token is mixed in before each part",
-    "plain_norms": "norms have no gains",
-    "sharp": "scores are larger by half",
-    "wide_start": "matrices start with a size that keeps the variance",
+# What a sample can be drawn with; the defaults are those of the program.
+SAMPLING = {
+    "temperature": (0.8, "below 1 a sample is safer, above 1 more surprising, at 0 greedy"),
+    "top_k": (0, "draw from so many of the likeliest tokens; 0 is all"),
+    "top_p": (1.0, "draw from the likeliest tokens that together reach this probability"),
+    "min_p": (0.0, "draw from tokens with at least this share of the greatest probability"),
 }
 
 
@@ -70,15 +40,31 @@ class Parser(argparse.ArgumentParser):
     r"""
     ## A parser that raises
 
-    By default a mistake prints the list of all options, and the one sentence that matters
-    drowns in it.
+    Python's own prints all options after a mistake, and the sentence that matters is hard to find.
     """
 
     def error(self, message: str) -> NoReturn:
-        r"""
-        ### One sentence
-        """
         raise InputError(f"{message}; --help lists the options")
+
+
+def one_sentence(main: Callable[..., int]) -> Callable[..., int]:
+    r"""
+    ## Errors of a program
+
+    An `InputError` becomes one line, and the exit status 2. Ctrl-C becomes 130, as in a shell.
+    """
+
+    @functools.wraps(main)
+    def program(*args: Any, **kwargs: Any) -> int:
+        try:
+            return main(*args, **kwargs)
+        except InputError as error:
+            sys.stderr.write(f"{error_prefix()}error: {error}\n")
+            return 2
+        except KeyboardInterrupt as stop:
+            return 128 + (stop.args or (signal.SIGINT,))[0]
+
+    return program
 
 
 def option_name(field: str) -> str:
@@ -88,159 +74,103 @@ def option_name(field: str) -> str:
     return f"--{field.replace('_', '-')}"
 
 
-def add_field(group: argparse._ArgumentGroup, field: Field[Any]) -> None:
+def add_field(group: argparse._ArgumentGroup, field: Field[Any], default: Any) -> None:
     r"""
     ## A field as an option
-
-    What isn't given leaves no trace.
     """
-    kind: dict[str, Any] = {"type": field.type, "metavar": field.type.__name__.upper()}
-    if field.type is bool:
+    # `bool | None` is a switch that needn't be set.
+    kinds = [kind for kind in get_args(field.type) if kind is not NoneType] or [field.type]
+    kind: dict[str, Any] = {"type": kinds[0], "metavar": kinds[0].__name__.upper()}
+    if kinds[0] is bool:
         kind = {"action": argparse.BooleanOptionalAction}
+    shown = "" if default is None else f" (default: {default})"
     group.add_argument(
         option_name(field.name),
         default=argparse.SUPPRESS,
-        help=f"{HELP[field.name]} (default: {field.default})",
+        help=f"{field.metadata['help']}{shown}",
         **kind,
     )
 
 
 def make_parser(
-    program: str, config_class: type[TrainConfig], presets: tuple[str, ...] = ()
+    preset: str, presets: Sequence[str], config: type[TrainConfig], defaults: Mapping[str, Any]
 ) -> Parser:
     r"""
     ## All options
 
-    * `program` is the module, as it stands after `python -m`
-    * `config_class` has a field with a default for each option of the recipe
-    * `presets` are the names of recipes to choose from, if there is a choice
+    Those of one of the `presets`: its `config`, and the defaults that differ from the config's.
     """
     parser = Parser(
-        prog=f"python -m {program}",
+        prog="python -m labml_nn.training.engine",
         usage="%(prog)s [options]",
-        description="Train a model to write, character by character. The run, its losses and its "
-        "checkpoints go to a new folder below --runs.",
-        epilog="Ctrl-C, or a polite kill, finishes the step and saves; --resume goes on with the "
-        "same bits.",
+        description="Train a model to write. The run, with its losses, checkpoints and figures, "
+        "goes to a new folder below --runs.",
+        epilog="Ctrl-C finishes the step and saves; --resume continues with the same bits.",
         allow_abbrev=False,
     )
-    if presets:
-        parser.add_argument(
-            "--preset",
-            choices=presets,
-            help=f"the recipe: {', '.join(presets)} (default: {presets[0]}, or that of the run "
-            "that is resumed); the defaults below are those of the chosen one",
-        )
-
-    text = parser.add_argument_group("text").add_mutually_exclusive_group()
-    text.add_argument(
-        "--corpus",
-        metavar="NAME",
-        help="tiny_shakespeare, downloaded once (default), or python, the sources of Python's "
-        "library, which needs no network",
+    parser.add_argument(
+        "--preset",
+        choices=presets,
+        help=f"{', '.join(presets)} (default: {presets[0]}, or that of the run that is resumed); "
+        f"the defaults below are those of {preset}",
     )
-    text.add_argument("--text", type=Path, metavar="FILE", help="a text of your own, in UTF-8")
 
-    text.add_argument(
-        "--tokens", type=Path, metavar="FILE", help="a file of tokens, for texts of any length"
+    text = parser.add_argument_group("text")
+    source = text.add_mutually_exclusive_group()
+    source.add_argument(
+        "--corpus", choices=tuple(CORPORA), help=f"(default: {next(iter(CORPORA))})"
     )
-    add_tokenizer(parser.add_argument_group("tokens"))
+    source.add_argument("--text", type=Path, metavar="FILE", help="a text of your own, in UTF-8")
+    source.add_argument("--tokens", type=Path, metavar="FILE", help="a file of tokens")
+    add_n_vocab(text)
 
+    training, model = parser.add_argument_group("training"), parser.add_argument_group("model")
     own = {field.name for field in fields(TrainConfig)}
-    recipe, model = parser.add_argument_group("recipe"), parser.add_argument_group("model")
-    for field in fields(config_class):
-        add_field(recipe if field.name in own else model, field)
+    for field in fields(config):
+        default = defaults.get(field.name, field.default)
+        add_field(training if field.name in own else model, field, default)
 
     run = parser.add_argument_group("run")
     run.add_argument(
-        "--runs",
-        type=Path,
-        default=Path("runs"),
-        metavar="DIR",
-        help="folder that runs go to (default: %(default)s)",
+        "--runs", type=Path, default=Path("runs"), metavar="DIR", help="(default: %(default)s)"
     )
     run.add_argument(
         "--resume",
         type=Path,
         metavar="RUN",
-        help="the folder of a run, to go on from its newest good checkpoint; it brings its recipe "
+        help="the folder of a run, to go on from its newest good checkpoint, with its settings "
         "and its text",
     )
-    run.add_argument(
-        "--json",
-        action="store_true",
-        help="end with the result on a line of its own, as a JSON object",
+    run.add_argument("--json", action="store_true", help="print the result as JSON, as last line")
+    run.add_argument("--labml", action="store_true", help="record with labml, too")
+
+    sample = parser.add_argument_group("sample")
+    sample.add_argument("--prompt", metavar="TEXT", help="(default: first character of the text)")
+    sample.add_argument(
+        "--sample-length", type=int, default=500, metavar="INT", help="tokens (default: 500)"
     )
-    add_sample(parser.add_argument_group("sample"))
+    for name, (default, meaning) in SAMPLING.items():
+        sample.add_argument(
+            option_name(name),
+            type=type(default),
+            default=default,
+            metavar=type(default).__name__.upper(),
+            help=f"{meaning} (default: {default})",
+        )
     return parser
 
 
-def add_tokenizer(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+def add_n_vocab(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     r"""
-    ## Which tokens?
+    ### Byte pairs
     """
     parser.add_argument(
-        "--tokenizer",
-        choices=("characters", "byte-pairs"),
-        help="what the tokens are (default: characters)",
-    )
-    parser.add_argument(
-        "--n-vocab", type=int, metavar="INT", help="number of byte pairs (default: 1024)"
+        "--n-vocab", type=int, metavar="INT", help="so many byte pairs, in place of characters"
     )
 
 
-def vocabulary(arguments: argparse.Namespace) -> int | None:
+def sampling_of(arguments: argparse.Namespace) -> Sampling:
     r"""
-    ### How many byte pairs?
-
-    For characters there is no such number.
+    ### How to draw a sample
     """
-    if arguments.tokenizer == "byte-pairs":
-        return 1024 if arguments.n_vocab is None else arguments.n_vocab
-    if arguments.n_vocab is not None:
-        raise InputError("--n-vocab is for --tokenizer byte-pairs: characters are as many as are")
-    return None
-
-
-def add_sample(sample: argparse._ArgumentGroup) -> None:
-    r"""
-    ## Options of the sample
-
-    Those of [the draw](strategies.py#Sampling), a prompt and a length. They may differ each time
-    that a run is resumed.
-    """
-    sample.add_argument(
-        "--prompt", metavar="TEXT", help="what it continues (default: first character of the text)"
-    )
-    sample.add_argument(
-        "--sample-length",
-        type=int,
-        default=500,
-        metavar="INT",
-        help="characters (default: %(default)s)",
-    )
-    shares = {
-        "--temperature": (0.8, "below 1 it takes fewer risks, at 0 none"),
-        "--top-p": (1.0, "draw from the likeliest that together reach this probability"),
-        "--min-p": (0.0, "draw from those with at least this share of the likeliest"),
-        "--repetition": (1.0, "above 1 what is in the text already becomes less likely"),
-    }
-    for name, (default, meaning) in shares.items():
-        sample.add_argument(
-            name,
-            type=float,
-            default=default,
-            metavar="FLOAT",
-            help=f"{meaning} (default: {default})",
-        )
-    sample.add_argument(
-        "--top-k", type=int, metavar="INT", help="draw from the likeliest (default: from all)"
-    )
-
-
-def given_fields(arguments: argparse.Namespace, config_class: type[TrainConfig]) -> dict[str, Any]:
-    r"""
-    ## What was given of the configuration
-    """
-    names = [field.name for field in fields(config_class)]
-    return {name: vars(arguments)[name] for name in names if name in arguments}
+    return Sampling(**{name: vars(arguments)[name] for name in SAMPLING})

@@ -1,25 +1,25 @@
 r"""
 ---
 title: Tokens in a File
-summary: A text that is larger than the memory, read where it is needed, when it is needed.
+summary: A text that is larger than the memory, read from the disk when it is needed.
 ---
 
 ```sh
-python -m labml_nn.training.token_file long.txt long.tokens --tokenizer byte-pairs --n-vocab 4096
-python -m labml_nn.training --tokens long.tokens
+python -m labml_nn.training.engine.token_file long.txt long.tokens --n-vocab 4096
+python -m labml_nn.training.engine --tokens long.tokens
 ```
 
-A text becomes tokens piece by piece, and they go into a file, two bytes each. To train, the file is
-*mapped* into memory: it looks like a tensor, and what is touched is read from the disk by the
-operating system, kept while there is room, and dropped when there is none. A batch touches a few
-windows. So the memory that a run needs has nothing to do with the length of its text.
+A text becomes tokens chunk by chunk, and they go into a file, two bytes each. To train, the file is
+*mapped* into memory. It looks like a tensor, and the operating system reads what is touched, keeps
+it while there is room, and drops it when there is none. A batch touches a few windows. So the
+memory that a run needs doesn't depend on the length of its text.
 
-Beside “long.tokens” stands “long.tokens.json”, which says what is in it: the type and the number
-of the tokens, where the [training part](data.py#first_part) ends, the vocabulary, and a checksum of
-the text. It is written last, so there is never one without all of its tokens.
+Beside “long.tokens” is “long.tokens.json”. It says what the file holds: the type and the number of
+the tokens, where the training part ends, the vocabulary, and a checksum of the text. It is written
+last, so there is never one without all of its tokens.
 
-A file whose length is another one is refused. Its contents are not compared each time, because that
-would be to read all of it.
+When the file is opened, its length is compared, and not its content: that would be to read all of
+it.
 """
 
 import codecs
@@ -33,11 +33,13 @@ from typing import Any
 import torch
 
 from labml_nn.training.byte_pairs import BytePairTokenizer
-from labml_nn.training.data import CharTokenizer, InputError, Prepared, first_part
-from labml_nn.training.files import replacing
-from labml_nn.training.options import Parser, add_tokenizer, vocabulary
+from labml_nn.training.data import CharTokenizer
+from labml_nn.training.engine.errors import InputError, checking_input
+from labml_nn.training.engine.files import replacing, write_json
+from labml_nn.training.engine.options import Parser, add_n_vocab, one_sentence
+from labml_nn.training.engine.text import Prepared
 
-TOKEN_FORMAT = "annotated-transformers tokens 1"
+TOKEN_FORMAT = "labml_nn tokens 2"
 
 # Bytes that are read at once.
 CHUNK = 1 << 20
@@ -63,13 +65,22 @@ def chunks(path: Path, size: int = CHUNK) -> Iterator[str]:
                     return
                 begun += len(block)
     except UnicodeDecodeError as error:
-        place = begun - pending + error.start
+        position = begun - pending + error.start
         raise InputError(
-            f"{path} is not UTF-8: byte 0x{error.object[error.start]:02x} at position {place:,} "
-            "cannot stand there; save the file as UTF-8"
+            f"{path} is not UTF-8: byte 0x{error.object[error.start]:02x} at position {position:,} "
+            "is invalid there; save the file as UTF-8"
         ) from error
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
+
+
+def first_part(length: int) -> int:
+    r"""
+    ### Where the training part ends
+
+    After nine tenths. But a million characters are enough to measure with.
+    """
+    return max(length * 9 // 10, length - 1_000_000)
 
 
 def beginning(path: Path, length: int) -> Iterator[str]:
@@ -92,8 +103,8 @@ def survey(path: Path) -> tuple[int, str, str]:
     first: dict[str, int] = {}
     length, digest = 0, hashlib.sha256()
     for chunk in chunks(path):
-        # How long the training part is will be known at the end. So it is noted where each
-        # character stands for the first time.
+        # Where the training part ends is known only at the end. So we keep where each character
+        # comes for the first time.
         for character in set(chunk) - first.keys():
             first[character] = length + chunk.index(character)
         length += len(chunk)
@@ -105,9 +116,9 @@ def survey(path: Path) -> tuple[int, str, str]:
     return length, known, digest.hexdigest()
 
 
-def side(path: Path) -> Path:
+def description(path: Path) -> Path:
     r"""
-    ### The text beside it
+    ### The description beside it
     """
     return path.with_name(f"{path.name}.json")
 
@@ -135,7 +146,7 @@ def write_tokens(text: Path, path: Path, n_vocab: int | None = None) -> None:
                 # The two parts are encoded apart, as they are in memory.
                 cut = min(max(end - done, 0), len(chunk))
                 for part, piece in enumerate((chunk[:cut], chunk[cut:])):
-                    tokens = tokenizer.encode(piece, unknown=True).to(dtype)
+                    tokens = tokenizer.encode(piece).to(dtype)
                     sizes[part] += len(tokens)
                     file.write(bytes(tokens.view(torch.uint8).untyped_storage()))
                 done += len(chunk)
@@ -150,25 +161,24 @@ def write_tokens(text: Path, path: Path, n_vocab: int | None = None) -> None:
         "characters": known if n_vocab is None else None,
         "byte_pairs": None if n_vocab is None else tokenizer.document,
     }
-    with replacing(side(path)) as temporary:
-        temporary.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    write_json(description(path), document)
 
 
-def open_tokens(path: Path) -> tuple[Prepared, str]:
+def open_tokens(path: Path) -> Prepared:
     r"""
     ## Open it
 
-    The two parts, and the checksum of the text. Nothing of the tokens is read yet.
+    None of the tokens is read yet.
     """
     try:
-        document = json.loads(side(path).read_bytes())
+        document = json.loads(description(path).read_bytes())
         size = path.stat().st_size
     except OSError as error:
         raise InputError(f"cannot read {error.filename}: {error.strerror}") from error
     except ValueError as error:
-        raise InputError(f"{side(path)} is damaged") from error
+        raise InputError(f"{description(path)} is damaged") from error
     if not isinstance(document, dict) or document.get("format") != TOKEN_FORMAT:
-        raise InputError(f"{side(path)} is not that of a file of tokens")
+        raise InputError(f"{description(path)} is not that of a file of tokens")
     if document["byteorder"] != sys.byteorder:
         raise InputError(f"{path} was written on a machine with another order of bytes")
     dtype = {"int16": torch.int16, "int32": torch.int32}[document["dtype"]]
@@ -186,26 +196,25 @@ def open_tokens(path: Path) -> tuple[Prepared, str]:
     # Not shared: should anything write to the tensor, the file stays as it is.
     tokens = torch.from_file(str(path), shared=False, size=length, dtype=dtype)
     train, validation = tokens[: document["train"]], tokens[document["train"] :]
-    prepared = Prepared(tokenizer, train, validation, document["n_characters"])
-    return prepared, document["text_checksum"]
+    return Prepared(
+        tokenizer, train, validation, document["n_characters"], document["text_checksum"]
+    )
 
 
+@one_sentence
 def main(argv: Sequence[str] | None = None) -> int:
     r"""
     ## On the command line
     """
     parser = Parser(
-        prog="python -m labml_nn.training.token_file", description="Write a file of tokens."
+        prog="python -m labml_nn.training.engine.token_file", description="Write a file of tokens."
     )
     parser.add_argument("text", type=Path, help="a file in UTF-8, of any length")
     parser.add_argument("tokens", type=Path, help="the file to write")
-    add_tokenizer(parser)
-    try:
-        arguments = parser.parse_args(argv)
-        write_tokens(arguments.text, arguments.tokens, vocabulary(arguments))
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    add_n_vocab(parser)
+    arguments = parser.parse_args(argv)
+    with checking_input():
+        write_tokens(arguments.text, arguments.tokens, arguments.n_vocab)
     return 0
 
 

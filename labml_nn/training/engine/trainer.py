@@ -1,7 +1,7 @@
 r"""
 ---
 title: The Trainer
-summary: Wires a long, resumed or distributed run to the training loop, through the loop's arguments.
+summary: Wires long, resumed and distributed runs to the training loop, through its arguments.
 ---
 
 There is one [training loop](../loop.py), and it knows nothing of files, precision or several
@@ -130,7 +130,13 @@ class Trainer:
         if compile:
             self.replica = torch.compile(self.replica)
 
+        # The loop sets the highest rate where it is missing. A checkpoint that is restored before
+        # the first step has it, and PyTorch loads only what is there.
         self.optimizers = list(optimizers(self.model, config))
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group.setdefault("initial_lr", group["lr"])
+
         is_float16 = self.dtype is torch.float16
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=is_float16)
         seed_rank(config.seed)
