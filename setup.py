@@ -18,7 +18,10 @@ setup(
     license_files=["LICENSE"],
     python_requires=">=3.11",
     packages=find_packages(include=["labml_nn", "labml_nn.*", "literate", "literate.*"]),
-    package_data={"literate": ["*.js", "assets/*", "templates/*", "theme/**/*"]},
+    package_data={
+        "labml_nn.training": ["tiny_shakespeare.txt"],
+        "literate": ["*.js", "assets/*", "templates/*", "theme/**/*"],
+    },
     # The model library needs torch, and nothing else.
     install_requires=["torch>=2.4"],
     extras_require={

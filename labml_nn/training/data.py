@@ -1,251 +1,211 @@
 r"""
 ---
 title: Text as Training Data
-summary: Characters become numbers; random windows to train on, fixed windows to measure with.
+summary: Characters become numbers, and windows of the text become inputs and targets.
 ---
 
-A language model learns to predict what comes next, so a text needs no labels: the
-target of each character is the character after it. This page turns a text, which may come
-from [one of three places](corpora.py), into numbers and cuts windows out of them.
+A language model predicts what comes next. So a text needs no labels: the target of each character
+is the character after it. Here is a window of eight characters, with its targets below:
 
-The first nine tenths of the text are for training. A window may be cut at a
-**random** place, or [each in turn](batches.py), shuffled, which uses the text better. The last
-tenth is kept for
-measuring, and there nothing is random: the windows lie side by side over *all* of it.
-Many scripts average a few random windows of the held-out text instead. That is faster,
-but on a small model the error of the estimate is as large as the differences between
-models that people argue about.
+```
+inputs   F i r s t _ C i
+targets  i r s t _ C i t
+```
 
-As everywhere on this site the first axis is the sequence: a batch is
-`[seq_len, batch_size]`, and one column is one window.
+This one window holds eight examples. After “F” comes “i”, after “Fi” comes “r”, and so on, up to
+eight characters of context.
+
+**In:** a text. **Out:** a tokenizer, and batches of inputs and targets, `[seq_len, batch_size]`
+each. The sequence is the first axis, as everywhere on this site, so one column is one window.
+
+## Cross entropy
+
+How good is a prediction? The model gives each possible character a probability, and its loss is
+$-\ln p$ of the character that really came. If the model was certain and right, that is 0. If it
+gave the right character a probability of one half, it is 0.69. If it gives all 66 tokens of Tiny
+Shakespeare the same probability, it is $\ln 66 \approx 4.190$. That is *guessing*, about where
+an untrained model starts. The unit is called *nat*. The average over a text is the cross entropy,
+and all losses on this site are in nats a token. [Counting letters](counting.py) shows how low the
+loss can get without any neural network.
 """
 
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from importlib.resources import files
 
 import torch
+from torch import Tensor
 
 
-class InputError(ValueError):
+def tiny_shakespeare() -> str:
     r"""
-    ## Something the reader can put right
+    ## Tiny Shakespeare
 
-    The message is one sentence that names the thing and the remedy. A program shows it
-    as it is; any other exception is a mistake in the program.
+    Scenes from Shakespeare's plays, 1,115,394 characters. Small language models have been
+    compared on this text for a decade. It comes with the package, so no network is needed.
     """
-
-
-# What stands for a character that training never met; Unicode has one for this.
-UNKNOWN = "\N{REPLACEMENT CHARACTER}"
+    return files("labml_nn.training").joinpath("tiny_shakespeare.txt").read_text("utf-8")
 
 
 class CharTokenizer:
     r"""
-    ## Characters as numbers
+    ## Character tokenizer
 
-    The vocabulary is every character of the text, in the order of their code points, and
-    one more token at the end, which is shown as “�”: it stands for whatever
-    else the held-out part may contain.
+    A model computes with numbers. The simplest tokenizer numbers the characters of the training
+    text. One more token stands for any other character; without it, the first “é” in a new text
+    would stop the program.
     """
 
     def __init__(self, text: str) -> None:
         r"""
-        * `text` is the training text; a string of just its `symbols` gives the same tokenizer
+        * `text` is the training text
         """
-        self.symbols = "".join(sorted(set(text) - {UNKNOWN})) + UNKNOWN
-        self._index = {symbol: index for index, symbol in enumerate(self.symbols)}
+        # Sorted, so that the same text always gives the same numbers. Unicode has a character that
+        # stands for an unknown one, “�”.
+        unknown = "\N{REPLACEMENT CHARACTER}"
+        self.symbols = "".join(sorted(set(text) - {unknown})) + unknown
+        self.index = {symbol: token for token, symbol in enumerate(self.symbols)}
 
     def __len__(self) -> int:
+        # The size of the vocabulary, unknown included: 66 for Tiny Shakespeare.
         return len(self.symbols)
 
-    def encode(self, text: str, unknown: bool = False) -> torch.Tensor:
+    def encode(self, text: str) -> Tensor:
         r"""
-        ### From text to numbers
+        ### Encode
 
-        The result has a number below the size of the vocabulary for each character. With `unknown`,
-        characters that are not in the vocabulary become its last token. Without it they are an
-        `InputError` that names them: who asks for something in vain should hear of it.
+        One number for each character.
         """
-        strangers = sorted(set(text) - self._index.keys())
-        if strangers and not unknown:
-            named = ", ".join(f"{one!r} at position {text.index(one)}" for one in strangers[:5])
-            which = f"character {named} is" if len(strangers) == 1 else f"characters {named} are"
-            raise InputError(
-                f"the {which} not among the {len(self) - 1} characters of the training text"
-            )
-        last = len(self) - 1
-        return torch.tensor([self._index.get(symbol, last) for symbol in text], dtype=torch.long)
+        unknown = len(self) - 1
+        return torch.tensor([self.index.get(symbol, unknown) for symbol in text], dtype=torch.long)
 
-    def decode(self, tokens: torch.Tensor) -> str:
+    def decode(self, tokens: Tensor) -> str:
         r"""
-        ### And back
+        ### Decode
 
-        `tokens` is `[length]`.
+        The text of a sequence of tokens.
         """
         return "".join(self.symbols[token] for token in tokens.tolist())
 
 
-Part = TypeVar("Part", str, torch.Tensor)
-
-
-def first_part(length: int) -> int:
+def prepare(text: str, seq_len: int) -> tuple[CharTokenizer, Tensor, Tensor]:
     r"""
-    ## Where the training part ends
+    ## Training and validation split
 
-    After nine tenths. But a million characters are enough to measure with.
+    A model could learn its training text by heart. So the last tenth of the text is not trained on:
+    the loss on this *validation* text tells what the model has learned about the language. The
+    result is a tokenizer, the training tokens and the validation tokens.
     """
-    return max(length * 9 // 10, length - 1_000_000)
+    # In order. If single lines were shuffled into the two parts, both would hold lines of one
+    # scene, and remembering the scene would lower the validation loss.
+    n_train = len(text) * 9 // 10
+    train, validation = text[:n_train], text[n_train:]
 
-
-def split(whole: Part, seq_len: int) -> tuple[Part, Part]:
-    r"""
-    ## Training and validation parts
-
-    Nine tenths and one tenth, *in order*. A shuffled split would put sentences of
-    one scene on both sides, and the validation loss would reward remembering them.
-
-    Training needs at least one whole window and its last target, validation one
-    character and its target; a shorter text is an `InputError`.
-    """
-    n_train = first_part(len(whole))
-    train, validation = whole[:n_train], whole[n_train:]
+    # At least one window with its last target to train on, and one prediction to measure.
     if len(train) <= seq_len or len(validation) < 2:
-        raise InputError(
-            f"a text of {len(whole):,} characters is too short: its first nine tenths "
-            f"({len(train):,}) must be longer than the context of {seq_len:,}, and the rest at "
-            "least 2; give a longer text or a shorter context"
-        )
-    return train, validation
+        raise ValueError(f"{len(text):,} characters are too few for a context of {seq_len:,}")
 
-
-@dataclass(frozen=True)
-class Prepared:
-    r"""
-    ## A text that is tokens already
-
-    Of [byte pairs](byte_pairs.py), or [in a file](token_file.py).
-
-    * `tokenizer` made them
-    * `train` and `validation` are the two parts
-    * `n_characters` is the number of characters of the second
-    """
-
-    tokenizer: Any
-    train: torch.Tensor
-    validation: torch.Tensor
-    n_characters: int
-
-
-def prepare(text: str | Prepared, seq_len: int) -> tuple[CharTokenizer, torch.Tensor, torch.Tensor]:
-    r"""
-    ## From a text to what a trainer needs
-
-    A tokenizer, the tokens to train on, and those to measure with. The vocabulary comes from the
-    training part *alone*. If it came from the whole text, the model would be told which characters
-    the future holds.
-    """
-    if isinstance(text, Prepared):
-        if len(text.train) <= seq_len or len(text.validation) < 2:
-            raise InputError(
-                f"{len(text.train):,} tokens to train on and {len(text.validation):,} to measure "
-                f"with are too few for a context of {seq_len:,}"
-            )
-        return text.tokenizer, text.train, text.validation
-    train, validation = split(text, seq_len)
+    # The vocabulary comes from the training text alone. That of the whole text would tell the
+    # model which characters it is going to see.
     tokenizer = CharTokenizer(train)
-    return tokenizer, tokenizer.encode(train), tokenizer.encode(validation, unknown=True)
+    return tokenizer, tokenizer.encode(train), tokenizer.encode(validation)
 
 
-def random_batch(
-    tokens: torch.Tensor, seq_len: int, batch_size: int, generator: torch.Generator
-) -> tuple[torch.Tensor, torch.Tensor]:
+class RandomWindows:
     r"""
-    ## A random batch
+    ## Training batches
 
-    `tokens` is `[length]`; inputs and targets are `[seq_len, batch_size]` each. The
-    randomness comes from `generator` alone, which lives on the CPU, so that the same
-    seed means the same batches on every device.
+    Windows at random places of the training text. Another way is to cut the text into windows and
+    take each one once before any is taken again. We measured no difference between the two on Tiny
+    Shakespeare, so here is the shorter one.
     """
-    # The last start that still leaves a target for the last position.
-    starts = torch.randint(len(tokens) - seq_len, (batch_size,), generator=generator)
-    return windows_at(tokens, starts, seq_len)
+
+    def __init__(self, tokens: Tensor, seq_len: int, batch_size: int, seed: int) -> None:
+        r"""
+        * `tokens` is the training text as numbers
+        * `seq_len` is the length of a window, the *context* of the model
+        * `batch_size` is the number of windows in a batch
+        * `seed` decides which windows are drawn
+        """
+        self.tokens, self.seq_len, self.batch_size, self.seed = tokens, seq_len, batch_size, seed
+
+    def at(self, step: int) -> tuple[Tensor, Tensor]:
+        r"""
+        ### The batch of a step
+
+        Inputs and targets, `[seq_len, batch_size]` each.
+        """
+        # The batch depends on the seed and the step alone. So a run that was interrupted at step
+        # 500 goes on with the batch that it would have had, and nothing has to be saved for that.
+        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + step)
+
+        # The last possible start leaves one more character for the last target.
+        last = len(self.tokens) - self.seq_len
+        starts = torch.randint(last, (self.batch_size,), generator=generator)
+
+        # A column of offsets plus a row of starts: the places of all characters of the batch,
+        # `[seq_len, batch_size]`.
+        places = torch.arange(self.seq_len).unsqueeze(1) + starts
+
+        # The targets are the same windows, one character later. With `places` for both, the
+        # model would only learn to copy, and its loss would look wonderful.
+        return self.tokens[places], self.tokens[places + 1]
 
 
-def windows_at(
-    tokens: torch.Tensor, starts: torch.Tensor, seq_len: int
-) -> tuple[torch.Tensor, torch.Tensor]:
+def fixed_windows(tokens: Tensor, seq_len: int) -> list[tuple[Tensor, Tensor]]:
     r"""
-    ## Cut windows out
+    ## Validation windows
 
-    `starts` is `[batch_size]`; inputs and targets are `[seq_len, batch_size]` each.
-    """
-    # A column of offsets and a row of starts make `[seq_len, batch_size]` positions.
-    offsets = torch.arange(seq_len, device=tokens.device).unsqueeze(1)
-    positions = offsets + starts.to(tokens.device)
+    Measuring is different from training: nothing about it should be random. The windows lie side
+    by side over the *whole* text. So every character but the first is predicted once, from at
+    most `seq_len` characters before it.
 
-    # The targets are the same window, one character later. In a file, numbers are short.
-    return tokens[positions].long(), tokens[positions + 1].long()
-
-
-def fixed_windows(tokens: torch.Tensor, seq_len: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    r"""
-    ## All the windows
-
-    The windows lie side by side and don't overlap. Every character except
-    the first is predicted once, each from at most `seq_len` characters before it.
-
-    The result is a list of inputs and targets: the windows of full length,
-    `[seq_len, n_windows]`, and, if anything is left at the end, one shorter window,
-    `[rest, 1]`. The loss over a text depends on the length of the windows, because the
-    first characters of a window have little before them: compare only losses
-    that were measured with the same `seq_len`.
+    The first characters of a window have few characters before them, and short windows have more
+    such characters. Compare only losses that were measured with the same `seq_len`.
     """
     n_windows, rest = divmod(len(tokens) - 1, seq_len)
     end = n_windows * seq_len
     windows = []
 
-    # A row is a window; transposed, a column is: `[seq_len, n_windows]`.
+    # Cut into rows, each row is a window. Transposed, each column is: `[seq_len, n_windows]`.
     if n_windows:
         inputs = tokens[:end].view(n_windows, seq_len).t()
         targets = tokens[1 : end + 1].view(n_windows, seq_len).t()
         windows.append((inputs, targets))
 
-    # What is left, as a batch of one: `[rest, 1]`.
+    # What is left at the end is a shorter window, a batch of one: `[rest, 1]`.
     if rest:
-        inputs = tokens[end:-1].unsqueeze(1)
-        targets = tokens[end + 1 :].unsqueeze(1)
-        windows.append((inputs, targets))
+        windows.append((tokens[end:-1].unsqueeze(1), tokens[end + 1 :].unsqueeze(1)))
     return windows
-
-
-def entropy(tokens: torch.Tensor) -> float:
-    r"""
-    ## What counting can do
-
-    $$
-    H = -\sum_i p_i \ln p_i
-    $$
-
-    with $p_i$ the frequency of token $i$, in nats. It is the loss of a model that knows
-    the frequencies and nothing else, so a model that learned anything about order is below it.
-    """
-    counts = tokens.bincount()
-    frequencies = counts[counts > 0] / len(tokens)
-    return -(frequencies * frequencies.log()).sum().item()
 
 
 def example(
     rest: int = 3, batch_size: int = 5, seq_len: int = 7, n_windows: int = 11
-) -> tuple[torch.Tensor, torch.Tensor]:
+) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
+
+    The alphabet, over and over.
+
+    ### Exercises
+
+    ??? question "The tokens are 0, 1, 2, … 9 and `seq_len` is 4. Which window starts at 3?"
+        Inputs 3, 4, 5, 6 and targets 4, 5, 6, 7.
+
+    ??? question "How many predictions are in a batch of 12 windows of 64 characters?"
+        768, one for each position: 12 of them from one character, 12 from two, and so on.
+
+    ??? question "Use `places` for the targets too. What happens to the loss?"
+        Each target is then the last character that the model has seen, and copying it is easy: the
+        loss falls to nearly 0. A model that learned to copy writes one letter over and over. The
+        test that targets are the inputs one character later catches it.
+
+    ??? question "Each time a model gives the right character 1/4. What is its loss?"
+        $\ln 4 \approx 1.386$ nats: it is as unsure as somebody who chooses among 4 characters.
     """
-    length = n_windows * seq_len + rest + 1
-    text = "".join(chr(97 + index % 26) for index in range(length))
+    text = "".join(chr(97 + index % 26) for index in range(n_windows * seq_len + rest + 1))
     tokenizer, train, validation = prepare(text, seq_len)
     tokens = torch.cat([train, validation])
-    assert tokenizer.decode(tokens) == text
+    assert tokenizer.decode(train) + tokenizer.decode(validation) == text
 
-    entropy(tokens)
+    # All windows to measure with, and the first batch to train on.
     fixed_windows(tokens, seq_len)
-    return random_batch(tokens, seq_len, batch_size, torch.Generator().manual_seed(1))
+    return RandomWindows(tokens, seq_len, batch_size, seed=1).at(0)

@@ -4,193 +4,165 @@ title: Sampling
 summary: "Text from a language model: draw one token, append it, and ask again."
 ---
 
-A language model gives scores (*logits*) for what may come next. To write text, one token is
-[drawn from them](strategies.py), appended, and the model is asked again.
+A language model doesn't write. It gives a score, a *logit*, to every token that may come next. To
+get text from it, you turn the logits into probabilities, draw one token, append it to the text,
+and ask the model again.
 
-Asked in the plain way, a model reads the whole window anew for each token. One that can make a
-[decoder](../transformers/basic/decoder.py) reads each token once: it keeps what later
-positions need of earlier ones, so a token costs the same at the end of a long text as at its
-beginning.
+**In:** a model, and a prompt, `[prompt_len, batch_size]`. **Out:** the same text with more tokens.
+
+If you always take the likeliest token instead of drawing, the text soon goes round in circles: as
+soon as a context comes up for the second time, everything that followed it does too.
+
+Here each new token costs a pass over the whole window.
+[The key/value cache](../transformers/kv_cache.py) saves most of that work.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
-from labml_nn.training.data import CharTokenizer, InputError
-from labml_nn.training.strategies import Sampling, draw
+from labml_nn.training.data import CharTokenizer
 
-# Up to here, one thread is the quickest: measured with two, at widths from 128 to 768.
-FEW_PRODUCTS = 2**18
+Choose = Callable[[Tensor, torch.Generator | None], Tensor]
 
 
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
+def draw(logits: Tensor, generator: torch.Generator | None = None) -> Tensor:
     r"""
-    ## Look, don't learn
+    ## Draw a token
 
-    Within the block there is no dropout and there are no gradients. After it each module is in
-    the mode it was in before, also where a model had parts in different modes.
+    From logits, `[batch_size, n_vocab]`, to one token for each sequence, `[batch_size]`.
     """
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        for module, training in modes:
-            module.training = training
+    # The softmax makes probabilities of the logits: all positive, with a sum of 1.
+    probabilities = logits.softmax(dim=-1)
+
+    # A token with a probability of 0.3 is drawn in 3 of 10 cases. `multinomial` works on the
+    # device of the logits and needs its random numbers there, so drawing is done where the
+    # generator is.
+    if generator is not None:
+        probabilities = probabilities.to(generator.device)
+    return torch.multinomial(probabilities, 1, generator=generator).squeeze(-1).to(logits.device)
 
 
-@contextmanager
-def quick_calls(n_products: int) -> Iterator[None]:
+def greedy(logits: Tensor, generator: torch.Generator | None = None) -> Tensor:
     r"""
-    ## Quick calls
+    ## Greedy decoding
 
-    On a CPU, PyTorch hands some functions to the library oneDNN, which prepares each call anew.
-    For the few numbers of one token, that takes longer than the function itself. Within the
-    block they are left to PyTorch's own code.
-
-    With few products of two numbers, `n_products` in the largest call, one thread is done before it
-    could have told the others.
+    Always the likeliest token, so the same prompt always gives the same text.
     """
-    before, n_threads = torch.backends.mkldnn.enabled, torch.get_num_threads()
-    torch.backends.mkldnn.enabled = False
-    if n_products <= FEW_PRODUCTS:
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.backends.mkldnn.enabled = before
-        torch.set_num_threads(n_threads)
+    return logits.argmax(dim=-1)
 
 
-def window_reader(model: nn.Module, seq_len: int) -> Callable[[Tensor], Tensor]:
+def with_temperature(temperature: float) -> Choose:
     r"""
-    ## Read the window anew
+    ## Temperature
 
-    The result is a function from all tokens so far to logits for the next. The model has
-    positions for `seq_len` tokens, and what is further back is forgotten.
+    $$
+    p_i = \frac{e^{z_i / T}}{\sum_j e^{z_j / T}}
+    $$
+
+    The logits $z$ are divided by the temperature $T$ before the softmax. Below 1 their differences
+    grow, and likely tokens get likelier: the text is safer, and repeats itself more. Above 1 all
+    tokens come closer to each other. At 0 only the likeliest is left.
+    [More ways to change the probabilities](strategies.py) plug in at the same place.
     """
-    return lambda tokens: model(tokens[-seq_len:])[-1]
+    if temperature < 0:
+        raise ValueError(f"the temperature must be at least 0, got {temperature}")
+
+    # Nothing can be divided by zero, but the limit is known.
+    if temperature == 0:
+        return greedy
+    return lambda logits, generator: draw(logits / temperature, generator)
 
 
-def cached_reader(decoder: nn.Module, seq_len: int) -> Callable[[Tensor], Tensor]:
-    r"""
-    ## Read each token once
-
-    The same, with a decoder in place of the model. It is called with the new tokens only, and its
-    `cache` says how much is filled and can be cleared. Within the window the result is that of
-    [the other way](sampling.py#window_reader).
-
-    Once the window is full they differ. Each position has another vector then than one token
-    ago, and with it all keys and values, so nothing that was kept is of use. Here the later half of
-    the window is read again, in one go, and there is room for another half. A token then
-    costs about one more, and the model always sees between half a window and a whole one.
-    """
-
-    def read(tokens: Tensor) -> Tensor:
-        # After the first time there is one new token.
-        cache = decoder.cache
-        n_new = 1
-        if cache.filled == 0:
-            n_new = min(len(tokens), seq_len)
-        elif cache.filled == seq_len:
-            n_new = max(1, seq_len // 2)
-            cache.clear()
-        return decoder(tokens[-n_new:])[-1]
-
-    return read
-
-
+@torch.no_grad()
 def generate(
     model: nn.Module,
     tokens: Tensor,
     n_tokens: int,
     seq_len: int,
-    sampling: Sampling | None = None,
+    choose: Choose = draw,
     generator: torch.Generator | None = None,
-    cached: bool = True,
 ) -> Tensor:
     r"""
-    ## Continue a batch of token sequences
+    ## Generate
 
-    `tokens` is `[prompt_len, batch_size]`, all prompts of one length; the result has
-    `n_tokens` more, `[prompt_len + n_tokens, batch_size]`. The model gives logits for each
-    token of a window, from that token and those before it.
-
-    If it has a method `decoder` that doesn't return `None`, its tokens are read once, unless
-    `cached` is false.
+    * `model` turns tokens into logits for the token after each of them
+    * `tokens` are the prompts, `[prompt_len, batch_size]`, all of the same length
+    * `n_tokens` is the number of tokens to append
+    * `seq_len` is the context of the model
+    * `choose` takes logits and the generator, and gives one token for each sequence
+    * `generator` is for drawing the same text again
     """
-    prompt_len, batch_size = tokens.shape
-    device, sampling = tokens.device, sampling or Sampling()
+    # Dropout is for training.
+    was_training = model.training
+    model.eval()
+    for _ in range(n_tokens):
+        # The model has positions for `seq_len` tokens. What is further back is forgotten.
+        window = tokens[-seq_len:]
 
-    # All chance at once, made where the generator lives. So a seed means the same on every
-    # device, and no token waits for another device.
-    source = device if generator is None else generator.device
-    chance = torch.rand(n_tokens, batch_size, generator=generator, device=source).to(device)
-    text = torch.cat([tokens, tokens.new_zeros(n_tokens, batch_size)])
+        # It predicts the next token at each position; only the last prediction is new.
+        logits = model(window)[-1].float()
 
-    decoder = model.decoder(batch_size) if cached and hasattr(model, "decoder") else None
-    if decoder is None:
-        read, calls = window_reader(model, seq_len), nullcontext()
-    else:
-        largest = max((one.numel() for one in model.parameters()), default=0)
-        read, calls = cached_reader(decoder, seq_len), quick_calls(batch_size * largest)
-
-    with evaluating(model), torch.inference_mode(), calls:
-        # What each text has already, for the penalty: `[batch_size, n_vocab]`.
-        seen: Tensor | None = None
-        for position in range(prompt_len, prompt_len + n_tokens):
-            logits = read(text[:position]).float()
-            if sampling.repetition != 1:
-                if seen is None:
-                    seen = torch.zeros_like(logits, dtype=torch.bool).scatter_(1, tokens.t(), True)
-                else:
-                    seen.scatter_(1, text[position - 1].unsqueeze(1), True)
-            text[position] = draw(logits, chance[position - prompt_len], sampling, seen)
-    return text
+        # Append the token, and go on with the longer text.
+        tokens = torch.cat([tokens, choose(logits, generator).unsqueeze(0)])
+    model.train(was_training)
+    return tokens
 
 
-def complete(
+def write(
     model: nn.Module,
     tokenizer: CharTokenizer,
     prompt: str,
     n_tokens: int,
     seq_len: int,
-    sampling: Sampling | None = None,
+    temperature: float = 1.0,
     generator: torch.Generator | None = None,
 ) -> str:
     r"""
-    ## Continue a text
+    ## From text to text
 
-    The result begins with the prompt. An empty prompt, or a character
-    that the tokenizer doesn't know, is an `InputError`.
+    Encode the prompt, generate, decode. The result begins with the prompt.
     """
     if not prompt:
-        raise InputError("the prompt is empty: give at least one character to go on from")
+        raise ValueError("the prompt is empty: give at least one character to go on from")
+
+    # A batch of one, on the device of the model.
     device = next(model.parameters()).device
     tokens = tokenizer.encode(prompt).to(device).unsqueeze(1)
-    tokens = generate(model, tokens, n_tokens, seq_len, sampling, generator)
-    return tokenizer.decode(tokens[:, 0])
+    choose = with_temperature(temperature)
+    return tokenizer.decode(generate(model, tokens, n_tokens, seq_len, choose, generator)[:, 0])
 
 
 def example(
-    top_k: int = 2, n_vocab: int = 3, batch_size: int = 5, prompt_len: int = 7, n_tokens: int = 11
+    n_vocab: int = 3, batch_size: int = 5, prompt_len: int = 7, n_tokens: int = 11
 ) -> Tensor:
     r"""
     ## Example
 
-    The model here has no context at all: it looks the next token up in a table.
+    The model looks the next token up in a table, so it sees no more than the last token.
+
+    ### Exercises
+
+    ??? question "Logits of 2, 1 and 0. Which probabilities at temperature 1, and which at 0.5?"
+        0.665, 0.245 and 0.090. At 0.5 the softmax gets 4, 2 and 0, which gives 0.867, 0.117 and
+        0.016.
+
+    ??? question "Add 100 to all logits. What changes?"
+        Nothing. The softmax divides by the sum, and the factor $e^{100}$ cancels.
+
+    ??? question "Leave out `model.eval()`. What happens to a model with dropout?"
+        It goes on dropping features while it writes, so even greedy text differs from one call to
+        the next. The test that looks at the mode during the calls catches it.
+
+    ??? question "A model has a context of 64. Where in its own text does it forget the prompt?"
+        At the 66th character: for that it sees characters 2 to 65.
     """
     model = nn.Embedding(n_vocab, n_vocab)
     generator = torch.Generator().manual_seed(1)
     prompts = torch.randint(n_vocab, (prompt_len, batch_size), generator=generator)
-    sampling = Sampling(temperature=0.8, top_k=top_k, repetition=1.2)
-    tokens = generate(model, prompts, n_tokens, prompt_len, sampling, generator)
+    generate(model, prompts, n_tokens, prompt_len, with_temperature(0.0))
 
-    tokenizer = CharTokenizer("".join(chr(97 + index) for index in range(n_vocab)))
-    complete(model, tokenizer, "a" * prompt_len, n_tokens, prompt_len, generator=generator)
-    return tokens
+    tokenizer = CharTokenizer("".join(chr(97 + token) for token in range(n_vocab - 1)))
+    write(model, tokenizer, "a" * prompt_len, n_tokens, prompt_len, 0.8, generator)
+    return generate(model, prompts, n_tokens, prompt_len, generator=generator)
