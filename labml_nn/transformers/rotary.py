@@ -154,14 +154,14 @@ def example(
 
     ### Exercises
 
-    ??? question "Rotate the arrow $(1, 0)$ by one radian for each position. What is it at position 6?"
+    ??? question "At one radian for each position, what does $(1, 0)$ become at position 6?"
         $(\cos 6, \sin 6) = (0.96, -0.28)$: it has gone around nearly once.
 
     ??? question "Add 1,000 to all positions. Which scores change?"
         None, up to rounding: see `scores_from`.
 
-    ??? question "Rotate the values too. Do the scores, does the output depend on the distance only?"
-        The scores do, since values take no part in them. The output doesn't: the same values at
+    ??? question "Rotate the values too. Do scores and outputs still depend on the distance only?"
+        Scores do, since values take no part in them. Outputs don't: the same values at
         other positions are then other vectors.
 
     ??? question "Take `x[..., 0::2]` and `x[..., 1::2]` in place of the two halves. What breaks?"
