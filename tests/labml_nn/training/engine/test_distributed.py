@@ -13,21 +13,20 @@ from typing import Any
 import pytest
 import torch
 
-from labml_nn.training import distributed
-from labml_nn.training.__main__ import main
-from labml_nn.training.distributed import any_of, from_first, mean, own_columns, place
-from labml_nn.training.history import read_history
-from labml_nn.training.sharded import layers_of
-from labml_nn.transformers.basic.autoregressive_experiment import make_trainer
-from tests.labml_nn.training.two_processes import (
+from labml_nn.training.engine import distributed
+from labml_nn.training.engine.command_line import main
+from labml_nn.training.engine.history import read_history
+from labml_nn.training.engine.sharded import layers_of
+from tests.labml_nn.training.engine.models import TEXT
+from tests.labml_nn.training.engine.two_processes import (
     CONFIG,
-    TEXT,
     half_and_half,
+    make_trainer,
     second_half,
     with_muon,
 )
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"]
 # The store of the processes is on this machine, at a port that is free.
 TORCHRUN += ["--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:0", "--local-addr=127.0.0.1"]
@@ -42,7 +41,7 @@ def environment() -> dict[str, str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     r"""What one process did, and after that two."""
     folder = tmp_path_factory.mktemp("processes")
-    alone = {"plain": half_and_half(CONFIG, folder / "one.json"), "muon": with_muon(CONFIG)}
+    alone = {"plain": half_and_half(CONFIG, folder / "one"), "muon": with_muon(CONFIG)}
     (folder / "alone.json").write_text(json.dumps(alone))
     script = str(Path(__file__).with_name("two_processes.py"))
     subprocess.run(
@@ -61,8 +60,8 @@ def ranks(folder: Path) -> list[dict[str, Any]]:
     return [json.loads((folder / f"rank-{rank}.json").read_text()) for rank in range(2)]
 
 
-@pytest.mark.parametrize("kind", ["plain", "parts", "shards", "sharded parts"])
-def test_two_processes_have_the_losses_of_one_with_the_double_batch(
+@pytest.mark.parametrize("kind", ["plain", "parts", "sharded", "sharded parts"])
+def test_two_processes_have_the_losses_of_one(
     kind: str, alone: dict[str, Any], ranks: list[dict[str, Any]]
 ) -> None:
     assert alone["plain"][-1] < alone["plain"][0]
@@ -71,10 +70,10 @@ def test_two_processes_have_the_losses_of_one_with_the_double_batch(
 
 
 def test_muon_on_shards_is_muon(alone: dict[str, Any], ranks: list[dict[str, Any]]) -> None:
-    assert ranks[0]["muon in shards"] == pytest.approx(alone["muon"], abs=1e-5)
+    assert ranks[0]["muon sharded"] == pytest.approx(alone["muon"], abs=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["plain from one", "shards from one"])
+@pytest.mark.parametrize("kind", ["plain from one", "sharded from one"])
 def test_two_processes_go_on_from_the_checkpoint_of_one(
     kind: str, alone: dict[str, Any], ranks: list[dict[str, Any]]
 ) -> None:
@@ -82,15 +81,14 @@ def test_two_processes_go_on_from_the_checkpoint_of_one(
         assert seen[kind] == pytest.approx(alone["plain"][3:], abs=1e-5)
 
 
-@pytest.mark.parametrize("name", ["two", "parts", "shards", "sp"])
+@pytest.mark.parametrize("name", ["two", "parts", "sharded", "sharded_parts"])
 def test_one_process_goes_on_from_the_checkpoint_of_two(
     name: str, folder: Path, alone: dict[str, Any]
 ) -> None:
-    found = second_half(CONFIG, folder / f"{name}.json")
-    assert found == pytest.approx(alone["plain"][3:], abs=1e-5)
+    assert second_half(CONFIG, folder / name) == pytest.approx(alone["plain"][3:], abs=1e-5)
 
 
-def test_each_process_holds_half_of_a_model_in_shards(ranks: list[dict[str, Any]]) -> None:
+def test_each_process_holds_half_of_a_sharded_model(ranks: list[dict[str, Any]]) -> None:
     whole = ranks[0]["numbers"]
     assert sum(seen["own numbers"] for seen in ranks) == whole
     # Layers of few numbers don't divide evenly.
@@ -103,8 +101,10 @@ def test_processes_agree(ranks: list[dict[str, Any]]) -> None:
     assert all(seen["first"] == "from 0" for seen in ranks)
 
 
-def test_each_has_chance_of_its_own_and_gets_it_back(ranks: list[dict[str, Any]]) -> None:
-    (first, again), (other, other_again) = (seen["chance"] for seen in ranks)
+def test_each_draws_numbers_of_its_own_and_the_same_after_restoring(
+    ranks: list[dict[str, Any]],
+) -> None:
+    (first, again), (other, other_again) = (seen["random"] for seen in ranks)
     assert first == again
     assert other == other_again
     assert first != other
@@ -113,34 +113,31 @@ def test_each_has_chance_of_its_own_and_gets_it_back(ranks: list[dict[str, Any]]
 def test_a_batch_that_two_cannot_share_is_refused(ranks: list[dict[str, Any]]) -> None:
     sentence = (
         "batch_size must be a multiple of micro_batches times processes, got batch_size=9, "
-        "micro_batches=1 and 2 processes"
+        "micro_batches=1 and processes=2"
     )
     assert [seen["refused"] for seen in ranks] == [sentence, sentence]
 
 
-def test_only_the_first_process_wrote(folder: Path) -> None:
-    names = [path.name for path in folder.glob("*.safetensors")]
-    assert sorted(re.sub("-.*", "", name) for name in names) == [
-        "chance", "one", "parts", "shards", "sp", "two",
-    ]  # fmt: skip
+def test_only_rank_0_wrote(folder: Path) -> None:
+    assert {len(list(path.iterdir())) for path in folder.iterdir() if path.is_dir()} == {1}
 
 
-def test_alone_nothing_is_different() -> None:
+def test_a_single_process_needs_none_of_it() -> None:
     batch = torch.randn(7, 5)
-    assert place() == (0, 1)
-    assert own_columns(batch).equal(batch)
-    assert mean(batch) is batch
-    assert (any_of(True), any_of(False)) == (True, False)
-    assert from_first(lambda: 5) == 5
-    trainer, _ = make_trainer(replace(CONFIG, sharded=True), TEXT)
+    assert (distributed.rank(), distributed.world_size()) == (0, 1)
+    assert distributed.own_columns(batch).equal(batch)
+    assert distributed.all_reduce_mean(batch) is batch
+    assert (distributed.any_rank(True), distributed.any_rank(False)) == (True, False)
+    assert distributed.broadcast(lambda: 5) == 5
+    assert distributed.error_prefix() == ""
+    trainer = make_trainer(replace(CONFIG, sharded=True))
     assert trainer.replica is trainer.model
-    assert distributed.speaker() == ""
-    with distributed.joined():
-        assert place() == (0, 1)
+    with distributed.process_group():
+        assert distributed.world_size() == 1
 
 
 def test_the_layers_of_a_model_are_what_is_in_its_lists() -> None:
-    trainer, _ = make_trainer(CONFIG, TEXT)
+    trainer = make_trainer(CONFIG)
     assert layers_of(trainer.model) == list(trainer.model.encoder.layers)
 
 
@@ -157,7 +154,7 @@ def two_processes(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     (tmp_path / "text").write_text(TEXT)
     source = [f"--text={tmp_path / 'text'}", f"--runs={tmp_path / 'runs'}"]
     with subprocess.Popen(
-        [*TORCHRUN, "-m", "labml_nn.training", *RECIPE, *source],
+        [*TORCHRUN, "-m", "labml_nn.training.engine", *RECIPE, *source],
         env=environment(),
         cwd=ROOT,
         text=True,
@@ -173,7 +170,7 @@ def begun(process: subprocess.Popen[str]) -> Path:
     assert "characters" in process.stdout.readline()
     run = Path(process.stdout.readline().removeprefix("run ").strip())
     deadline = time.monotonic() + 120
-    while not list(run.glob("checkpoints/step-*[0-9].json")):
+    while not list(run.glob("checkpoints/step-*.pt")):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     return run
@@ -220,5 +217,5 @@ def test_processes_that_are_told_to_stop_save_once_and_stop_together(
     two_processes.send_signal(signal.SIGTERM)
     out, err = two_processes.communicate(timeout=120)
     (step,) = re.findall(rf"stopped after step (\d+); --resume {re.escape(str(run))} goes on", out)
-    assert (run / "checkpoints" / f"step-{int(step):06}.json").exists()
+    assert len(list(run.glob(f"checkpoints/step-{int(step):06}-*.pt"))) == 1
     assert "another process" not in err

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from labml_nn.training.data import InputError
-from labml_nn.training.files import replacing, writing
+from labml_nn.training.engine.errors import InputError
+from labml_nn.training.engine.files import replacing, writing
 
 
 def test_the_new_file_takes_the_place_of_the_old(tmp_path: Path) -> None:

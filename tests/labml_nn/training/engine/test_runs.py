@@ -3,98 +3,80 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from torch import nn
 
-from labml_nn.training.data import InputError
-from labml_nn.training.loop import TrainConfig, Trainer
-from labml_nn.training.runs import keep, new_run, newest_good, read_about, text_checksum
+from labml_nn.training.engine.errors import InputError
+from labml_nn.training.engine.runs import keep, new_run, newest_good, read_about
+from tests.labml_nn.training.engine.models import make_trainer, run
 
 ABOUT: dict[str, Any] = {
-    "experiment": "package.toy",
+    "preset": "toy",
     "config": {"steps": 12, "seed": 1},
-    "text": {"corpus": "python", "file": None},
+    "text": {"corpus": "python"},
     "text_checksum": "0123",
     "symbols": "abcde",
 }
 
 
-def make_trainer() -> Trainer:
-    torch.manual_seed(1)
-    text = torch.arange(100) % 5
-    config = TrainConfig(steps=12, batch_size=3, seq_len=7, device="cpu")
-    return Trainer(nn.Embedding(5, 5), text, text, config)
-
-
-def train(run: Path, steps: int, best: int = 0) -> Trainer:
+def train(folder: Path, steps: int, best: int = 0) -> None:
     r"""A checkpoint after each step; the one after `best` is the best."""
     trainer = make_trainer()
-    for _ in range(steps):
-        trainer.train_step()
-        keep(run, trainer, ABOUT, best=trainer.step == best)
-    return trainer
+    for step in range(1, steps + 1):
+        run(trainer, until=step)
+        keep(folder, trainer, ABOUT, is_best=step == best)
 
 
-def steps_of(run: Path) -> set[str]:
-    return {path.stem for path in (run / "checkpoints").glob("*.json")}
+def kept(folder: Path) -> list[str]:
+    return sorted(path.name[:11] for path in (folder / "checkpoints").iterdir())
 
 
-def test_the_newest_two_and_the_best_stay_with_their_tensors(tmp_path: Path) -> None:
+def test_the_newest_two_and_the_best_are_kept(tmp_path: Path) -> None:
     train(tmp_path, 7, best=3)
-    assert steps_of(tmp_path) == {"step-000006", "step-000007", "best"}
-    tensors = {path.stem[:11] for path in (tmp_path / "checkpoints").glob("*.safetensors")}
-    assert tensors == {"step-000003", "step-000006", "step-000007"}
-    assert len(list((tmp_path / "checkpoints").iterdir())) == 6
+    assert kept(tmp_path) == ["best-000003", "step-000006", "step-000007"]
+    train(tmp_path, 2, best=2)
+    assert kept(tmp_path) == ["best-000002", "step-000001", "step-000002"]
 
 
 def test_what_a_killed_process_left_half_written_goes(tmp_path: Path) -> None:
     train(tmp_path, 1)
-    (tmp_path / "checkpoints" / ".step-000002.json.4711").write_text("{")
-    (tmp_path / "checkpoints" / "step-000009-aaaaaaaa.safetensors").write_text("half")
+    (tmp_path / "checkpoints" / ".step-000002-00.pt.4711").write_text("half")
     train(tmp_path, 2)
-    assert len(list((tmp_path / "checkpoints").iterdir())) == 4
+    assert kept(tmp_path) == ["step-000001", "step-000002"]
 
 
 def test_the_newest_checkpoint_is_used(tmp_path: Path) -> None:
     train(tmp_path, 3, best=1)
-    state, path, wrong = newest_good(tmp_path, ABOUT)
-    assert (state["step"], path.name, wrong) == (3, "step-000003.json", [])
+    state, path, refused = newest_good(tmp_path, ABOUT)
+    assert (state["step"], path.name[:11], refused) == (3, "step-000003", [])
 
 
-@pytest.mark.parametrize("pattern", ["step-000003.json", "step-000003-*.safetensors"])
-def test_if_it_is_damaged_the_one_before_is_used_and_the_damage_told(
-    tmp_path: Path, pattern: str
-) -> None:
+def damage(folder: Path, pattern: str) -> list[Path]:
+    found = list((folder / "checkpoints").glob(pattern))
+    for path in found:
+        path.write_bytes(path.read_bytes()[:-9])
+    return found
+
+
+def test_if_it_is_damaged_the_one_before_is_used_and_the_damage_told(tmp_path: Path) -> None:
     train(tmp_path, 3)
-    (victim,) = (tmp_path / "checkpoints").glob(pattern)
-    victim.write_bytes(victim.read_bytes()[:-9])
-    state, _, wrong = newest_good(tmp_path, ABOUT)
+    (victim,) = damage(tmp_path, "step-000003*")
+    state, _, refused = newest_good(tmp_path, ABOUT)
     assert state["step"] == 2
-    assert len(wrong) == 1
-    assert str(victim) in wrong[0]
+    assert [str(victim) in sentence for sentence in refused] == [True]
 
 
 def test_the_best_one_is_used_when_the_others_are_damaged(tmp_path: Path) -> None:
     train(tmp_path, 4, best=2)
-    for path in (tmp_path / "checkpoints").glob("step-*.json"):
-        path.write_text("")
-    state, path, wrong = newest_good(tmp_path, ABOUT)
-    assert (state["step"], path.name, len(wrong)) == (2, "best.json", 2)
+    assert len(damage(tmp_path, "step-*")) == 2
+    state, path, refused = newest_good(tmp_path, ABOUT)
+    assert (state["step"], path.name[:11], len(refused)) == (2, "best-000002", 2)
 
 
 def test_no_good_checkpoint_is_an_error_and_no_checkpoint_is_none(tmp_path: Path) -> None:
     assert newest_good(tmp_path, ABOUT) is None
     train(tmp_path, 2)
-    for path in (tmp_path / "checkpoints").glob("*.safetensors"):
-        path.write_text("")
-    with pytest.raises(InputError, match=f"{tmp_path} has no good checkpoint: .*; .* is not whole"):
+    damage(tmp_path, "*")
+    with pytest.raises(InputError, match=f"{tmp_path} has no good checkpoint: .*; .* is damaged"):
         newest_good(tmp_path, ABOUT)
-
-
-def test_checkpoints_of_a_future_that_is_made_again_go(tmp_path: Path) -> None:
-    train(tmp_path, 5)
-    train(tmp_path, 2)
-    assert steps_of(tmp_path) == {"step-000001", "step-000002"}
 
 
 @pytest.mark.parametrize(
@@ -104,14 +86,14 @@ def test_checkpoints_of_a_future_that_is_made_again_go(tmp_path: Path) -> None:
         ({"config": {"steps": 12}}, "another configuration: seed is 1 there and None here"),
         ({"symbols": "abcd"}, "another text"),
         ({"text_checksum": "4567"}, "another text"),
-        ({"experiment": "package.other"}, "another experiment"),
+        ({"preset": "other"}, "another preset"),
     ],
 )
 def test_a_checkpoint_of_something_else_is_refused(
     tmp_path: Path, changed: dict[str, Any], sentence: str
 ) -> None:
     train(tmp_path, 1)
-    with pytest.raises(InputError, match=f"step-000001.json is of {sentence}"):
+    with pytest.raises(InputError, match=f"step-000001-.*.pt is of {sentence}"):
         newest_good(tmp_path, ABOUT | changed)
 
 
@@ -127,26 +109,15 @@ def test_a_damaged_description_is_refused(tmp_path: Path, content: str) -> None:
         read_about(tmp_path)
 
 
-def test_a_folder_that_is_no_run_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"{tmp_path} is not the folder of a run: cannot read"):
-        read_about(tmp_path)
-
-
-def test_runs_never_share_a_folder(tmp_path: Path) -> None:
-    paths = {new_run(tmp_path, "name") for _ in range(20)}
-    assert len(paths) == 20
-    assert {path.parent for path in paths} == {tmp_path / "name"}
-
-
-def test_runs_that_draw_the_same_letters_share_no_folder(
+def test_runs_of_the_same_second_and_letters_get_two_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     letters = iter(["aa", "aa", "bb"])
-    monkeypatch.setattr("labml_nn.training.runs.secrets.token_hex", lambda _: next(letters))
-    monkeypatch.setattr("labml_nn.training.runs.time.strftime", lambda _: "now")
+    module = "labml_nn.training.engine.runs"
+    monkeypatch.setattr(f"{module}.secrets.token_hex", lambda _: next(letters))
+    monkeypatch.setattr(f"{module}.time.strftime", lambda _: "now")
     paths = [new_run(tmp_path, "name") for _ in range(2)]
-    assert [path.name for path in paths] == ["now_aa", "now_bb"]
-    assert list(letters) == []
+    assert paths == [tmp_path / "name" / "now_aa", tmp_path / "name" / "now_bb"]
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
@@ -154,7 +125,3 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot write .*/file/runs/name/.*: Not a directory"):
         new_run(tmp_path / "file" / "runs", "name")
     assert (tmp_path / "file").read_text() == "kept"
-
-
-def test_texts_that_differ_in_one_character_have_other_fingerprints() -> None:
-    assert len({text_checksum(text) for text in ("abc", "abd", "abc ", "äbc")}) == 4
