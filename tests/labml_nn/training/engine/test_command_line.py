@@ -5,22 +5,23 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-import torch
-from torch import nn
+from torch import Tensor, nn
 
-from labml_nn.training.checkpoint import load_checkpoint
-from labml_nn.training.command_line import run_experiment
-from labml_nn.training.corpora import python_sources
-from labml_nn.training.data import CharTokenizer, prepare
-from labml_nn.training.history import read_history
-from labml_nn.training.loop import TrainConfig, Trainer, evaluate
-from labml_nn.training.options import HELP
-
-TEXT = "the quick brown fox jumps over the lazy dog\n" * 50
+from labml_nn.training.data import tiny_shakespeare
+from labml_nn.training.engine import command_line
+from labml_nn.training.engine.checkpoint import load_checkpoint
+from labml_nn.training.engine.config import TrainConfig, setting
+from labml_nn.training.engine.history import read_history
+from labml_nn.training.engine.presets import Preset
+from labml_nn.training.engine.text import prepare_text
+from labml_nn.training.engine.trainer import Trainer
+from labml_nn.training.loop import evaluate
+from tests.labml_nn.training.engine.models import TEXT
 
 Command = Callable[..., int]
 
@@ -29,16 +30,14 @@ SMALL = ["--steps=12", "--evaluate-every=5", "--save-every=5"]
 
 @dataclass(frozen=True)
 class Config(TrainConfig):
-    d_model: int = 11
+    d_model: int = setting(11, "features of a token")
 
 
-def make_trainer(config: Config, text: str) -> tuple[Trainer, CharTokenizer]:
-    torch.manual_seed(config.seed)
-    tokenizer, train, validation = prepare(text, config.seq_len)
-    model = nn.Sequential(
-        nn.Embedding(len(tokenizer), config.d_model), nn.Linear(config.d_model, len(tokenizer))
-    )
-    return Trainer(model, train, validation, config), tokenizer
+def make_model(config: Config, n_vocab: int) -> nn.Module:
+    return nn.Sequential(nn.Embedding(n_vocab, config.d_model), nn.Linear(config.d_model, n_vocab))
+
+
+TOY = Preset(Config, make_model)
 
 
 @pytest.fixture
@@ -53,7 +52,7 @@ def command(tmp_path: Path) -> Command:
     ) -> int:
         source = [] if text is None else [f"--text={text}"]
         given = [*recipe, *always, *source, *map(str, arguments)]
-        return run_experiment("package.toy", Config, make_trainer, given)
+        return command_line.main(given, {"toy": TOY})
 
     return run
 
@@ -64,7 +63,18 @@ def the_run(tmp_path: Path) -> Path:
 
 
 def the_checkpoint(run: Path, step: int) -> Path:
-    return run / "checkpoints" / f"step-{step:06}.json"
+    (path,) = (run / "checkpoints").glob(f"step-{step:06}-*.pt")
+    return path
+
+
+def weights(folder: Path) -> list[Any]:
+    r"""Those of the last checkpoint of the only run in there."""
+    (path,) = folder.glob("**/step-000012-*.pt")
+    return [one.tolist() for one in load_checkpoint(path)["model"].values()]
+
+
+def last_loss(out: str) -> str:
+    return re.search("validation loss .* nats.*", out)[0]
 
 
 def test_a_run_leaves_its_loss_its_record_and_its_checkpoints(
@@ -75,14 +85,14 @@ def test_a_run_leaves_its_loss_its_record_and_its_checkpoints(
     path = the_run(tmp_path)
     assert err == ""
     assert f"run {path}\n" in out
-    assert "2,200 characters of 28 kinds, 667 parameters, on cpu in float32, " in out
+    assert "2,200 characters, 29 in the vocabulary, 667 parameters, on cpu in float32, " in out
     assert re.search(
         r"^12 steps in \d+\.\d seconds, [\d,]+ tokens a second, at most \d+ MB of memory$",
         out,
         re.MULTILINE,
     )
     assert re.search(r"^honest loss (\d.\d{4}), teacher-forced \1, at the", out, re.MULTILINE)
-    assert (path / "log.jsonl").stat().st_size > 0
+    assert b"<svg" in (path / "losses.svg").read_bytes()[:1000]
     assert [step for step, _ in read_history(path)] == [5, 10, 12]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
@@ -91,11 +101,12 @@ def test_a_run_leaves_its_loss_its_record_and_its_checkpoints(
     state = load_checkpoint(the_checkpoint(path, 12))
     assert state["step"] == 12
     assert state["about"]["config"]["seed"] == 3
-    trainer, tokenizer = make_trainer(Config(device="cpu", steps=1), TEXT)
-    assert state["about"]["symbols"] == tokenizer.symbols
-    trainer.model.load_state_dict(state["model"])
-    loss = evaluate(trainer.model, trainer.validation, 64)
-    assert f"validation loss {loss:.4f} nats a character" in out
+    prepared = prepare_text(TEXT, 64)
+    assert state["about"]["symbols"] == prepared.tokenizer.symbols
+    model = make_model(Config(), 29)
+    model.load_state_dict(state["model"])
+    loss = evaluate(model, prepared.validation, 64)
+    assert f"validation loss {loss:.4f} nats a token" in out
     # The sample begins as the text does, and is as long as was asked for.
     sample = out.rpartition("\n\n")[2]
     assert sample.startswith("t")
@@ -107,7 +118,7 @@ def test_with_json_the_last_line_is_the_result(
 ) -> None:
     assert command("--json", "--seed=3") == 0
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert result.keys() >= {"val_loss", "honest_loss", "best_val_loss", "step_memory", "honest"}
+    assert result.keys() >= {"val_loss", "honest_loss", "best_val_loss", "peak_memory", "honest"}
     assert result["seed"] == 3
     assert result["steps"] == 12
     assert result["parameters"] == 667
@@ -129,9 +140,8 @@ def test_the_same_seed_prints_the_same_and_has_the_same_bits(
     for number, seed in enumerate((1, 1, 2)):
         command(f"--seed={seed}", f"--runs={tmp_path / str(number)}")
         out = capsys.readouterr().out
-        (tensors,) = (tmp_path / str(number)).glob("toy/*/checkpoints/step-000012-*.safetensors")
-        loss = re.search("validation loss (.*) nats", out)[1]
-        printed.append((loss, out.rpartition("\n\n")[2], tensors.read_bytes()))
+        sample = out.rpartition("\n\n")[2]
+        printed.append((last_loss(out), sample, weights(tmp_path / str(number))))
     assert printed[0] == printed[1]
     assert all(one != other for one, other in zip(printed[0], printed[2], strict=True))
 
@@ -147,21 +157,20 @@ def test_a_run_that_is_told_to_stop_is_saved_and_goes_on_to_the_same_end(
 ) -> None:
     assert command("--batch-size=5", f"--runs={tmp_path / 'straight'}") == 0
     straight = capsys.readouterr().out
-    train_step = Trainer.train_step
-    interrupt = [lambda: None, lambda: signal.raise_signal(number)]
+    batch_at = Trainer.batch_at
 
-    def interrupted_step(trainer: Trainer) -> torch.Tensor:
-        loss = train_step(trainer)
-        interrupt[trainer.step == 7]()
-        return loss
+    def interrupted(trainer: Trainer, step: int) -> tuple[Tensor, Tensor]:
+        # The seventh step; the steps are counted from 0, and the first batch is asked for twice.
+        if step == 6:
+            signal.raise_signal(number)
+        return batch_at(trainer, step)
 
-    monkeypatch.setattr(Trainer, "train_step", interrupted_step)
+    monkeypatch.setattr(Trainer, "batch_at", interrupted)
     assert command("--batch-size=5") == status
     out, err = capsys.readouterr()
     path = the_run(tmp_path)
     assert err == ""
     assert out.endswith(f"stopped after step 7; --resume {path} goes on\n")
-    assert '"status": "interrupted"' in (path / "run_log.jsonl").read_text()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
@@ -169,12 +178,9 @@ def test_a_run_that_is_told_to_stop_is_saved_and_goes_on_to_the_same_end(
     assert command(f"--resume={path}", recipe=[], text=None) == 0
     resumed = capsys.readouterr().out
     assert f"run {path}\nfrom step 7\n" in resumed
-    ends = [re.search("validation loss .* nats.*", out)[0] for out in (straight, resumed)]
-    assert ends[0] == ends[1]
+    assert last_loss(straight) == last_loss(resumed)
     assert straight.rpartition("\n\n")[2] == resumed.rpartition("\n\n")[2]
-    (expected,) = (tmp_path / "straight").glob("toy/*/checkpoints/step-000012-*.safetensors")
-    (found,) = path.glob("checkpoints/step-000012-*.safetensors")
-    assert found.read_bytes() == expected.read_bytes()
+    assert weights(path) == weights(tmp_path / "straight")
 
 
 def test_a_finished_run_can_be_sampled_again(
@@ -187,8 +193,7 @@ def test_a_finished_run_can_be_sampled_again(
     again = [f"--resume={run}", "--prompt=fox", "--precision=auto", "--steps=12"]
     assert command(*again, recipe=[], text=None) == 0
     second = capsys.readouterr().out
-    ends = [re.search("validation loss .* nats.*", out)[0] for out in (first, second)]
-    assert ends[0] == ends[1]
+    assert last_loss(first) == last_loss(second)
     assert second.rpartition("\n\n")[2].startswith("fox")
     assert read_history(run) == history
     assert the_run(tmp_path) == run
@@ -199,13 +204,13 @@ def test_a_run_without_a_checkpoint_begins_again(
 ) -> None:
     command()
     run = the_run(tmp_path)
-    ends = [re.search("validation loss .* nats.*", capsys.readouterr().out)[0]]
+    expected = last_loss(capsys.readouterr().out)
     for path in (run / "checkpoints").iterdir():
         path.unlink()
     assert command(f"--resume={run}", recipe=[], text=None) == 0
     out = capsys.readouterr().out
     assert "from step 0\n" in out
-    assert ends == [re.search("validation loss .* nats.*", out)[0]]
+    assert last_loss(out) == expected
     assert [step for step, _ in read_history(run)] == [5, 10, 12]
 
 
@@ -215,34 +220,14 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(
     command()
     run = the_run(tmp_path)
     newest = the_checkpoint(run, 12)
-    newest.write_text(newest.read_text()[:-100])
-    ends = [re.search("validation loss .* nats.*", capsys.readouterr().out)[0]]
+    newest.write_bytes(newest.read_bytes()[:-100])
+    expected = last_loss(capsys.readouterr().out)
     assert command(f"--resume={run}", recipe=[], text=None) == 0
     out, err = capsys.readouterr()
-    assert err == f"not used: {newest} is not a checkpoint, or it is damaged\n"
+    assert err == f"not used: {newest} is damaged, or was altered after it was saved\n"
     assert "from step 10\n" in out
-    assert ends == [re.search("validation loss .* nats.*", out)[0]]
-    assert load_checkpoint(newest)["step"] == 12
-
-
-def test_python_sources_need_no_file(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command("--corpus=python", "--steps=1", text=None) == 0
-    assert f"{len(python_sources()):,} characters" in capsys.readouterr().out
-
-
-def test_offline_one_sentence_names_the_other_two_ways(
-    command: Command,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("LABML_NN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
-    assert command(text=None) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert re.fullmatch(r"error: cannot download .*--corpus python.*--text FILE.*\n", err)
-    assert {path.name for path in tmp_path.iterdir()} == {"text"}
+    assert last_loss(out) == expected
+    assert load_checkpoint(the_checkpoint(run, 12))["step"] == 12
 
 
 @pytest.mark.parametrize(
@@ -252,25 +237,26 @@ def test_offline_one_sentence_names_the_other_two_ways(
         ("--text={tmp}", "cannot read {tmp}: Is a directory"),
         ("--text={tmp}/empty", "{tmp}/empty is empty"),
         ("--text={tmp}/latin", "{tmp}/latin is not UTF-8: byte 0xf6 at position 1 "),
-        ("--seq-len=1980", "a text of 2,200 characters is too short: "),
-        ("--corpus=bible", "argument --corpus: not allowed with argument --text"),
+        ("--seq-len=1980", "2,200 characters are too few for a context of 1,980"),
+        ("--corpus=python", "argument --corpus: not allowed with argument --text"),
+        ("--preset=great", "argument --preset: invalid choice: 'great'"),
         ("--steps=0", "steps must be at least 1, got 0"),
         ("--steps=many", "argument --steps: invalid int value: 'many'"),
         ("--batch-size=-2", "batch_size must be at least 1, got -2"),
         ("--learning-rate=0", "learning_rate must be above 0, got 0.0"),
         ("--device=cuda:99", "the device 'cuda:99' cannot be used here: "),
         ("--precision=float8", "unknown precision 'float8'"),
-        ("--precision=float16", "float16 needs a CUDA card"),
+        ("--precision=float16", "float16 needs "),
         ("--prompt=", "the prompt is empty"),
-        ("--prompt=fox!", "the character '!' at position 3 is not among the 28 characters"),
-        ("--temperature=-1", "the temperature must be at least 0, got -1"),
-        ("--top-p=0", "top_p must be above 0 and at most 1, got 0"),
-        ("--min-p=2", "min_p must be between 0 and 1, got 2"),
-        ("--top-k=0", "top_k must be at least 1, got 0"),
+        ("--prompt=fox!", "the training text has no '!'"),
+        ("--temperature=-1", "temperature and top_k must be at least 0"),
+        ("--top-p=0", "top_p must be above 0, min_p"),
+        ("--min-p=2", "top_p must be above 0, min_p"),
+        ("--top-k=-1", "temperature and top_k must be at least 0"),
         ("--runs={tmp}/text/runs", "cannot write {tmp}/text/runs/toy/"),
-        ("--prompt=fö!", "the characters '!' at position 2, 'ö' at position 1 are not among the"),
-        ("--schedule=up", "schedule must be cosine or linear, got 'up'"),
-        ("--micro-batches=5", "batch_size must be a multiple of micro_batches, got batch_size=12"),
+        ("--prompt=fö!", "the training text has no '!', 'ö'"),
+        ("--schedule=up", "schedule must be cosine or linear, got up"),
+        ("--micro-batches=5", "batch_size must be a multiple of micro_batches times processes"),
         ("--resume={tmp}/nowhere", "{tmp}/nowhere is not the folder of a run: cannot read "),
         ("--resume={tmp}/text", "{tmp}/text is not the folder of a run: cannot read "),
         ("--unknown", "unrecognized arguments: --unknown"),
@@ -297,7 +283,42 @@ def test_a_mistake_is_told_in_one_sentence_before_anything_is_made(
 
 def test_an_unknown_corpus_is_refused(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     assert command("--corpus=bible", text=None) == 2
-    assert capsys.readouterr().err.startswith("error: unknown corpus 'bible': there are tiny_shak")
+    assert capsys.readouterr().err.startswith("error: argument --corpus: invalid choice: 'bible'")
+
+
+def test_without_options_the_text_is_that_of_the_package(
+    command: Command, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert command("--steps=1", text=None) == 0
+    assert capsys.readouterr().out.startswith(f"{len(tiny_shakespeare()):,} characters, 66 in the")
+    about = json.loads((the_run(tmp_path) / "run.json").read_text())
+    assert about["text"] == {"corpus": "tiny_shakespeare"}
+
+
+def test_pythons_sources_are_a_text(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("--corpus=python", "--steps=1", text=None) == 0
+    assert capsys.readouterr().out.startswith("1,115,394 characters")
+
+
+def test_byte_pairs_are_learned_and_resumed(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("--n-vocab=270", "--seq-len=8") == 0
+    out = capsys.readouterr().out
+    assert "tokens, 270 in the vocabulary" in out
+    run = the_run(tmp_path)
+    assert json.loads((run / "tokenizer.json").read_text())["model"]["type"] == "BPE"
+    assert command(f"--resume={run}", recipe=[], text=None) == 0
+    assert last_loss(capsys.readouterr().out) == last_loss(out)
+
+
+def test_a_run_whose_preset_is_unknown_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about = {"preset": "os.system", "config": {}, "text": {}, "symbols": ""}
+    (tmp_path / "run.json").write_text(json.dumps(about))
+    assert command_line.main([f"--resume={tmp_path}"]) == 2
+    assert capsys.readouterr().err == f"error: {tmp_path} has an unknown preset, 'os.system'\n"
 
 
 @pytest.mark.parametrize(
@@ -352,18 +373,18 @@ def test_checkpoints_of_another_run_are_refused(
     assert f"{the_checkpoint(run, 12)} is of another configuration: seed is 1 there and 2" in err
 
 
-def test_a_loss_that_is_no_number_ends_with_a_sentence_and_keeps_what_was_good(
+def test_a_loss_that_is_not_finite_ends_with_a_sentence_and_keeps_what_was_good(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wild = ["--learning-rate=1e30", "--clip=1e30", "--steps=50", "--warmup=0.9", "--save-every=1"]
     assert command(*wild, "--record-every=1", "--evaluate-every=50") == 2
     found = re.fullmatch(
-        r"error: .* not finite in step (\d+), whose batch has the windows from the characters "
-        r"(\d+, ){11}\d+ of the training part; train with a learning rate below 1e\+30; "
-        r"the checkpoints of .* are kept\n",
+        r"error: .* not finite in step (\d+), whose windows begin at the tokens (\d+, ){11}\d+ of "
+        r"the training text; train with a learning rate below 1e\+30; the checkpoints of .* are "
+        r"kept\n",
         capsys.readouterr().err,
     )
-    kept = sorted((the_run(tmp_path) / "checkpoints").glob("step-*.json"))
+    kept = sorted((the_run(tmp_path) / "checkpoints").glob("step-*.pt"))
     assert load_checkpoint(kept[-1])["step"] == int(found[1]) - 1
 
 
@@ -372,13 +393,8 @@ class Leaking(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+    def forward(self, tokens: Tensor) -> Tensor:
         return self.model(tokens.roll(-1, dims=0))
-
-
-def make_leaking_trainer(config: Config, text: str) -> tuple[Trainer, CharTokenizer]:
-    trainer, tokenizer = make_trainer(config, text)
-    return Trainer(Leaking(trainer.model), trainer.train, trainer.validation, config), tokenizer
 
 
 def test_a_run_whose_model_leaks_says_so_and_fails(
@@ -387,12 +403,22 @@ def test_a_run_whose_model_leaks_says_so_and_fails(
     (tmp_path / "text").write_text(TEXT)
     options = [f"--text={tmp_path / 'text'}", f"--runs={tmp_path / 'runs'}", "--steps=300"]
     options += ["--device=cpu", "--learning-rate=0.1", "--json"]
-    assert run_experiment("package.toy", Config, make_leaking_trainer, options) == 1
+    leaking = replace(TOY, model=lambda config, n_vocab: Leaking(make_model(config, n_vocab)))
+    assert command_line.main(options, {"toy": leaking}) == 1
     out, err = capsys.readouterr()
     result = json.loads(out.splitlines()[-1])
     assert result["val_loss"] < 0.5 < 2 < result["honest_loss"]
     assert result["honest"] is False
-    assert re.fullmatch(r"error: honest loss .* its losses mean nothing\n", err)
+    assert err == f"error: {result['honest_sentence']}\n"
+
+
+def test_a_mistake_in_the_program_keeps_its_traceback(command: Command, tmp_path: Path) -> None:
+    def broken(config: Config, n_vocab: int) -> nn.Module:
+        return nn.Linear(int("many"), n_vocab)
+
+    options = [f"--text={tmp_path / 'text'}", f"--runs={tmp_path / 'runs'}"]
+    with pytest.raises(ValueError, match="invalid literal for int"):
+        command_line.main(options, {"toy": replace(TOY, model=broken)})
 
 
 def test_a_full_disk_stops_the_run_with_a_sentence_and_keeps_the_last_checkpoint(
@@ -404,20 +430,15 @@ def test_a_full_disk_stops_the_run_with_a_sentence_and_keeps_the_last_checkpoint
     write_bytes = Path.write_bytes
 
     def full(self: Path, content: bytes) -> int:
-        assert "step-000010" not in self.name, "asked for space"
+        if "step-000010" in self.name:
+            raise OSError(28, "No space left on device")
         return write_bytes(self, content)
 
-    def fail(self: Path, content: bytes) -> int:
-        try:
-            return full(self, content)
-        except AssertionError:
-            raise OSError(28, "No space left on device") from None
-
-    monkeypatch.setattr(Path, "write_bytes", fail)
+    monkeypatch.setattr(Path, "write_bytes", full)
     assert command() == 2
     monkeypatch.undo()
     assert re.fullmatch(
-        r"error: cannot write .*step-000010-\w+.safetensors: No space left on device; "
+        r"error: cannot write .*step-000010-\w+.pt: No space left on device; "
         r"the checkpoints of .* are kept\n",
         capsys.readouterr().err,
     )
@@ -430,22 +451,25 @@ def test_every_field_of_the_recipe_is_an_option_with_its_default(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit) as left:
-        run_experiment("package.toy", Config, make_trainer, ["--help"])
+        command_line.main(["--help"], {"toy": replace(TOY, defaults={"steps": 7})})
     assert left.value.code == 0
     told = " ".join(capsys.readouterr().out.split())
+    assert told.startswith("usage: python -m labml_nn.training.engine ")
     for field in fields(Config):
         option = field.name.replace("_", "-")
-        kind = {bool: f", --no-{option}"}.get(field.type, f" {field.type.__name__.upper()}")
-        meaning = f"--{option}{kind} {HELP[field.name]} (default: {field.default})"
-        assert meaning in told
+        kind = f", --no-{option}" if "bool" in str(field.type) else ""
+        kind = kind or f" {field.type.__name__.upper()}"
+        default = {"steps": 7}.get(field.name, field.default)
+        shown = "" if default is None else f" (default: {default})"
+        assert f"--{option}{kind} {field.metadata['help']}{shown}" in told
 
 
 def test_ctrl_c_in_a_real_process_saves_and_ends_with_130(tmp_path: Path, repository: Path) -> None:
     (tmp_path / "text").write_text(TEXT)
-    command = [sys.executable, "-m", "labml_nn.transformers.basic.autoregressive_experiment"]
     options = ["--text=text", "--d-model=8", "--d-ff=8", "--n-layers=1", "--seq-len=8"]
     process = subprocess.Popen(
-        [*command, *options, "--steps=10000000", "--device=cpu", "--evaluate-every=10"],
+        [sys.executable, "-m", "labml_nn.training.engine", *options, "--steps=10000000"]
+        + ["--device=cpu", "--evaluate-every=10"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(repository), "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
