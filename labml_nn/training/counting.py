@@ -10,18 +10,27 @@ paper:
 ---
 
 Before you train a network, find out what counting can do. It is exact, it takes seconds, and a
-network that isn't better than counting has learned nothing that needs a network.
+network that is no better has learned nothing that needs a network.
 
-**In:** a training text. **Out:** a probability for each letter that may come next. The table has the
-loss on the validation text of Tiny Shakespeare, in nats a letter, and a sample of each model.
+**In:** a training text. **Out:** a probability for each letter that may come next, given the
+letters before it. This is the loss on Tiny Shakespeare, with none to six letters of context:
 
-[Counting letters](../../results/counting.json#tables.contexts)
+[Counting letters, by the length of the context](../../results/counting.json#tables.contexts)
 
-Guessing has a loss of [4.190](../../results/counting.json#values.guessing), and everything below that
-is learned from the training text. Each letter of context lowers the loss, down to
-[1.688](../../results/counting.json#values.best) with four letters.
+Guessing has a loss of [4.190](../../results/counting.json#values.guessing). Each letter of context
+lowers it, down to [1.688](../../results/counting.json#values.best) with four letters. The
+[classic transformer](../transformers/basic/autoregressive_experiment.py) reaches
+[1.678](../../results/modern.json#values.classic.loss): hardly less. So keep this number in mind
+when a small network is praised for the words that it spells.
 
-[What they write](../../results/counting.json#tables.samples)
+[The loss against the letters of context](../../results/counting.json#figures.contexts)
+
+With more than four letters the validation loss goes *up*, while the training loss goes on falling.
+The table learns the training text by heart, and of the contexts in the validation text it has seen
+fewer and fewer. Two contexts that differ in one letter have nothing in common for it. A network
+can do what a table can't: treat similar contexts alike, and look back further than four letters.
+
+[A sample of each](../../results/counting.json#tables.samples)
 """
 
 import math
@@ -49,7 +58,7 @@ def count_pairs(tokens: Tensor, n_vocab: int) -> Tensor:
     ## Letter pairs
 
     A table, `[n_vocab, n_vocab]`: the row of a letter has the probabilities of the letter after
-    it. The network that [learns this table](loop.py#example) step by step should reach the same loss.
+    it. A network can [learn this table](loop.py), and should then reach the same loss.
     """
     # Each pair gets a number, so that one pass counts all of them: first letter times the size of
     # the vocabulary, plus second letter.
@@ -64,20 +73,22 @@ class BackOff:
     r"""
     ## Longer contexts
 
-    With four letters of context there are $66^4$, or 19 million, contexts, and a text of a million
-    letters can't fill such a table. Most contexts never come up, and most others only once. After
-    “abrac” there came an “a”, once: is it certain, then?
+    There are $66^4$, or 19 million, contexts of four letters, and a text of a million letters can't
+    fill such a table. Most contexts never come up. Many come up once: “abrac” is followed by “a” in
+    “abracadabra”. Is “a” certain, then?
 
-    The answer of Witten and Bell: if a context was followed by many *different* letters, expect yet
-    another one. A context $c$ that came up $N$ times, with $T$ different letters after it, gives
-    $T$ of $N + T$ parts of its probability to the prediction of the context $c'$ that is one
-    letter shorter:
+    The answer of Witten and Bell: a context that was followed by many *different* letters will be
+    followed by yet another one. A context $c$ came up $N$ times, with $T$ different letters after
+    it. It keeps $N$ of $N + T$ parts of the probability for what it saw. The other $T$ parts go to
+    the prediction of $c'$, the context without its first letter:
 
     $$
     p(x \mid c) = \frac{N(c\,x) + T(c) \, p(x \mid c')}{N(c) + T(c)}
     $$
 
-    The shortest context is empty, and below that there is only guessing.
+    The shortest context is empty, and below that there is only guessing. The paper takes the
+    shorter context only for letters that never followed the longer one. Mixing the two, as here, is
+    usual in language models. There are better mixtures, such as that of Kneser and Ney.
     """
 
     def __init__(self, text: str, n_letters: int, symbols: str) -> None:
@@ -156,11 +167,30 @@ class BackOff:
 def example(n_vocab: int = 5, n_letters: int = 2) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
+
+    ### Exercises
+
+    ??? question "What is the training loss with a context as long as the whole text?"
+        Nearly 0: every context came up once, and $p = (1 + p') / 2$ at each further letter.
+
+    ??? question "Use $p = N(c\,x) / N(c)$ and guess only where $N(c) = 0$. What is the loss?"
+        Infinite. In the validation text some letter follows a context that it never followed
+        in training, and $-\ln 0$ spoils the mean.
+
+    ??? question "“abracadabra”: which probability has “c” after “a”?"
+        “a” is followed by four letters, three different ones, and “c” is one of them. Anywhere,
+        “c” has $(1 + 5/6)/16 = 0.115$. So $(1 + 3 \cdot 0.115) / 7 = 0.192$.
+
+    ??? question "Let `loss` look back beyond the start of a window. What changes?"
+        The loss with four letters falls to
+        [1.669](../../results/counting.json#values.best_unlimited), below that of the classic
+        transformer, and the comparison isn't fair any more.
     """
     text = "abracadabra"
     model = BackOff(text, n_letters, "abcdr\N{REPLACEMENT CHARACTER}")
+
+    # The probability of its own text, in nats, and a few more letters.
     model.loss(text, seq_len=7)
     model.write("ab", n_letters=3, seed=1)
-
     tokens = torch.tensor(["abcdr".index(letter) for letter in text])
     return count_letters(tokens, n_vocab), count_pairs(tokens, n_vocab)
