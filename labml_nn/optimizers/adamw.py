@@ -1,7 +1,7 @@
 r"""
 ---
 title: AdamW
-summary: Steps of a similar size for every number, whatever the size of its gradients.
+summary: Each number moves by about the learning rate, whatever the size of its gradient.
 paper:
   title: Decoupled Weight Decay Regularization
   authors: Loshchilov and Hutter
@@ -9,29 +9,34 @@ paper:
   link: https://arxiv.org/abs/1711.05101
 ---
 
-Some parameters get large gradients and some get small ones, by factors of thousands, for reasons
-of the architecture that say nothing about how far they should move. Adam (Kingma and Ba, 2015)
-divides the gradient $g_t$ of each number by its usual size. It keeps two running means, of the
-gradient and of its square,
+Some parameters get large gradients and others small ones, thousands of times apart. That comes from
+the architecture, and says nothing about how far they should move. With gradient descent, a learning
+rate that suits the first ones leaves the second ones where they are.
+
+**In:** parameters of any shape, with their gradients. **Out:** the same parameters, each number
+moved against its gradient by about the learning rate, or less.
+
+Adam ([Kingma and Ba 2015](https://arxiv.org/abs/1412.6980)) divides each gradient $g_t$ by its
+usual size. It keeps two running means for each number, of the gradient and of its square:
 
 $$
 m_t = \beta_1 m_{t-1} + (1 - \beta_1)\, g_t \qquad
 v_t = \beta_2 v_{t-1} + (1 - \beta_2)\, g_t^2
 $$
 
-and moves by their quotient, which is about 1 where the gradient keeps its sign, and less where it
-doesn't:
+A number whose gradient is always 0.001 has $m = 0.001$ and $\sqrt{v} = 0.001$: the quotient is 1.
+If its sign changes from step to step, $m$ is near 0, and so is the quotient. The step is
 
 $$
 \theta_t = (1 - \eta \lambda)\, \theta_{t-1} -
 \eta\, \frac{m_t / (1 - \beta_1^t)}{\sqrt{v_t / (1 - \beta_2^t)} + \epsilon}
 $$
 
-The first factor is the *decoupled* weight decay of the paper, algorithm 2. Added to the gradient,
-as it used to be, it would be divided by the usual size as well, and numbers with large gradients
-would hardly decay.
+with the learning rate $\eta$. The W stands for the first factor, *decoupled weight decay*,
+algorithm 2 of the paper. Before, $\lambda \theta$ was added to the gradient; then it was divided by
+the usual size as well, and weights with large gradients hardly decayed.
 
-The page leaves out sparse gradients and the kernels that update all parameters at once.
+This page leaves out sparse gradients and PyTorch's kernel for all parameters at once.
 """
 
 from collections.abc import Iterable
@@ -58,13 +63,12 @@ class AdamW(torch.optim.Optimizer):
         * `params` are parameters, or groups of them with settings of their own
         * `lr` is the learning rate $\eta$
         * `betas` are $\beta_1$ and $\beta_2$, how much of the two means is kept in a step
-        * `eps` is the $\epsilon$ that keeps a gradient of zero from being divided by zero
+        * `eps` is $\epsilon$, against a division by zero
         * `weight_decay` is $\lambda$
         """
-        if not 0 <= lr or not all(0 <= beta < 1 for beta in betas):
-            raise ValueError(
-                f"lr must not be below 0, and betas must be from 0 to 1, got {lr} and {betas}"
-            )
+        # With a $\beta$ of 1 the means would stay at zero for ever.
+        if lr < 0 or not all(0 <= beta < 1 for beta in betas):
+            raise ValueError(f"expected lr >= 0 and 0 <= betas < 1, got {lr} and {betas}")
         defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
         super().__init__(params, defaults)
 
@@ -84,6 +88,8 @@ class AdamW(torch.optim.Optimizer):
         r"""
         ### One parameter
         """
+        # Two numbers are remembered for each weight: the optimizer needs twice the memory of the
+        # model.
         state = self.state[parameter]
         if not state:
             state["step"] = 0
@@ -92,16 +98,20 @@ class AdamW(torch.optim.Optimizer):
         state["step"] += 1
         beta1, beta2 = group["betas"]
 
-        # The weights decay before the step is taken.
+        # Weight decay, before the step and not as part of it.
         parameter.mul_(1 - group["lr"] * group["weight_decay"])
 
-        # `lerp` goes from the mean towards the gradient: $m + (1 - \beta_1)(g - m)$.
+        # `lerp` goes a part of the way from the old mean to the new number:
+        # $m + (1 - \beta_1)(g - m)$.
         mean = state["mean"].lerp_(grad, 1 - beta1)
         mean_square = state["mean_square"].lerp_(grad.square(), 1 - beta2)
 
-        # Both means began at zero and are too small at first, by a factor that is known.
+        # Both means began at zero. After one step the first is only a tenth of the gradient; this
+        # makes it the gradient.
         mean = mean / (1 - beta1 ** state["step"])
         mean_square = mean_square / (1 - beta2 ** state["step"])
+
+        # The quotient is 1 or −1 if the gradient stays as it is, and nearer to 0 if it changes.
         parameter.sub_(group["lr"] * mean / (mean_square.sqrt() + group["eps"]))
 
 
@@ -121,9 +131,22 @@ def first_step(scale: float) -> torch.Tensor:
 
 def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
     r"""
-    ## Example
+    ## Try it
 
     Two steps of a linear layer.
+
+    ### Exercises
+
+    ??? question "The gradients of four numbers are 1, −2, 30 and −400. What are the first steps?"
+        At a learning rate of 0.1: −0.1, 0.1, −0.1, 0.1. `first_step` computes them.
+
+    ??? question "A gradient is 1 in every step, and once it is 100. What happens to the steps?"
+        With $\beta_2 = 0.999$ the mean square jumps from 1 to 11 and takes about 1,000 steps to
+        come back. All that time the steps are shorter. That is why [the loop](../training/loop.py)
+        shortens such gradients before.
+
+    ??? question "Leave out the two divisions by $1 - \beta^t$. How long is the first step?"
+        $0.1 / \sqrt{0.001} = 3.2$ times as long as it should be, with the usual $\beta$.
     """
     layer = nn.Linear(d_in, d_out)
     optimizer = AdamW(layer.parameters())

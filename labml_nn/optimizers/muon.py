@@ -1,7 +1,7 @@
 r"""
 ---
 title: Muon
-summary: Steps of the same size in every direction of a matrix, all matrices of a shape at once.
+summary: Steps of the same size in every direction of a weight matrix.
 paper:
   title: "Muon: An optimizer for hidden layers in neural networks"
   authors: Jordan et al.
@@ -9,69 +9,75 @@ paper:
   link: https://kellerjordan.github.io/posts/muon/
 ---
 
-The gradient of a weight matrix is dominated by a few directions: of its singular values, a
-handful are large and most are small. A step along it changes what the layer does to a few kinds of
-input and leaves the others as they were. [AdamW](adamw.py), which looks at each number alone,
-doesn't see that.
+[AdamW](adamw.py) gives every number of a weight matrix a step of a similar size. But a matrix is
+more than its numbers: it maps directions to directions. Its gradient is usually dominated by a few
+directions, so a step changes what the layer does to a few kinds of input, and leaves the others
+nearly as they were.
 
-Muon keeps the directions and makes their sizes equal. If $U \Sigma V^\top$ is the singular
-value decomposition of the gradient, averaged over some steps, the step is along
+**In:** matrices with their gradients. **Out:** the same matrices, moved by the same length in every
+direction of the gradient.
+
+Take a gradient that is diagonal, $\operatorname{diag}(1,\, 0.1)$. The step of gradient descent goes
+ten times as far in the first direction as in the second. Muon goes along
+$\operatorname{diag}(1,\, 1)$. In general, if $U \Sigma V^\top$ is the singular value decomposition
+of the gradient, Muon keeps the directions $U$ and $V$, and sets all singular values $\Sigma$ to 1:
 
 $$
-U V^\top .
+U \Sigma V^\top \;\longrightarrow\; U V^\top
 $$
 
-Decomposing matrices at each step would take too long. But $f(X) = a X + b\, X X^\top X + c\,
-(X X^\top)^2 X$ has the same $U$ and $V$ as $X$ and the singular values $a \sigma + b \sigma^3 + c
-\sigma^5$. With the right coefficients, five turns of this *Newton-Schulz iteration* bring all but
-the tiniest values near 1, and they are products of matrices, which hardware is good at. How near is
-not important, so they may be computed with 16 bits.
+It is for the matrices inside the layers. Embeddings, the head, biases and gains go to AdamW: a row
+of an embedding belongs to one token, and isn't mixed with the other rows.
 
-It is for the matrices between layers. Embeddings, the last layer, gains and biases go to AdamW.
-
-PyTorch has an optimizer of that name, too, which takes one matrix after another. A small model
-has many small matrices, and there this is a third of the time of a step. Here matrices of one
-shape are **stacked** and go through the iteration together. The page leaves out what it would
-take to spread them over several machines.
+PyTorch has `torch.optim.Muon`, which updates one matrix after another. This page updates all
+matrices of one shape together: a small model has many small ones. It leaves out spreading the work
+over several GPUs.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-# How a singular value $\sigma$ changes in a turn: $a \sigma + b \sigma^3 + c \sigma^5$. Chosen by
-# the authors so that small ones grow fast; what they reach is between 0.7 and 1.2.
-A, B, C = 3.4445, -4.7750, 2.0315
 
-
-def orthogonalize(matrices: Tensor, turns: int = 5, eps: float = 1e-7) -> Tensor:
+def orthogonalize(matrices: Tensor, steps: int = 5) -> Tensor:
     r"""
-    ## Make the singular values equal
+    ## Newton-Schulz iteration
 
-    `matrices` and the result are `[n_matrices, rows, columns]`, with no more rows than columns, so
-    that $X X^\top$ is as small as it can be.
+    `matrices` and the result are `[n_matrices, rows, columns]`. A decomposition at each step of
+    training would take too long. But a polynomial in $X$ with odd powers,
+
+    $$
+    a X + b\, (X X^\top) X + c\, (X X^\top)^2 X,
+    $$
+
+    has the same $U$ and $V$ as $X$, and the singular values $a \sigma + b \sigma^3 + c \sigma^5$.
+    With the right $a$, $b$ and $c$, five such steps bring nearly all singular values close to 1.
+    Each step is three matrix products, which any GPU is good at.
     """
-    # The length of all numbers together is at least the largest singular value, so none is above 1.
-    lengths = matrices.norm(dim=(1, 2), keepdim=True)
-    x = matrices / lengths.clamp(min=eps)
-    for _ in range(turns):
-        # `[n_matrices, rows, rows]`
-        square = torch.bmm(x, x.mT)
+    # $X X^\top$ has a row and a column for each row of $X$, so a tall matrix is transposed first.
+    tall = matrices.shape[-2] > matrices.shape[-1]
+    x = matrices.mT if tall else matrices
 
-        # Factored, it is two more products: $(b\, X X^\top + c\, (X X^\top)^2)\, X + a X$.
-        polynomial = torch.baddbmm(square, square, square, beta=B, alpha=C)
-        x = torch.baddbmm(x, polynomial, x, beta=A)
-    return x
+    # The iteration starts with singular values of at most 1. The root of the sum of their squares
+    # is the root of the sum of all squared numbers, so dividing by that is enough.
+    x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=1e-7)
+
+    # The authors chose the coefficients so that small values grow fast: by 3.4 times in each step.
+    # The price is that values end between 0.7 and 1.2, which does no harm.
+    a, b, c = 3.4445, -4.7750, 2.0315
+    for _ in range(steps):
+        square = x @ x.mT
+        x = a * x + (b * square + c * square @ square) @ x
+    return x.mT if tall else x
 
 
 class Muon(torch.optim.Optimizer):
     r"""
     ## Muon
-
-    A parameter with three axes is a stack of matrices already.
     """
 
     def __init__(
@@ -80,123 +86,101 @@ class Muon(torch.optim.Optimizer):
         lr: float = 0.02,
         weight_decay: float = 0.1,
         momentum: float = 0.95,
-        nesterov: bool = True,
         dtype: torch.dtype = torch.bfloat16,
     ) -> None:
         r"""
-        * `params` are parameters, or groups of them with settings of their own
-        * `lr` is the learning rate, the size of a step in every direction
-        * `weight_decay` pulls all weights to zero, by this share of the learning rate
+        * `params` are matrices, or groups of them with settings of their own
+        * `lr` is the learning rate, the length of a step in every direction
+        * `weight_decay` is how strongly all weights are pulled towards zero
         * `momentum` is how much of the mean gradient is kept in a step
-        * `nesterov` says whether the newest gradient counts once more
-        * `dtype` is what the iteration computes with
+        * `dtype` is the type of the iteration; its result may be rough, so 16 bits are enough
         """
-        defaults = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "dtype": str(dtype).removeprefix("torch."),
-        }
+        defaults = {"lr": lr, "weight_decay": weight_decay, "momentum": momentum}
         super().__init__(params, defaults)
+        self.dtype = dtype
         for group in self.param_groups:
             for parameter in group["params"]:
-                if parameter.dim() not in (2, 3):
-                    raise ValueError(
-                        "Muon is for matrices and stacks of them, got a parameter of shape "
-                        f"{list(parameter.shape)}: give it to AdamW"
-                    )
+                if parameter.dim() != 2:
+                    raise ValueError(f"not a matrix: {list(parameter.shape)}; give it to AdamW")
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:
         r"""
         ### One step
 
-        Parameters without a gradient stay as they are.
+        Matrices without a gradient stay as they are.
         """
         for group in self.param_groups:
-            shapes: dict[tuple[int, int], list[nn.Parameter]] = {}
+            # One call for all matrices of a shape: six in a small model, not a hundred.
+            shapes: dict[torch.Size, list[nn.Parameter]] = defaultdict(list)
             for parameter in group["params"]:
                 if parameter.grad is not None:
-                    rows, columns = parameter.shape[-2:]
-                    shape = (min(rows, columns), max(rows, columns))
-                    shapes.setdefault(shape, []).append(parameter)
+                    shapes[parameter.shape].append(parameter)
             for parameters in shapes.values():
                 self.update(parameters, group)
 
     def update(self, parameters: list[nn.Parameter], group: dict[str, Any]) -> None:
         r"""
         ### All matrices of a shape
-
-        Upright or lying; the upright ones are turned over on the way in and out.
         """
-        directions = torch.cat([flat(self.direction(p, group)) for p in parameters])
-        directions = orthogonalize(directions.to(getattr(torch, group["dtype"])))
+        directions = torch.stack([self.direction(p, group["momentum"]) for p in parameters])
+        directions = orthogonalize(directions.to(self.dtype)).to(parameters[0].dtype)
 
-        sizes = [math.prod(p.shape[:-2]) for p in parameters]
-        for parameter, direction in zip(parameters, directions.split(sizes), strict=True):
-            rows, columns = parameter.shape[-2:]
-            if rows > columns:
-                direction = direction.mT
-
-            # A matrix that makes many numbers of few has a longer step, so that each of the
-            # numbers changes as much.
-            scale = math.sqrt(max(1, rows / columns))
+        # A tall matrix makes many features of few. All of the result's features should change as
+        # much as those of a square one, so its step is longer.
+        rows, columns = parameters[0].shape
+        length = group["lr"] * math.sqrt(max(1, rows / columns))
+        for parameter, direction in zip(parameters, directions, strict=True):
             parameter.mul_(1 - group["lr"] * group["weight_decay"])
-            parameter.sub_(direction.reshape(parameter.shape), alpha=group["lr"] * scale)
+            parameter.sub_(direction, alpha=length)
 
-    def direction(self, parameter: nn.Parameter, group: dict[str, Any]) -> Tensor:
+    def direction(self, parameter: nn.Parameter, momentum: float) -> Tensor:
         r"""
-        ### The mean gradient
-
-        A running mean, as in AdamW, $m_t = \mu m_{t-1} + (1 - \mu)\, g_t$. Nesterov's variant looks
-        a step ahead: it takes what the mean would be, were the same gradient to come again.
+        ### Nesterov momentum
         """
-        state, momentum = self.state[parameter], group["momentum"]
+        # The gradient of one batch is noisy, so a running mean takes its place:
+        # $m_t = \mu m_{t-1} + (1 - \mu)\, g_t$.
+        state = self.state[parameter]
         if not state:
             state["momentum_buffer"] = torch.zeros_like(parameter)
         mean = state["momentum_buffer"].lerp_(parameter.grad, 1 - momentum)
-        return parameter.grad.lerp(mean, momentum) if group["nesterov"] else mean
+
+        # Nesterov's variant looks a step ahead: to what the mean becomes if the same gradient comes
+        # once more.
+        return parameter.grad.lerp(mean, momentum)
 
 
-def flat(matrices: Tensor) -> Tensor:
+def singular_values(rows: int = 16, columns: int = 32) -> tuple[Tensor, Tensor]:
     r"""
-    ## Lay a stack of matrices down
+    ## What happens to the singular values
 
-    From any number of leading axes to `[n_matrices, rows, columns]`, with no more rows than
-    columns.
-    """
-    rows, columns = matrices.shape[-2:]
-    matrices = matrices.reshape(-1, rows, columns)
-    return matrices.mT if rows > columns else matrices
-
-
-def spread_of_singular_values(rows: int = 16, columns: int = 32) -> tuple[Tensor, Tensor]:
-    r"""
-    ## What it does to a gradient
-
-    The singular values before and after, largest first. Before, the first is a thousand times
-    the last, `[rows]`.
+    Those of a random gradient, largest first, before and after: `[rows]` each. Before, the first is
+    a hundred times the last one.
     """
     u, _, v = torch.linalg.svd(torch.randn(rows, columns), full_matrices=False)
-    before = torch.logspace(0, -3, rows)
-    gradient = u @ torch.diag(before) @ v
-    after = torch.linalg.svdvals(orthogonalize(gradient.unsqueeze(0), turns=10))
-    return before, after[0]
+    before = torch.logspace(0, -2, rows)
+    after = torch.linalg.svdvals(orthogonalize((u * before) @ v))
+    return before, after
 
 
-def example(
-    n_matrices: int = 2, rows: int = 3, columns: int = 5
-) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+def example(n_matrices: int = 2, rows: int = 3, columns: int = 5) -> tuple[Tensor, ...]:
     r"""
-    ## Example
+    ## Try it
 
-    A stack of lying matrices and an upright one make three of one shape.
+    ### Exercises
+
+    ??? question "Multiply a loss by 1,000. How does a step of Muon change?"
+        Not at all: the singular values are set to 1 whatever they were.
+
+    ??? question "What is $U V^\top$ for a gradient with one row?"
+        The row, divided by its length: one direction, and a step of length 1 along it.
+
+    ??? question "Begin with `x` as it is, not divided by its norm. What happens to a value of 2?"
+        $3.4 \cdot 2 - 4.8 \cdot 8 + 2.0 \cdot 32 = 34$, then 88 million, and soon infinity.
     """
-    stack = nn.Parameter(torch.randn(n_matrices, rows, columns))
-    matrix = nn.Parameter(torch.randn(columns, rows))
-    optimizer = Muon([stack, matrix])
-    (stack @ matrix).square().sum().backward()
+    matrices = [nn.Parameter(torch.randn(rows, columns)) for _ in range(n_matrices)]
+    optimizer = Muon(matrices)
+    torch.stack(matrices).square().sum().backward()
     optimizer.step()
     gradients = torch.randn(n_matrices, rows, columns)
-    return orthogonalize(gradients), spread_of_singular_values(rows, columns)
+    return orthogonalize(gradients), *singular_values(rows, columns)

@@ -1,7 +1,7 @@
 r"""
 ---
-title: Byte Pairs
-summary: A vocabulary of frequent pieces, learned from the text itself.
+title: Byte-Pair Encoding
+summary: A vocabulary of frequent pieces of words, learned from the text itself.
 paper:
   title: Neural Machine Translation of Rare Words with Subword Units
   authors: Sennrich et al.
@@ -9,22 +9,24 @@ paper:
   link: https://arxiv.org/abs/1508.07909
 ---
 
-With [characters](data.py#CharTokenizer) as tokens a model spells each word anew, and a context of
-64 is a line or two. With whole words it could not write a word that it never met. In between
-are *pieces*: frequent words are one token, rare ones are several.
+If the tokens are [characters](data.py#CharTokenizer), a context of 64 tokens is a line or two, and
+the model spells each word anew. If they are words, the model can't write a word that it never saw.
+Byte-pair encoding is in between: frequent words are one token, rare words are several.
 
-Which pieces, the text says. Begin with single bytes. Count how often each pair of neighbours
-occurs, make one token of the most frequent pair, and repeat, until the vocabulary is as large
-as it should be. What is learned is the list of these **merges**, in order; to encode is to
-apply them again. Every text in UTF-8 is made of bytes, so no character is ever unknown.
+**In:** a text, and the size of the vocabulary. **Out:** a list of *merges*, learned like this:
 
-`python -m labml_nn.training --tokenizer byte-pairs --n-vocab 512` trains on such tokens. A token
-is then more than a character, and its loss higher: losses of different tokenizers compare only
-*per character*, and that is printed as well.
+1. Begin with single bytes.
+2. Count how often each pair of neighbours comes up.
+3. Make one token of the most frequent pair, and go back to 2.
 
-The paper begins with characters; bytes came with GPT-2. What works in practice is the package
-[tokenizers](https://github.com/huggingface/tokenizers), which is fast, and whose file, JSON, goes
-into the folder of the run. It is here beside a version of twenty lines that finds the same merges.
+In “low lower lowest” the first merge is “l” and “o”, the second “lo” and “w”. Then “low” is one
+token in all three words. To encode a text, apply the same merges in the same order.
+
+A token is now more than a character, and its loss is higher. Losses of different tokenizers compare
+only *per character*.
+
+The paper begins with characters. Bytes came with GPT-2: every text in UTF-8 is made of bytes, so no
+character is ever unknown.
 """
 
 import hashlib
@@ -36,10 +38,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labml_nn.training.data import InputError, Prepared, split
-
-# Pairs are not merged across these borders: words with the space before them, numbers, signs,
-# blanks, and ends of lines, which stand alone.
+# Pairs are not merged across these borders: words with the space before them, numbers, punctuation,
+# spaces, and ends of lines. Otherwise “the dog.” and “the dog,” would become tokens of their own.
 PIECES = (
     r" ?[^ \t\r\n0-9!-/:-@\[-`{-~]+"
     r"| ?[0-9]+"
@@ -53,53 +53,25 @@ def letters_of_bytes() -> list[str]:
     r"""
     ## A letter for each byte
 
-    A file of JSON holds no bytes. So bytes that are printable signs of Latin-1 stand for
-    themselves, and the others for the letters from “Ā” on: a space is “Ġ”.
+    Tokenizers are kept in JSON, which holds text and no bytes. So each byte is written as a letter:
+    the printable signs of Latin-1 as themselves, all others as letters from “Ā” on. A space is “Ġ”.
     """
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = [byte for byte in range(256) if byte not in printable]
     return [chr(b) if b in printable else chr(256 + others.index(b)) for b in range(256)]
 
 
-def learn_merges(text: str, n_merges: int) -> list[tuple[str, str]]:
-    r"""
-    ## The algorithm
-
-    The merges, in the letters of [bytes](byte_pairs.py#letters_of_bytes). Pairs that occur once
-    only are not merged. Of pairs that are equally frequent, the one with the older tokens wins.
-    """
-    letters = letters_of_bytes()
-    number = {letter: index for index, letter in enumerate(sorted(letters))}
-
-    # Equal words are counted together, so that a merge looks at each only once.
-    words: Counter[tuple[str, ...]] = Counter()
-    for piece in re.findall(PIECES, text):
-        words[tuple(letters[byte] for byte in piece.encode())] += 1
-
-    merges: list[tuple[str, str]] = []
-    while len(merges) < n_merges:
-        pairs: Counter[tuple[str, str]] = Counter()
-        for word, count in words.items():
-            for pair in zip(word, word[1:], strict=False):
-                pairs[pair] += count
-        if not pairs or max(pairs.values()) < 2:
-            break
-        best = min(pairs, key=lambda pair: (-pairs[pair], number[pair[0]], number[pair[1]]))
-        merges.append(best)
-        number.setdefault(best[0] + best[1], len(number))
-
-        # No two words become one: they were different bytes.
-        words = Counter({merge(word, best): count for word, count in words.items()})
-    return merges
-
-
 def merge(word: tuple[str, ...], pair: tuple[str, str]) -> tuple[str, ...]:
     r"""
-    ### Make one token of a pair, from left to right
+    ## Apply one merge
+
+    Each place where the pair stands becomes one token, from left to right: in “aaa” the pair of “a”
+    and “a” gives “aa” and “a”.
     """
     merged: list[str] = []
     index = 0
     while index < len(word):
+        # A pair is two tokens long, anything else one.
         if word[index : index + 2] == pair:
             merged.append(pair[0] + pair[1])
             index += 2
@@ -109,53 +81,79 @@ def merge(word: tuple[str, ...], pair: tuple[str, str]) -> tuple[str, ...]:
     return tuple(merged)
 
 
-def library() -> Any:
+def learn_merges(text: str, n_merges: int) -> list[tuple[str, str]]:
     r"""
-    ## The package, or a sentence
+    ## Learn the merges
+
+    The whole algorithm, written to be read. It goes through all words for each merge.
     """
-    try:
-        import tokenizers
-    except ImportError:
-        raise InputError(
-            "byte pairs need the package tokenizers: python -m pip install tokenizers"
-        ) from None
-    return tokenizers
+    letters = letters_of_bytes()
+    number = {letter: index for index, letter in enumerate(sorted(letters))}
+
+    # Equal words are counted once, so that a merge has to look at each of them only once.
+    words: Counter[tuple[str, ...]] = Counter()
+    for piece in re.findall(PIECES, text):
+        words[tuple(letters[byte] for byte in piece.encode())] += 1
+
+    merges: list[tuple[str, str]] = []
+    while len(merges) < n_merges:
+        # A word that comes up ten times has each of its pairs ten times.
+        pairs: Counter[tuple[str, str]] = Counter()
+        for word, count in words.items():
+            for pair in zip(word, word[1:], strict=False):
+                pairs[pair] += count
+
+        # A pair that comes up once would be a token for one place in the text.
+        if not pairs or max(pairs.values()) < 2:
+            break
+
+        # Of equally frequent pairs, the one with the older tokens, so that the result is certain.
+        best = min(pairs, key=lambda pair: (-pairs[pair], number[pair[0]], number[pair[1]]))
+        merges.append(best)
+        number.setdefault(best[0] + best[1], len(number))
+        words = Counter({merge(word, best): count for word, count in words.items()})
+    return merges
 
 
 class BytePairTokenizer:
     r"""
-    ## Pieces as numbers
+    ## A fast tokenizer
 
-    It takes the place of one of characters.
+    The package [tokenizers](https://github.com/huggingface/tokenizers) finds the same merges, and
+    a test compares them. It takes the place of a tokenizer of characters.
     """
 
     def __init__(self, document: str) -> None:
         r"""
         * `document` is a tokenizer in the format of the package, JSON
         """
-        self.document, package = document, library()
+        self.document = document
         try:
-            self._tokenizer = package.Tokenizer.from_str(document)
-        # The package has no exception of its own.
+            self.tokenizer = package().Tokenizer.from_str(document)
+        # The package raises plain exceptions.
         except Exception as error:
-            raise InputError(f"not a tokenizer: {error}") from error
+            raise ValueError(f"not a tokenizer: {error}") from error
 
     @classmethod
     def trained(cls, texts: Iterable[str], n_vocab: int) -> "BytePairTokenizer":
         r"""
-        ### Learn the merges
+        ### Learn the vocabulary
 
         `texts` are parts of one text. A short text may have fewer pairs than `n_vocab` asks for.
         """
         if not 256 <= n_vocab <= 32_768:
-            raise InputError(f"n_vocab must be between 256, the bytes, and 32,768, got {n_vocab}")
-        package = library()
-        whole = package.Tokenizer(package.models.BPE())
-        by_byte = package.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-        by_piece = package.pre_tokenizers.Split(package.Regex(PIECES), "isolated")
-        whole.pre_tokenizer = package.pre_tokenizers.Sequence([by_piece, by_byte])
-        whole.decoder = package.decoders.ByteLevel()
-        trainer = package.trainers.BpeTrainer(
+            raise ValueError(f"n_vocab must be between 256, the bytes, and 32,768, got {n_vocab}")
+
+        # The same borders and letters as above.
+        tokenizers = package()
+        by_byte = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        by_piece = tokenizers.pre_tokenizers.Split(tokenizers.Regex(PIECES), "isolated")
+        whole = tokenizers.Tokenizer(tokenizers.models.BPE())
+        whole.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([by_piece, by_byte])
+        whole.decoder = tokenizers.decoders.ByteLevel()
+
+        # Every byte is in the vocabulary, also one that the text doesn't have.
+        trainer = tokenizers.trainers.BpeTrainer(
             vocab_size=n_vocab,
             min_frequency=2,
             initial_alphabet=letters_of_bytes(),
@@ -165,42 +163,31 @@ class BytePairTokenizer:
         return cls(whole.to_str())
 
     def __len__(self) -> int:
-        return self._tokenizer.get_vocab_size()
+        return self.tokenizer.get_vocab_size()
 
     @property
     def symbols(self) -> str:
-        r"""
-        ### A fingerprint
-
-        Two tokenizers with the same one are the same.
-        """
+        # A fingerprint: two tokenizers with the same one are the same.
         return f"byte pairs {hashlib.sha256(self.document.encode()).hexdigest()}"
 
-    def encode(self, text: str, unknown: bool = False) -> Tensor:
-        r"""
-        ### From text to numbers
-
-        Nothing is `unknown`.
-        """
-        return torch.tensor(self._tokenizer.encode(text).ids, dtype=torch.long)
+    def encode(self, text: str) -> Tensor:
+        return torch.tensor(self.tokenizer.encode(text).ids, dtype=torch.long)
 
     def decode(self, tokens: Tensor) -> str:
-        r"""
-        ### And back
-
-        A part of a character becomes “�”.
-        """
-        return self._tokenizer.decode(tokens.tolist(), skip_special_tokens=False)
+        # A token may be a part of a character; alone, it is shown as “�”.
+        return self.tokenizer.decode(tokens.tolist(), skip_special_tokens=False)
 
 
-def prepare_pairs(text: str, seq_len: int, n_vocab: int) -> Prepared:
+def package() -> Any:
     r"""
-    ## From a text to what a trainer needs
+    ## The package
 
-    The merges come from the training part alone.
+    Nothing else of this page needs it, so it is imported on demand.
     """
-    train, validation = split(text, seq_len)
-    tokenizer = BytePairTokenizer.trained([train], n_vocab)
-    return Prepared(
-        tokenizer, tokenizer.encode(train), tokenizer.encode(validation), len(validation)
-    )
+    try:
+        import tokenizers
+    except ImportError:
+        raise ValueError(
+            "byte pairs need the package tokenizers: python -m pip install tokenizers"
+        ) from None
+    return tokenizers

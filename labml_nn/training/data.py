@@ -156,7 +156,10 @@ def fixed_windows(tokens: Tensor, seq_len: int) -> list[tuple[Tensor, Tensor]]:
 
     Measuring is different from training: nothing about it should be random. The windows lie side
     by side over the *whole* text. So every character but the first is predicted once, from at
-    most `seq_len` characters before it.
+    most `seq_len` characters before it. Many scripts average 20 random batches of 12 windows of the
+    validation text instead. For counted letter pairs, the standard deviation of such an estimate is
+    [0.010](../../results/counting.json#values.estimate_deviation) nats, as much as the difference
+    between two models can be.
 
     The first characters of a window have few characters before them, and short windows have more
     such characters. Compare only losses that were measured with the same `seq_len`.

@@ -1,79 +1,86 @@
 r"""
 ---
 title: Device and Precision
-summary: Where to compute, and with how many bits.
+summary: CPU or GPU, and 32-bit or 16-bit numbers.
 ---
 
-Most of the time of training goes into products of matrices, and most hardware multiplies
-16-bit numbers several times faster than 32-bit ones. There are two kinds of them.
-`bfloat16` has the range of `float32` with fewer digits, and training hardly notices.
-`float16` has more digits and a small range: gradients smaller than $2^{-24}$ become zero,
-unless the loss is multiplied by a large number first, which is what a *gradient scaler*
-does.
+Most of the time of training goes into matrix products, and most hardware multiplies 16-bit numbers
+several times faster than 32-bit ones. There are two 16-bit formats, because 16 bits are not enough
+for both many digits and a large range:
 
-*Autocast* computes the products in 16 bits, and what needs the digits, softmax, loss and the
-parameters themselves, in 32.
+| | bits of the exponent | bits of the fraction | smallest normal number | digits |
+| --- | --- | --- | --- | --- |
+| `float32` | 8 | 23 | $2^{-126}$ | 7 |
+| `bfloat16` | 8 | 7 | $2^{-126}$ | 2 to 3 |
+| `float16` | 5 | 10 | $2^{-14}$ | 3 to 4 |
+
+Training in `bfloat16` needs nothing else. In `float16` small gradients become zero: whatever is
+below $2^{-25}$ is rounded to nothing. So the loss is first multiplied by a large number, and all
+gradients with it. Before the step they are divided by it again. PyTorch's gradient scaler does
+that.
 """
 
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
-from labml_nn.training.data import InputError
 
-
-def choose_device(name: str) -> torch.device:
+def choose_device(name: str = "auto") -> torch.device:
     r"""
-    ## Where to compute
+    ## Device
 
-    `auto` is a CUDA (or ROCm) card if there is one, else an Apple GPU, else the CPU. A
-    device that isn't there is an `InputError`.
+    `auto` is a CUDA (or ROCm) GPU if there is one, else an Apple GPU, else the CPU.
     """
     if name == "auto":
         name = "mps" if torch.backends.mps.is_available() else "cpu"
         name = "cuda" if torch.cuda.is_available() else name
 
-    # The one sure way to know whether a device works is to put something there.
+    # A GPU may be there and not work: a driver is missing, or all of its memory is taken. The one
+    # sure way to know is to put something there.
     try:
         return torch.zeros(1, device=name).device
     except (RuntimeError, AssertionError) as error:
         reason = str(error).partition("\n")[0]
-        raise InputError(f"the device {name!r} cannot be used here: {reason}") from error
+        raise ValueError(f"the device {name!r} cannot be used here: {reason}") from error
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
     r"""
-    ## With how many bits
+    ## Precision
 
-    `auto` is `bfloat16` where the hardware has instructions for it, `float16` on older
-    CUDA cards, and else `float32`. It asks for capabilities and doesn't measure times: a
-    measurement could come out differently tomorrow, and the same seed would no longer
-    give the same run.
+    `auto` is `bfloat16` where the hardware computes with it, `float16` on older CUDA GPUs, and
+    `float32` otherwise. It is decided by what the hardware has, never by a measured time: a time
+    comes out differently tomorrow, and then the same seed would no longer give the same run.
     """
     if name == "auto":
         name = "float32"
-        # Ampere, of 2020, was the first generation with bfloat16. Older cards
-        # emulate it, slowly.
+
+        # Ampere, of 2020, was the first generation with bfloat16. Older GPUs emulate it, slowly.
         if device.type == "cuda":
             name = "bfloat16" if torch.cuda.get_device_capability(device) >= (8, 0) else "float16"
+
         # Older versions of PyTorch don't tell what the CPU can do.
         elif device.type == "cpu" and hasattr(torch.cpu, "get_capabilities"):
             able = torch.cpu.get_capabilities()
             name = "bfloat16" if able.get("avx512_bf16") or able.get("amx_bf16") else "float32"
 
+    # Without a CUDA GPU, float16 would be slower than float32 or not there at all.
     if name not in ("float32", "bfloat16", "float16"):
-        raise InputError(f"unknown precision {name!r}: use auto, float32, bfloat16 or float16")
+        raise ValueError(f"unknown precision {name!r}: use auto, float32, bfloat16 or float16")
     if name == "float16" and device.type != "cuda":
-        raise InputError(f"float16 needs a CUDA card, and this is {device.type}: use float32")
+        raise ValueError(f"float16 needs a CUDA GPU, and this is {device.type}: use float32")
     return getattr(torch, name)
 
 
 def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[None]:
     r"""
-    ## Products in 16 bits
+    ## Mixed precision
 
-    With `float32` it does nothing.
+    The weights stay in `float32`, because a step often changes a weight by less than the last digit
+    of `bfloat16`. Inside this block PyTorch converts the factors of each matrix product to 16 bits;
+    softmax, normalisation and loss, which need the digits, stay in 32.
     """
+    # Autocast to float32 would only cost time.
     if dtype is torch.float32:
         return nullcontext()
     return torch.autocast(device.type, dtype)
@@ -83,11 +90,24 @@ def example(rows: int = 3, inner: int = 5, columns: int = 7) -> torch.Tensor:
     r"""
     ## Example
 
-    Two `float32` matrices, and their product in `bfloat16`.
+    The same matrix product in both precisions, and the difference.
+
+    ### Exercises
+
+    ??? question "What is 256 + 1 in `bfloat16`?"
+        256. It has 8 binary digits, so from 256 on it can only count in twos.
+
+    ??? question "A gradient is 1e-9. What is it in `float16`, and after a loss scale of 65,536?"
+        Zero. Times 65,536 it is 6.6e-5, above $2^{-14}$, and all its digits are kept.
+
+    ??? question "Which of the two formats has no number for 100,000?"
+        `float16`: its largest number is 65,504.
     """
     device = choose_device("cpu")
     choose_precision("auto", device)
     a, b = torch.randn(rows, inner), torch.randn(inner, columns)
+
+    # Rounded factors, exact factors.
     with autocast(device, torch.bfloat16):
         product = a @ b
     with autocast(device, torch.float32):

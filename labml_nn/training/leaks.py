@@ -1,56 +1,47 @@
 r"""
 ---
 title: An Honest Loss
-summary: A loss that is too good to be true is a leak; one that comes from prefixes alone finds it.
+summary: A loss that is too good to be true is a leak. Predicting from prefixes alone finds it.
 ---
 
-While a model is trained and measured it gets a whole window at once, and predicts the character
-after each position. That is called *teacher forcing*, and it saves a lot of work. It is also a
-trap: the answers stand in the input, one position further on, and only the mask of the
-attention keeps the model from looking them up.
+In training and evaluation, a model gets a whole window at once and predicts the character after
+each position. This is called *teacher forcing*, and it saves a lot of work. It is also a trap: the
+answers stand in the input, one position further on, and only the causal mask keeps the model from
+looking them up.
 
-Where anything lets a bit of the future through, training finds it. The loss falls, below that of
-every honest model, and nothing looks wrong until the model writes, and what it writes is
-gibberish, because then there is no future to look at. On Tiny Shakespeare one forgotten
-“transpose” gives a loss of 1.21, and honest models of that size about 2.12 after as many steps.
-Here are more ways to get there:
+If anything lets the future through, training finds it. The loss falls below that of every correct
+model, and nothing looks wrong until the model writes. Then there is no future to look at, and what
+it writes is gibberish. In [our collection of mistakes](../transformers/mistakes/__init__.py), one
+`view` in place of a transpose reaches a loss of
+[1.195](../../results/mistakes.json#tables.mistakes.ViewForSplit.printed). Its honest loss is
+[4.070](../../results/mistakes.json#tables.mistakes.ViewForSplit.honest).
 
-* The axis of the softmax is that of the queries, so that each output depends on later ones.
-* The mask is applied after the softmax, whose sum then depends on what is hidden.
-* Hidden scores are set to zero, and not to minus infinity.
-* The mask is off by one, is upside down, or is made and never used.
-* A “view” where a transpose should be mixes positions, or mixes the sequences of a batch.
-* The targets are the inputs, not moved by one.
-
-So the last word about a model is a loss that is computed as the model is used: for each prediction
-it gets *the characters before, and nothing else*. For a right model that loss is the teacher-forced
-one, at the very same predictions, to the precision of the numbers. The other way round a
-difference is a mistake, whatever it is, also one that makes the model look worse than it is.
+**In:** a model and a validation text. **Out:** two losses of the same predictions. The *honest*
+loss is computed as the model is used: for each prediction the model gets the characters before it
+and nothing else. In a correct model both are equal, up to rounding. Any other difference is
+a mistake, also one that makes the model look worse than it is.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from labml_nn.training.data import fixed_windows
-from labml_nn.training.sampling import evaluating
 
-# Nats. The rounding of `float32` is a hundred times smaller, and leaks are a hundred times larger.
+# In nats. Rounding in `float32` makes a hundred times less, and leaks make a hundred times more.
 TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
 class HonestLoss:
     r"""
-    ## Two losses of the same predictions
+    ## The result
 
-    * `honest` is from prefixes alone
-    * `forced` is teacher-forced
-    * `difference` is the largest one at any prediction, and `length` the prefix it belongs to
+    * `honest` is the loss from prefixes alone
+    * `forced` is the teacher-forced loss of the same predictions
+    * `difference` is the largest one at any prediction, and `length` is the length of its prefix
     """
 
     honest: float
@@ -60,11 +51,7 @@ class HonestLoss:
 
     @property
     def leaks(self) -> bool:
-        r"""
-        ### Do they disagree?
-
-        A loss that is no number disagrees with everything.
-        """
+        # Written so that NaN, which is neither above nor below anything, counts as a leak.
         return not self.difference <= TOLERANCE
 
     def __str__(self) -> str:
@@ -78,74 +65,63 @@ class HonestLoss:
         )
 
 
-@contextmanager
-def exact_products() -> Iterator[None]:
-    r"""
-    ## No shortcuts
-
-    Within the block `float32` products are computed with all their digits.
-    """
-    kept = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(kept)
-
-
 def spread(n: int, most: int) -> list[int]:
     r"""
-    ## Some of many, evenly
+    ## Evenly spaced numbers
 
     At most `most` of the numbers below `n`, the first and the last among them.
     """
     return sorted({round(i * (n - 1) / max(most - 1, 1)) for i in range(most)})
 
 
+@torch.no_grad()
 def honest_loss(
-    model: nn.Module, tokens: torch.Tensor, seq_len: int, n_places: int = 16, n_lengths: int = 32
+    model: nn.Module, tokens: Tensor, seq_len: int, n_places: int = 16, n_lengths: int = 32
 ) -> HonestLoss:
     r"""
-    ## Measure both
+    ## Measure both losses
 
-    * `model` takes tokens, sequence first, and gives logits for the token after each
-    * `tokens` is the validation text, `seq_len` the context
-    * `n_places` windows, spread over the text, are looked at, with `n_lengths` prefixes of each
-
-    There is no chance in it.
+    * `model` turns tokens into logits for the token after each of them
+    * `tokens` is the validation text, and `seq_len` the context of the model
+    * `n_places` windows, evenly spaced, are looked at, with `n_lengths` prefixes of each
     """
-    # The same windows as in every evaluation, one to a column.
+    # The windows of the [evaluation](loop.py#evaluate), one to a column. A few are enough: a leak
+    # is nearly everywhere.
     inputs, targets = fixed_windows(tokens, seq_len)[0]
     length, n_windows = inputs.shape
-    places, lengths = spread(n_windows, n_places), [i + 1 for i in spread(length, n_lengths)]
+    places = spread(n_windows, n_places)
+    lengths = [i + 1 for i in spread(length, n_lengths)]
 
-    device = next((one.device for one in model.parameters()), tokens.device)
-    with evaluating(model), exact_products():
-        # All these windows at once, and all positions of each.
-        chosen, answers = (part[:, places].to(device, torch.long) for part in (inputs, targets))
-        logits = model(chosen).float()
-        forced = F.cross_entropy(logits.flatten(0, 1), answers.flatten(), reduction="none").view(
-            length, len(places)
-        )
+    # Dropout would make a difference that is no leak.
+    was_training = model.training
+    model.eval()
+    device = next((p.device for p in model.parameters()), tokens.device)
 
-        # One prefix at a time and alone, cut out of the text itself. So it shows too when a
-        # model mixes up the sequences of a batch, and when targets are not the next tokens.
-        found = []
-        for column, place in enumerate(places):
-            for n in lengths:
-                window = tokens[place * length :][: n + 1].to(device, torch.long)
-                scores = model(window[:-1].unsqueeze(1))[-1].float()
-                honest = F.cross_entropy(scores, window[-1:])
-                found.append((honest.item(), forced[n - 1, column].item(), n))
+    # Teacher forcing: all windows at once, and all positions of each. The loss of every single
+    # prediction, not their mean.
+    logits = model(inputs[:, places].to(device)).float()
+    forced = F.cross_entropy(
+        logits.transpose(1, 2), targets[:, places].to(device), reduction="none"
+    )
 
-    # What is no number is greater than nothing, so it would hide in a maximum.
-    differences = [(abs(one - other), n) for one, other, n in found]
-    difference, worst = max(differences, key=lambda pair: (pair[0] != pair[0], pair[0]))
+    # Prefixes one at a time, alone, and cut out of the text itself. So it also shows when a model
+    # mixes up the sequences of a batch, and when targets are not the next tokens.
+    found = []
+    for column, place in enumerate(places):
+        for n in lengths:
+            window = tokens[place * length :][: n + 1].to(device)
+            last = model(window[:-1].unsqueeze(1))[-1].float()
+            found.append((F.cross_entropy(last, window[-1:]).item(), forced[n - 1, column].item()))
+    model.train(was_training)
+
+    # The worst prediction; NaN is worse than any number, and a plain maximum would skip it.
+    differences = [abs(honest - teacher) for honest, teacher in found]
+    worst = max(range(len(found)), key=lambda i: (differences[i] != differences[i], differences[i]))
     return HonestLoss(
-        honest=sum(one for one, _, _ in found) / len(found),
-        forced=sum(other for _, other, _ in found) / len(found),
-        difference=difference,
-        length=worst,
+        honest=sum(honest for honest, _ in found) / len(found),
+        forced=sum(teacher for _, teacher in found) / len(found),
+        difference=differences[worst],
+        length=lengths[worst % len(lengths)],
     )
 
 
@@ -153,7 +129,7 @@ class LooksAhead(nn.Module):
     r"""
     ## A model that cheats
 
-    It gives the next token a high score, wherever it is told that token.
+    It looks one position ahead and gives a high logit to the token that it finds there.
     """
 
     def __init__(self, n_vocab: int) -> None:
@@ -163,12 +139,8 @@ class LooksAhead(nn.Module):
         super().__init__()
         self.n_vocab = n_vocab
 
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        r"""
-        ### Predict by looking
-
-        From tokens, `[seq_len, batch_size]`, to logits, `[seq_len, batch_size, n_vocab]`.
-        """
+    def forward(self, tokens: Tensor) -> Tensor:
+        # The last position has nothing to look at, and takes the first token.
         ahead = tokens.roll(-1, dims=0)
         return 5.0 * F.one_hot(ahead, self.n_vocab).float()
 
@@ -177,10 +149,24 @@ def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> dict[str
     r"""
     ## Example
 
-    The model that cheats is found out, and a table that knows nothing is honest.
+    The test finds the model that cheats. A table of pairs can't cheat, and passes.
+
+    ### Exercises
+
+    ??? question "Is the teacher-forced loss of `LooksAhead` high or low, and the honest one?"
+        The first is 0.03 at every position that has one to look at. The honest loss is above
+        $\ln 5 \approx 1.61$, that of guessing: the model is sure of a token, and usually wrong.
+
+    ??? question "A causal mask hides all but the last two positions. Does this test notice?"
+        No. The model sees less than it could, but nothing of the future, so both losses agree.
+
+    ??? question "Why not compare the two means only?"
+        A leak could make some predictions better and others worse, and leave the mean as it is.
     """
     tokens = torch.randint(n_vocab, (11 * seq_len,), generator=torch.Generator().manual_seed(1))
     assert not honest_loss(nn.Embedding(n_vocab, n_vocab), tokens, seq_len).leaks
+
+    # A low loss and a leak.
     cheat = LooksAhead(n_vocab)
     result = honest_loss(cheat, tokens, seq_len)
     assert result.leaks

@@ -1,7 +1,7 @@
 r"""
 ---
 title: RMSNorm
-summary: Features divided by their usual size, with no mean taken off.
+summary: Divide the features of a token by their root mean square, and leave their mean alone.
 paper:
   title: Root Mean Square Layer Normalization
   authors: Zhang and Sennrich
@@ -9,20 +9,35 @@ paper:
   link: https://arxiv.org/abs/1910.07467
 ---
 
-Layer normalisation subtracts from the features of a token their mean, and divides them by their
-standard deviation. The paper found that the second part is what helps. What is left is one division
-by the *root mean square*,
+Every layer of a [transformer](models.py) adds something to the features of a token, so they grow
+from layer to layer, and each layer would get inputs of another size. A normalisation gives
+all layers inputs of one size.
+
+**In:** the features of tokens, `[seq_len, batch_size, d_model]`. **Out:** the same, with a root
+mean square of 1 for each token.
+
+Layer normalisation does two things to a token: it subtracts the mean of the features, and it
+divides by their standard deviation. RMSNorm only divides, by the *root mean square*:
 
 $$
 \operatorname{RMSNorm}(x) = g \odot \frac{x}{\sqrt{\frac{1}{d} \sum_i x_i^2 + \epsilon}}
 $$
 
-The direction of $x$ stays as it is, and its length becomes $\sqrt{d}$. That is all that
-is wanted of a normalisation, and so it serves in more places than between layers: queries and
-keys of attention, embeddings, whatever should have a known size.
+where $d$ is the number of features, $\odot$ multiplies feature by feature, and $g$ is a learned
+*gain* for each feature. The same token through both, without gains:
 
-The gain $g$, a number for each feature, is learned. Where a linear layer follows it can be left
-out, because the layer's weights can do the same.
+| | | | | |
+| --- | --- | --- | --- | --- |
+| features | 1 | 2 | 3 | 4 |
+| layer normalisation | −1.34 | −0.45 | 0.45 | 1.34 |
+| RMSNorm | 0.37 | 0.73 | 1.10 | 1.46 |
+
+RMSNorm without a gain changes the length of the vector and not its direction: 1 to 2 to 3 to 4 is
+what it was. The paper found that models learn as well without subtracting the mean, and that the
+normalisation takes less time.
+
+Any vector can be normalised so. Models of today do it to [queries and
+keys](variants/query_key_norm.py), too.
 """
 
 from collections.abc import Callable
@@ -33,18 +48,31 @@ from torch import Tensor, nn
 
 def rms_norm(x: Tensor, eps: float = 1e-6) -> Tensor:
     r"""
-    ## Divide by the usual size
+    ## Divide by the root mean square
 
-    `x` and the result are `[..., d_model]`, with any axes before the last. Squares of 16-bit
-    numbers overflow or vanish, so they are taken with 32 bits.
+    `x` and the result are `[seq_len, batch_size, d_model]`. After it, the length of every vector is
+    $\sqrt{d}$, if it was well above $\sqrt{\epsilon d}$ before.
     """
-    wide = x.float() if x.element_size() == 2 else x
-    return (wide * torch.rsqrt(wide.square().mean(dim=-1, keepdim=True) + eps)).to(x.dtype)
+    # With at least 32 bits. In float16 the square of 256 is infinite already; in bfloat16 a mean
+    # would have two or three digits.
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+
+    # One number for each token, `[seq_len, batch_size, 1]`. A token of zeros would be 0/0 without
+    # `eps`.
+    mean_square = wide.square().mean(dim=-1, keepdim=True)
+    normalised = wide * torch.rsqrt(mean_square + eps)
+
+    # Back to 16 bits, if it had 16.
+    return normalised.to(x.dtype)
 
 
 class RMSNorm(nn.Module):
     r"""
-    ## With a gain
+    ## RMSNorm with a gain
+
+    Some features should be larger than others, so each is multiplied by a learned gain. Where a
+    linear layer follows, the layer's weights can do the same, and [some models](modern/model.py)
+    have no gains.
     """
 
     def __init__(self, d_model: int, eps: float = 1e-6) -> None:
@@ -53,15 +81,13 @@ class RMSNorm(nn.Module):
         * `eps` keeps a token of zeros from being divided by zero
         """
         super().__init__()
+
+        # Gains of 1 change nothing at the start.
         self.gain = nn.Parameter(torch.ones(d_model))
         self.eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
-        r"""
-        ### Normalise
-
-        `x` and the result are `[seq_len, batch_size, d_model]`.
-        """
+        # The same gains for all tokens. With a gain, the direction does change.
         return rms_norm(x, self.eps) * self.gain
 
 
@@ -69,8 +95,8 @@ def in_transformer(*, d_model: int, **_: float) -> dict[str, Callable[[], nn.Mod
     r"""
     ## In a transformer
 
-    Everywhere that the [transformer that writes](basic/autoregressive_experiment.py) normalises:
-    before each part of a layer, and at the end.
+    In place of every layer normalisation of the [transformer that
+    writes](basic/autoregressive_experiment.py).
     """
     places = ("norm_self_attn", "norm_ff", "norm")
     return {place: lambda: RMSNorm(d_model) for place in places}
@@ -78,7 +104,21 @@ def in_transformer(*, d_model: int, **_: float) -> dict[str, Callable[[], nn.Mod
 
 def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
     r"""
-    ## Example
+    ## Try it
+
+    ### Exercises
+
+    ??? question "Multiply all features by 10. What comes out? What if you add 10 to all?"
+        Multiplied: the same as before, from both normalisations. With 10 added, layer normalisation
+        gives the same as before, because it subtracts the mean; RMSNorm gives something else.
+
+    ??? question "What does RMSNorm make of $(3, 4)$, without a gain?"
+        The mean square is $(9 + 16)/2 = 12.5$ and its root 3.54, so $(0.85, 1.13)$: of length
+        $\sqrt 2$.
+
+    ??? question "Take the mean over `dim=0`. Every shape is still right. What goes wrong?"
+        Each feature is divided by its size over all positions, also those to come: the model sees
+        the future. Change the last token, and earlier outputs move.
     """
     x = torch.randn(seq_len, batch_size, d_model)
     return RMSNorm(d_model)(x)

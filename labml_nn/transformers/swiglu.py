@@ -1,7 +1,7 @@
 r"""
 ---
 title: SwiGLU
-summary: A feed-forward network in which one projection opens and closes another.
+summary: A feed-forward network whose hidden features are products of two projections.
 paper:
   title: GLU Variants Improve Transformer
   authors: Shazeer
@@ -9,18 +9,35 @@ paper:
   link: https://arxiv.org/abs/2002.05202
 ---
 
-The [feed-forward network](feed_forward.py) can only add up what its hidden features say. Here two
-projections of a token are *multiplied*, so that one decides how much of the other passes:
+In the usual [feed-forward network](feed_forward.py), a hidden feature is one weighted sum of a
+token's features with an activation. It can say "much of this", but not "much of this, *provided
+that*". SwiGLU multiplies two sums.
+
+**In** and **out:** the features of tokens, `[seq_len, batch_size, d_model]`. Each token is changed
+on its own.
+
+Think of the volume control of a radio: one sum is the sound, the other one the position of the
+knob. The first one is called the *value*, the second one the *gate*:
 
 $$
-\operatorname{SwiGLU}(x) = \bigl( \operatorname{Swish}(x W) \odot x V \bigr) W_2
+\operatorname{SwiGLU}(x) = \bigl( \operatorname{Swish}(x\, W_{gate}) \odot x\, W_{value} \bigr)\,
+W_{output}
 \qquad
 \operatorname{Swish}(z) = \frac{z}{1 + e^{-z}}
 $$
 
-Why this learns better is not known; the paper's own explanation ends with "divine
-benevolence". It has three matrices where there were two, so at the same number of weights `d_ff` is
-two thirds of what it was. Nothing is left out; it departs from the paper in dropout.
+where $\odot$ multiplies number by number. "Gate" is only a name: it isn't between 0 and 1. Swish
+(PyTorch calls it SiLU) falls to −0.28 and then rises without a bound:
+
+| | | | | | | | |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| $z$ | −10 | −4 | −1.28 | 0 | 1 | 4 | 10 |
+| Swish | −0.00 | −0.07 | −0.28 | 0 | 0.73 | 3.93 | 10.00 |
+
+So a gate far below zero closes, and one far above zero multiplies the value by itself.
+
+Nobody knows why this learns better; the paper ends by giving the credit to "divine benevolence".
+As in the paper, there are no biases. It departs from the paper in dropout.
 """
 
 from collections.abc import Callable
@@ -29,12 +46,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.transformers.stacked_linear import StackedLinear
-
 
 class SwiGLU(nn.Module):
     r"""
-    ## A gated feed-forward network
+    ## Gated feed-forward network
     """
 
     def __init__(self, d_model: int, d_ff: int, dropout_prob: float = 0.0) -> None:
@@ -44,21 +59,20 @@ class SwiGLU(nn.Module):
         * `dropout_prob` is the probability that a hidden feature is dropped
         """
         super().__init__()
-        # Gate and values come out of [one product](stacked_linear.py).
-        self.widen = StackedLinear(2, d_model, d_ff)
+        # Three matrices where the usual network has two. With a `d_ff` of two thirds, there are as
+        # many weights: 8/3 of `d_model` and not 4 times.
+        self.gate = nn.Linear(d_model, d_ff, bias=False)
+        self.value = nn.Linear(d_model, d_ff, bias=False)
+        self.output = nn.Linear(d_ff, d_model, bias=False)
         self.dropout = nn.Dropout(dropout_prob)
-        self.narrow = nn.Linear(d_ff, d_model, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        r"""
-        ### Apply at each position
+        # Each hidden feature is a product, `[seq_len, batch_size, d_ff]`. Without Swish it would
+        # still not be linear in `x`, but of second degree.
+        hidden = F.silu(self.gate(x)) * self.value(x)
 
-        `x` and the result are `[seq_len, batch_size, d_model]`.
-        """
-        # Wider in between, `[seq_len, batch_size, d_ff]`.
-        gate, values = self.widen(x).chunk(2, dim=-1)
-        hidden = F.silu(gate) * values
-        return self.narrow(self.dropout(hidden))
+        # Some hidden features are dropped, so that no feature of the result relies on a single one.
+        return self.output(self.dropout(hidden))
 
 
 def in_transformer(
@@ -67,16 +81,29 @@ def in_transformer(
     r"""
     ## In a transformer
 
-    With three matrices where the [transformer that writes](basic/autoregressive_experiment.py) has
-    two. So they are two thirds as wide, for as many weights.
+    In place of the network of the [transformer that writes](basic/autoregressive_experiment.py).
     """
+    # Two thirds as wide, for as many weights.
     narrower = max(1, 2 * d_ff // 3)
     return {"feed_forward": lambda: SwiGLU(d_model, narrower, dropout_prob)}
 
 
 def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int = 11) -> Tensor:
     r"""
-    ## Example
+    ## Try it
+
+    ### Exercises
+
+    ??? question "How wide is it, for as many weights as a usual network with 128 and 512 features?"
+        $2 \cdot 128 \cdot 512 = 3 \cdot 128 \cdot d_{ff}$, so 341.
+
+    ??? question "Leave out Swish. Is the network linear?"
+        No. The hidden features are products of two linear functions, which is called *bilinear*.
+        Multiply `x` by 2, and the result is four times as large.
+
+    ??? question "Exchange the weights of `gate` and `value`. Does the result change?"
+        Yes: only one of the two goes through Swish. A comparison with weights of Llama finds such a
+        mix-up, a test of shapes doesn't.
     """
     network = SwiGLU(d_model, d_ff)
     return network(torch.randn(seq_len, batch_size, d_model))

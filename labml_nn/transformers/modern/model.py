@@ -1,31 +1,30 @@
 r"""
 ---
 title: A Modern Transformer
-summary: The small transformer with the parts that ten years of training many of them found better.
+summary: The small transformer again, with what has replaced its parts since 2017.
 ---
 
-What is here is what people who try to train a given model to a given loss in the shortest time
-have kept ([modded-nanogpt](https://github.com/KellerJordan/modded-nanogpt) is the public record of
-one such race). Compared with the [classic](../basic/autoregressive_experiment.py):
+**In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`, as from
+the [classic model](../basic/autoregressive_experiment.py). It has as many layers, heads and
+features, slightly fewer weights, and nearly every part is another one:
 
-* **Positions** turn queries and keys, [rotary](../rotary.py), and are not added to tokens.
-* **Normalisation** is [RMSNorm](../rms_norm.py), without gains: before each part, and after the
-  embedding.
-* **Queries and keys** are normalised, too, so that scores stay small however large the weights
-  get (Henry et al. 2020, [Query-Key Normalization](https://arxiv.org/abs/2010.04245)); too
-  small, so they are scaled up by half.
-* **The feed-forward network** is [SwiGLU](../swiglu.py).
-* **The last layer of each part starts at zero**, and so does the one that gives the logits. At the
-  start each layer passes on what it got, and all tokens are equally likely.
-* **The previous token** is mixed into each token, as much of each feature as is learned: after the
-  embedding, and again before each part of a layer. What stands side by side is known without
-  attention.
-* **Values of the first layer** are mixed into those of the others (Zhou et al. 2024,
-  [Value Residual Learning](https://arxiv.org/abs/2410.17897)), so that what a token *is* isn't
-  lost on the way up.
-* **Nothing has a bias.**
+| Part | Classic | Here | Why |
+| --- | --- | --- | --- |
+| Positions | sines, added to tokens | [rotary](../rotary.py) | scores depend on the distance |
+| Normalisation | layer norm | [RMSNorm](../rms_norm.py) without gains | as good and shorter |
+| Queries and keys | as projected | normalised | scores stay bounded as weights grow |
+| Feed-forward | two layers, GELU | [SwiGLU](../swiglu.py) | hidden features are products |
+| First weights | random | zero in the last matrix of each part | layers start by doing nothing |
+| Previous token | found by attention | mixed into each token | neighbours are known at once |
+| Values | of each layer | mixed with those of the first layer | what a token is isn't lost |
+| Biases | in all linear layers | none | not missed |
 
-What each is worth at this size, [another page](ablation.py) measures.
+[The ablation](ablation.py) leaves out one at a time and measures what each is worth.
+
+Most of these are in the large language models of today, such as Llama. The last three before the
+biases come from [modded-nanogpt](https://github.com/KellerJordan/modded-nanogpt), a public contest
+to train a given model in the shortest time. There the feed-forward network has the square of ReLU
+and not SwiGLU. Left out is a cache for writing: [that page](../kv_cache.py) has the classic model.
 """
 
 import math
@@ -34,25 +33,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.transformers.fast_attention import causal_mean, mean_of_values
-from labml_nn.transformers.kv_cache import CachedModel, KeyValueCache
-from labml_nn.transformers.mha import causal_mask
+from labml_nn.transformers.mha import PrepareForMultiHeadAttention
 from labml_nn.transformers.rms_norm import rms_norm
-from labml_nn.transformers.rotary import RotaryPositions
-from labml_nn.transformers.stacked_linear import StackedLinear
+from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 from labml_nn.transformers.swiglu import SwiGLU
-
-# Normalised, a query and a key have a product of at most the root of $d_k$ after the usual scaling,
-# and a softmax over so small scores can't be sharp. Half as much again came out better.
-SHARPNESS = 1.5
 
 
 class Smear(nn.Module):
     r"""
     ## Mix in the previous token
 
-    In each feature, as much as is learned; at the start nothing. The first token has none before
-    it.
+    Attention can find the previous token, but it takes a head and a layer to do so. Here it is
+    there at once: with *th*, the letter *h* becomes another vector than with *sh*.
     """
 
     def __init__(self, d_model: int) -> None:
@@ -60,154 +52,139 @@ class Smear(nn.Module):
         * `d_model` is the number of features
         """
         super().__init__()
+
+        # How much is mixed in is learned for each feature. At the start, nothing is.
         self.share = nn.Parameter(torch.zeros(d_model))
 
-    def forward(self, x: Tensor, before: Tensor | None = None) -> Tensor:
-        r"""
-        ### Mix
+    def forward(self, x: Tensor) -> Tensor:
+        # Everything one position later, with zeros before the first token:
+        # `[seq_len, batch_size, d_model]`. Shifted the other way, the model would see the future.
+        previous = F.pad(x[:-1], (0, 0, 0, 0, 1, 0))
+        return x + self.share * previous
 
-        `x` and the result are `[seq_len, batch_size, d_model]`. Who writes a text token by token
-        keeps the last one in `before`, where it is read and put.
+
+class RotaryProjection(PrepareForMultiHeadAttention):
+    r"""
+    ## Queries and keys
+
+    Normalised ([Henry et al. 2020](https://arxiv.org/abs/2010.04245)), so that scores stay bounded
+    however large the weights become, and then rotated.
+    """
+
+    def __init__(self, d_model: int, heads: int, rotate: nn.Module) -> None:
+        r"""
+        * `d_model` is the number of features
+        * `heads` is the number of heads
+        * `rotate` are the [rotary positions](../rotary.py#RotaryPositions)
         """
-        if before is None:
-            return x + self.share * F.pad(x[:-1], (0, 0, 0, 0, 1, 0))
-        mixed = x + self.share * torch.cat([before, x[:-1]])
-        before.copy_(x[-1:])
-        return mixed
+        super().__init__(d_model, heads, d_model // heads, bias=False)
+        self.rotate = rotate
+
+    def forward(self, x: Tensor) -> Tensor:
+        # `[seq_len, batch_size, heads, d_k]`. Each head is normalised on its own.
+        return self.rotate(rms_norm(super().forward(x)))
 
 
 class ModernAttention(nn.Module):
     r"""
     ## Attention
-
-    With rotary positions, normalised queries and keys, and the values of the first layer.
     """
 
-    def __init__(self, d_model: int, heads: int, seq_len: int, first: bool) -> None:
+    def __init__(self, d_model: int, heads: int, rotate: nn.Module, first: bool) -> None:
         r"""
         * `d_model` is the number of features
-        * `heads` is the number of heads, which must divide `d_model`
-        * `seq_len` is the number of positions
-        * `first` says whether it is in the first layer
+        * `heads` is the number of heads
+        * `rotate` are the [rotary positions](../rotary.py#RotaryPositions)
+        * `first` says whether this is the first layer
         """
         super().__init__()
-        if heads < 1 or d_model % heads:
-            raise ValueError(
-                f"d_model must be a positive multiple of heads, got d_model={d_model} and "
-                f"heads={heads}"
-            )
-        self.heads, self.d_k = heads, d_model // heads
-        self.project = StackedLinear(3, d_model, d_model)
-        self.turn = RotaryPositions(self.d_k, seq_len)
+        d_k = d_model // heads
+        self.query = RotaryProjection(d_model, heads, rotate)
+        self.key = RotaryProjection(d_model, heads, rotate)
+        self.value = PrepareForMultiHeadAttention(d_model, heads, d_k, bias=False)
         self.output = nn.Linear(d_model, d_model, bias=False)
-        nn.init.zeros_(self.output.weight)
 
-        # The sigmoid of this is the share of the layer's own values.
+        # The share of the layer's own values, before a sigmoid: one half at the start.
         self.mix = None if first else nn.Parameter(torch.zeros(()))
 
-        # Which [way](../fast_attention.py) is faster, who trains it finds out.
-        self.kernel = True
+        # A query and a key have length $\sqrt{d_k}$, so after the usual scaling no score is above
+        # $\sqrt{d_k}$, or 5.7 here. With half as much again, the softmax can be sharper.
+        self.scale = 1.5 / math.sqrt(d_k)
 
-    def forward(
-        self,
-        x: Tensor,
-        mask: Tensor | None,
-        first_value: Tensor | None,
-        offset: int,
-        room: tuple[Tensor, Tensor, Tensor] | None = None,
-    ) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, first_value: Tensor | None) -> tuple[Tensor, Tensor]:
         r"""
         ### Attend
 
-        `x` is `[seq_len, batch_size, d_model]`, and so is the first result. The second are the
-        values, `[seq_len, batch_size, heads, d_k]`, for the layers above. `mask` is `[1, 1,
-        seq_len, seq_len]`, and `offset` the position of the first token. `room` is what
-        [a cache](../kv_cache.py#KeyValueCache.extend) has for this layer.
+        `x` is `[seq_len, batch_size, d_model]`. `first_value` are the values of the first layer,
+        `[seq_len, batch_size, heads, d_k]`, which has none to mix in. Returns what is added to `x`,
+        and the values.
         """
-        # Queries and keys are treated alike, so they stay together for a while.
-        projected = self.project(x).unflatten(-1, (3 * self.heads, self.d_k))
-        query_key, value = projected.split([2 * self.heads, self.heads], dim=2)
-        query, key = self.turn(rms_norm(query_key), offset).chunk(2, dim=2)
-        if first_value is not None and self.mix is not None:
+        query, key, value = self.query(x), self.key(x), self.value(x)
+
+        # In later layers, tokens have gathered so much from others that it is hard to say what they
+        # are themselves. The first layer's values still can
+        # ([Zhou et al. 2024](https://arxiv.org/abs/2410.17897)).
+        if self.mix is not None and first_value is not None:
             value = torch.lerp(first_value, value, self.mix.sigmoid().to(value.dtype))
 
-        # Heads to the front, for the products: `[batch_size, heads, seq_len, d_k]`.
-        scale = SHARPNESS / math.sqrt(self.d_k)
-        q, k, v = (t.permute(1, 2, 0, 3) for t in (query * scale, key, value))
-
-        # What is remembered of earlier positions comes before these.
-        if room is not None:
-            place, keys, values = room
-            place[0], place[1] = k, v
-            k, v = keys, values
-        if room is None and mask is not None:
-            mean = causal_mean(q, k, v, mask, self.kernel)
-        else:
-            mean = mean_of_values(q, k, v, mask, kernel=self.kernel)
-        return self.output(mean.permute(2, 0, 1, 3).flatten(start_dim=2)), value
+        # The [fused kernel](../fused_attention.py) wants `[batch_size, heads, seq_len, d_k]`.
+        q, k, v = (t.permute(1, 2, 0, 3) for t in (query, key, value))
+        x = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=self.scale)
+        return self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2)), value
 
 
 class ModernLayer(nn.Module):
     r"""
-    ## A layer
-
-    Attention and a feed-forward network, each added to what came in.
+    ## Layer
     """
 
     def __init__(
-        self, d_model: int, heads: int, d_ff: int, seq_len: int, dropout_prob: float, first: bool
+        self,
+        d_model: int,
+        heads: int,
+        d_ff: int,
+        dropout_prob: float,
+        rotate: nn.Module,
+        first: bool,
     ) -> None:
         r"""
         * `d_ff` is the number of features inside the feed-forward network
-        * `dropout_prob` is the probability that a feature of a result is dropped
+        * `dropout_prob` is the probability that a feature is dropped before it is added
 
         The others are those of [attention](model.py#ModernAttention).
         """
         super().__init__()
-        self.attention = ModernAttention(d_model, heads, seq_len, first)
+        self.attention = ModernAttention(d_model, heads, rotate, first)
         self.feed_forward = SwiGLU(d_model, d_ff)
-        self.smear_attention, self.smear_feed_forward = Smear(d_model), Smear(d_model)
+        self.smear_attention = Smear(d_model)
+        self.smear_feed_forward = Smear(d_model)
         self.dropout = nn.Dropout(dropout_prob)
-        nn.init.zeros_(self.feed_forward.narrow.weight)
 
-    def forward(
-        self,
-        x: Tensor,
-        mask: Tensor | None,
-        first_value: Tensor | None,
-        offset: int,
-        room: tuple[Tensor, Tensor, Tensor] | None = None,
-        before: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        r"""
-        ### Pass on, with something added
+    def forward(self, x: Tensor, first_value: Tensor | None) -> tuple[Tensor, Tensor]:
+        # As in the classic layer, each part reads a normalised copy and adds its result to `x`.
+        z = self.smear_attention(rms_norm(x))
+        z, value = self.attention(z, first_value)
+        x = x + self.dropout(z)
 
-        As [attention](model.py#ModernAttention.forward). `before` has what the two parts had of the
-        token before the first, one row each.
-        """
-        first, second = (None, None) if before is None else before
-        smeared = self.smear_attention(rms_norm(x), first)
-        attended, value = self.attention(smeared, mask, first_value, offset, room)
-        x = x + self.dropout(attended)
-        smeared = self.smear_feed_forward(rms_norm(x), second)
-        x = x + self.dropout(self.feed_forward(smeared))
-        return x, value
+        # The feed-forward network also gets a share of the previous token.
+        z = self.smear_feed_forward(rms_norm(x))
+        return x + self.dropout(self.feed_forward(z)), value
 
 
 class ModernTransformer(nn.Module):
     r"""
-    ## A modern transformer
+    ## The model
     """
 
     def __init__(
         self,
         n_vocab: int,
-        d_model: int,
-        heads: int,
-        n_layers: int,
-        d_ff: int,
-        seq_len: int,
-        dropout_prob: float,
+        d_model: int = 128,
+        heads: int = 4,
+        n_layers: int = 4,
+        d_ff: int = 336,
+        seq_len: int = 64,
+        dropout_prob: float = 0.0,
     ) -> None:
         r"""
         * `n_vocab` is the number of different tokens
@@ -219,74 +196,42 @@ class ModernTransformer(nn.Module):
         * `dropout_prob` is the probability of dropping a feature
         """
         super().__init__()
-        # PyTorch starts it with features of variance 1, and they are kept so.
+        if d_model % (2 * heads):
+            raise ValueError(
+                "d_model must be a multiple of twice the heads, to have pairs of features in each, "
+                f"got d_model={d_model} and heads={heads}"
+            )
         self.embedding = nn.Embedding(n_vocab, d_model)
         self.smear = Smear(d_model)
         self.dropout = nn.Dropout(dropout_prob)
+
+        # One table of cosines and sines for all layers.
+        rotate = RotaryPositions(inverse_frequencies(d_model // heads), seq_len)
         self.layers = nn.ModuleList(
-            ModernLayer(d_model, heads, d_ff, seq_len, dropout_prob, first=index == 0)
+            ModernLayer(d_model, heads, d_ff, dropout_prob, rotate, first=index == 0)
             for index in range(n_layers)
         )
         self.head = nn.Linear(d_model, n_vocab, bias=False)
+
+        # Zeros where a part adds its result: at the start, each layer passes on what it got. With
+        # zeros in the head, too, all tokens are equally likely, and the first loss is $\ln 66$.
+        for layer in self.layers:
+            nn.init.zeros_(layer.attention.output.weight)
+            nn.init.zeros_(layer.feed_forward.output.weight)
         nn.init.zeros_(self.head.weight)
 
-        # Made once, and on whatever device the model is. It is no weight, so it is not saved.
-        mask = causal_mask(seq_len).permute(2, 0, 1).unsqueeze(0)
-        self.register_buffer("mask", mask, persistent=False)
+    def forward(self, tokens: Tensor) -> Tensor:
+        # Normalised at once, each token begins with the same length.
+        x = self.dropout(self.smear(rms_norm(self.embedding(tokens))))
 
-    def forward(
-        self, tokens: Tensor, offset: int = 0, cache: KeyValueCache | None = None
-    ) -> Tensor:
-        r"""
-        ### Predict the next token at each position
-
-        From tokens, `[seq_len, batch_size]`, to logits, `[seq_len, batch_size, n_vocab]`. Shorter
-        sequences than the context may be given, and at another `offset` than 0 nothing changes:
-        distances are all that is seen.
-
-        With a [cache](../kv_cache.py), `tokens` are the new ones only, and what was computed of
-        those before them is remembered.
-        """
-        x = rms_norm(self.embedding(tokens))
-        length, start = len(tokens), 0
-        room, before = [None] * len(self.layers), [None] * (len(self.layers) + 1)
-        if cache is not None:
-            start, room = cache.filled, cache.extend(length)
-            if cache.last is None:
-                # Before the first token there is nothing.
-                cache.last = x.new_zeros(2 * len(before), 1, *x.shape[1:])
-            before = list(cache.last.unflatten(0, (-1, 2)))
-
-        # Each token, and a little of the one before it.
-        x = self.smear(x, before[-1] if cache is None else before[-1][0])
-        x = self.dropout(x)
-
-        # The last rows of the mask. A single token may see everything.
-        end = start + length
-        mask = self.mask[:, :, start:end, :end] if length > 1 else None
+        # The first layer gets no values, and its own go to all others.
         first_value = None
-        for layer, views, last in zip(self.layers, room, before[:-1], strict=True):
-            x, value = layer(x, mask, first_value, offset + start, views, last)
+        for layer in self.layers:
+            x, value = layer(x, first_value)
             first_value = value if first_value is None else first_value
+
+        # Many layers have added to the features, so they are normalised before the head, too.
         return self.head(rms_norm(x))
-
-    def decoder(self, batch_size: int) -> CachedModel:
-        r"""
-        ### Prepare to write
-
-        The model with an empty [cache](../kv_cache.py) for that many texts.
-        """
-        attention, weight = self.layers[0].attention, self.embedding.weight
-        cache = KeyValueCache(
-            len(self.layers),
-            batch_size,
-            attention.heads,
-            self.mask.shape[-1],
-            attention.d_k,
-            weight.dtype,
-            weight.device,
-        )
-        return CachedModel(self, cache)
 
 
 def example(
@@ -298,9 +243,22 @@ def example(
     n_vocab: int = 13,
 ) -> Tensor:
     r"""
-    ## Example
+    ## Try it
 
-    Two layers, so that there is one with values of the first.
+    Two layers, so that one of them gets the values of the first.
+
+    ### Exercises
+
+    ??? question "Which parameters get a gradient other than zero in the very first step?"
+        Those of the head alone. Everything before it is multiplied by the head's zeros. In the
+        second step the head isn't zero any more, and the last matrices of the parts begin to learn.
+
+    ??? question "Write `F.pad(x[1:], (0, 0, 0, 0, 0, 1))` in `Smear`. Which test notices?"
+        Every shape is right, and the loss becomes wonderful: each token sees the next one. Change
+        the last token, and the output before it moves.
+
+    ??? question "Why can the head start at zero, but not the embedding as well?"
+        With both at zero, the gradient of each is a product with the other one: zero for ever.
     """
     d_k = 2 * n_pairs
     d_model = heads * d_k

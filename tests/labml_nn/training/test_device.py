@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from labml_nn.training.data import InputError
 from labml_nn.training.device import autocast, choose_device, choose_precision
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
@@ -25,7 +24,7 @@ def test_auto_prefers_cuda_to_mps_to_the_cpu(
 
 @pytest.mark.parametrize("name", ["cuda:99", "no such thing", "cpu:x"])
 def test_a_device_that_cannot_be_used_is_refused_in_one_sentence(name: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(ValueError) as caught:
         choose_device(name)
     sentence = str(caught.value)
     assert sentence.startswith(f"the device {name!r} cannot be used here: ")
@@ -37,7 +36,7 @@ def test_of_a_long_complaint_the_first_line_is_told(monkeypatch: pytest.MonkeyPa
         raise RuntimeError("no driver\nCompile with TORCH_USE_CUDA_DSA\n")
 
     monkeypatch.setattr(torch, "zeros", complain)
-    with pytest.raises(InputError, match="^the device 'cuda' cannot be used here: no driver$"):
+    with pytest.raises(ValueError, match="^the device 'cuda' cannot be used here: no driver$"):
         choose_device("cuda")
 
 
@@ -70,7 +69,7 @@ def test_a_cpu_whose_instructions_are_unknown_gets_float32(monkeypatch: pytest.M
     ("capability", "expected"),
     [((7, 5), torch.float16), ((8, 0), torch.bfloat16), ((12, 0), torch.bfloat16)],
 )
-def test_a_card_before_ampere_gets_float16(
+def test_a_gpu_before_ampere_gets_float16(
     monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], expected: torch.dtype
 ) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
@@ -87,9 +86,9 @@ def test_a_precision_that_is_asked_for_is_taken() -> None:
     assert choose_precision("float16", CUDA) is torch.float16
 
 
-@pytest.mark.parametrize(("name", "reason"), [("float8", "unknown"), ("float16", "CUDA card")])
+@pytest.mark.parametrize(("name", "reason"), [("float8", "unknown"), ("float16", "CUDA GPU")])
 def test_a_precision_that_does_not_work_is_refused(name: str, reason: str) -> None:
-    with pytest.raises(InputError, match=f"{reason}.*"):
+    with pytest.raises(ValueError, match=f"{reason}.*"):
         choose_precision(name, CPU)
 
 
@@ -99,3 +98,14 @@ def test_autocast_computes_products_in_the_precision(dtype: torch.dtype) -> None
     with autocast(CPU, dtype):
         assert (a @ a.T).dtype is dtype
         assert a.softmax(0).dtype is torch.float32
+
+
+def test_the_formats_have_the_digits_and_ranges_of_the_page() -> None:
+    for dtype, smallest in ((torch.float32, -126), (torch.bfloat16, -126), (torch.float16, -14)):
+        assert torch.finfo(dtype).tiny == 2.0**smallest
+    fractions = {torch.float32: 23, torch.bfloat16: 7, torch.float16: 10}
+    assert all(torch.finfo(dtype).eps == 2.0**-bits for dtype, bits in fractions.items())
+    assert torch.tensor(2.0**-25).half() == 0 < torch.tensor(2.0**-24.9).half()
+    assert torch.tensor(257.0).bfloat16() == 256
+    assert torch.tensor(1e-9).half() == 0
+    assert torch.finfo(torch.float16).max == 65_504

@@ -45,12 +45,11 @@ def test_it_is_the_loss_of_a_loop_over_prefixes() -> None:
     assert result.honest == pytest.approx(sum(total) / len(total), rel=1e-5)
 
 
-def test_there_is_no_chance_in_it_and_nothing_is_left_changed() -> None:
+def test_the_result_is_not_random_and_nothing_is_left_changed() -> None:
     model, state = transformer(), torch.get_rng_state()
     assert honest_loss(model, TEXT, SEQ_LEN) == honest_loss(model, TEXT, SEQ_LEN)
     assert torch.get_rng_state().equal(state)
     assert model.training
-    assert torch.get_float32_matmul_precision() == "highest"
 
 
 class Mixing(nn.Module):
@@ -85,7 +84,7 @@ def test_a_model_that_sees_something_else_is_found_out(leak: str) -> None:
     assert "its losses mean nothing" in str(result)
 
 
-def test_the_one_who_looks_ahead_has_a_low_loss_and_a_high_honest_one() -> None:
+def test_a_model_that_looks_ahead_has_a_low_loss_and_a_high_honest_one() -> None:
     result = honest_loss(LooksAhead(N_VOCAB), TEXT, SEQ_LEN)
     assert result.forced < math.log(N_VOCAB) < result.honest
 

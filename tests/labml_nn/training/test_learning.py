@@ -8,35 +8,21 @@ be allowed for.
 """
 
 import itertools
-import math
-from dataclasses import replace
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from labml_nn.training.counting import count_pairs
+from labml_nn.training.data import RandomWindows
 from labml_nn.training.leaks import honest_loss
-from labml_nn.training.loop import Trainer
-from labml_nn.transformers.basic.autoregressive_experiment import AutoregressiveTransformer, Config
+from labml_nn.training.loop import adamw, evaluate, learning_rate, train
+from labml_nn.transformers.basic.autoregressive_experiment import AutoregressiveTransformer
 from tests.labml_nn.careless import with_mask
 
 # The probabilities of the next symbol, after each one.
 CHAIN = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8], [0.3, 0.6, 0.1]], dtype=torch.float64)
 SEQ_LEN = 5
-CONFIG = Config(
-    steps=300,
-    batch_size=64,
-    seq_len=SEQ_LEN,
-    learning_rate=0.01,
-    final=0.0,
-    device="cpu",
-    precision="float32",
-    evaluate_every=300,
-    d_model=16,
-    heads=2,
-    n_layers=1,
-    d_ff=32,
-)
 
 
 def stationary() -> Tensor:
@@ -73,19 +59,16 @@ def expected_loss(model: nn.Module) -> float:
     return (probability * losses).sum().item()
 
 
-def make_model(config: Config = CONFIG) -> AutoregressiveTransformer:
-    torch.manual_seed(config.seed)
-    return AutoregressiveTransformer(
-        3, config.d_model, config.heads, config.n_layers, config.d_ff, config.seq_len, 0.0
-    )
+def make_model(seq_len: int = SEQ_LEN) -> AutoregressiveTransformer:
+    torch.manual_seed(1)
+    return AutoregressiveTransformer(3, 16, 2, 1, 32, seq_len)
 
 
-def train(model: nn.Module, text: Tensor, config: Config = CONFIG) -> float:
-    validation: list[float] = []
-    Trainer(model, text, chain_text(999, seed=2), config).run(
-        lambda step, values: validation.append(values.get("loss.validation", math.nan))
-    )
-    return validation[-1]
+def learn(model: nn.Module, text: Tensor) -> None:
+    r"""300 steps, with a rate that falls to zero."""
+    batches = RandomWindows(text, SEQ_LEN, 64, seed=1)
+    optimizers = [adamw(model, rate=0.01)]
+    train(model, batches.at, optimizers, 300, schedule=lambda *at: learning_rate(*at, final=0.0))
 
 
 class Oracle(nn.Module):
@@ -95,29 +78,42 @@ class Oracle(nn.Module):
         return CHAIN.log()[tokens]
 
 
-def test_whoever_knows_the_chain_has_its_entropy_rate_as_loss() -> None:
+def test_a_model_that_knows_the_chain_has_its_entropy_rate_as_loss() -> None:
     assert expected_loss(Oracle()) == pytest.approx(entropy_rate(), abs=1e-9)
 
 
 def test_the_entropy_rate_of_a_chain_is_learned_to_one_percent_and_never_beaten() -> None:
     model = make_model()
     assert expected_loss(model) > 1.2 * entropy_rate()
-    train(model, chain_text(40_000, seed=1))
+    learn(model, chain_text(40_000, seed=1))
     assert entropy_rate() <= expected_loss(model) < 1.01 * entropy_rate()
 
 
 def test_a_model_that_sees_the_future_beats_the_entropy_and_is_not_honest() -> None:
     model = make_model()
     with_mask(model, torch.ones_like(model.mask))
-    train(model, chain_text(40_000, seed=1))
+    learn(model, chain_text(40_000, seed=1))
     assert expected_loss(model) < 0.9 * entropy_rate()
     assert honest_loss(model, chain_text(999, seed=2), SEQ_LEN).leaks
 
 
+def test_a_table_of_pairs_learns_the_counted_pairs() -> None:
+    text, held_out = chain_text(40_000, seed=1), chain_text(4_000, seed=2)
+    table = nn.Embedding(3, 3)
+    learn(table, text)
+    counted = nn.Embedding.from_pretrained(count_pairs(text, 3).log())
+    expected = evaluate(counted, held_out, SEQ_LEN)
+    assert evaluate(table, held_out, SEQ_LEN) == pytest.approx(expected, rel=2e-3)
+
+
 def test_one_batch_is_learned_by_heart() -> None:
-    config = replace(CONFIG, batch_size=1, seq_len=29, steps=200, evaluate_every=200)
-    text = chain_text(29, seed=3)
-    trainer = Trainer(make_model(config), text, text, config)
-    losses: list[float] = []
-    trainer.run(lambda step, values: losses.append(values["loss.train"]))
+    model, text = make_model(seq_len=28), chain_text(28, seed=3).unsqueeze(1)
+    losses: list[Tensor] = []
+    train(
+        model,
+        lambda step: (text[:-1], text[1:]),
+        [adamw(model, rate=0.01)],
+        200,
+        after_step=lambda step, loss: losses.append(loss),
+    )
     assert losses[-1] < 0.02 < losses[0] / 10

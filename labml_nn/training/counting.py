@@ -1,0 +1,196 @@
+r"""
+---
+title: Counting Letters
+summary: How low the loss gets without a neural network, and where counting ends.
+paper:
+  title: The Zero-Frequency Problem
+  authors: Witten and Bell
+  year: 1991
+  link: https://doi.org/10.1109/18.87000
+---
+
+Before you train a network, find out what counting can do. It is exact, it takes seconds, and a
+network that is no better has learned nothing that needs a network.
+
+**In:** a training text. **Out:** a probability for each letter that may come next, given the
+letters before it. This is the loss on Tiny Shakespeare, with none to six letters of context:
+
+[Counting letters, by the length of the context](../../results/counting.json#tables.contexts)
+
+Guessing has a loss of [4.190](../../results/counting.json#values.guessing). Each letter of context
+lowers it, down to [1.688](../../results/counting.json#values.best) with four letters. The
+[classic transformer](../transformers/basic/autoregressive_experiment.py) reaches
+[1.678](../../results/modern.json#values.classic.loss): hardly less. So keep this number in mind
+when a small network is praised for the words that it spells.
+
+[The loss against the letters of context](../../results/counting.json#figures.contexts)
+
+With more than four letters the validation loss goes *up*, while the training loss goes on falling.
+The table learns the training text by heart, and of the contexts in the validation text it has seen
+fewer and fewer. Two contexts that differ in one letter have nothing in common for it. A network
+can do what a table can't: treat similar contexts alike, and look back further than four letters.
+
+[A sample of each](../../results/counting.json#tables.samples)
+"""
+
+import math
+import random
+from collections import Counter
+
+import torch
+from torch import Tensor
+
+
+def count_letters(tokens: Tensor, n_vocab: int) -> Tensor:
+    r"""
+    ## Letter frequencies
+
+    The probability of each letter, `[n_vocab]`, whatever came before it.
+    """
+    # One more for each token. Otherwise a letter that never came up would be impossible, and
+    # if the validation text has just one of those, the loss is $-\ln 0$, which is infinite.
+    counts = tokens.bincount(minlength=n_vocab) + 1
+    return counts / counts.sum()
+
+
+def count_pairs(tokens: Tensor, n_vocab: int) -> Tensor:
+    r"""
+    ## Letter pairs
+
+    A table, `[n_vocab, n_vocab]`: the row of a letter has the probabilities of the letter after
+    it. A network can [learn this table](loop.py), and should then reach the same loss.
+    """
+    # Each pair gets a number, so that one pass counts all of them: first letter times the size of
+    # the vocabulary, plus second letter.
+    pairs = tokens[:-1] * n_vocab + tokens[1:]
+    counts = pairs.bincount(minlength=n_vocab**2).view(n_vocab, n_vocab) + 1
+
+    # Each row sums to one.
+    return counts / counts.sum(dim=1, keepdim=True)
+
+
+class BackOff:
+    r"""
+    ## Longer contexts
+
+    There are $66^4$, or 19 million, contexts of four letters, and a text of a million letters can't
+    fill such a table. Most contexts never come up. Many come up once: “abrac” is followed by “a” in
+    “abracadabra”. Is “a” certain, then?
+
+    The answer of Witten and Bell: a context that was followed by many *different* letters will be
+    followed by yet another one. A context $c$ came up $N$ times, with $T$ different letters after
+    it. It keeps $N$ of $N + T$ parts of the probability for what it saw. The other $T$ parts go to
+    the prediction of $c'$, the context without its first letter:
+
+    $$
+    p(x \mid c) = \frac{N(c\,x) + T(c) \, p(x \mid c')}{N(c) + T(c)}
+    $$
+
+    The shortest context is empty, and below that there is only guessing. The paper takes the
+    shorter context only for letters that never followed the longer one. Mixing the two, as here, is
+    usual in language models. There are better mixtures, such as that of Kneser and Ney.
+    """
+
+    def __init__(self, text: str, n_letters: int, symbols: str) -> None:
+        r"""
+        * `text` is the training text
+        * `n_letters` is the greatest number of letters of context
+        * `symbols` are all the letters that there are
+        """
+        self.n_letters, self.symbols = n_letters, symbols
+
+        # $N(c\,x)$: how often each piece of the text comes up. A context of up to four letters
+        # and the letter after it make pieces of up to five.
+        lengths = range(1, n_letters + 2)
+        self.count = Counter(
+            text[start : start + length]
+            for length in lengths
+            for start in range(len(text) - length + 1)
+        )
+
+        # $N(c)$ and $T(c)$: how often anything followed a context, and how many different letters.
+        self.total: Counter[str] = Counter()
+        self.different: Counter[str] = Counter()
+        for piece, count in self.count.items():
+            self.total[piece[:-1]] += count
+            self.different[piece[:-1]] += 1
+
+    def probability(self, letter: str, context: str) -> float:
+        r"""
+        ### The probability of a letter
+
+        The formula, from the shortest context to the longest. In “abracadabra”, “a” is followed
+        by “b” twice, by “c” and by “d”. So $N = 4$ and $T = 3$, and after “a” the probability of
+        “b” is $(2 + 3 \cdot 0.177) / 7 = 0.362$, where 0.177 is its probability anywhere.
+        """
+        # Guessing comes first.
+        p = 1 / len(self.symbols)
+        for length in range(len(context) + 1):
+            shorter = context[len(context) - length :]
+
+            # If a context never came up, then no longer one did.
+            if not self.total[shorter]:
+                break
+            different = self.different[shorter]
+            p = (self.count[shorter + letter] + different * p) / (self.total[shorter] + different)
+        return p
+
+    def loss(self, text: str, seq_len: int) -> float:
+        r"""
+        ### The loss over a text
+
+        In [windows](data.py#fixed_windows) of `seq_len` letters, as for every other model. What
+        came before the window is out of sight; otherwise counting would look better than it is.
+        """
+        total = 0.0
+        for place in range(1, len(text)):
+            # The first letter of a window has no other before it.
+            window = (place - 1) // seq_len * seq_len
+            context = text[max(window, place - self.n_letters) : place]
+            total -= math.log(self.probability(text[place], context))
+        return total / (len(text) - 1)
+
+    def write(self, prompt: str, n_letters: int, seed: int) -> str:
+        r"""
+        ### Write
+
+        Draw a letter, append it, and go on.
+        """
+        text, generator = prompt, random.Random(seed)
+        for _ in range(n_letters):
+            context = text[max(0, len(text) - self.n_letters) :]
+            weights = [self.probability(symbol, context) for symbol in self.symbols]
+            text += generator.choices(self.symbols, weights)[0]
+        return text
+
+
+def example(n_vocab: int = 5, n_letters: int = 2) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    ### Exercises
+
+    ??? question "What is the training loss with a context as long as the whole text?"
+        Nearly 0: every context came up once, and $p = (1 + p') / 2$ at each further letter.
+
+    ??? question "Use $p = N(c\,x) / N(c)$ and guess only where $N(c) = 0$. What is the loss?"
+        Infinite. In the validation text some letter follows a context that it never followed
+        in training, and $-\ln 0$ spoils the mean.
+
+    ??? question "“abracadabra”: which probability has “c” after “a”?"
+        “a” is followed by four letters, three different ones, and “c” is one of them. Anywhere,
+        “c” has $(1 + 5/6)/16 = 0.115$. So $(1 + 3 \cdot 0.115) / 7 = 0.192$.
+
+    ??? question "Let `loss` look back beyond the start of a window. What changes?"
+        The loss with four letters falls to
+        [1.669](../../results/counting.json#values.best_unlimited), below that of the classic
+        transformer, and the comparison isn't fair any more.
+    """
+    text = "abracadabra"
+    model = BackOff(text, n_letters, "abcdr\N{REPLACEMENT CHARACTER}")
+
+    # The probability of its own text, in nats, and a few more letters.
+    model.loss(text, seq_len=7)
+    model.write("ab", n_letters=3, seed=1)
+    tokens = torch.tensor(["abcdr".index(letter) for letter in text])
+    return count_letters(tokens, n_vocab), count_pairs(tokens, n_vocab)

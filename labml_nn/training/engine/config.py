@@ -1,0 +1,93 @@
+r"""
+---
+title: Settings of a Run
+summary: Everything that can be set for a run, as the fields of one dataclass.
+---
+
+What can be set is written down once: name, type, default and meaning are a field of a dataclass.
+The [options](options.py) of the command line are made from the fields, and a run keeps the whole
+dataclass in its folder.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from labml_nn.training.engine.errors import InputError
+
+
+def setting(default: Any, help: str) -> Any:
+    r"""
+    ## A field with its meaning
+    """
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    r"""
+    ## How to train
+
+    A value that makes no sense is an `InputError` right here, before anything is computed.
+    """
+
+    steps: int = setting(2000, "training steps")
+    batch_size: int = setting(12, "windows in a batch")
+    seq_len: int = setting(64, "tokens in a window, the context")
+    micro_batches: int = setting(1, "parts that a batch is computed in, to save memory")
+
+    learning_rate: float = setting(3e-3, "highest learning rate")
+    warmup: float = setting(0.05, "share of the steps in which the learning rate rises")
+    final: float = setting(0.1, "share of the learning rate that is left at the end")
+    schedule: str = setting("cosine", "how the learning rate falls: cosine or linear")
+    weight_decay: float = setting(0.1, "weight decay of matrices")
+    clip: float = setting(1.0, "greatest length of all gradients together")
+
+    device: str = setting("auto", "auto, cpu, cuda or mps")
+    precision: str = setting("auto", "auto, float32, bfloat16 or float16")
+    # Without a value, a trainer decides by the device.
+    compile: bool | None = setting(None, "compile the model; by default on a GPU only")
+    sharded: bool = setting(False, "with several processes, split the model over them")
+
+    record_every: int = setting(20, "steps from one record to the next")
+    evaluate_every: int = setting(500, "steps from one evaluation to the next")
+    save_every: int = setting(500, "steps from one checkpoint to the next")
+    seed: int = setting(1, "random seed of weights, batches and sample")
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch_size", "seq_len", "micro_batches"):
+            self.check(name, "at least 1", getattr(self, name) >= 1)
+        for name in ("record_every", "evaluate_every", "save_every"):
+            self.check(name, "at least 1", getattr(self, name) >= 1)
+        for name in ("learning_rate", "clip"):
+            self.check(name, "above 0", 0 < getattr(self, name) < math.inf)
+        for name in ("warmup", "final", "weight_decay"):
+            self.check(name, "between 0 and 1", 0 <= getattr(self, name) <= 1)
+        self.check("schedule", "cosine or linear", self.schedule in ("cosine", "linear"))
+
+    def check(self, name: str, expected: str, is_right: bool) -> None:
+        r"""
+        ### Check one setting
+        """
+        if not is_right:
+            raise InputError(f"{name} must be {expected}, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True)
+class ModelConfig(TrainConfig):
+    r"""
+    ## The sizes of a transformer
+    """
+
+    d_model: int = setting(128, "features of a token")
+    heads: int = setting(4, "attention heads; they divide the features")
+    n_layers: int = setting(4, "layers")
+    d_ff: int = setting(512, "features inside the feed-forward networks")
+    dropout_prob: float = setting(0.0, "probability of dropout")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("d_model", "heads", "n_layers", "d_ff"):
+            self.check(name, "at least 1", getattr(self, name) >= 1)
+        self.check("dropout_prob", "at least 0 and below 1", 0 <= self.dropout_prob < 1)
+        self.check("d_model", f"a multiple of heads={self.heads}", self.d_model % self.heads == 0)

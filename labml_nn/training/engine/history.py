@@ -1,0 +1,76 @@
+r"""
+---
+title: The History of a Run
+summary: One line for each recorded step, none missing and none twice, even if a run is killed.
+---
+
+What a run measures goes to “history.jsonl” in its folder: one line of JSON for each recorded step,
+written at once.
+
+A run that was killed may have written lines *after* its last checkpoint, and the last line may be
+cut off. When the run goes on from the checkpoint, it makes these steps again. So their old lines
+are removed first, and the file is that of a run that was never interrupted.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from labml_nn.training.engine.files import replacing, writing
+
+# Steps, each with its named numbers.
+History = list[tuple[int, dict[str, float]]]
+
+NAME = "history.jsonl"
+
+
+def read_history(run: Path) -> History:
+    r"""
+    ## Read
+
+    This works while the run is training, too. Half a line at the end is left out.
+    """
+    path = run / NAME
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
+    points = [json.loads(line) for line in lines]
+    return [(point.pop("step"), point) for point in points]
+
+
+def rewind(run: Path, step: int) -> None:
+    r"""
+    ## Go back to a step
+
+    Removes everything that was recorded after `step`.
+    """
+    points = [{"step": at} | values for at, values in read_history(run) if at <= step]
+    with replacing(run / NAME) as temporary:
+        lines = [json.dumps(point) + "\n" for point in points]
+        temporary.write_text("".join(lines), encoding="utf-8")
+
+
+@contextmanager
+def recording(run: Path, step: int = 0) -> Iterator[Callable[[int, dict[str, float]], None]]:
+    r"""
+    ## Record
+
+    Gives a function that takes a step and named numbers. `step` is where the run goes on.
+    """
+    rewind(run, step)
+    path = run / NAME
+    with writing(path):
+        file = path.open("a", encoding="utf-8")
+
+    def record(step: int, values: dict[str, float]) -> None:
+        # On the disk when the function returns. Otherwise a checkpoint could be newer than the
+        # history, and the steps between the two would be missing.
+        with writing(path):
+            file.write(json.dumps({"step": step} | values) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    try:
+        yield record
+    finally:
+        file.close()

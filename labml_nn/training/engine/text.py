@@ -1,0 +1,117 @@
+r"""
+---
+title: Texts to Train On
+summary: The text of the package, a file of your own, or the sources of Python itself.
+---
+
+A model can be trained on any text. [Tiny Shakespeare](../data.py#tiny_shakespeare) comes with the
+package, a file is read with `--text`, and `--corpus python` is Python's own library, which is
+always there. A text that is larger than the memory is read from [a file of tokens](token_file.py).
+"""
+
+import hashlib
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from labml_nn.training.byte_pairs import BytePairTokenizer
+from labml_nn.training.data import CharTokenizer, prepare, tiny_shakespeare
+from labml_nn.training.engine.errors import InputError
+
+
+@dataclass(frozen=True)
+class Prepared:
+    r"""
+    ## A text that is ready for training
+
+    * `tokenizer` made the tokens, of characters or [byte pairs](../byte_pairs.py)
+    * `train` and `validation` are the tokens of the two parts
+    * `n_characters` is the number of characters of the validation part
+    * `checksum` is that of the text
+    """
+
+    tokenizer: Any
+    train: Tensor
+    validation: Tensor
+    n_characters: int
+    checksum: str
+
+    def __str__(self) -> str:
+        unit = "characters" if isinstance(self.tokenizer, CharTokenizer) else "tokens"
+        n_tokens = len(self.train) + len(self.validation)
+        return f"{n_tokens:,} {unit}, {len(self.tokenizer):,} in the vocabulary"
+
+    def check_length(self, seq_len: int) -> None:
+        r"""
+        ### Is it long enough?
+
+        For one window with its last target to train on, and one prediction to measure.
+        """
+        if len(self.train) <= seq_len or len(self.validation) < 2:
+            raise InputError(
+                f"{len(self.train):,} tokens to train on and {len(self.validation):,} to measure "
+                f"are too few for a context of {seq_len:,}"
+            )
+
+
+def prepare_text(text: str, seq_len: int, n_vocab: int | None = None) -> Prepared:
+    r"""
+    ## Prepare a text
+
+    With `n_vocab` the tokens are that many byte pairs, learned from the training part alone.
+    """
+    tokenizer, train, validation = prepare(text, seq_len)
+    n_characters = len(validation)
+    if n_vocab is not None:
+        # The same two parts of the text.
+        parts = text[:-n_characters], text[-n_characters:]
+        tokenizer = BytePairTokenizer.trained([parts[0]], n_vocab)
+        train, validation = (tokenizer.encode(part) for part in parts)
+    checksum = hashlib.sha256(text.encode()).hexdigest()
+    return Prepared(tokenizer, train, validation, n_characters, checksum)
+
+
+def read_text(path: Path) -> str:
+    r"""
+    ## A text of your own
+
+    The file must be UTF-8. Otherwise an `InputError` names the byte that is wrong.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path} is not UTF-8: byte 0x{error.object[error.start]:02x} at position "
+            f"{error.start:,} is invalid there; save the file as UTF-8"
+        ) from error
+    if not text:
+        raise InputError(f"{path} is empty")
+    return text
+
+
+def python_sources(max_length: int = 1_115_394) -> str:
+    r"""
+    ## Python's own library
+
+    The modules of the standard library in alphabetical order, cut at `max_length` characters, by
+    default the length of Tiny Shakespeare. The text depends on the version of Python, so compare
+    losses only between runs on the same version.
+    """
+    folder = Path(sysconfig.get_path("stdlib"))
+    text = ""
+    for path in sorted(folder.glob("*.py")):
+        if len(text) >= max_length:
+            break
+        text += path.read_text(encoding="utf-8", errors="ignore")
+    if not text:
+        raise InputError(f"there are no Python sources in {folder}: give a text with --text FILE")
+    return text[:max_length]
+
+
+# The texts that have a name.
+CORPORA = {"tiny_shakespeare": tiny_shakespeare, "python": python_sources}

@@ -1,0 +1,67 @@
+r"""What the tests of the engine train: a text without files, and models of two layers."""
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from labml_nn.training.engine.config import TrainConfig
+from labml_nn.training.engine.trainer import Trainer
+
+TEXT = "the quick brown fox jumps over the lazy dog\n" * 50
+
+N_VOCAB, D_MODEL = 5, 11
+CONFIG = TrainConfig(
+    steps=12,
+    batch_size=3,
+    seq_len=7,
+    device="cpu",
+    precision="float32",
+    record_every=4,
+    evaluate_every=6,
+)
+
+Points = list[tuple[int, dict[str, float]]]
+
+
+def make_model(dropout_prob: float = 0.0, d_model: int = D_MODEL) -> nn.Sequential:
+    torch.manual_seed(1)
+    return nn.Sequential(
+        nn.Embedding(N_VOCAB, d_model),
+        nn.LayerNorm(d_model),
+        nn.Dropout(dropout_prob),
+        nn.Linear(d_model, N_VOCAB),
+    )
+
+
+def make_text(length: int) -> Tensor:
+    return torch.randint(N_VOCAB, (length,), generator=torch.Generator().manual_seed(2))
+
+
+def make_trainer(dropout_prob: float = 0.0, **changes: Any) -> Trainer:
+    config = replace(CONFIG, **changes)
+    return Trainer(make_model(dropout_prob), make_text(997), make_text(101), config)
+
+
+def run(trainer: Trainer, until: int | None = None) -> Points:
+    r"""What is recorded up to a step, without what the clock decides."""
+    points: Points = []
+    trainer.run(
+        lambda step, values: points.append((step, values)),
+        should_stop=lambda: trainer.step == until,
+    )
+    for _, values in points:
+        assert values.pop("tokens_per_second") > 0
+    return points
+
+
+def losses(trainer: Trainer, until: int) -> list[float]:
+    r"""The loss of each step up to one."""
+    found: list[float] = []
+    trainer.run(
+        lambda step, values: None,
+        should_stop=lambda: trainer.step == until,
+        progress=lambda: found.append(trainer.losses[-1].item()),
+    )
+    return found

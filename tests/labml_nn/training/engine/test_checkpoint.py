@@ -1,0 +1,190 @@
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from labml_nn.training.engine import checkpoint
+from labml_nn.training.engine.checkpoint import load_checkpoint, restore, save_checkpoint, state_of
+from labml_nn.training.engine.config import TrainConfig
+from labml_nn.training.engine.errors import InputError
+from labml_nn.training.engine.trainer import Trainer, adamw
+from tests.labml_nn.training.engine.models import CONFIG, make_model, make_text, run
+
+
+def two(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
+    r"""One for the last layer, with a state of another kind, and AdamW for the rest."""
+    last = torch.optim.SGD(model[-1].parameters(), 0.1, momentum=0.9)
+    return [last, *adamw(model[:-1], config)]
+
+
+def make_trainer(d_model: int = 11) -> Trainer:
+    model = make_model(dropout_prob=0.5, d_model=d_model)
+    return Trainer(model, make_text(997), make_text(101), CONFIG, two)
+
+
+def everything(trainer: Trainer) -> dict[str, Any]:
+    r"""All that the next step depends on, in a form that can be compared."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: plain(one) for name, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(one) for one in value]
+        return value.tolist() if isinstance(value, torch.Tensor) else value
+
+    state = plain(state_of(trainer))
+    return {name: one for name, one in state.items() if name not in ("seconds", "interval")}
+
+
+@pytest.mark.parametrize("stop", [1, 4, 5, 7, 12])
+def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_bits(
+    tmp_path: Path, stop: int
+) -> None:
+    straight = make_trainer()
+    expected_points = run(straight)
+    expected = everything(straight)
+
+    first = make_trainer()
+    points = run(first, until=stop)
+    path = save_checkpoint(tmp_path, first, {})
+
+    # Another start: nothing of it may be left.
+    second = make_trainer()
+    nn.init.normal_(second.model[0].weight)
+    torch.manual_seed(99)
+    restore(second, load_checkpoint(path), path)
+    assert (second.seconds, second.interval) == (first.seconds, first.interval)
+    assert everything(second) == everything(first)
+    points += run(second)
+    assert everything(second) == expected
+    assert points == expected_points
+
+
+def test_the_state_of_each_weight_has_its_name_and_shape(tmp_path: Path) -> None:
+    trainer = make_trainer()
+    run(trainer)
+    last, first = load_checkpoint(save_checkpoint(tmp_path, trainer, {}))["optimizers"]
+    shapes = {name: list(one["momentum_buffer"].shape) for name, one in last["state"].items()}
+    assert shapes == {"3.weight": [5, 11], "3.bias": [5]}
+    assert list(first["state"]["0.weight"]["exp_avg"].shape) == [5, 11]
+    assert first["state"].keys() == {"0.weight", "1.weight", "1.bias"}
+
+
+def test_what_the_checkpoint_is_about_comes_back_and_pytorch_reads_it(tmp_path: Path) -> None:
+    about = {"config": {"d_model": 11, "device": "auto", "compile": None}, "symbols": "\n aä"}
+    path = save_checkpoint(tmp_path, make_trainer(), about)
+    assert load_checkpoint(path)["about"] == about
+    assert torch.load(path, weights_only=True)["step"] == 0
+
+
+def test_a_checkpoint_of_another_shape_changes_nothing(tmp_path: Path) -> None:
+    other = make_trainer(d_model=13)
+    run(other)
+    path = save_checkpoint(tmp_path, other, {})
+
+    trainer = make_trainer()
+    run(trainer, until=1)
+    before = everything(trainer)
+    with pytest.raises(InputError) as caught:
+        restore(trainer, load_checkpoint(path), path)
+    assert str(caught.value) == (
+        f"{path} holds a model of another shape: 0.weight is [5, 13] there and [5, 11] here; "
+        "use the sizes it was trained with"
+    )
+    assert everything(trainer) == before
+
+
+def test_a_checkpoint_with_more_layers_is_of_another_shape_too(tmp_path: Path) -> None:
+    path = save_checkpoint(tmp_path, make_trainer(), {})
+    trainer = Trainer(make_model()[:2], make_text(99), make_text(99), CONFIG)
+    with pytest.raises(InputError, match=r"3.weight is \[5, 11\] there and missing here"):
+        restore(trainer, load_checkpoint(path), path)
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "half": lambda content: content[: len(content) // 2],
+    "without the last byte": lambda content: content[:-1],
+    "with one byte more": lambda content: content + b"x",
+    "empty": lambda content: b"",
+    "one bit": lambda content: content[:1000] + bytes([content[1000] ^ 1]) + content[1001:],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_truncated_or_altered_file_is_refused(tmp_path: Path, damage: str) -> None:
+    path = save_checkpoint(tmp_path, make_trainer(), {})
+    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    with pytest.raises(InputError, match=f"{path} is damaged, or was altered after it was saved"):
+        load_checkpoint(path)
+
+
+def named(folder: Path, source: Path) -> Path:
+    r"""A file under a name that has its checksum."""
+    path = folder / f"step-000001-{checkpoint.checksum(source.read_bytes())}.pt"
+    shutil.copy(source, path)
+    return path
+
+
+def test_a_file_that_would_run_code_is_refused(tmp_path: Path) -> None:
+    class Touch:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return Path.touch, (tmp_path / "touched",)
+
+    torch.save({"format": checkpoint.FORMAT, "model": Touch()}, tmp_path / "evil")
+    with pytest.raises(InputError, match="is not a checkpoint"):
+        load_checkpoint(named(tmp_path, tmp_path / "evil"))
+    assert not (tmp_path / "touched").exists()
+
+
+@pytest.mark.parametrize("value", [{}, {"format": "labml_nn checkpoint 4"}, [1, 2], None])
+def test_a_file_of_another_program_or_version_is_refused(tmp_path: Path, value: object) -> None:
+    torch.save(value, tmp_path / "other")
+    with pytest.raises(InputError, match="was not saved by this version of the program"):
+        load_checkpoint(named(tmp_path, tmp_path / "other"))
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(InputError, match="is not a checkpoint"):
+        load_checkpoint(named(tmp_path, tmp_path / "text"))
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read .*/nowhere: No such file"):
+        load_checkpoint(tmp_path / "nowhere")
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = make_trainer()
+    path = save_checkpoint(tmp_path, trainer, {"number": 1})
+
+    def full(self: Path, content: object) -> None:
+        self.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(InputError, match=r"cannot write .*step-.*: No space left on device"):
+        save_checkpoint(tmp_path, trainer, {"number": 2})
+    assert list(tmp_path.iterdir()) == [path]
+    assert load_checkpoint(path)["about"] == {"number": 1}
+
+
+def test_a_model_with_shared_weights_is_saved_and_restored(tmp_path: Path) -> None:
+    def tied() -> Trainer:
+        torch.manual_seed(3)
+        embedding, last = nn.Embedding(5, 7), nn.Linear(7, 5, bias=False)
+        last.weight = embedding.weight
+        text = make_text(997)
+        return Trainer(nn.Sequential(embedding, last), text, text[:99], replace(CONFIG, steps=6))
+
+    straight, first, second = tied(), tied(), tied()
+    run(straight)
+    run(first, until=3)
+    path = save_checkpoint(tmp_path, first, {})
+    restore(second, load_checkpoint(path), path)
+    run(second)
+    assert second.model[1].weight.equal(straight.model[0].weight)

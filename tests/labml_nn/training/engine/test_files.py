@@ -1,0 +1,52 @@
+from pathlib import Path
+
+import pytest
+
+from labml_nn.training.engine.errors import InputError
+from labml_nn.training.engine.files import replacing, writing
+
+
+def test_the_new_file_takes_the_place_of_the_old(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "file"
+    for content in ("old", "new"):
+        with replacing(path) as temporary:
+            temporary.write_text(content)
+    assert path.read_text() == "new"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_who_reads_the_old_file_meanwhile_reads_it_to_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with path.open() as reader:
+        with replacing(path) as temporary:
+            temporary.write_text("new")
+        assert reader.read() == "old"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_what_goes_wrong_while_writing_leaves_the_old_file_alone(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(error), replacing(path) as temporary:
+        temporary.write_text("half of the n")
+        assert path.read_text() == "old"
+        raise error
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_where_a_folder_should_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    path = tmp_path / "file" / "inside"
+    with pytest.raises(InputError) as caught, replacing(path) as temporary:
+        temporary.write_text("never")
+    assert str(caught.value).startswith(f"cannot write {path}: ")
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_an_error_without_a_description_is_told_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot write .*: the disk is gone"), writing(tmp_path):
+        raise OSError("the disk is gone")

@@ -1,0 +1,131 @@
+r"""What two processes do at once, for test_distributed.py: `torchrun two_processes.py FOLDER`.
+
+Each writes what it saw to “rank-0.json” and “rank-1.json”.
+"""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from labml_nn.optimizers.muon import Muon
+from labml_nn.training.engine.checkpoint import load_checkpoint, restore, save_checkpoint
+from labml_nn.training.engine.config import TrainConfig
+from labml_nn.training.engine.distributed import (
+    any_rank,
+    broadcast,
+    process_group,
+    rank,
+    world_size,
+)
+from labml_nn.training.engine.errors import InputError
+from labml_nn.training.engine.presets import PRESETS, ClassicConfig
+from labml_nn.training.engine.text import prepare_text
+from labml_nn.training.engine.trainer import Trainer
+from labml_nn.training.loop import evaluate
+from tests.labml_nn.training.engine.models import TEXT, losses
+
+CONFIG = ClassicConfig(
+    steps=6,
+    batch_size=12,
+    seq_len=7,
+    device="cpu",
+    precision="float32",
+    d_model=10,
+    heads=2,
+    n_layers=2,
+    d_ff=22,
+)
+HALF = CONFIG.steps // 2
+
+
+def make_trainer(config: ClassicConfig) -> Trainer:
+    return PRESETS["classic"].make_trainer(config, prepare_text(TEXT, config.seq_len))
+
+
+def rest(trainer: Trainer) -> list[float]:
+    r"""The losses up to the end, and that of the validation text."""
+    found = losses(trainer, CONFIG.steps)
+    return [*found, evaluate(trainer.model, trainer.validation, CONFIG.seq_len)]
+
+
+def half_and_half(config: ClassicConfig, folder: Path) -> list[float]:
+    r"""All losses; a checkpoint of the middle goes to `folder`."""
+    trainer = make_trainer(config)
+    first = losses(trainer, HALF)
+    save_checkpoint(folder, trainer, about={})
+    return first + rest(trainer)
+
+
+def second_half(config: ClassicConfig, folder: Path) -> list[float]:
+    r"""The losses of a trainer that goes on from there."""
+    trainer = make_trainer(config)
+    (path,) = folder.glob("*.pt")
+    restore(trainer, load_checkpoint(path), path)
+    return rest(trainer)
+
+
+def muon(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
+    r"""Muon for the matrices of the layers, and AdamW for the rest."""
+    matrices = [p for p in model.encoder.layers.parameters() if p.dim() == 2]
+    chosen = {id(matrix) for matrix in matrices}
+    others = [p for p in model.parameters() if id(p) not in chosen]
+    return [Muon(matrices, dtype=torch.float32), torch.optim.AdamW(others, lr=1e-2)]
+
+
+def with_muon(config: ClassicConfig) -> list[float]:
+    text = prepare_text(TEXT, config.seq_len)
+    preset = replace(PRESETS["classic"], optimizers=muon)
+    return rest(preset.make_trainer(config, text))
+
+
+def random_after_restoring(folder: Path) -> list[float]:
+    r"""A number that is drawn after a checkpoint, and again after going back to it."""
+    trainer = make_trainer(CONFIG)
+    save_checkpoint(folder, trainer, about={})
+    any_rank(False)
+    drawn = torch.rand(1).item()
+    (path,) = folder.glob("*.pt")
+    restore(trainer, load_checkpoint(path), path)
+    return [drawn, torch.rand(1).item()]
+
+
+def refused(config: ClassicConfig) -> str:
+    try:
+        make_trainer(config)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def main(folder: Path) -> None:
+    with process_group():
+        sharded = replace(CONFIG, sharded=True)
+        seen: dict[str, Any] = {
+            "place": [rank(), world_size()],
+            "plain": half_and_half(CONFIG, folder / "two"),
+            "parts": half_and_half(replace(CONFIG, micro_batches=3), folder / "parts"),
+            "sharded": half_and_half(sharded, folder / "sharded"),
+            "sharded parts": half_and_half(
+                replace(sharded, micro_batches=2), folder / "sharded_parts"
+            ),
+            "plain from one": second_half(CONFIG, folder / "one"),
+            "sharded from one": second_half(sharded, folder / "one"),
+            "muon sharded": with_muon(sharded),
+            "any": [any_rank(rank() == 1), any_rank(False)],
+            "first": broadcast(lambda: f"from {rank()}"),
+            "random": random_after_restoring(folder / "random"),
+            "refused": refused(replace(CONFIG, batch_size=9)),
+        }
+        parameters = list(make_trainer(sharded).model.parameters())
+        seen["numbers"] = sum(p.numel() for p in parameters)
+        seen["own numbers"] = sum(p.to_local().numel() for p in parameters)
+    (folder / f"rank-{seen['place'][0]}.json").write_text(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

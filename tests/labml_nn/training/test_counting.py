@@ -1,0 +1,91 @@
+import math
+from collections import Counter
+
+import pytest
+import torch
+
+from labml_nn.training.counting import BackOff, count_letters, count_pairs
+
+TEXT = "the cat sat on the mat, and the rat ate that; then the cat ate the rat."
+SYMBOLS = "".join(sorted(set(TEXT))) + "\N{REPLACEMENT CHARACTER}"
+TOKENS = torch.tensor([SYMBOLS.index(letter) for letter in TEXT])
+N_VOCAB = len(SYMBOLS)
+
+
+def followers(context: str) -> Counter[str]:
+    r"""What follows a context in the text, found by looking at each place."""
+    places = range(len(TEXT) - len(context))
+    return Counter(TEXT[at + len(context)] for at in places if TEXT[at:].startswith(context))
+
+
+def by_hand(letter: str, context: str) -> float:
+    r"""The formula of the page from the longest context down, which is the other way round."""
+    seen = followers(context)
+    shorter = by_hand(letter, context[1:]) if context else 1 / N_VOCAB
+    if not seen:
+        return shorter
+    return (seen[letter] + len(seen) * shorter) / (seen.total() + len(seen))
+
+
+def test_frequencies_are_those_of_the_letters_with_one_more_for_each() -> None:
+    expected = [(TEXT.count(symbol) + 1) / (len(TEXT) + N_VOCAB) for symbol in SYMBOLS]
+    assert count_letters(TOKENS, N_VOCAB).tolist() == pytest.approx(expected)
+
+
+def test_a_row_of_the_pairs_has_what_follows_a_letter_with_one_more_for_each() -> None:
+    table = count_pairs(TOKENS, N_VOCAB)
+    assert table.shape == (N_VOCAB, N_VOCAB)
+    for row, first in enumerate(SYMBOLS):
+        seen = followers(first)
+        expected = [(seen[second] + 1) / (seen.total() + N_VOCAB) for second in SYMBOLS]
+        assert table[row].tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("context", ["", "a", "at", "the", "xyz", "zat", "t."])
+def test_a_probability_is_that_of_the_formula_and_all_sum_to_one(context: str) -> None:
+    model = BackOff(TEXT, 3, SYMBOLS)
+    found = [model.probability(symbol, context) for symbol in SYMBOLS]
+    assert found == pytest.approx([by_hand(symbol, context) for symbol in SYMBOLS])
+    assert sum(found) == pytest.approx(1)
+    assert min(found) > 0
+
+
+def test_the_numbers_of_the_page_about_abracadabra() -> None:
+    model = BackOff("abracadabra", 1, "abcdr\N{REPLACEMENT CHARACTER}")
+    assert model.probability("b", "") == pytest.approx(0.177, abs=5e-4)
+    assert model.probability("b", "a") == pytest.approx(0.362, abs=5e-4)
+    assert model.probability("c", "") == pytest.approx(0.115, abs=5e-4)
+    assert model.probability("c", "a") == pytest.approx(0.192, abs=5e-4)
+
+
+@pytest.mark.parametrize("n_letters", [0, 1, 3])
+@pytest.mark.parametrize("seq_len", [1, 5, 100])
+def test_the_loss_looks_neither_beyond_its_window_nor_its_context(
+    n_letters: int, seq_len: int
+) -> None:
+    model, text = BackOff(TEXT, n_letters, SYMBOLS), "the hat, then a mat."
+    losses = []
+    for first in range(0, len(text) - 1, seq_len):
+        for place in range(first + 1, min(first + seq_len, len(text) - 1) + 1):
+            context = text[first:place][-n_letters:] if n_letters else ""
+            losses.append(-math.log(by_hand(text[place], context)))
+    assert len(losses) == len(text) - 1
+    assert model.loss(text, seq_len) == pytest.approx(sum(losses) / len(losses))
+
+
+def test_without_a_text_it_guesses() -> None:
+    assert BackOff("", 0, SYMBOLS).loss(TEXT, 7) == pytest.approx(math.log(N_VOCAB))
+
+
+def test_what_it_writes_is_drawn_from_its_probabilities() -> None:
+    model = BackOff(TEXT, 1, SYMBOLS)
+    written = model.write("t", 20_000, seed=1)
+    assert written[:50] == model.write("t", 49, seed=1) != model.write("t", 49, seed=2)
+    after = Counter(
+        second for first, second in zip(written, written[1:], strict=False) if first == "t"
+    )
+    for symbol in SYMBOLS:
+        p = model.probability(symbol, "t")
+        # Five standard deviations.
+        tolerance = 5 * math.sqrt(p * (1 - p) / after.total())
+        assert abs(after[symbol] / after.total() - p) < tolerance
