@@ -1,7 +1,7 @@
 r"""
 ---
 title: Rotary Positions
-summary: Queries and keys turned by angles that grow with the position, so that scores see distance.
+summary: Rotate queries and keys by their positions, so that each score depends on the distance.
 paper:
   title: "RoFormer: Enhanced Transformer with Rotary Position Embedding"
   authors: Su et al.
@@ -9,182 +9,168 @@ paper:
   link: https://arxiv.org/abs/2104.09864
 ---
 
-[Added encodings](positional_encoding.py) tell where a token stands, and attention has to work
-out distances from that. Here nothing is added to tokens. Instead queries and keys are *turned*:
-their features are taken in pairs, each pair is a point of the plane, and at position $m$ it is
-turned by the angle $m \theta_i$, with another speed for each pair:
+[Attention](mha.py) knows nothing of order, and [added encodings](positional_encoding.py) tell it
+where each token stands. But what a model mostly needs is the *distance*: the adjective is one
+token before its noun, here and 1,000 tokens later. From two places, attention has to work out their
+distance by itself. Rotary positions put the distance into every score, with nothing to learn.
 
-$$
-\theta_i = 10000^{-2i/d_k}
-$$
+**In:** the queries or the keys of all heads, `[seq_len, batch_size, heads, d_k]`. **Out:** the
+same, each rotated according to its position.
 
-If both are complex numbers $q$ and $k$, what a pair contributes to the score is the real part of a
-product in which only the *difference* of the two angles is left:
+Take a head with two features. A query is then an arrow in the plane, and so is a key. Their dot
+product depends on their lengths and on the angle between them. Now rotate the arrow at position 0
+by 0 radians, at position 1 by 1 radian, at position 2 by 2, and so on. The arrow $(1, 0)$ at
+position 3 becomes $(\cos 3, \sin 3) = (-0.99, 0.14)$. A key at position 3 and a query at position
+5 have been rotated *against each other* by 2 radians, and so have a key at 1,003 and a query at
+1,005. Only the distance is left.
+
+With the two features as one complex number, rotating by an angle $\phi$ is multiplying by
+$e^{\mathrm{i} \phi}$, and a dot product is $\operatorname{Re}(q \bar{k})$. For a query at position
+$m$ and a key at position $n$, rotated by the angle $\theta$ for each position,
 
 $$
 \operatorname{Re}\left( q e^{\mathrm{i} m \theta} \; \overline{k e^{\mathrm{i} n \theta}} \right) =
 \operatorname{Re}\left( q \bar{k} \; e^{\mathrm{i} (m - n) \theta} \right)
 $$
 
-So scores depend on the distance and not on the place, turning changes no lengths, and there is
-nothing to learn (section 3.2.2 of the paper).
+A head with more features has several such pairs, each with an angle of its own. Values are not
+rotated: positions decide where to look, not what is found there.
 
-It departs from the paper in which features are a pair. There the pairs are side by side, features
-$2i$ and $2i + 1$. Here, as in most models of today, they are $i$ and $i + d_k/2$, unless asked for
-otherwise. A model that learns doesn't care; weights of the one kind have to be
-[converted](positions/rotary_pairs.py) before they can be used with the other. The page leaves out
-how to [stretch the angles](positions/rotary_scaling.py) for longer texts, and
-[an attention](positions/rotary_attention.py) that has rotary positions.
+In the paper, a pair is two neighbouring features. Here, as in most models of today, it is feature
+$i$ of the first half with feature $i$ of the second half. A model that learns from the start
+doesn't care; trained weights have to be [converted](positions/rotary_pairs.py). This page leaves
+out [longer texts than those of training](positions/rotary_scaling.py) and [the attention that uses
+it](positions/rotary_attention.py).
 """
 
 import torch
 from torch import Tensor, nn
 
 
-def pair_speeds(d_k: int, base: float = 10_000.0) -> Tensor:
+def inverse_frequencies(d_k: int, base: float = 10_000.0) -> Tensor:
     r"""
-    ## Speeds
+    ## Frequencies
 
-    The angle $\theta_i$ that each pair is turned by from one position to the next, `[n_pairs]`. The
-    first pair goes all the way around every $2\pi$ positions, the last one hardly ever. An odd
-    number of features is a `ValueError`.
+    The angle from one position to the next, for each pair $i$ of the $d_k / 2$ pairs, `[n_pairs]`:
+
+    $$
+    \theta_i = 10000^{-2i/d_k}
+    $$
+
+    One angle for all pairs would not do. At 1 radian for each position, a distance of 44 looks
+    almost like 0, because $44 \approx 7 \cdot 2 \pi$. At 0.0001, neighbours look the same. So the
+    first pair goes around once in 6 positions and tells neighbours apart; the last pair goes around
+    once in up to $2 \pi \cdot 10000$ and tells near from far. The base of 10,000 is that of the
+    sines and cosines of the first transformer; models for long texts take a larger one.
     """
     if d_k % 2:
-        raise ValueError(
-            f"d_k must be even to consist of pairs, got {d_k}: "
-            f"pair_speeds({d_k - 1}) are those for all features but the last"
-        )
+        raise ValueError(f"d_k must be even to be split into pairs, got {d_k}")
+
+    # In double precision. In single precision, the angle of position 100,000 would be wrong in the
+    # third decimal.
     return base ** (-torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
 
 
-def turn_pairs(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False) -> Tensor:
+def apply_rotary(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     r"""
-    ## Turn pairs of features
+    ## Rotate pairs of features
 
-    `x` and the result are `[..., d_k]`. Each of the `n_pairs` numbers in the last axis of `cos` and
-    `sin` is for one pair of the first features; features beyond those pairs stay as they are.
+    A product of complex numbers, $(a + \mathrm{i} b)(\cos \phi + \mathrm{i} \sin \phi)$, written
+    out. `x` and the result are `[seq_len, batch_size, heads, d_k]`.
     """
-    turned, rest = x.tensor_split([2 * cos.shape[-1]], dim=-1)
+    # Pair $i$ is $a_i + \mathrm{i} b_i$: `[seq_len, batch_size, heads, n_pairs]` each.
+    a, b = x.chunk(2, dim=-1)
 
-    # Real and imaginary parts: neighbours if `interleaved`, or else the two halves.
-    if interleaved:
-        real, imaginary = turned[..., 0::2], turned[..., 1::2]
-    else:
-        real, imaginary = turned.chunk(2, dim=-1)
-
-    # The product with $\cos + \mathrm{i} \sin$.
-    parts = [real * cos - imaginary * sin, imaginary * cos + real * sin]
-    if interleaved:
-        parts = [torch.stack(parts, dim=-1).flatten(start_dim=-2)]
-    return torch.cat([*parts, rest], dim=-1)
+    # The real parts of all products, then the imaginary parts.
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
 
 
 class RotaryPositions(nn.Module):
     r"""
-    ## Turn queries or keys
+    ## Rotary positions
 
-    One table serves queries and keys, and all the layers of a model, because it depends on nothing
-    but the position.
+    Use the same module for queries and for keys: rotated by different angles, they would not see
+    distances. All layers of a model can share one, because nothing in it is learned.
     """
 
-    def __init__(
-        self,
-        d_k: int,
-        max_len: int,
-        base: float = 10_000.0,
-        *,
-        speeds: Tensor | None = None,
-        scale: float = 1.0,
-        interleaved: bool = False,
-    ) -> None:
+    def __init__(self, frequencies: Tensor, max_len: int) -> None:
         r"""
-        * `d_k` is the number of features of a head, an even one unless there are `speeds`
+        * `frequencies` are the angles from one position to the next, as of
+          [this function](rotary.py#inverse_frequencies)
         * `max_len` is the number of positions
-        * `base` says how slow the slowest pair is
-        * `speeds` are those of the pairs, `[n_pairs]`, if they are others. With fewer than `d_k`
-          could have, only the first features are turned: a *partial* width
-        * `scale` is a factor of the features that are turned
-        * `interleaved` says that neighbours are a pair
         """
         super().__init__()
-        self.speeds = (pair_speeds(d_k, base) if speeds is None else speeds).tolist()
-        if not 0 < 2 * len(self.speeds) <= d_k:
-            raise ValueError(
-                f"{d_k} features can't hold {len(self.speeds)} pairs, expected 1 to {d_k // 2}"
-            )
-        self.d_k, self.max_len = d_k, max_len
-        self.scale, self.interleaved = scale, interleaved
+        self.max_len = max_len
 
-        # Neither is learned, so neither is saved: `[max_len, n_pairs]`. As buffers they follow the
-        # model to another device or precision.
-        cos, sin = self.table(torch.arange(max_len))
-        self.register_buffer("cos", cos.float(), persistent=False)
-        self.register_buffer("sin", sin.float(), persistent=False)
+        # The angle of each position and pair: `[max_len, n_pairs]`.
+        angles = torch.arange(max_len, dtype=torch.float64)[:, None] * frequencies
 
-    def table(self, positions: Tensor) -> tuple[Tensor, Tensor]:
-        r"""
-        ### Cosines and sines
-
-        For each of the `positions` and each pair. They are computed in double precision, in which
-        the angle of a late position is still exact.
-        """
-        speeds = torch.tensor(self.speeds, dtype=torch.float64, device=positions.device)
-        turns = positions.double()[:, None] * speeds
-        return turns.cos() * self.scale, turns.sin() * self.scale
+        # Computed once, not in every step. Buffers move to the GPU with the model; these are not
+        # saved with its weights, because they can be computed again.
+        self.register_buffer("cos", angles.cos().float(), persistent=False)
+        self.register_buffer("sin", angles.sin().float(), persistent=False)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         r"""
-        ### Turn
+        ### Rotate
 
-        `x` and the result are `[seq_len, batch_size, heads, d_k]`. The first of the positions is
-        `offset`: who generates a text token by token gives one at a time. Positions beyond the last
-        are a `ValueError`, and so is another number of features.
+        `x` and the result are `[seq_len, batch_size, heads, d_k]`. The first position of `x` is
+        `offset`: a model that writes token by token has one new query, far from position 0.
         """
+        # A table that ends too early may have one row left, which would serve all positions.
         end = offset + len(x)
-        if offset < 0 or end > self.max_len:
-            raise ValueError(
-                f"there are {self.max_len} positions, got one up to {end}, from {offset} on"
-            )
-        if x.shape[-1] != self.d_k:
-            raise ValueError(f"expected d_k={self.d_k} features, got {x.shape[-1]}")
+        if not 0 <= offset <= end <= self.max_len:
+            raise ValueError(f"positions {offset} to {end} are not within max_len={self.max_len}")
 
-        # In the table's 32 bits, 64 bits would be filled up with errors.
-        cos, sin = self.cos[offset:end], self.sin[offset:end]
-        if x.dtype == torch.float64:
-            cos, sin = self.table(torch.arange(offset, end, device=x.device))
-
-        # Sixteen bits stay sixteen bits.
-        cos, sin = (t[:, None, None].to(x.dtype) for t in (cos, sin))
-        return turn_pairs(x, cos, sin, self.interleaved)
+        # The same angles for the whole batch and all heads. In the type of `x`, because a product
+        # of 16 and 32 bits would have 32, and the attention after it would be slower.
+        cos = self.cos[offset:end, None, None].to(x.dtype)
+        sin = self.sin[offset:end, None, None].to(x.dtype)
+        return apply_rotary(x, cos, sin)
 
 
-def scores_at(offset: int, seq_len: int, d_k: int = 8) -> Tensor:
+def scores_from(offset: int, seq_len: int, d_k: int = 8) -> Tensor:
     r"""
-    ## Scores see distance alone
+    ## Scores depend on the distance
 
-    The scores of a few queries and keys, the same wherever in the text they stand:
-    `[seq_len, seq_len]`.
+    The same queries and keys, with the first of them at position `offset`. The scores,
+    `[seq_len, seq_len]`, are the same for every offset, up to rounding.
     """
     generator = torch.Generator().manual_seed(1)
     query, key = torch.randn(2, seq_len, 1, 1, d_k, generator=generator)
-    turn = RotaryPositions(d_k, offset + seq_len)
-    query, key = turn(query, offset), turn(key, offset)
-    return torch.einsum("ibhd,jbhd->ij", query, key)
+
+    # One module for both.
+    rotate = RotaryPositions(inverse_frequencies(d_k), offset + seq_len)
+    return torch.einsum("ibhd,jbhd->ij", rotate(query, offset), rotate(key, offset))
 
 
 def example(
     seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int = 2, max_len: int = 11
 ) -> tuple[Tensor, ...]:
     r"""
-    ## Example
+    ## Try it
 
-    The whole of a sequence, its end alone, and a head with one more feature, which is left alone.
+    A whole sequence, its last two positions alone, and scores that start at position 0 or 3.
+
+    ### Exercises
+
+    ??? question "Rotate the arrow $(1, 0)$ by one radian for each position. What is it at position 6?"
+        $(\cos 6, \sin 6) = (0.96, -0.28)$: it has gone around nearly once.
+
+    ??? question "Add 1,000 to all positions. Which scores change?"
+        None, up to rounding: see `scores_from`.
+
+    ??? question "Rotate the values too. Do the scores, does the output depend on the distance only?"
+        The scores do, since values take no part in them. The output doesn't: the same values at
+        other positions are then other vectors.
+
+    ??? question "Take `x[..., 0::2]` and `x[..., 1::2]` in place of the two halves. What breaks?"
+        Nothing in training: scores still depend on the distance only. But a model that was trained
+        with halves now has other pairs, and writes nonsense. Of the tests, only the one that
+        computes each pair as a complex number notices.
     """
     d_k = 2 * n_pairs
-    turn = RotaryPositions(d_k, max_len)
+    rotate = RotaryPositions(inverse_frequencies(d_k), max_len)
     query = torch.randn(seq_len, batch_size, heads, d_k)
-    scores_at(3, seq_len)
-    wider = torch.randn(seq_len, batch_size, heads, d_k + 1)
-    turn_first = RotaryPositions(d_k + 1, max_len, speeds=pair_speeds(d_k), interleaved=True)
-    turn.table(torch.arange(max_len))
-    return turn(query), turn(query[-2:], offset=seq_len - 2), turn_first(wider)
+    whole, end = rotate(query), rotate(query[-2:], offset=seq_len - 2)
+    return whole, end, scores_from(0, seq_len), scores_from(3, seq_len)
