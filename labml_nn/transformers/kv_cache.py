@@ -53,7 +53,7 @@ class CachedProjection(PrepareForMultiHeadAttention):
         self.cache: Tensor | None = None
 
     def forward(self, x: Tensor) -> Tensor:
-        # One key for each new position, from `[n_new, batch_size, d_model]`.
+        # The key of each new position.
         x = super().forward(x)
 
         # Those of earlier positions stand before it: `[n_keys, batch_size, heads, d_k]`. Each
@@ -140,7 +140,7 @@ class CachedTransformer(AutoregressiveTransformer):
 
         Do this after loading other weights: the caches still hold the keys of the old ones.
         """
-        # The tokens whose keys and values are in the caches: `[n_read, batch_size]`.
+        # The tokens whose keys and values are in the caches.
         self.read = torch.empty(0, 0, dtype=torch.long)
 
         # One cache of keys and one of values in each layer.
@@ -204,7 +204,8 @@ def example(
     """
     # An even number of features for the sines and cosines, and two layers.
     d_k, n_keys = 2 * n_pairs, n_read + n_new
-    sizes = (n_vocab, heads * d_k, heads, 2, 4 * d_k, n_keys)
+    d_model = heads * d_k
+    sizes = (n_vocab, d_model, heads, 2, 4 * d_model, n_keys)
     model, cached = AutoregressiveTransformer(*sizes), CachedTransformer(*sizes)
 
     # The same parameters under the same names.
