@@ -35,9 +35,8 @@ one sink:
 ```
 
 **In** and **out** are those of [multi-head attention](../mha.py). A [learned
-sink](learned_sink.py) does without the first tokens. The page leaves out that the paper counts
-positions anew inside the cache, so that no distance is longer than those seen in training: the
-attention here knows no positions.
+sink](learned_sink.py) needs no first tokens. The page leaves out that the paper counts positions
+anew inside the cache: the attention here knows no positions.
 """
 
 from collections.abc import Callable
@@ -179,10 +178,9 @@ class RollingAttention(MultiHeadAttention):
     r"""
     ## Attention with a rolling cache
 
-    For a model that writes: called with one position after the other, without a mask, it gives what
-    [attention with a window](sliding_window.py#SlidingWindowAttention) gives for the whole text.
-    Everything in the cache may be seen, so no mask is needed. Load the weights of that one: they
-    have the same names.
+    For a model that writes: called with one position after the other, it gives what [attention with
+    a window](sliding_window.py#SlidingWindowAttention) of the same weights gives for the whole
+    text. Everything in the cache may be seen, so it needs no mask.
     """
 
     def __init__(self, heads: int, d_model: int, bias: bool = True, **sizes: int) -> None:
@@ -194,7 +192,7 @@ class RollingAttention(MultiHeadAttention):
         """
         super().__init__(heads, d_model, 0.0, bias)
 
-        # Queries need no memory: each is used once, by its own position.
+        # Queries need no memory: each is used once.
         self.key = RollingProjection(d_model, heads, self.d_k, bias, **sizes)
         self.value = RollingProjection(d_model, heads, self.d_k, bias, **sizes)
 
