@@ -66,6 +66,7 @@ class LearnedSinkAttention(MultiHeadAttention):
         As in [multi-head attention](../mha.py#MultiHeadAttention.forward), but for the column of
         the sink.
         """
+        # The same mask as everywhere: true where a token may be seen.
         if mask is not None:
             mask = self.prepare_mask(mask, query.shape, key.shape)
 

@@ -245,7 +245,6 @@ def example(
     x = torch.randn(seq_len, batch_size, d_model)
     whole = attention(query=x, key=x, value=x)
 
-    # One position at a time. The slots are all that is kept in between. What was read long ago and
-    # is no sink has no influence any more, here as there.
+    # One position at a time. The slots are all that is kept in between.
     pieces = [rolling(query=one, key=one, value=one) for one in x.split(1)]
     return whole, torch.cat(pieces)
