@@ -183,14 +183,15 @@ class RollingAttention(MultiHeadAttention):
     text. Everything in the cache may be seen, so it needs no mask.
     """
 
-    def __init__(self, heads: int, d_model: int, bias: bool = True, **sizes: int) -> None:
+    def __init__(
+        self, heads: int, d_model: int, dropout_prob: float = 0.0, bias: bool = True, **sizes: int
+    ) -> None:
         r"""
         * `sizes` are `window` and `n_sinks`
 
-        The other arguments are those of multi-head attention. It is for writing, so no weight is
-        dropped.
+        The other arguments are those of multi-head attention.
         """
-        super().__init__(heads, d_model, 0.0, bias)
+        super().__init__(heads, d_model, dropout_prob, bias)
 
         # Queries need no memory: each is used once.
         self.key = RollingProjection(d_model, heads, self.d_k, bias, **sizes)
