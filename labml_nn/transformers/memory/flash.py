@@ -18,13 +18,13 @@ queries against one of keys, fits into the small and fast memory of a processor.
 computed, used and forgotten. What is left of it is a sum for each query, so the memory grows with
 $n$ and not with its square.
 
-**In:** query, key and value in the layout of kernels, `[batch_size, heads, seq_len_q, d_k]`.
+**In:** query, key and value in the layout of kernels, `[batch_size, heads, seq_len, d_k]`.
 **Out:** the same averages as ever, up to rounding. The problem to solve is the softmax, which
 divides by a sum over *all* keys, and that isn't known before the last tile.
 
-The page follows Algorithms 1 and 2 of the paper, in tensors, to be read: here every tile takes
-several calls, and each takes longer than its arithmetic. [PyTorch's kernel](sdpa.py) does the same
-in one call. The page leaves out dropout, and how the work is shared among the parts of a GPU.
+The page follows Algorithms 1 and 2 of the paper, in tensors. It is for reading, and slow: a tile
+takes several calls. [PyTorch's kernel](sdpa.py) does the same in one. The page leaves out dropout,
+and how the work is shared among the parts of a GPU.
 """
 
 import math
@@ -67,8 +67,8 @@ class Tiled(torch.autograd.Function):
     r"""
     ## Attention in tiles
 
-    PyTorch would keep what each step has computed for the backward pass, and that would be all the
-    scores after all. So the backward pass is written here too, and computes the scores *again*.
+    For its own backward pass, PyTorch would keep all the scores after all. So the backward pass is
+    written here too, and computes the scores *again*.
     """
 
     @staticmethod
@@ -87,9 +87,8 @@ class Tiled(torch.autograd.Function):
         o \leftarrow e^{m - m'} o + \sum_j e^{S_j - m'} V_j
         $$
 
-        For scores 1, 3 in one tile and 5 in the next: $m = 3$ and $l = e^{-2} + 1 = 1.135$; then
-        $m' = 5$ and $l = e^{-2} \cdot 1.135 + 1 = 1.154$. At once it is $e^{-4} + e^{-2} + 1$, the
-        same.
+        For scores 1 and 3 in one tile and 5 in the next, $m = 3$ and $l = e^{-2} + 1 = 1.135$; then
+        $m' = 5$ and $l = e^{-2} \cdot 1.135 + 1 = 1.154$, which is $e^{-4} + e^{-2} + 1$.
         """
         # The results, block after block.
         out = torch.empty_like(query)
@@ -116,7 +115,7 @@ class Tiled(torch.autograd.Function):
                 total = shrink * total + weights.sum(dim=-1, keepdim=True)
                 weighted = shrink * weighted + weights @ value[:, :, columns]
 
-            # The division, at last. The largest score alone adds 1 to the total, so a smaller total
+            # The division, at last. The largest score alone adds 1 to the total. A smaller total
             # is zero: that query may look at nothing, and gets zero.
             total = total.clamp(min=1)
             out[:, :, rows] = weighted / total
@@ -124,7 +123,7 @@ class Tiled(torch.autograd.Function):
             # One number for each query is enough to get all its weights back: $L = m + \ln l$.
             log_sums[:, :, rows] = largest + total.log()
 
-        # All of these grow with the length of the text and not with its square, but for the mask.
+        # These grow with the length of the text and not with its square, but for the mask.
         ctx.save_for_backward(query, key, value, mask, out, log_sums)
         ctx.size = size
         return out
@@ -165,7 +164,7 @@ class Tiled(torch.autograd.Function):
                 d_query[:, :, rows] += d_scores @ key[:, :, columns]
                 d_key[:, :, columns] += d_scores.mT @ query[:, :, rows]
 
-        # Mask and size have no gradients.
+        # None for mask and size.
         return d_query, d_key, d_value, None, None
 
 
@@ -202,7 +201,7 @@ class FlashAttention(MultiHeadAttention):
         mask = self.prepare_mask(mask, query.shape, key.shape).permute(2, 3, 0, 1)
         mask = mask.expand(-1, -1, len(query), -1)
 
-        # `[batch_size, heads, seq_len_q, d_k]`
+        # `[batch_size, heads, seq_len, d_k]`
         q = self.query(query).permute(1, 2, 0, 3) / math.sqrt(self.d_k)
         k = self.key(key).permute(1, 2, 0, 3)
         v = self.value(value).permute(1, 2, 0, 3)
@@ -221,8 +220,7 @@ def in_transformer(
     In two by two tiles, of which one lies in the future and is skipped. No weights are dropped.
     """
     # Half of the positions in a block.
-    size = max(1, (seq_len + 1) // 2)
-    return {"self_attn": lambda: FlashAttention(heads, d_model, size=size)}
+    return {"self_attn": lambda: FlashAttention(heads, d_model, size=(seq_len + 1) // 2)}
 
 
 def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2) -> Tensor:
@@ -240,14 +238,14 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2)
         $m = 4$ and $l = e^{-2} + 1$. The second tile has no larger score, so nothing shrinks:
         $m = 4$ and $l = e^{-2} + 1 + e^{-4}$.
 
-    ??? question "Leave out the shrinking of $o$. Which test notices?"
-        Any comparison with multi-head attention, if there is more than one tile. With a single tile
-        nothing would be wrong.
+    ??? question "Leave out the shrinking of $o$. When would nobody notice?"
+        If there is one tile only: nothing has to shrink then.
     """
-    seq_len_q = seq_len
     d_model = heads * d_k
-    x = torch.randn(seq_len_q, batch_size, d_model, requires_grad=True)
     attention = FlashAttention(heads, d_model, size=3)
+
+    # Blocks of 3, 3 and 1 positions.
+    x = torch.randn(seq_len, batch_size, d_model, requires_grad=True)
     out = attention(query=x, key=x, value=x, mask=causal_mask(seq_len))
 
     # Computes every score a second time.

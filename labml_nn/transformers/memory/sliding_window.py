@@ -72,9 +72,8 @@ class SlidingWindowAttention(MultiHeadAttention):
     r"""
     ## Attention with a window
 
-    Self-attention that hides the future by itself. A mask that you give can only hide more. A mask
-    saves no time and no memory while the model trains: all scores are computed. [FlexAttention](
-    flex.py) skips those outside the window.
+    Self-attention that hides the future by itself. A mask that you give can only hide more. This
+    saves nothing in training, where all scores are computed. [FlexAttention](flex.py) skips most.
     """
 
     def __init__(
@@ -106,7 +105,7 @@ class SlidingWindowAttention(MultiHeadAttention):
         # Queries and keys are the same positions, so the mask is square.
         visible = window_mask(len(query), self.window, self.n_sinks).to(query.device)
 
-        # What both masks allow: a causal mask is in the window already, one for padding is not.
+        # What both masks allow. A causal mask is in the window already; one for padding isn't.
         if mask is not None:
             visible = visible & mask
         return super().forward(query=query, key=key, value=value, mask=visible)
@@ -170,7 +169,7 @@ class RollingProjection(PrepareForMultiHeadAttention):
         self.position += 1
 
         # At the beginning of a text the last slots are empty. The order of the slots isn't that of
-        # the text, and needn't be: attention doesn't know any order.
+        # the text, which doesn't matter: attention knows no order.
         return self.slots[: self.position]
 
 
@@ -180,7 +179,7 @@ class RollingAttention(MultiHeadAttention):
 
     For a model that writes: called with one position after the other, it gives what [attention with
     a window](sliding_window.py#SlidingWindowAttention) of the same weights gives for the whole
-    text. Everything in the cache may be seen, so it needs no mask.
+    text. It needs no mask: everything in the cache may be seen.
     """
 
     def __init__(
@@ -204,9 +203,9 @@ def in_transformer(
     r"""
     ## In a transformer
 
-    A quarter of the context is the window, and the first token stays.
+    The first token stays.
     """
-    # At least one position: itself.
+    # A quarter of the context, and at least the position itself.
     sizes = {"window": max(1, seq_len // 4), "n_sinks": 1}
     return {"self_attn": lambda: SlidingWindowAttention(heads, d_model, dropout_prob, **sizes)}
 
@@ -233,8 +232,8 @@ def example(
         there yet, and what has left the window is overwritten.
 
     ??? question "Leave the causal mask out. Which test notices?"
-        The one that changes the last token: earlier outputs move. Distances into the future are
-        negative, so they are within every window.
+        Change the last token, and earlier outputs move: distances into the future are negative,
+        so every window holds them.
     """
     # The same parameters, with and without a cache.
     d_model = heads * d_k
