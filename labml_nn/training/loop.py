@@ -4,8 +4,9 @@ title: The Training Loop
 summary: Predict, compare, differentiate, move, two thousand times.
 ---
 
-A model starts with random weights and gives every one of 66 characters about the same probability:
-its loss is about $\ln 66 \approx 4.19$ nats a character. Training lowers it by repeating four steps.
+A model starts with random weights and gives each of 66 characters about the same probability. Its
+loss is then about $\ln 66 \approx 4.19$ nats a character. Training lowers it by repeating four
+steps.
 
 **In:** a model that turns tokens, `[seq_len, batch_size]`, into logits, `[seq_len, batch_size,
 n_vocab]`; a function that gives the batch of a step; an optimizer. **Out:** the same model with

@@ -88,10 +88,10 @@ class TransformerLayer(nn.Module):
     x \leftarrow x + \operatorname{Sublayer}(\operatorname{LayerNorm}(x))
     $$
 
-    The paper normalises the sum instead, $\operatorname{LayerNorm}(x + \operatorname{Sublayer}(x))$,
-    called *post-norm*. Then every normalisation of the stack stands between the loss and the first
-    layer. With *pre-norm*, as here, a path of plain additions leads from the loss to every layer,
-    and training needs no slow start ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)).
+    The paper normalises the sum instead, which is called *post-norm*. Then every normalisation of
+    the stack stands between the loss and the first layer. With *pre-norm*, as here, a path of plain
+    additions leads from the loss to every layer, and training needs no slow start ([Xiong et al.
+    2020](https://arxiv.org/abs/2002.04745)).
     """
 
     def __init__(
