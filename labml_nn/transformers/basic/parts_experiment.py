@@ -51,16 +51,10 @@ from labml_nn.transformers.variants.gated_attention import in_transformer as gat
 from labml_nn.transformers.variants.linear_attention import in_transformer as linear_parts
 from labml_nn.transformers.variants.query_key_norm import in_transformer as query_key_norm_parts
 from labml_nn.transformers.variants.soft_cap import in_transformer as soft_cap_parts
-from labml_nn.transformers.ways.batch_first import in_transformer as batch_first_parts
-from labml_nn.transformers.ways.folded_heads import in_transformer as folded_heads_parts
-from labml_nn.transformers.ways.one_head_at_a_time import in_transformer as one_head_at_a_time_parts
 
 # What is not in the table is not to be had: a name never decides which module is imported.
 PARTS: Mapping[str, Callable[..., Mapping[str, Callable[[], nn.Module]]]] = {
     "one_head": one_head_parts,
-    "batch_first": batch_first_parts,
-    "folded_heads": folded_heads_parts,
-    "one_head_at_a_time": one_head_at_a_time_parts,
     "flash": flash_parts,
     "flex": flex_parts,
     "multi_query": multi_query_parts,
