@@ -27,16 +27,15 @@ import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
+from benchmarks.pictures import heat_map, new, svg  # noqa: E402
 from benchmarks.record import fingerprints, write  # noqa: E402
 from labml_nn.training import loop  # noqa: E402
 from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare  # noqa: E402
 from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
     AutoregressiveTransformer,
 )
-from labml_nn.transformers.feed_forward import FeedForward  # noqa: E402
 from labml_nn.transformers.mha import MultiHeadAttention  # noqa: E402
 from labml_nn.transformers.models import TransformerLayer  # noqa: E402
-from labml_nn.transformers.positional_encoding import LearnedPositionalEncoding  # noqa: E402
 
 SEEDS = (1, 2, 3)
 SOURCES = [
@@ -49,6 +48,8 @@ SOURCES = [
     "labml_nn/transformers/positional_encoding.py",
     "benchmarks/without.py",
 ]
+# What the pictures show: a beginning of eight characters.
+BEGINNING = "First Ci"
 # Training losses are averaged over so many steps for a point of a curve.
 EVERY = 100
 
@@ -69,16 +70,6 @@ class WithoutResidual(TransformerLayer):
         z = self.norm_self_attn(x)
         x = self.dropout(self.self_attn(query=z, key=z, value=z, mask=mask))
         return self.dropout(self.feed_forward(self.norm_ff(x)))
-
-
-class PostNorm(TransformerLayer):
-    r"""The layer of the paper: the sum is normalised."""
-
-    def forward(self, *, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        x = self.norm_self_attn(
-            x + self.dropout(self.self_attn(query=x, key=x, value=x, mask=mask))
-        )
-        return self.norm_ff(x + self.dropout(self.feed_forward(x)))
 
 
 class Unscaled(MultiHeadAttention):
@@ -121,10 +112,6 @@ def without_positions(model: AutoregressiveTransformer) -> None:
     model.embed.positions = nn.Identity()
 
 
-def learned_positions(model: AutoregressiveTransformer) -> None:
-    model.embed.positions = LearnedPositionalEncoding(128, 64)
-
-
 def unmasked(model: AutoregressiveTransformer) -> None:
     model.mask.fill_(True)
 
@@ -141,10 +128,6 @@ CHANGES: dict[str, Change] = {
     "norm": ("No normalisation", {}, no_norms),
     "scaling": ("Scores not scaled", {"attention": Unscaled}, lambda model: None),
     "one_head": ("One wide head", {"heads": 1}, lambda model: None),
-    "learned": ("Learned positions", {}, learned_positions),
-    "relu": ("ReLU for GELU", {}, in_layers("feed_forward", lambda: FeedForward(128, 512, 0.0))),
-    "narrow": ("Feed-forward as wide as the model", {"d_ff": 128}, lambda model: None),
-    "post_norm": ("Normalisation after the sum", {}, as_class(PostNorm)),
 }
 
 
@@ -168,6 +151,28 @@ def honest(model: nn.Module, tokens: Tensor, seq_len: int, n_windows: int = 100)
     return mean(losses)
 
 
+@torch.no_grad()
+def seen(model: AutoregressiveTransformer, tokens: Tensor) -> dict[str, object]:
+    r"""For the pictures: attention weights, and the size of the residual stream, of each layer."""
+    attention, stream = [], []
+    hooks = [
+        layer.register_forward_pre_hook(
+            lambda module, given, named: stream.append(named["x"].square().mean().sqrt().item()),
+            with_kwargs=True,
+        )
+        for layer in model.encoder.layers
+    ]
+    last = model.encoder.norm.register_forward_pre_hook(
+        lambda module, given: stream.append(given[0].square().mean().sqrt().item())
+    )
+    model(tokens)
+    for hook in (*hooks, last):
+        hook.remove()
+    for layer in model.encoder.layers:
+        attention.append(layer.self_attn.attn[:, :, 0].permute(2, 0, 1).tolist())
+    return {"attention": attention, "stream": stream}
+
+
 def run(name: str, seed: int, steps: int) -> dict[str, object]:
     r"""Trains one model and measures it."""
     tokenizer, training, validation = prepare(tiny_shakespeare(), 64)
@@ -186,7 +191,8 @@ def run(name: str, seed: int, steps: int) -> dict[str, object]:
         after_step=lambda step, loss: losses.append(loss),
     )
     seconds = time.perf_counter() - start
-    return {
+    found = {} if name != "whole" else seen(model, tokenizer.encode(BEGINNING).unsqueeze(1))
+    return found | {
         "loss": loop.evaluate(model, validation, 64),
         "honest": honest(model, validation, 64) if name in ("whole", "mask") else None,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
@@ -195,10 +201,16 @@ def run(name: str, seed: int, steps: int) -> dict[str, object]:
     }
 
 
-def run_all(kept: Path, steps: int, names: Iterable[str]) -> dict[str, dict[str, object]]:
+def run_all(
+    kept: Path, steps: int, names: Iterable[str], seeds: Iterable[int]
+) -> dict[str, dict[str, object]]:
     r"""All runs, one seed after the other; each is kept as soon as it is done."""
     found: dict[str, dict[str, object]] = json.loads(kept.read_text()) if kept.exists() else {}
-    for seed in SEEDS:
+    # Runs of other sources must not be written down as runs of these.
+    sources = fingerprints(SOURCES)
+    if found.setdefault("sources", sources) != sources:
+        sys.exit(f"error: {kept} holds runs of other sources; delete it, or name another --kept")
+    for seed in seeds:
         for name in names:
             if f"{name}, {seed}" in found:
                 continue
@@ -210,6 +222,16 @@ def run_all(kept: Path, steps: int, names: Iterable[str]) -> dict[str, dict[str,
     return found
 
 
+def heads(layers: list[list[list[list[float]]]]) -> str:
+    r"""The first head of each layer, as a picture."""
+    letters = list(BEGINNING.replace(" ", "␣"))
+    figure, all_axes = new(10, 2.9, columns=len(layers))
+    for index, (axes, weights) in enumerate(zip(all_axes, layers, strict=True)):
+        heat_map(axes, weights[0], letters, letters)
+        axes.set_title(f"layer {index + 1}", fontsize=9)
+    return svg(figure, "attention")
+
+
 def main() -> None:
     r"""Train what isn't trained, and write down what came out."""
     parser = argparse.ArgumentParser(
@@ -217,13 +239,13 @@ def main() -> None:
     )
     parser.add_argument("--kept", type=Path, default=ROOT / "runs/without.json")
     parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     parser.add_argument("names", nargs="*", default=list(CHANGES), help="which (default: all)")
     options = parser.parse_args()
     torch.set_num_threads(1)
     options.kept.parent.mkdir(parents=True, exist_ok=True)
-    sources = fingerprints(SOURCES)
-    found = run_all(options.kept, options.steps, options.names)
-    if options.steps != 1000 or len(found) < len(CHANGES) * len(SEEDS):
+    found = run_all(options.kept, options.steps, options.names, options.seeds)
+    if options.steps != 1000 or len(found) <= len(CHANGES) * len(SEEDS):
         print("not all are there yet: nothing is written to results/")
         return
     rows = []
@@ -232,8 +254,7 @@ def main() -> None:
         losses = [one["loss"] for one in runs]
         rows.append(
             {
-                "name": name,
-                "title": title,
+                "model": title,
                 "loss": mean(losses),
                 "low": min(losses),
                 "high": max(losses),
@@ -242,8 +263,7 @@ def main() -> None:
             }
         )
     columns = [
-        {"name": "name", "title": "Name"},
-        {"name": "title", "title": "Model"},
+        {"name": "model", "title": "Model"},
         {"name": "loss", "title": "Loss, mean of three seeds", "unit": "nats", "digits": 3},
         {"name": "low", "title": "lowest", "digits": 3},
         {"name": "high", "title": "highest", "digits": 3},
@@ -255,7 +275,7 @@ def main() -> None:
         "without",
         title="The classic transformer, whole and without each of its parts",
         command="python benchmarks/without.py",
-        sources=sources,
+        sources=found["sources"],
         tables={"without": {"columns": columns, "rows": rows}},
         figures={
             "curves": {
@@ -279,7 +299,23 @@ def main() -> None:
                         "norm",
                     )
                 ],
-            }
+            },
+            "attention": {
+                "title": "a row is a query, and its weights sum to one; the future is empty",
+                "picture": heads(found["whole, 1"]["attention"]),
+            },
+            "stream": {
+                "title": "The size of the residual stream",
+                "x": {"title": "Layers passed"},
+                "y": {"title": "Root mean square of its features"},
+                "lines": [
+                    {
+                        "name": f"Seed {seed}",
+                        "points": list(enumerate(found[f"whole, {seed}"]["stream"])),
+                    }
+                    for seed in SEEDS
+                ],
+            },
         },
     )
 
