@@ -41,9 +41,12 @@ def heat_map(
     most = max(abs(value) for row in cells for value in row) or 1.0
     for i, row in enumerate(cells):
         for j, value in enumerate(row):
-            colour, share = (ACCENT if value >= 0 else SECOND), abs(value) / most
-            if share > 0.004:
-                axes.add_patch(Rectangle((j, i), 1, 1, color=colour, alpha=share, linewidth=0))
+            colour, share = (ACCENT if value >= 0 else SECOND), round(abs(value) / most, 2)
+            if share >= 0.005:
+                square = Rectangle(
+                    (j, i), 1, 1, color=colour, alpha=share, linewidth=0, clip_on=False
+                )
+                axes.add_patch(square)
             if numbers and value:
                 text = f"{value:.2f}".replace("0.", ".", 1)
                 axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=7)
@@ -66,17 +69,22 @@ def svg(figure: Figure, name: str) -> str:
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", text, flags=re.S)
 
     # Matplotlib makes some ids from addresses in memory. Numbered, they are the same each time; and
-    # with the name before them, several pictures can stand on one page.
-    ids = {old: f"{name}-{n}" for n, old in enumerate(re.findall(r'id="([^"]*)"', text))}
-    text = re.sub(r'(id="|href="#|url\(#)([^")]*)', lambda m: m[1] + ids[m[2]], text)
+    # with the name before them, several pictures can stand on one page. Most ids lead nowhere.
     text = text.replace("xlink:href", "href")
+    used = dict.fromkeys(re.findall(r'(?:href="|url\()#([^")]*)', text))
+    ids = {old: f"{name}-{n}" for n, old in enumerate(used)}
+    text = re.sub(r' id="([^"]*)"', lambda m: f' id="{ids[m[1]]}"' if m[1] in ids else "", text)
+    text = re.sub(r'(href="|url\()#([^")]*)', lambda m: f"{m[1]}#{ids[m[2]]}", text)
     text = text.replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "")
 
     # The size on the page is the style sheet's business, and so is the family of the letters.
     head, rest = text.split(">", 1)
     text = re.sub(r' (width|height)="[^"]*"', "", head) + ">" + rest
     text = re.sub(r'style="([^"]*)"', lambda m: attributes(m[1]), text)
-    return re.sub(r"\n\s*", "\n", text).strip()
+
+    # A tenth of a point is finer than a screen.
+    text = re.sub(r'(?<!opacity=")(\d+\.\d)\d+', r"\1", text)
+    return re.sub(r"\s*\n\s*", " ", text).strip()
 
 
 def attributes(style: str) -> str:
