@@ -55,23 +55,29 @@ class Configs(TrainingLoopConfigs):
     # The loop: its steps, and after how many steps numbers are written and a line is ended.
     loop_count: int = 2000
     loop_step: int = 1
+
+    # The loss of every step would fill the screen.
     log_write_interval: int = 10
     log_new_line_interval: int = 200
 
-    # The data and the model.
+    # The data. A setting that has a type and no value needs an option.
     text: str = "tiny_shakespeare"
     data: Any
     seq_len: int = 64
     batch_size: int = 12
+
+    # The sizes of the model, and the model.
     d_model: int = 128
     heads: int = 4
     n_layers: int = 4
     d_ff: int = 512
     model: AutoregressiveTransformer
 
-    # Training, and what is shown of it.
+    # Training. The value of `optimizer` is the name of its default option.
     highest_rate: float = 3e-3
     optimizer: torch.optim.Optimizer = "adamw_optimizer"
+
+    # What the sample in the end begins with, and its length.
     prompt: str = "ROMEO:\n"
     n_tokens: int = 200
 
@@ -83,6 +89,8 @@ class Configs(TrainingLoopConfigs):
         """
         # All random numbers after this depend on the seed: weights and samples.
         self.seed.set()
+
+        # Here `data` is computed, by its option below.
         tokenizer, train_tokens, validation_tokens = self.data
         batches = RandomWindows(train_tokens, self.seq_len, self.batch_size, self.seed.seed)
 
@@ -91,17 +99,22 @@ class Configs(TrainingLoopConfigs):
         tracker.set_global_step(0)
         tracker.set_scalar("loss.*", is_print=True)
         tracker.set_scalar("accuracy.*", is_print=True)
+
+        # The accuracy counts hits and misses until it is asked.
         self.accuracy.set_state(self.accuracy.create_state())
 
         for step in self.training_loop:
+            # Both the model and the optimizer are computed in the first step.
             self.train_step(step, *batches.at(step))
 
             # Now and then, and in the end: the accuracy since the last time, and the loss over the
-            # whole validation text. A section shows what is going on and how long it took.
+            # whole validation text.
             if (step + 1) % self.log_new_line_interval == 0 or step + 1 == self.loop_count:
                 with tracker.namespace("train"):
                     self.accuracy.on_epoch_end()
                 self.accuracy.on_epoch_start()
+
+                # The sections of each evaluation would hide the numbers, so this one is silent.
                 with monit.section("Evaluate", is_silent=True):
                     loss = evaluate(self.model, validation_tokens, self.seq_len)
 
@@ -118,6 +131,7 @@ class Configs(TrainingLoopConfigs):
 
         As in [the loop](../../training/loop.py).
         """
+        # Dropout is on, and the learning rate is that of the step.
         self.model.train()
         for group in self.optimizer.param_groups:
             group["lr"] = self.highest_rate * learning_rate(step, self.loop_count)
@@ -146,6 +160,7 @@ def tokens(c: Configs) -> tuple:
     An option is a function that computes a setting from the others. This one splits the text;
     `text` is a name or the path of a file.
     """
+    # In UTF-8, whatever the machine prefers.
     text = tiny_shakespeare() if c.text == "tiny_shakespeare" else Path(c.text).read_text("utf-8")
     return prepare(text, c.seq_len)
 
@@ -157,10 +172,13 @@ def transformer(c: Configs) -> AutoregressiveTransformer:
 
     As many tokens as the tokenizer has, and the sizes of the configuration.
     """
+    # Computed once: every later use gets the same data.
     tokenizer, _, _ = c.data
     model = AutoregressiveTransformer(
         len(tokenizer), c.d_model, c.heads, c.n_layers, c.d_ff, c.seq_len
     )
+
+    # The helper tells the device, and labml prints which one it is.
     return model.to(c.device)
 
 
@@ -181,6 +199,7 @@ def sgd_optimizer(c: Configs) -> torch.optim.Optimizer:
 
     The other option: `run(folder, {"optimizer": "sgd_optimizer", "highest_rate": 0.3})`.
     """
+    # Without a memory of gradients, it needs a higher rate.
     return torch.optim.SGD(c.model.parameters(), c.highest_rate)
 
 
@@ -195,6 +214,8 @@ def run(folder: Path, settings: Mapping[str, Any]) -> Configs:
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     lab.configure({"path": str(folder), "experiments_path": str(folder)})
+
+    # The writers: lines on the screen and files. Without this, labml would look for a server.
     experiment.create(name="labml_experiment", writers={"screen", "file"})
 
     # From the class with its defaults and the settings, labml computes what is needed, and
@@ -213,5 +234,6 @@ def run(folder: Path, settings: Mapping[str, Any]) -> Configs:
     return conf
 
 
+# The classic recipe, below the folder where you are.
 if __name__ == "__main__":
     run(Path("runs"), {})
