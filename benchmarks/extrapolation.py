@@ -1,11 +1,11 @@
 r"""What happens to each kind of positions in texts longer than those of training?
 
-    python benchmarks/extrapolation.py --text FILE
+    python benchmarks/extrapolation.py
 
-The small transformer is trained with each of them, with windows of 64 characters, from the same
-seed. Then its loss over the beginning of the held-out tenth is measured with windows of 64 to 512.
-It writes `results/extrapolation.json`, which the page `positions/extrapolation.py` shows. The
-losses depend on the text, not on how busy the machine is.
+The small transformer is trained with each of them, with windows of 64 characters of Tiny
+Shakespeare, from the same seed. Then its loss over the beginning of the held-out tenth is measured
+with windows of 64 to 512. It writes `results/extrapolation.json`, which the page
+`positions/extrapolation.py` shows. The losses don't depend on how busy the machine is.
 """
 
 import argparse
@@ -22,25 +22,27 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import record
-from labml_nn.training.corpora import read_text
-from labml_nn.training.data import prepare
-from labml_nn.training.loop import Trainer
-from labml_nn.transformers.basic.autoregressive_experiment import Config
+from labml_nn.training.data import prepare, tiny_shakespeare
 from labml_nn.transformers.positions.extrapolation import (
+    KINDS,
     losses_at,
     losses_by_position,
     make_model,
-    use_table,
-    ways,
+    train_short,
+    use_rotary,
 )
-from labml_nn.transformers.positions.rotary_scaling import scaled
+from labml_nn.transformers.positions.rotary_scaling import scaled_rotary
 
 LENGTHS = [64, 128, 256, 512]
-KINDS = {
+HEADS = 4
+SCALINGS = {
     "interpolation": "rotary, interpolation",
     "ntk": "rotary, NTK",
     "yarn": "rotary, YaRN",
 }
+
+# The windows of training.
+TRAINED_LEN = 64
 
 # Losses by position are put together in bins of this many positions.
 BIN = 32
@@ -67,37 +69,44 @@ SOURCES = [
 ]
 
 
-def measure(way: str, config: Config, path: Path) -> tuple[dict, dict]:
+def measure(kind: str, options: argparse.Namespace) -> tuple[dict, dict]:
     r"""Train one, and return its losses by length and by position, by its name.
 
-    Where there is a table to scale, so are those of each kind of scaling.
+    A rotary one is measured with each kind of scaling as well.
     """
     torch.set_num_threads(1)
     start = time.perf_counter()
-    tokenizer, train, validation = prepare(read_text(path), config.seq_len)
+    tokenizer, tokens, validation = prepare(tiny_shakespeare(), TRAINED_LEN)
     held_out = validation[: WINDOWS * max(LENGTHS) + 1]
-    model = make_model(way, len(tokenizer), config, max(LENGTHS))
-    trainer = Trainer(model, train, validation, config)
-    while trainer.step < config.steps:
-        trainer.train_step()
-    print(f"{way}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    torch.manual_seed(options.seed)
+    model = make_model(kind, len(tokenizer), max(LENGTHS), options.d_model, HEADS, options.layers)
+    train_short(model, tokens, TRAINED_LEN, options.steps, options.seed)
+    print(f"{kind}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    lengths = {kind: losses_at(model, held_out, LENGTHS)}
+    positions = {kind: along(model, held_out)}
+    for scaling, title in SCALINGS.items() if kind == "rotary" else []:
+        # A table for each length: the longer the text, the more the frequencies are stretched.
+        lengths[title] = {}
+        for length in LENGTHS:
+            d_k = options.d_model // HEADS
+            use_rotary(model, scaled_rotary(scaling, d_k, length, TRAINED_LEN))
+            lengths[title] |= losses_at(model, held_out, [length])
 
-    lengths, positions = {}, {}
-    turn = getattr(model.encoder.layers[0].self_attn, "turn", None)
-    for kind, title in [(None, way), *(KINDS.items() if turn else [])]:
-        lengths[title] = losses_at(model, held_out, LENGTHS, kind, config.seq_len)
-        use_table(model, scaled(turn, kind, max(LENGTHS), config.seq_len) if kind else turn)
-        losses = losses_by_position(model, held_out, max(LENGTHS)).view(-1, BIN).mean(dim=1)
-        use_table(model, turn)
-        positions[title] = [[(at + 1) * BIN, loss.item()] for at, loss in enumerate(losses)]
+        # The last one is for the longest windows.
+        positions[title] = along(model, held_out)
     return lengths, positions
+
+
+def along(model: torch.nn.Module, tokens: torch.Tensor) -> list[list[float]]:
+    r"""The losses along the longest windows, in bins."""
+    losses = losses_by_position(model, tokens, max(LENGTHS)).view(-1, BIN).mean(dim=1)
+    return [[(at + 1) * BIN, loss.item()] for at, loss in enumerate(losses)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--text", type=Path, required=True, help="a text in UTF-8")
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--d-model", type=int, default=64)
     parser.add_argument("--layers", type=int, default=3)
@@ -106,24 +115,12 @@ def main() -> None:
     options = parser.parse_args()
     fingerprints = record.fingerprints(SOURCES)
 
-    config = Config(
-        steps=options.steps,
-        d_model=options.d_model,
-        d_ff=4 * options.d_model,
-        n_layers=options.layers,
-        seed=options.seed,
-        device="cpu",
-        precision="float32",
-        attention="kernel",
-        compile="off",
-    )
-    names = list(ways(config.d_model, config.heads, 0.0, max(LENGTHS)))
     curves: dict[str, dict[int, float]] = {}
     positions: dict[str, list[list[float]]] = {}
     with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
-        for lengths, along in pool.map(measure, names, repeat(config), repeat(options.text)):
+        for lengths, windows in pool.map(measure, KINDS, repeat(options)):
             curves |= lengths
-            positions |= along
+            positions |= windows
     print(f"{'positions':>22}", *(f"{length:6}" for length in LENGTHS))
     for name, losses in curves.items():
         print(f"{name:>22}", *(f"{loss:6.3f}" for loss in losses.values()))
@@ -140,14 +137,14 @@ def main() -> None:
     path = record.write(
         "extrapolation",
         title="Trained on windows of 64 characters, evaluated on longer ones",
-        command="python benchmarks/extrapolation.py --text FILE",
+        command="python benchmarks/extrapolation.py",
         sources=fingerprints,
         values={
-            "steps": config.steps,
-            "d_model": config.d_model,
-            "n_layers": config.n_layers,
-            "trained_len": config.seq_len,
-            "seed": config.seed,
+            "steps": options.steps,
+            "d_model": options.d_model,
+            "n_layers": options.layers,
+            "trained_len": TRAINED_LEN,
+            "seed": options.seed,
             "evaluated": WINDOWS * max(LENGTHS),
         },
         tables={"losses": {"columns": columns, "rows": rows}},

@@ -32,8 +32,8 @@ from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
 from torch.profiler import ProfilerActivity, profile  # noqa: E402
 
 from benchmarks import record  # noqa: E402
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask  # noqa: E402
-from labml_nn.transformers.ways.side_by_side import four_ways  # noqa: E402
+from labml_nn.transformers.mha import MultiHeadAttention  # noqa: E402
+from labml_nn.transformers.ways.side_by_side import attend, four_ways  # noqa: E402
 
 HEADS, D_MODEL = 8, 256
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
@@ -44,13 +44,13 @@ SOURCES = (
     "labml_nn/transformers/mha.py",
     *(
         f"labml_nn/transformers/ways/{name}.py"
-        for name in ("seam", "batch_first", "folded_heads", "one_head_at_a_time", "side_by_side")
+        for name in ("batch_first", "folded_heads", "one_head_at_a_time", "side_by_side")
     ),
 )
 MIB = 2**20
 
 # A step of a given length: the sequence, forward and backward.
-Step = Callable[[Tensor, Tensor], None]
+Step = Callable[[Tensor], None]
 
 
 def rounds(seq_len: int) -> int:
@@ -61,41 +61,40 @@ def rounds(seq_len: int) -> int:
 def kernel(attention: MultiHeadAttention, x: Tensor) -> Tensor:
     r"""The projections of an attention, and PyTorch's kernel between them."""
     layers = (attention.query, attention.key, attention.value)
-    query, key, value = (layer(x).permute(1, 2, 0, 3) for layer in layers)
+    query, key, value = (layer(x).transpose(1, 2) for layer in layers)
     mean = scaled_dot_product_attention(query, key, value, is_causal=True)
-    return attention.output(mean.permute(2, 0, 1, 3).flatten(start_dim=2))
+    return attention.output(mean.transpose(1, 2).flatten(start_dim=2))
 
 
-def steps(seq_len: int) -> dict[str, Step]:
+def steps() -> dict[str, Step]:
     r"""The four ways and the kernel, each as a step."""
-    ways = four_ways(HEADS, D_MODEL, seq_len)
+    ways = four_ways(HEADS, D_MODEL)
     first = ways["sequence first"]
 
     def step_of(name: str) -> Step:
-        way = ways[name]
-        return lambda x, mask: way(query=x, key=x, value=x, mask=mask).sum().backward()
+        return lambda x: attend(name, ways[name], x).sum().backward()
 
     found = {name: step_of(name) for name in NAMES}
-    found[KERNEL] = lambda x, mask: kernel(first, x).sum().backward()
+    found[KERNEL] = lambda x: kernel(first, x).sum().backward()
     return found
 
 
-def sequence(seq_len: int) -> tuple[Tensor, Tensor]:
-    r"""One sequence, and its causal mask."""
-    return torch.randn(seq_len, 1, D_MODEL, requires_grad=True), causal_mask(seq_len)
+def sequence(seq_len: int) -> Tensor:
+    r"""One sequence."""
+    return torch.randn(1, seq_len, D_MODEL, requires_grad=True)
 
 
 def seconds(seq_len: int, most: int) -> dict[str, float]:
     r"""The median time of a step of each, in no more rounds than `most`."""
-    todo = list(steps(seq_len).items())
-    x, mask = sequence(seq_len)
+    todo = list(steps().items())
+    x = sequence(seq_len)
     taken: dict[str, list[float]] = {name: [] for name, _ in todo}
 
     # The first round warms up; then each in turn begins a round.
     for _ in range(min(rounds(seq_len), most) + 1):
         for name, step in todo:
             start = time.perf_counter()
-            step(x, mask)
+            step(x)
             taken[name].append(time.perf_counter() - start)
         todo = todo[1:] + todo[:1]
     return {name: statistics.median(times[1:]) for name, times in taken.items()}
@@ -117,13 +116,13 @@ def errors_hidden() -> Iterator[None]:
 
 def extra_bytes(step: Step, seq_len: int) -> int:
     r"""The most that PyTorch holds at any moment of one step, beyond what it held before."""
-    x, mask = sequence(seq_len)
+    x = sequence(seq_len)
 
     # Gradients of the weights are there from the first step on, and are only added to.
-    step(*sequence(2))
+    step(sequence(2))
     measured = profile(activities=[ProfilerActivity.CPU], profile_memory=True)
     with errors_hidden(), measured as profiler:
-        step(x, mask)
+        step(x)
     events = profiler.profiler.kineto_results.events()
     changes = [(one.start_ns(), one.nbytes()) for one in events if one.name() == "[memory]"]
     return max(accumulate(size for _, size in sorted(changes, key=itemgetter(0))))
@@ -182,7 +181,7 @@ def main() -> int:
     for seq_len in lengths:
         for name, taken in seconds(seq_len, arguments.rounds).items():
             milliseconds[name][seq_len] = taken * 1e3
-        for name, step in steps(seq_len).items():
+        for name, step in steps().items():
             mebibytes[name][seq_len] = extra_bytes(step, seq_len) / MIB
         print(f"{seq_len:,} positions are measured", file=sys.stderr)
 

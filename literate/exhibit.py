@@ -187,6 +187,12 @@ def show(result: Result, place: str, caption: Caption, at: Spot) -> str:
     figcaption = f"<figcaption>{said}</figcaption>"
     if isinstance(thing, Table):
         inside = f"{_table(thing, at)}{figcaption}"
+    elif thing.picture:
+        label = html.escape(f"{caption.words}: {thing.title}", quote=True)
+        svg = thing.picture.replace(
+            "<svg ", f'<svg class="picture" role="img" aria-label="{label}" ', 1
+        )
+        inside = f"{svg}{figcaption}"
     else:
         inside = f"{chart(thing, caption.words)}{figcaption}{_numbers(thing)}"
     return f'<figure class="exhibit">{inside}</figure>'

@@ -111,12 +111,15 @@ class Line:
 class Figure:
     r"""
     ## A figure
+
+    Lines over two axes, or a picture: an SVG that the program has drawn which made the result.
     """
 
     title: str
     x: Axis
     y: Axis
     lines: tuple[Line, ...]
+    picture: str = ""
 
 
 @dataclass(frozen=True)
@@ -367,7 +370,24 @@ def _table(content: Any, place: str) -> Table:
     return Table(tuple(columns), tuple(rows))
 
 
+# What an SVG needs that only shows something: no script, no handler, nothing from elsewhere.
+_NOT_IN_PICTURES = re.compile(
+    r"<(script|foreignObject|style)|\son\w+=|href=[\"'](?!#)|url\((?!#)", re.I
+)
+
+
+def _picture(content: Any, place: str) -> Figure:
+    title, svg = _get(content, "title", str, place), _get(content, "picture", str, place)
+    found = _NOT_IN_PICTURES.search(svg)
+    if not svg.startswith("<svg ") or found:
+        why = f"has `{found.group().strip()}`" if found else "is no <svg>"
+        raise _Wrong(f"`{place}.picture` {why}: a picture holds shapes and text alone.")
+    return Figure(title, Axis(""), Axis(""), (), svg)
+
+
 def _figure(content: Any, place: str) -> Figure:
+    if "picture" in content:
+        return _picture(content, place)
     x, y = (_axis(_get(content, axis, dict, place), f"{place}.{axis}") for axis in "xy")
     lines = []
     for index, one in enumerate(_get(content, "lines", list, place)):

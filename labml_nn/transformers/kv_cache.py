@@ -1,7 +1,7 @@
 r"""
 ---
 title: Key and Value Cache
-summary: Memory for the keys and values of a text, so that each new token is computed once.
+summary: A model that writes keeps the keys and values of its text, and computes only what is new.
 paper:
   title: "Fast Transformer Decoding: One Write-Head is All You Need"
   authors: Noam Shazeer
@@ -9,230 +9,209 @@ paper:
   link: https://arxiv.org/abs/1911.02150
 ---
 
-A model that writes is asked for one token after another, and under a
-[causal mask](mha.py#causal_mask) nothing that comes later changes what was computed for an
-earlier position. All that later positions want of it are its key and its value in each layer. Kept
-in memory, they make a new token cost one position instead of the whole text (section 2.3 of the
-paper, “incremental” attention).
+[A model that writes](../training/sampling.py) gets its own text back, one token longer each time,
+and computes all of it again. For token 1,024 it computes 1,024 positions and uses the last one.
 
-Keys and values stand here with the batch first, `[batch_size, key_heads, n_keys, d_k]`, as
-PyTorch's attention takes them. The memory is all there from the start. Growing it with
-each token would copy the whole of it each time.
+All the other positions have been computed before, with the same result. Under a [causal
+mask](mha.py#causal_mask) no position sees a later one, so a new token changes nothing that the
+layers have computed for earlier positions. What the new token needs of an earlier position is its
+key and its value, in each layer. If the model keeps these two, it computes one position for each
+token (section 2.4 of the paper, “incremental” attention).
 
-Texts of different lengths fit into one batch if they *end* together: the shorter ones have
-[padding before them](kv_cache.py#texts_mask). The page leaves out the splitting of the memory into
-pages. [A decoder](basic/decoder.py) puts it to use.
+**In:** the text so far, `[n_keys, batch_size]`. **Out:** the logits of its new positions,
+`[n_new, batch_size, n_vocab]`, the same as without a cache.
+
+What a token costs still grows with the text, because attention reads every key and every value.
+Only the matrix products of the layers cost the same at each length. And the cache takes memory: a
+key and a value for each token in each layer. For the [small
+transformer](basic/autoregressive_experiment.py), with 4 layers of 128 features in 32 bits, that is
+2 · 4 · 128 · 4 = 4,096 bytes a token.
 """
 
-from collections.abc import Callable
-
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from labml_nn.transformers.fast_attention import KERNEL_HAS_GROUPS
+from labml_nn.transformers.basic.autoregressive_experiment import AutoregressiveTransformer
+from labml_nn.transformers.mha import MultiHeadAttention, PrepareForMultiHeadAttention
 
 
-class KeyValueCache:
+class CachedProjection(PrepareForMultiHeadAttention):
     r"""
-    ## Memory for keys and values
+    ## The cache
 
-    The keys and values of all layers. `filled` positions of `max_len` are in use, the same in each
-    layer and each sequence.
+    A [projection to heads](mha.py#PrepareForMultiHeadAttention) that remembers. It gets the new
+    positions only, and returns the keys (or values) of all positions so far.
+    """
+
+    def __init__(self, d_model: int, heads: int, d_k: int, bias: bool) -> None:
+        r"""
+        The arguments are those of the projection.
+        """
+        super().__init__(d_model, heads, d_k, bias)
+
+        # No parameter and no buffer: it belongs to a text, and isn't saved with the weights.
+        self.cache: Tensor | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        # The key of each new position.
+        x = super().forward(x)
+
+        # Those of earlier positions stand before it: `[n_keys, batch_size, heads, d_k]`. Each
+        # `cat` copies them; a program for long texts makes the memory for all positions at once.
+        if self.cache is not None:
+            x = torch.cat([self.cache, x])
+        self.cache = x
+        return x
+
+
+class CachedAttention(MultiHeadAttention):
+    r"""
+    ## Attention with a cache
+
+    [Multi-head attention](mha.py#MultiHeadAttention) with two projections that remember. Queries
+    need no cache: the query of a position is used once, by that position.
     """
 
     def __init__(
-        self,
-        n_layers: int,
-        batch_size: int,
-        key_heads: int,
-        max_len: int,
-        d_k: int,
-        dtype: torch.dtype | None = None,
-        device: torch.device | str | None = None,
+        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
     ) -> None:
         r"""
-        * `n_layers` is the number of layers that attend
-        * `batch_size` is the number of sequences
-        * `key_heads` is the number of heads that have keys and values
-        * `max_len` is the number of positions that there is memory for
-        * `d_k` is the number of features of a key, and of a value
-        * `dtype` and `device` are those of the model
+        The arguments are those of multi-head attention.
         """
-        sizes = (n_layers, batch_size, key_heads, max_len, d_k)
-        if min(sizes) < 1:
-            raise ValueError(
-                "n_layers, batch_size, key_heads, max_len and d_k must be at least 1, "
-                f"got {', '.join(map(str, sizes))}"
-            )
-        self.batch_size, self.max_len = batch_size, max_len
-        self.filled = 0
+        super().__init__(heads, d_model, dropout_prob, bias)
 
-        # What else a model needs of the last token, `None` while there is none.
-        self.last: Tensor | None = None
+        # The parameters have the same names and shapes as before, so trained weights fit.
+        self.key = CachedProjection(d_model, heads, self.d_k, bias)
+        self.value = CachedProjection(d_model, heads, self.d_k, bias)
 
-        # Keys and values side by side, so that one copy stores both.
-        # `[n_layers, 2, batch_size, key_heads, max_len, d_k]`
-        self.memory = torch.empty(
-            n_layers, 2, batch_size, key_heads, max_len, d_k, dtype=dtype, device=device
-        )
-
-    def extend(self, n_new: int) -> list[tuple[Tensor, Tensor, Tensor]]:
+    def prepare_mask(self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
         r"""
-        ### Make room
+        ### Mask
 
-        For each layer the place where the new positions go, `[2, batch_size, key_heads, n_new,
-        d_k]`, and the keys and values of all positions up to them, `[batch_size, key_heads,
-        n_keys, d_k]` each. All are views: what is written to the first can be read from the others.
+        There are fewer queries than keys, and the queries are the *last* positions of the text. So
+        their mask is the last rows of the causal one. Two new positions after three old ones:
 
-        They are made for all layers at once, because at this size a view costs as much as the
-        arithmetic. Too many positions are a `ValueError`.
+        ```
+        1 1 1 1 0
+        1 1 1 1 1
+        ```
+
+        A single new position sees everything. If its row were taken from the top left instead, it
+        would see the first key and nothing else. That raises no error; the text just gets worse.
         """
-        n_keys = self.filled + n_new
-        if n_new < 1 or n_keys > self.max_len:
-            raise ValueError(
-                f"the cache has room for {self.max_len} positions, of which {self.filled} are "
-                f"filled: {n_new} more can't be added"
-            )
-        places = self.memory.narrow(4, self.filled, n_new).unbind()
-        everything = self.memory.flatten(end_dim=1).narrow(3, 0, n_keys).unbind()
-        self.filled = n_keys
-        return list(zip(places, everything[0::2], everything[1::2], strict=True))
+        # The attention is called with the new positions only. The other keys are in its cache, and
+        # the mask has columns for them, too. (The first call has an empty cache, and an ordinary
+        # mask.)
+        n_cached = 0 if self.key.cache is None else len(self.key.cache)
+        key_shape = torch.Size([n_cached + key_shape[0], *key_shape[1:]])
+        return super().prepare_mask(mask, query_shape, key_shape)
+
+
+class CachedTransformer(AutoregressiveTransformer):
+    r"""
+    ## The model with a cache
+
+    Load the weights of a trained [model](basic/autoregressive_experiment.py), and
+    [generate](../training/sampling.py#generate) with this one in its place. The call is the same:
+    it takes the whole text, and finds out which of it is new.
+
+    ### When the window is full
+
+    A model has `seq_len` positions. When the text gets longer, the window moves on by one token at
+    each step. Every token in it then has another position than before, so its key in the first
+    layer is another, and so is everything in the layers above. The cache is of no use any more, and
+    this model reads the whole window for each token, as without a cache. It takes positions that
+    only count [distances](rotary.py), and a [window in each layer](memory/sliding_window.py), to
+    do better.
+    """
+
+    def __init__(self, *sizes: int) -> None:
+        r"""
+        * `sizes` are the arguments of the model. It is for writing, so it has no dropout
+        """
+        super().__init__(*sizes, attention=CachedAttention)
+
+        # Nothing is read yet.
+        self.clear()
 
     def clear(self) -> None:
         r"""
-        ### Forget everything
+        ### Forget the text
 
-        What is in the memory stays there, and is never read.
+        Do this after loading other weights: the caches still hold the keys of the old ones.
         """
-        self.filled, self.last = 0, None
+        # The tokens whose keys and values are in the caches.
+        self.read = torch.empty(0, 0, dtype=torch.long)
 
+        # One cache of keys and one of values in each layer.
+        for module in self.modules():
+            if isinstance(module, CachedProjection):
+                module.cache = None
 
-class CachedModel:
-    r"""
-    ## A model and its cache
+    @torch.no_grad()
+    def forward(self, tokens: Tensor) -> Tensor:
+        # The caches help only if this text continues the one that was read. If it begins otherwise,
+        # or isn't longer, it is another text: its keys are others, and all of them are new.
+        n_read = len(self.read)
+        if n_read >= len(tokens) or not torch.equal(tokens[:n_read], self.read):
+            self.clear()
+            n_read = 0
 
-    For a model that takes a cache beside the new tokens, and has its own way of using it.
-    """
+        # Embedding a token is looking it up in a table. That is cheap, so all tokens are embedded,
+        # and each gets its right position. Only the new ones go on: `[n_new, batch_size, d_model]`.
+        x = self.embed(tokens)[n_read:]
 
-    def __init__(self, model: Callable[..., Tensor], cache: KeyValueCache) -> None:
-        r"""
-        * `model` is called with tokens and `cache`
-        * `cache` is empty, and fits the model
-        """
-        self.model, self.cache = model, cache
+        # Of the causal mask, the rows of the new queries and the columns of all keys.
+        mask = self.mask[n_read : len(tokens), : len(tokens)]
 
-    def __call__(self, tokens: Tensor) -> Tensor:
-        r"""
-        ### Read new tokens
+        # In each layer the attention adds the new keys and values to its cache. The feed-forward
+        # network needs none: it looks at one position at a time.
+        x = self.encoder(x, mask)
 
-        Those after the ones that it has read already. Another number of texts than the cache was
-        made for is a `ValueError`.
-        """
-        check_batch(tokens, self.cache)
-        return self.model(tokens, cache=self.cache)
-
-
-def check_batch(tokens: Tensor, cache: KeyValueCache) -> None:
-    r"""
-    ## Check the number of texts
-
-    One text would be copied into the places of all the others, and nothing would fail.
-    """
-    if tokens.shape[1] != cache.batch_size:
-        raise ValueError(
-            f"got tokens of {tokens.shape[1]} texts, the cache is for {cache.batch_size}"
-        )
-
-
-def last_rows_mask(n_new: int, n_keys: int, device: torch.device | str | None = None) -> Tensor:
-    r"""
-    ## The mask of new positions
-
-    The new positions are the *last* ones of the text. So theirs are the last rows of the causal
-    mask, `[n_new, n_keys]`, and its diagonal ends in the corner at the bottom right:
-
-        1 1 1 0
-        1 1 1 1
-
-    The “is_causal” of PyTorch's attention begins it at the top left. The first of two new
-    positions would see nothing but the first key, and nobody would be told.
-    """
-    ones = torch.ones(n_new, n_keys, dtype=torch.bool, device=device)
-    return ones.tril(n_keys - n_new)
-
-
-def texts_mask(n_new: int, n_keys: int, starts: Tensor) -> Tensor:
-    r"""
-    ## Texts of different lengths
-
-    New tokens go to the same place in all texts, so padding stands at the left. `starts` are the
-    positions of the first tokens, `[batch_size]`, and the mask is `[batch_size, n_new, n_keys]`:
-    [the last rows](kv_cache.py#last_rows_mask), without the padding. Padding sees itself, so that
-    no query sees nothing.
-
-    A model that counts positions has to count them from the start of each text.
-    """
-    positions = torch.arange(n_keys, device=starts.device)
-    queries = positions[n_keys - n_new :, None]
-    in_text = (positions >= starts[:, None, None]) | (positions == queries)
-    return in_text & (positions <= queries)
-
-
-def attend(query: Tensor, keys: Tensor, values: Tensor, starts: Tensor | None = None) -> Tensor:
-    r"""
-    ## Attend to the memory
-
-    `query` and the result are `[batch_size, heads, n_new, d_k]`, the new positions only. `keys`
-    and `values` are `[batch_size, key_heads, n_keys, d_k]`, those of all positions so far, the new
-    ones included. Queries are divided by $\sqrt{d_k}$ here. With padding at the left, the texts
-    begin at the positions `starts`.
-
-    There may be fewer heads of keys than of queries
-    ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)): then each is for a *group* of
-    neighbouring queries, and the memory is smaller by that factor.
-    """
-    # A single new position may see all, so it needs no mask.
-    n_new, n_keys = query.shape[2], keys.shape[2]
-    mask = last_rows_mask(n_new, n_keys, query.device) if n_new > 1 else None
-    if starts is not None:
-        mask = texts_mask(n_new, n_keys, starts).unsqueeze(1)
-
-    groups = {}
-    if query.shape[1] != keys.shape[1]:
-        if KERNEL_HAS_GROUPS:
-            groups = {"enable_gqa": True}
-        else:
-            n_queries = query.shape[1] // keys.shape[1]
-            keys, values = (t.repeat_interleave(n_queries, dim=1) for t in (keys, values))
-    return F.scaled_dot_product_attention(query, keys, values, mask, **groups)
+        # Now every layer has them. A copy, because the caller may change its own tensor later.
+        self.read = tokens.clone()
+        return self.generator(x)
 
 
 def example(
-    n_layers: int = 2,
-    batch_size: int = 3,
-    key_heads: int = 5,
-    d_k: int = 7,
-    n_new: int = 11,
-) -> tuple[Tensor, ...]:
+    n_read: int = 7,
+    n_new: int = 3,
+    batch_size: int = 5,
+    heads: int = 2,
+    n_pairs: int = 11,
+    n_vocab: int = 13,
+) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
 
-    Some positions at once, then a single one. Two queries share a key.
+    A text at once, and in two pieces with a cache. The logits of the last positions are equal.
+
+    ### Exercises
+
+    ??? question "Two new tokens, four keys: write the mask."
+        `1 1 1 0` and `1 1 1 1`: the third position sees three keys, the fourth sees all.
+
+    ??? question "Why would a cache be wrong if the mask weren't causal?"
+        Each new token would be seen by all earlier positions. Their vectors would change in the
+        first layer, and with them their keys and values in all layers after it.
+
+    ??? question "32 layers of 4,096 features in 16 bits: how large is the cache of 8,192 tokens?"
+        2 · 32 · 4,096 · 2 bytes are half a megabyte for each token, and 4 GiB for all of them. That
+        is why heads [share their keys](memory/grouped_query.py).
+
+    ??? question "Take the first rows of the mask instead of the last. Which test notices?"
+        Every shape is right. Only the comparison with the model without a cache notices.
     """
-    heads = 2 * key_heads
-    n_keys = n_new + 1
-    max_len = n_keys + 1
-    cache = KeyValueCache(n_layers, batch_size, key_heads, max_len, d_k)
+    # An even number of features for the sines and cosines, and two layers.
+    d_k, n_keys = 2 * n_pairs, n_read + n_new
+    d_model = heads * d_k
+    sizes = (n_vocab, d_model, heads, 2, 4 * d_model, n_keys)
+    model, cached = AutoregressiveTransformer(*sizes), CachedTransformer(*sizes)
 
-    query = torch.randn(batch_size, heads, n_new, d_k)
-    for place, keys, values in cache.extend(n_new):
-        place.copy_(torch.randn(place.shape))
-        several = attend(query, keys, values)
+    # The same parameters under the same names.
+    cached.load_state_dict(model.state_dict())
+    tokens = torch.randint(n_vocab, (n_keys, batch_size))
 
-    for place, keys, values in cache.extend(1):
-        place.copy_(torch.randn(place.shape))
-        single = attend(query[:, :, :1], keys, values)
-    starts = torch.arange(batch_size)
-    padded = attend(query[:, :, :1], keys, values, starts)
-    return several, single, padded, last_rows_mask(n_new, n_keys), texts_mask(n_new, n_keys, starts)
+    # The second call gets the whole text, and computes the last three positions of it.
+    cached(tokens[:n_read])
+    return model(tokens), cached(tokens)

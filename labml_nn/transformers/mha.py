@@ -22,7 +22,8 @@ query, the scores are turned into weights that sum to one, and the answer is the
 all the values.
 
 $$
-\operatorname{Attention}(Q, K, V) = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V
+\operatorname{Attention}(Q, K, V) =
+\operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V
 $$
 
 One average can answer only one question. A word may need its subject *and* its tense, so the lookup
@@ -114,9 +115,7 @@ class MultiHeadAttention(nn.Module):
         # $S_{ijbh} = \sum_d Q_{ibhd} K_{jbhd}$, for every pair of positions at once.
         return torch.einsum("ibhd,jbhd->ijbh", query, key)
 
-    def prepare_mask(
-        self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size
-    ) -> Tensor:
+    def prepare_mask(self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
         r"""
         ### Mask
 
@@ -126,7 +125,7 @@ class MultiHeadAttention(nn.Module):
         # A mask of numbers is refused: zero means *hidden* to some libraries, *visible* to others.
         expected = [query_shape[0], key_shape[0], query_shape[1]]
         lengths = [{1, expected[0]}, {expected[1]}, {1, expected[2]}]
-        fits = len(mask.shape) == 3 and all(n in ns for n, ns in zip(mask.shape, lengths))
+        fits = mask.dim() == 3 and all(map(set.__contains__, lengths, mask.shape))
         if mask.dtype != torch.bool or not fits:
             got = f"{mask.dtype} {list(mask.shape)}"
             raise ValueError(f"expected a mask of torch.bool {expected}, got {got}")
@@ -195,7 +194,7 @@ def causal_mask(seq_len: int) -> Tensor:
     if $j \le i$: `[seq_len, seq_len, 1]`, the same for the whole batch.
     """
     # `tril` keeps the lower triangle of the *last two* axes, so the axis of the batch comes after
-    # it. With that axis already there, nothing would be masked, and every loss would look wonderful.
+    # it. With that axis already there nothing would be masked, and every loss would look wonderful.
     return torch.ones(seq_len, seq_len, dtype=torch.bool).tril().unsqueeze(-1)
 
 

@@ -52,7 +52,7 @@ class TokenEmbedding(nn.Module):
         nn.init.normal_(self.embedding.weight, std=1 / self.scale)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        # From `[seq_len, batch_size]` to `[seq_len, batch_size, d_model]`.
+        # A look-up is all it is: `[seq_len, batch_size, d_model]`.
         return self.embedding(tokens) * self.scale
 
 
@@ -88,10 +88,10 @@ class TransformerLayer(nn.Module):
     x \leftarrow x + \operatorname{Sublayer}(\operatorname{LayerNorm}(x))
     $$
 
-    The paper normalises the sum instead, $\operatorname{LayerNorm}(x + \operatorname{Sublayer}(x))$,
-    called *post-norm*. Then every normalisation of the stack stands between the loss and the first
-    layer. With *pre-norm*, as here, a path of plain additions leads from the loss to every layer,
-    and training needs no slow start ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)).
+    The paper normalises the sum instead, which is called *post-norm*. Then every normalisation of
+    the stack stands between the loss and the first layer. With *pre-norm*, as here, a path of plain
+    additions leads from the loss to every layer, and training needs no slow start ([Xiong et al.
+    2020](https://arxiv.org/abs/2002.04745)).
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class Generator(nn.Module):
         self.projection = nn.Linear(d_model, n_vocab)
 
     def forward(self, x: Tensor) -> Tensor:
-        # From `[seq_len, batch_size, d_model]` to `[seq_len, batch_size, n_vocab]`.
+        # Each position scores the whole vocabulary: `[seq_len, batch_size, n_vocab]`.
         return self.projection(x)
 
 
@@ -179,7 +179,7 @@ def example(
     seq_len: int = 7,
     batch_size: int = 3,
     heads: int = 5,
-    d_k: int = 2,
+    n_pairs: int = 2,
     d_ff: int = 11,
     n_vocab: int = 13,
 ) -> Tensor:
@@ -188,7 +188,7 @@ def example(
 
     A language model of two layers.
     """
-    d_model = heads * d_k
+    d_model = heads * 2 * n_pairs
     embed = Embeddings(n_vocab, d_model, PositionalEncoding(d_model, 0.1))
     layers = [
         TransformerLayer(

@@ -140,9 +140,7 @@ class LearnedPositionalEncoding(nn.Module):
         return x + self.encodings[: len(x)]
 
 
-def in_transformer(
-    *, d_model: int, seq_len: int, **_: float
-) -> dict[str, Callable[[], nn.Module]]:
+def in_transformer(*, d_model: int, seq_len: int, **_: float) -> dict[str, Callable[[], nn.Module]]:
     r"""
     ## In a transformer
 

@@ -11,7 +11,7 @@ import pytest
 
 from literate.addresses import Addresses, with_addresses
 from literate.documents import document
-from literate.exhibit import Exhibit, parts
+from literate.exhibit import Caption, Exhibit, Spot, parts, show
 from literate.formulas import Formulas
 from literate.page import Page, page
 from literate.result_pages import pages
@@ -237,6 +237,18 @@ def test_a_paragraph_that_is_a_link_becomes_the_figure_with_its_run(tmp_path: Pa
     assert "<title>Time of mean and x</title>" in exhibit_of(one)
     shown = rendered(one.markdown)
     assert "After, so." in shown.text and "Before." in shown.text
+
+
+def test_a_picture_stands_in_the_page_with_words_for_those_who_do_not_see_it(
+    tmp_path: Path,
+) -> None:
+    svg = '<svg viewBox="0 0 1 1"><text>a</text></svg>'
+    drawn = result(figures={"seen": {"title": 'Rows "sum" to one', "picture": svg}})
+    at = Spot("pkg/a.py", "a.md", links(tmp_path, {}))
+    html = show(drawn, "figures.seen", Caption("Who", "Who sees whom"), at)
+    label = "Who sees whom: Rows &quot;sum&quot; to one"
+    assert f'<svg class="picture" role="img" aria-label="{label}" viewBox' in html
+    assert "<text>a</text></svg><figcaption>" in html
 
 
 def test_a_table_has_its_digits_and_leads_to_the_pages_it_is_about(tmp_path: Path) -> None:

@@ -59,6 +59,23 @@ def test_a_name_that_is_not_there_is_answered_with_what_is(dotted: str, sentence
     assert sentence in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("svg", "why"),
+    [
+        ("<b>", "is no <svg>"),
+        ("<svg ><script>alert(1)</script></svg>", "`<script`"),
+        ('<svg  onload="alert(1)"></svg>', "`onload=`"),
+        ('<svg ><image href="https://example.org/a.png"/></svg>', "href="),
+        ("<svg ><style>path {fill: red}</style></svg>", "`<style`"),
+        ('<svg ><path fill="url(http://example.org)"/></svg>', "`url(`"),
+    ],
+)
+def test_a_picture_that_does_more_than_show_is_refused(svg: str, why: str) -> None:
+    with pytest.raises(LiterateError) as raised:
+        result(figures={"seen": {"title": "T", "picture": svg}})
+    assert why in raised.value.problems[0].sentence
+
+
 def test_of_many_names_a_few_are_listed() -> None:
     many = result(values={f"v{number}": number for number in range(20)}, tables={}, figures={})
     with pytest.raises(UnknownResult, match="`v7` and 12 more"):

@@ -1,94 +1,168 @@
 r"""
 ---
-title: A Transformer That Writes
-summary: The parts put together, and trained on Shakespeare until they write.
-paper:
-  title: Attention Is All You Need
-  authors: Vaswani et al.
-  year: 2017
-  link: https://arxiv.org/abs/1706.03762
+title: A Transformer Learns to Write
+summary: The classic model, trained on Shakespeare until it writes like a play.
 ---
 
-A model is *autoregressive* if it predicts each token from those before it,
+Here everything comes together. **In:** a text of a million characters. **Out:** a model that
+continues any beginning, one character at a time.
 
-$$
-p(x_1, \dots, x_n) = \prod_t p(x_t \mid x_1, \dots, x_{t-1}),
-$$
-
-which is all it takes to write: draw a token, append it, go on. The decoder of the paper is such a
-model. With nothing to translate from it needs no attention to an encoder, and what is left is a
-stack of self-attention layers under a causal mask, the kind of model that large language models
-are.
+The recipe is small enough for two cores and a few minutes: the
+[model](autoregressive_model.py) has 810,306 parameters, and it is
+[trained](../../training/loop.py) for 2,000 steps on [windows](../../training/data.py) of 64
+characters.
 """
 
 from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from urllib.request import urlopen
 
 import torch
 from torch import Tensor, nn
 
-from labml_nn.training.data import CharTokenizer, RandomWindows, prepare, tiny_shakespeare
+from labml_nn.training.data import RandomWindows, prepare
 from labml_nn.training.loop import adamw, evaluate, train
 from labml_nn.training.sampling import write
-from labml_nn.transformers.feed_forward import FeedForward
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from labml_nn.transformers.models import Embeddings, Encoder, Generator, TransformerLayer
-from labml_nn.transformers.positional_encoding import PositionalEncoding
+from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
+
+# Tiny Shakespeare, and the checksum that tells whether what arrives is the same text.
+ADDRESS = (
+    "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
+)
+CHECKSUM = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
 
 
-class AutoregressiveTransformer(nn.Module):
+def fit(
+    model: nn.Module,
+    tokens: Tensor,
+    steps: int,
+    seq_len: int,
+    batch_size: int,
+    seed: int = 1,
+    after_step: Callable[[int, Tensor], bool | None] = lambda step, loss: None,
+) -> None:
     r"""
-    ## The model
+    ## Training
 
-    [Embeddings](../models.py#Embeddings), a [stack of layers](../models.py#Encoder) that may not
-    look ahead, and [logits](../models.py#Generator).
+    `tokens` is the training text, on the device of the model. `after_step` is called
+    with the number of steps done and the loss.
     """
+    # Every step sees `seq_len` times `batch_size` predictions. With 64 and 12, the model has seen
+    # 1.5 million characters after 2,000 steps, each one of the text about one and a half times.
+    batches = RandomWindows(tokens, seq_len, batch_size, seed)
+    train(model, batches.at, [adamw(model)], steps, after_step=after_step)
 
-    def __init__(
-        self,
-        n_vocab: int,
-        d_model: int = 128,
-        heads: int = 4,
-        n_layers: int = 4,
-        d_ff: int = 512,
-        seq_len: int = 64,
-        dropout_prob: float = 0.0,
-        attention: Callable[[int, int, float], nn.Module] = MultiHeadAttention,
-    ) -> None:
-        r"""
-        * `n_vocab` is the number of different tokens
-        * `d_model` is the number of features
-        * `heads` is the number of heads of each attention
-        * `n_layers` is the number of layers
-        * `d_ff` is the number of features inside the feed-forward networks
-        * `seq_len` is the greatest length of a sequence, the *context*
-        * `dropout_prob` is the probability of dropping a feature or an attention weight
-        * `attention` makes the attention of a layer; [FusedAttention](../fused_attention.py) is
-          faster
-        """
-        super().__init__()
-        positions = PositionalEncoding(d_model, dropout_prob, seq_len)
-        self.embed = Embeddings(n_vocab, d_model, positions)
 
-        # Each layer is made by a call of its own, so that each starts with its own weights.
-        self.encoder = Encoder(
-            (
-                TransformerLayer(
-                    d_model=d_model,
-                    self_attn=attention(heads, d_model, dropout_prob),
-                    feed_forward=FeedForward(d_model, d_ff, dropout_prob, nn.GELU),
-                    dropout_prob=dropout_prob,
-                )
-                for _ in range(n_layers)
-            ),
-            d_model,
-        )
-        self.generator = Generator(n_vocab, d_model)
+def read_text(corpus: str) -> str:
+    r"""
+    ## The text
 
-        # Made once, and moved to the GPU with the model. It has no weights, so it isn't saved.
-        self.register_buffer("mask", causal_mask(seq_len), persistent=False)
+    Tiny Shakespeare for `shakespeare`, the sources of PyTorch's modules for `python`, which needs
+    no network, or the path of a file of yours.
+    """
+    if corpus not in ("shakespeare", "python"):
+        return Path(corpus).read_text(encoding="utf-8")
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        # A shorter sequence than the context sees the upper left corner of the mask.
-        length = len(tokens)
-        x = self.encoder(self.embed(tokens), self.mask[:length, :length])
-        return self.generator(x)
+    # A text that isn't the expected one would give other losses, and nobody would know why.
+    if corpus == "shakespeare":
+        try:
+            text = urlopen(ADDRESS, timeout=30).read()
+        except OSError as error:
+            print(f"Tiny Shakespeare can't be fetched ({error}): this is PyTorch's source instead.")
+        else:
+            if sha256(text).hexdigest() != CHECKSUM:
+                raise ValueError(f"the text from {ADDRESS} is not the one that was expected")
+            return text.decode()
+
+    # Whoever has PyTorch has its sources.
+    modules = Path(nn.__file__).parent.glob("modules/*.py")
+    return "".join(path.read_text(encoding="utf-8") for path in sorted(modules))
+
+
+def notebook(
+    corpus: str = "shakespeare", steps: int = 0, seed: int = 1, sample_length: int = 500
+) -> None:
+    r"""
+    ## In a notebook
+
+    On a GPU a larger model trains for about two minutes; on a CPU, the small one for a few hundred
+    steps. Set `steps` for longer or shorter.
+    """
+    # ### The text
+    # The model sees its characters as numbers, and nothing else.
+    text = read_text(corpus)
+    print(text[:200])
+
+    # ### The model
+    # On a GPU there is time for twice the width, two more layers, and windows that are four times
+    # as long.
+    on_gpu = torch.cuda.is_available()
+    device = "cuda" if on_gpu else "cpu"
+    d_model, heads, n_layers, seq_len, batch_size = (
+        (256, 8, 6, 256, 64) if on_gpu else (128, 4, 4, 64, 12)
+    )
+    steps = steps or (2000 if on_gpu else 1000)
+
+    tokenizer, training, validation = prepare(text, seq_len)
+    torch.manual_seed(seed)
+    model = AutoregressiveTransformer(
+        len(tokenizer), d_model, heads, n_layers, 4 * d_model, seq_len, 0.1 if on_gpu else 0.0
+    ).to(device)
+    print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}")
+
+    # ### Before training
+    # It has learned nothing, so all characters are about equally likely.
+    print(write(model, tokenizer, "\n", 100, seq_len))
+
+    # ### Training
+    # The loss of each step, and now and then what the model would write.
+    losses = []
+
+    def after_step(step: int, loss: Tensor) -> None:
+        losses.append(loss.item())
+        if step % max(1, steps // 10) == 0:
+            sample = write(model, tokenizer, "\n", 60, seq_len, 0.8)
+            print(f"step {step:5,}  loss {loss.item():.3f}  {sample!r}")
+
+    fit(model, training.to(device), steps, seq_len, batch_size, seed, after_step)
+
+    # ### The loss curve
+    # The loss of single batches goes up and down, because some texts are harder than others.
+    import matplotlib.pyplot as plt
+
+    plt.plot(losses)
+    plt.xlabel("step")
+    plt.ylabel("loss, nats a character")
+    plt.show()
+
+    # ### How good is it?
+    # Over the whole validation text, which the model has not seen.
+    print(f"validation loss {evaluate(model, validation, seq_len):.3f}")
+
+    # ### What it writes
+    # Change the beginning and the temperature.
+    print(write(model, tokenizer, "ROMEO:\n", sample_length, seq_len, temperature=0.8))
+
+    # ### What it looks at
+    # The attention weights of the first head in the last layer. A row is a query, and sums to one.
+    beginning = "First Citizen:"
+    model(tokenizer.encode(beginning).unsqueeze(1).to(device))
+    weights = model.encoder.layers[-1].self_attn.attn[:, :, 0, 0]
+    plt.imshow(weights.tolist(), cmap="Blues")
+    plt.xticks(range(len(beginning)), list(beginning))
+    plt.yticks(range(len(beginning)), list(beginning))
+    plt.show()
+
+
+def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
+    r"""
+    ## Example
+
+    An alphabet over and over, which a small model learns in twenty steps.
+    """
+    model = AutoregressiveTransformer(n_vocab, 8, 2, 2, 11, seq_len)
+    text = torch.arange(100 * n_vocab) % n_vocab
+    losses: list[Tensor] = []
+    fit(model, text, 20, seq_len, batch_size, 1, lambda step, loss: losses.append(loss))
+    return torch.stack(losses)

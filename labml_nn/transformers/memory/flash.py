@@ -9,18 +9,22 @@ paper:
   link: https://arxiv.org/abs/2307.08691
 ---
 
-A text of $n$ positions has $n^2$ scores. Written down, they are most of the memory that
-[attention](../mha.py) needs, and on a graphics card most of its time: the card multiplies faster
-than it can write the scores to its memory and read them again. So they aren't written down. The
-queries are cut into blocks, and so are the keys. A *tile*, one block against another, is small
-enough for the fast memory of a processor; it is computed, used and forgotten.
+A text of $n$ positions has $n^2$ scores for each head. At 4,096 positions and 8 heads in 32 bits
+these are half a gigabyte, in each layer. [Multi-head attention](../mha.py) writes them to memory
+and reads them again several times; a GPU spends more time on that than on multiplying.
 
-[PyTorch's kernel](sdpa.py) does this. Here it is spelled out, in tensors, to be read: every tile is
-several calls, and a call takes longer than its arithmetic. What stays true is the memory, which
-grows with $n$ and not with its square.
+So don't write them down. Cut the queries into blocks, and the keys too. A *tile*, one block of
+queries against one of keys, fits into the small and fast memory of a processor. There it is
+computed, used and forgotten. What is left of it is a sum for each query, so the memory grows with
+$n$ and not with its square.
 
-The layout is that of the kernel, `[batch_size, heads, seq_len_q, d_k]`. The page follows Algorithms
-1 and 2 of the paper. It leaves out dropout, and how the work is shared among the parts of a card.
+**In:** query, key and value in the layout of kernels, `[batch_size, heads, seq_len, d_k]`.
+**Out:** the same averages as ever, up to rounding. The problem to solve is the softmax, which
+divides by a sum over *all* keys, and that isn't known before the last tile.
+
+The page follows Algorithms 1 and 2 of the paper, in tensors. It is for reading, and slow: a tile
+takes several calls. [PyTorch's kernel](sdpa.py) does the same in one. The page leaves out dropout,
+and how the work is shared among the parts of a GPU.
 """
 
 import math
@@ -30,224 +34,220 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx, once_differentiable
 
-from labml_nn.transformers.fast_attention import is_causal
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 
 
 def blocks(length: int, size: int) -> list[slice]:
     r"""
-    ## Cut into blocks
+    ## Blocks
 
-    The last one may be shorter.
+    With a size of 3, seven positions make blocks of 3, 3 and 1.
     """
     return [slice(start, min(start + size, length)) for start in range(0, length, size)]
 
 
-def tiles_of(
-    rows: slice, query: Tensor, key: Tensor, allowed: Tensor | None, causal: bool, size: int
-) -> Iterator[tuple[slice, Tensor]]:
+def visible_tiles(
+    rows: slice, query: Tensor, key: Tensor, mask: Tensor, size: int
+) -> Iterator[tuple[slice, Tensor, Tensor]]:
     r"""
-    ## The tiles of a block of queries
+    ## Tiles
 
-    From left to right, where the keys are and the scores: minus infinity where a query may not
-    look.
-
-    With `causal`, the last query stands at the last key. A tile that lies in the future as a whole
-    is *skipped*, and so are all to its right. That saves nearly half of the work; a mask in
-    `allowed`, a tensor like any other, saves none.
+    All tiles of a block of queries: where the keys are, what is visible, and the scores.
     """
-    shift = key.shape[2] - query.shape[2]
     for columns in blocks(key.shape[2], size):
-        if causal and columns.start >= rows.stop + shift:
-            return
-        scores = query[:, :, rows] @ key[:, :, columns].mT
-        if allowed is not None:
-            scores = scores.masked_fill(~allowed[:, :, rows, columns], -math.inf)
-        if causal:
-            ones = torch.ones(scores.shape[2:], dtype=torch.bool, device=scores.device)
-            visible = ones.tril(rows.start + shift - columns.start)
-            scores = scores.masked_fill(~visible, -math.inf)
-        yield columns, scores
+        # A tile in which nothing is visible is skipped. Under the causal mask that is nearly half
+        # of all tiles, and half of the work.
+        visible = mask[:, :, rows, columns]
+        if visible.any():
+            # These are the only scores in memory.
+            yield columns, visible, query[:, :, rows] @ key[:, :, columns].mT
 
 
 class Tiled(torch.autograd.Function):
     r"""
-    ## Forward and backward
+    ## Attention in tiles
 
-    PyTorch would keep what each step computed for the way back, which are all the scores after
-    all. With an own way back, the scores can be computed *again* there.
+    For its own backward pass, PyTorch would keep all the scores after all. So the backward pass is
+    written here too, and computes the scores *again*.
     """
 
     @staticmethod
     def forward(
-        ctx: FunctionCtx,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        allowed: Tensor | None,
-        causal: bool,
-        size: int,
+        ctx: FunctionCtx, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, size: int
     ) -> Tensor:
         r"""
         ### Online softmax
 
-        A softmax needs the sum over *all* keys before the first weight is known, and for numbers
-        that don't overflow the largest score as well. Both can be kept up to date. For each query
-        there is the largest score $m$ so far, the sum $l$ of $e^{S - m}$ and the sum $o$ of the
-        values with these weights. If a tile has a larger score $m'$, what there is shrinks by
-        $e^{m - m'}$:
+        Keep three things for each query: the largest score $m$ so far, the sum $l$ of
+        $e^{S - m}$, and the sum $o$ of the values with these weights. If a tile has a larger score
+        $m'$, shrink the sums by $e^{m - m'}$, as if they had been computed with $m'$:
 
         $$
         l \leftarrow e^{m - m'} l + \sum_j e^{S_j - m'} \qquad
         o \leftarrow e^{m - m'} o + \sum_j e^{S_j - m'} V_j
         $$
+
+        For scores 1 and 3 in one tile and 5 in the next, $m = 3$ and $l = e^{-2} + 1 = 1.135$; then
+        $m' = 5$ and $l = e^{-2} \cdot 1.135 + 1 = 1.154$, which is $e^{-4} + e^{-2} + 1$.
         """
-        mean, log_sums = query.new_empty(*query.shape[:-1], value.shape[-1]), []
+        # The results, block after block.
+        out = torch.empty_like(query)
+        log_sums = torch.empty_like(query[..., :1])
+
+        # The lowest finite number stands for a hidden score, as in multi-head attention.
+        lowest = torch.finfo(query.dtype).min
         for rows in blocks(query.shape[2], size):
-            block = query[:, :, rows]
-            largest = torch.full_like(block[..., :1], -math.inf)
-            total, weighted = torch.zeros_like(largest), torch.zeros_like(mean[:, :, rows])
-            for columns, scores in tiles_of(rows, query, key, allowed, causal, size):
-                # As long as nothing was visible, minus infinity would be subtracted from itself.
-                grown = torch.maximum(largest, scores.amax(dim=-1, keepdim=True))
-                finite = grown.masked_fill(grown == -math.inf, 0.0)
-                weights = (scores - finite).exp()
-                shrink = (largest - finite).exp()
+            # $m$, $l$ and $o$ before the first tile: the sums are zero, and any score is larger.
+            largest = torch.full_like(query[:, :, rows, :1], lowest)
+            total, weighted = torch.zeros_like(largest), torch.zeros_like(query[:, :, rows])
+            for columns, visible, scores in visible_tiles(rows, query, key, mask, size):
+                # If the largest score were not subtracted, $e^S$ would overflow for scores above 88
+                # in 32 bits.
+                scores = scores.masked_fill(~visible, lowest)
+                new_largest = torch.maximum(largest, scores.amax(dim=-1, keepdim=True))
+                weights = (scores - new_largest).exp().masked_fill(~visible, 0)
+
+                # What there is shrinks, ...
+                shrink = (largest - new_largest).exp()
+                largest = new_largest
+
+                # ... and the tile is added.
                 total = shrink * total + weights.sum(dim=-1, keepdim=True)
                 weighted = shrink * weighted + weights @ value[:, :, columns]
-                largest = grown
 
-            # A query that saw nothing has zero divided by one.
-            idle = total == 0
-            mean[:, :, rows] = weighted / total.masked_fill(idle, 1.0)
-            log_sums.append((largest + total.log()).masked_fill(idle, 0.0))
+            # The division, at last. The largest score alone adds 1 to the total. A smaller total
+            # is zero: that query may look at nothing, and gets zero.
+            total = total.clamp(min=1)
+            out[:, :, rows] = weighted / total
 
-        # One number for each query is enough to get the weights back: $L = m + \log l$.
-        ctx.save_for_backward(query, key, value, allowed, mean, torch.cat(log_sums, dim=2))
-        ctx.causal, ctx.size = causal, size
-        return mean
+            # One number for each query is enough to get all its weights back: $L = m + \ln l$.
+            log_sums[:, :, rows] = largest + total.log()
+
+        # These grow with the length of the text and not with its square, but for the mask.
+        ctx.save_for_backward(query, key, value, mask, out, log_sums)
+        ctx.size = size
+        return out
 
     @staticmethod
     @once_differentiable
     def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
         r"""
-        ### Scores once more
+        ### Backward pass
 
-        The weights of a tile are $P = e^{S - L}$. The gradient of a softmax has a sum over all
-        keys in it, $\sum_j P_{ij} \, \partial P_{ij}$, and that needs no tiles: it is the product
-        of the mean and its gradient, $D_i = \sum_d O_{id} \, \partial O_{id}$. So
+        The weights of a tile are $P = e^{S - L}$. The gradient of a softmax has a sum over all keys
+        in it, $\sum_j P_{ij} \, \partial P_{ij}$. That needs no tiles: it equals
+        $D_i = \sum_d O_{id} \, \partial O_{id}$, the product of the output with its gradient. So
 
         $$
         \partial S_{ij} = P_{ij} \left( \partial P_{ij} - D_i \right)
         $$
         """
-        query, key, value, allowed, mean, log_sums = ctx.saved_tensors
-        grad_query, grad_key, grad_value = map(torch.zeros_like, (query, key, value))
-        product = (mean * grad).sum(dim=-1, keepdim=True)
+        query, key, value, mask, out, log_sums = ctx.saved_tensors
+        d_query, d_key, d_value = map(torch.zeros_like, (query, key, value))
+
+        # $D$, one number for each query.
+        product = (out * grad).sum(dim=-1, keepdim=True)
         for rows in blocks(query.shape[2], ctx.size):
-            for columns, scores in tiles_of(rows, query, key, allowed, ctx.causal, ctx.size):
-                weights = (scores - log_sums[:, :, rows]).exp()
-                grad_value[:, :, columns] += weights.mT @ grad[:, :, rows]
-                grad_weights = grad[:, :, rows] @ value[:, :, columns].mT
-                grad_scores = weights * (grad_weights - product[:, :, rows])
-                grad_query[:, :, rows] += grad_scores @ key[:, :, columns]
-                grad_key[:, :, columns] += grad_scores.mT @ query[:, :, rows]
-        return grad_query, grad_key, grad_value, None, None, None
+            for columns, visible, scores in visible_tiles(rows, query, key, mask, ctx.size):
+                # The scores once more, and from them the final weights $P$.
+                weights = (scores - log_sums[:, :, rows]).exp().masked_fill(~visible, 0)
 
+                # Backward through the average of the values.
+                d_value[:, :, columns] += weights.mT @ grad[:, :, rows]
+                d_weights = grad[:, :, rows] @ value[:, :, columns].mT
 
-def tiled_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    allowed: Tensor | None = None,
-    causal: bool = False,
-    size: int = 64,
-) -> Tensor:
-    r"""
-    ## Attention in tiles
+                # Backward through the softmax: the formula above.
+                d_scores = weights * (d_weights - product[:, :, rows])
 
-    Shapes and scale are those of [mean_of_values](../fast_attention.py#mean_of_values), except
-    that there are as many heads of keys as of queries. A query that may attend to nothing gets
-    zero. Sums of many 16-bit numbers are made with 32 bits.
-    """
-    if size < 1:
-        raise ValueError(f"the size of a block must be at least 1, got {size}")
-    if allowed is not None:
-        allowed = allowed.expand(-1, -1, query.shape[2], key.shape[2])
-    wide = [t.float() if t.element_size() == 2 else t for t in (query, key, value)]
-    with torch.autocast(query.device.type, enabled=False):
-        return Tiled.apply(*wide, allowed, causal, size).to(value.dtype)
+                # Backward through the scores. A block of keys gets a part from each block of
+                # queries, and the other way round, so the parts are added.
+                d_query[:, :, rows] += d_scores @ key[:, :, columns]
+                d_key[:, :, columns] += d_scores.mT @ query[:, :, rows]
+
+        # None for mask and size.
+        return d_query, d_key, d_value, None, None
 
 
 class FlashAttention(MultiHeadAttention):
     r"""
     ## Multi-head attention in tiles
 
-    The same function with the same weights as [MultiHeadAttention](../mha.py#MultiHeadAttention).
-    Where weights are dropped or kept it takes the way of that one.
+    The function and the parameters of [multi-head attention](../mha.py#MultiHeadAttention).
     """
 
     def __init__(
-        self,
-        heads: int,
-        d_model: int,
-        dropout_prob: float = 0.1,
-        bias: bool = True,
-        size: int | None = None,
+        self, heads: int, d_model: int, dropout_prob: float = 0.0, bias: bool = True, size: int = 64
     ) -> None:
         r"""
-        * `heads`, `d_model`, `dropout_prob` and `bias` are as usual
-        * `size` is that of the blocks; without one, PyTorch's kernel does the work, and is faster
+        * `dropout_prob` must be 0: no weights are dropped here
+        * `size` is the number of positions in a block
+
+        The other arguments are those of multi-head attention.
         """
-        super().__init__(heads, d_model, dropout_prob, bias)
+        if dropout_prob or size < 1:
+            raise ValueError(f"need dropout_prob=0 and size >= 1, got {dropout_prob=}, {size=}")
+        super().__init__(heads, d_model, 0.0, bias)
         self.size = size
 
-    def weighted_mean(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+    def forward(
+        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
-        r"""
-        ### Scores, softmax and mean
+        # Without a mask, everything is visible.
+        if mask is None:
+            mask = torch.ones(1, len(key), 1, dtype=torch.bool, device=query.device)
 
-        To `[seq_len_q, batch_size, heads, d_k]`.
-        """
-        drops = self.training and self.dropout.p > 0
-        if self.size is None or drops or self.keep_attn:
-            return super().weighted_mean(query, key, value, mask)
-        self.attn = None
-        q, k, v = (t.permute(1, 2, 0, 3) for t in (query, key, value))
-        allowed = None if mask is None else mask.permute(2, 3, 0, 1)
+        # Batch and heads first. If the mask is the same for all queries, so that it has one row,
+        # `expand` makes as many as there are queries without copying it.
+        mask = self.prepare_mask(mask, query.shape, key.shape).permute(2, 3, 0, 1)
+        mask = mask.expand(-1, -1, len(query), -1)
 
-        # Where it can be [recognised](../fast_attention.py#is_causal), a causal mask is left out.
-        causal = allowed is not None and is_causal(allowed)
-        allowed = None if causal else allowed
-        return tiled_attention(q, k, v, allowed, causal, self.size).permute(2, 0, 1, 3)
+        # `[batch_size, heads, seq_len, d_k]`
+        q = self.query(query).permute(1, 2, 0, 3) / math.sqrt(self.d_k)
+        k = self.key(key).permute(1, 2, 0, 3)
+        v = self.value(value).permute(1, 2, 0, 3)
+        x = Tiled.apply(q, k, v, mask, self.size)
+
+        # Back to the sequence first, and the heads side by side.
+        return self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2))
 
 
 def in_transformer(
-    *, d_model: int, heads: int, seq_len: int, dropout_prob: float, **_: float
+    *, d_model: int, heads: int, seq_len: int, **_: float
 ) -> dict[str, Callable[[], nn.Module]]:
     r"""
     ## In a transformer
 
-    Really in tiles, two by two of them, although it takes longer.
+    In two by two tiles, of which one lies in the future and is skipped. No weights are dropped.
     """
-    size = max(1, (seq_len + 1) // 2)
-    return {"self_attn": lambda: FlashAttention(heads, d_model, dropout_prob, size=size)}
+    # Half of the positions in a block.
+    return {"self_attn": lambda: FlashAttention(heads, d_model, size=(seq_len + 1) // 2)}
 
 
-def example(
-    seq_len_q: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2
-) -> tuple[Tensor, ...]:
+def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2) -> Tensor:
     r"""
     ## Example
 
-    Tiles, with gradients, and a module that has them.
+    Forward and backward, in tiles of three positions.
+
+    ### Exercises
+
+    ??? question "Seven positions in tiles of 3, causal: how many tiles are computed?"
+        3 by 3 are 9. Three of them lie in the future and are skipped: 6.
+
+    ??? question "Scores 2 and 4 in one tile, 0 in the next. What are $m$ and $l$ after each?"
+        $m = 4$ and $l = e^{-2} + 1$. The second tile has no larger score, so nothing shrinks:
+        $m = 4$ and $l = e^{-2} + 1 + e^{-4}$.
+
+    ??? question "Leave out the shrinking of $o$. When would nobody notice?"
+        If there is one tile only: nothing has to shrink then.
     """
-    query, key, value = torch.randn(3, batch_size, heads, seq_len_q, d_k).requires_grad_()
-    mean = tiled_attention(query, key, value, causal=True, size=3)
-    mean.sum().backward()
     d_model = heads * d_k
-    x = torch.randn(seq_len_q, batch_size, d_model)
-    mask = causal_mask(seq_len_q)
-    attention = FlashAttention(heads, d_model, 0.0, size=3)
-    return mean, attention(query=x, key=x, value=x, mask=mask)
+    attention = FlashAttention(heads, d_model, size=3)
+
+    # Blocks of 3, 3 and 1 positions.
+    x = torch.randn(seq_len, batch_size, d_model, requires_grad=True)
+    out = attention(query=x, key=x, value=x, mask=causal_mask(seq_len))
+
+    # Computes every score a second time.
+    out.sum().backward()
+    return out

@@ -1,7 +1,7 @@
 r"""
 ---
 title: FlexAttention
-summary: A kernel made to order, from a function for a score and one for what is seen.
+summary: A kernel made to order, from a function for a score and a function for the mask.
 paper:
   title: "Flex Attention: A Programming Model for Generating Optimized Attention Kernels"
   authors: Dong et al.
@@ -9,210 +9,174 @@ paper:
   link: https://arxiv.org/abs/2412.05496
 ---
 
-A [kernel in tiles](flash.py) never holds all scores, so nobody can change them on the way, and
-each variant of attention would need a kernel of its own. FlexAttention writes that kernel, from
-[two functions](score_functions.py) that say what a variant does with a single score. Tiles in
-which no score counts are not computed at all: that is what makes a
+A [kernel in tiles](flash.py) never holds all scores, so nobody can change them on the way. Each
+variant of attention would need a kernel of its own, and few people can write one. FlexAttention
+writes it, from [two functions](score_functions.py) that say what a variant does with a single
+score. Tiles in which the mask hides every score are not computed at all: that is what makes a
 [window](sliding_window.py) fast.
 
-**Where it runs.** FlexAttention came with PyTorch 2.5. It has to be compiled to be a kernel; as it
-is, it holds all scores, and is for trying things out. On a CPU it has *no backward pass*,
-compiled or not. So there the gradients are found [by hand](score_functions.py#by_hand), and so
-is everything unless one asks for FlexAttention. The tests of this page run on CPUs: what is
-verified is the forward pass of FlexAttention, and the whole of the way by hand.
+**In** and **out** are those of [multi-head attention](../mha.py).
 
-Numbers have the layout of the kernel, `[batch_size, heads, seq_len_q, d_k]`. The page leaves out
-groups of heads, and the keeping of a block mask for the next call.
+**Where it runs.** FlexAttention came with PyTorch 2.5, and it has to be compiled to be a kernel.
+On a CPU it has *no backward pass*, compiled or not. So the attention here computes [all scores at
+once](score_functions.py#attend), unless you ask for the kernel. The tests of this page run on CPUs
+and cover the forward pass of the kernel. The page leaves out heads that share their keys, and how
+to keep a block mask for the next call.
 """
 
-import warnings
 from collections.abc import Callable
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import FunctionCtx, once_differentiable
 
 from labml_nn.transformers.memory.score_functions import (
     MaskFunction,
     ScoreFunction,
-    add_distance,
-    by_hand,
-    cap_softly,
-    everywhere,
-    see_a_window,
-    see_everything,
+    alibi,
+    attend,
+    indices,
+    sliding_window,
+    soft_cap,
 )
 from labml_nn.transformers.mha import MultiHeadAttention
 
 
-def by_flex(
+def flex(
     query: Tensor,
     key: Tensor,
     value: Tensor,
     score_mod: ScoreFunction | None,
     mask_mod: MaskFunction | None,
-    compiled: bool,
+    compiled: bool = True,
 ) -> Tensor:
     r"""
-    ## By FlexAttention
+    ## FlexAttention
 
-    Queries come scaled, so it doesn't divide.
+    Takes and returns what [attend](score_functions.py#attend) does, but for the weights. Not
+    compiled, it computes all scores, which is good for trying things out.
     """
-    if torch.__version__ < (2, 5):
-        raise RuntimeError(f"FlexAttention came with PyTorch 2.5, and this is {torch.__version__}")
+    # Imported here, because PyTorch 2.4 doesn't have it, and because it takes long to import.
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-    # Which tiles count. What a mask function gives for one query and one key has an axis for the
-    # texts, or the heads, if it looks at them; if not, one block mask serves all.
+    # Which tiles count is found out before.
     block_mask = None
     if mask_mod is not None:
-        seen = mask_mod(*everywhere(query[:, :, :1], key[:, :, :1]))
-        n_texts, n_heads = ([1] * (4 - seen.dim()) + list(seen.shape))[:2]
-        block_mask = create_block_mask(
-            mask_mod, n_texts, n_heads, query.shape[2], key.shape[2], device=query.device
-        )
+        # A mask that is the same for all sequences, or all heads, gives a tensor without that axis.
+        # Then one map of tiles serves them all.
+        visible = mask_mod(*indices(query[:, :, :1], key[:, :, :1]))
+        n_sequences, n_heads = ([1] * (4 - visible.dim()) + list(visible.shape))[:2]
+        sizes = n_sequences, n_heads, query.shape[2], key.shape[2]
+        block_mask = create_block_mask(mask_mod, *sizes, device=query.device)
+
+    # The kernel is made at the first call, which takes seconds, and again for other functions.
     if compiled:
         flex_attention = torch.compile(flex_attention)
-
-    # Where it isn't compiled it warns that it holds all scores.
-    with warnings.catch_warnings(action="ignore"):
-        return flex_attention(
-            query, key, value, score_mod=score_mod, block_mask=block_mask, scale=1.0
-        )
-
-
-class ForwardByFlex(torch.autograd.Function):
-    r"""
-    ## Forward by FlexAttention, backward by hand
-
-    For CPUs. What a score function has learned gets no gradient this way.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: FunctionCtx,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        score_mod: ScoreFunction | None,
-        mask_mod: MaskFunction | None,
-        compiled: bool,
-    ) -> Tensor:
-        r"""
-        ### Forward
-
-        FlexAttention refuses what wants gradients, so it gets something that doesn't.
-        """
-        ctx.save_for_backward(query, key, value)
-        ctx.functions = score_mod, mask_mod
-        parts = (part.detach() for part in (query, key, value))
-        return by_flex(*parts, score_mod, mask_mod, compiled)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: FunctionCtx, grad: Tensor) -> tuple[Tensor | None, ...]:
-        r"""
-        ### Backward
-
-        All of it is computed again, this time recorded.
-        """
-        with torch.enable_grad():
-            parts = [part.detach().requires_grad_() for part in ctx.saved_tensors]
-            mean, _ = by_hand(*parts, *ctx.functions)
-        return *torch.autograd.grad(mean, parts, grad), None, None, None
+    return flex_attention(query, key, value, score_mod=score_mod, block_mask=block_mask)
 
 
 class FlexAttention(MultiHeadAttention):
     r"""
-    ## Multi-head attention with functions for scores and masks
+    ## Multi-head attention with two functions
     """
 
     def __init__(
         self,
         heads: int,
         d_model: int,
-        dropout_prob: float = 0.1,
+        dropout_prob: float = 0.0,
         bias: bool = True,
         score_mod: ScoreFunction | None = None,
         mask_mod: MaskFunction | None = None,
-        way: Literal["by hand", "flex", "compiled"] = "by hand",
+        kernel: bool = False,
     ) -> None:
         r"""
-        * `heads`, `d_model`, `dropout_prob` and `bias` are as usual
+        * `dropout_prob` must be 0: no weights are dropped here
         * `score_mod` and `mask_mod` are the two functions
-        * `way` is that of the everyday; where weights are dropped or kept it is always by hand
-        """
-        super().__init__(heads, d_model, dropout_prob, bias)
-        if way not in ("by hand", "flex", "compiled"):
-            raise ValueError(f"way must be 'by hand', 'flex' or 'compiled', got {way!r}")
-        self.score_mod, self.mask_mod, self.way = score_mod, mask_mod, way
+        * `kernel` is whether FlexAttention makes a kernel of them
 
-    def weighted_mean(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+        The other arguments are those of multi-head attention.
+        """
+        # A kernel that drops weights needs a random number for each score.
+        if dropout_prob:
+            raise ValueError(f"FlexAttention drops no weights, got {dropout_prob=}")
+        super().__init__(heads, d_model, 0.0, bias)
+
+        # Functions of numbers, so there is nothing to learn here and nothing to save.
+        self.score_mod, self.mask_mod, self.kernel = score_mod, mask_mod, kernel
+
+    def forward(
+        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
-        r"""
-        ### Scores, softmax and mean
-
-        To `[seq_len_q, batch_size, heads, d_k]`.
-        """
-        parts = [part.permute(1, 2, 0, 3) for part in (query, key, value)]
+        # A mask that is given becomes a function too: it looks into the tensor,
+        # `[seq_len_q, seq_len_k, batch_size]`. If there is a mask function already, both must allow
+        # a key.
         mask_mod = self.mask_mod
         if mask is not None:
-            mask_mod = and_given(mask, len(query), mask_mod or see_everything)
-        self.attn = None
-        drop = self.dropout.p if self.training else 0.0
-        if self.keep_attn or drop > 0 or self.way == "by hand":
-            mean, weights = by_hand(*parts, self.score_mod, mask_mod, drop)
-            if self.keep_attn:
-                self.attn = weights.detach().permute(2, 3, 0, 1)
+            given = self.prepare_mask(mask, query.shape, key.shape).squeeze(-1)
+            given = given.expand(len(query), len(key), query.shape[1])
+            own = self.mask_mod or (lambda b, h, i, j: True)
+            mask_mod = lambda b, h, i, j: given[i, j, b] & own(b, h, i, j)  # noqa: E731
+
+        # Batch and heads first: `[batch_size, heads, seq_len_q, d_k]`.
+        q = self.query(query).permute(1, 2, 0, 3)
+        k = self.key(key).permute(1, 2, 0, 3)
+        v = self.value(value).permute(1, 2, 0, 3)
+
+        # The same function in two ways. Both divide by $\sqrt{d_k}$.
+        if self.kernel:
+            x = flex(q, k, v, self.score_mod, mask_mod)
         else:
-            run = ForwardByFlex.apply if query.device.type == "cpu" else by_flex
-            mean = run(*parts, self.score_mod, mask_mod, self.way == "compiled")
-        return mean.permute(2, 0, 1, 3)
+            x, attn = attend(q, k, v, self.score_mod, mask_mod)
+
+            # Only here there are weights to look at.
+            self.attn = attn.detach().permute(2, 3, 0, 1)
+
+        # Back to the sequence first, and the heads side by side.
+        return self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2))
 
 
-def and_given(mask: Tensor, seq_len_q: int, mask_mod: MaskFunction) -> MaskFunction:
-    r"""
-    ## A mask that is given
-
-    A tensor becomes a function that looks into it: `[seq_len_q, seq_len_k, batch_size, 1]`.
-    """
-    mask = mask.expand(seq_len_q, -1, -1, -1).squeeze(-1)
-
-    # If one mask is for all texts, the function doesn't look at the text.
-    if mask.shape[2] == 1:
-        return lambda b, h, i, j: mask[i, j, 0] & mask_mod(b, h, i, j)
-    return lambda b, h, i, j: mask[i, j, b] & mask_mod(b, h, i, j)
-
-
-def in_transformer(
-    *, d_model: int, heads: int, dropout_prob: float, **_: float
-) -> dict[str, Callable[[], nn.Module]]:
+def in_transformer(*, d_model: int, heads: int, **_: float) -> dict[str, Callable[[], nn.Module]]:
     r"""
     ## In a transformer
 
     With ALiBi in the place of added positions.
     """
-    score_mod = add_distance(heads)
+    # One function serves all layers: it has no weights.
+    score_mod = alibi(heads)
     return {
-        "self_attn": lambda: FlexAttention(heads, d_model, dropout_prob, score_mod=score_mod),
+        "self_attn": lambda: FlexAttention(heads, d_model, score_mod=score_mod),
         "positions": nn.Identity,
     }
 
 
 def example(
     seq_len_q: int = 7, seq_len_k: int = 11, batch_size: int = 3, heads: int = 5, d_k: int = 2
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, Tensor | None]:
     r"""
     ## Example
 
-    By hand, because the first call of FlexAttention takes seconds. A mask is given besides.
+    A soft cap and a window, and a mask besides. Without the kernel, whose making takes seconds.
+
+    ### Exercises
+
+    ??? question "Which of the two functions makes the kernel faster, and why?"
+        The mask function: tiles that it hides as a whole are skipped. A score function has to be
+        computed for every score.
+
+    ??? question "A window of 128 in a text of 4,096, tiles of 128: how many tiles count?"
+        Two in each row, but one in the first: 63 of 1,024.
+
+    ??? question "Why does the given mask have to be a function for the kernel?"
+        The kernel asks for one score at a time. A tensor of all scores would have to be read from
+        memory, which the function can avoid if it computes its answer.
     """
+    # More keys than queries, as in cross-attention.
     d_model = heads * d_k
     query = torch.randn(seq_len_q, batch_size, d_model)
     memory = torch.randn(seq_len_k, batch_size, d_model)
+
+    # Half of the keys are hidden at random, and all but three by the window.
     mask = torch.rand(seq_len_q, seq_len_k, batch_size) < 0.5
-    attention = FlexAttention(heads, d_model, score_mod=cap_softly(2.0), mask_mod=see_a_window(3))
-    attention.keep_attn = True
+    functions = {"score_mod": soft_cap(2.0), "mask_mod": sliding_window(3)}
+    attention = FlexAttention(heads, d_model, **functions)
     return attention(query=query, key=memory, value=memory, mask=mask), attention.attn

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Multi-Head Latent Attention
-summary: All heads' keys and values are made from one short vector, and only that is remembered.
+summary: All heads make their keys and values of one short vector, the latent of a token.
 paper:
   title: "DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language Model"
   authors: DeepSeek-AI
@@ -9,52 +9,43 @@ paper:
   link: https://arxiv.org/abs/2405.04434
 ---
 
-[Fewer heads of keys](grouped_query.py) make the memory of a model that writes smaller, and the
-model worse. Here every head keeps a key and a value of its own. But they are made from a *latent*,
-a vector $c_j$ of a few features which all heads share, and the latent is what is remembered:
+[Sharing heads of keys](grouped_query.py) makes the [cache](../kv_cache.py) of a model that writes
+smaller, but heads that share a value have less to say. Here every head keeps keys and values of its
+own. They are made of a *latent* $c_j$, a vector of a few features that all heads share:
 
 $$
 c_j = \operatorname{RMSNorm}(W^C x_j) \qquad K_{jh} = W^K_h c_j \qquad V_{jh} = W^V_h c_j
 $$
 
-To make the keys and values of the whole text anew for each token would be far too much work. It
-isn't necessary. What is done to a key can be done to the query instead, once:
+Cached are the latent and one small rotated key, see below. The paper's model has 128 heads of 128
+features, so their keys and values would be 2 · 128 · 128 = 32,768 numbers for each token and layer.
+The latent has 512 features and the rotated key 64: 576 numbers, as many as 2.25 heads of keys and
+values.
 
-$$
-Q_{ih} \cdot \left( W^K_h c_j \right) = \left( {W^K_h}^\top Q_{ih} \right) \cdot c_j
-$$
-
-In this *absorbed* form the latents themselves are keys, and values too: a mean of $W^V_h c_j$ is
-$W^V_h$ times a mean of $c_j$. So a model that writes has multi-query attention over the latents.
-
-[Rotary positions](../rotary.py) don't allow it. They would stand between $Q$ and $W^K$, and differ
-for each pair of positions. So some features of the queries are turned, and meet one more key that
-is the same for all heads. It is made from $x_j$ directly, turned and remembered (section 2.1.3).
-
-The page leaves out that the paper's queries have a latent, too: that saves memory in training and
-none in writing. Keys and values are equally wide here, but for the turned features.
+**In** and **out** are those of [multi-head attention](../mha.py), for self-attention only. Here all
+keys and values are written out, as in training. [On the next page](absorbed_attention.py) they
+never are: that is what makes the small cache useful. Both pages leave out that the paper's queries
+have a latent, too, which saves memory in training and none in writing.
 """
 
 import math
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.transformers.kv_cache import last_rows_mask
-from labml_nn.transformers.memory.grouped_query import cached_numbers
 from labml_nn.transformers.mha import MultiHeadAttention, PrepareForMultiHeadAttention, causal_mask
-from labml_nn.transformers.rms_norm import RMSNorm
-from labml_nn.transformers.rotary import RotaryPositions
+from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 
 
 class LatentAttention(MultiHeadAttention):
     r"""
     ## Latent attention
 
-    Called as [attention with many heads](../mha.py#MultiHeadAttention) is, for self-attention only:
-    it counts positions from the first. Nothing has a bias.
+    [Rotary positions](../rotary.py) would rotate the keys of each head, and then latents couldn't
+    take the place of keys. So positions get features of their own. Some features of each query are
+    rotated, and so is *one* more key for each token, which all heads share (section 2.1.3). A score
+    is the sum of two products: query with key of the head, and rotated query with shared key.
     """
 
     def __init__(
@@ -64,166 +55,103 @@ class LatentAttention(MultiHeadAttention):
         dropout_prob: float = 0.1,
         *,
         d_latent: int,
-        d_turned: int,
+        d_rotary: int,
         max_len: int,
     ) -> None:
         r"""
-        * `heads` is the number of heads, which must divide `d_model`
-        * `d_model` is the number of features that come in and go out
-        * `dropout_prob` is the probability that a weight is dropped
+        * `heads`, `d_model` and `dropout_prob` are those of multi-head attention
         * `d_latent` is the number of features of a latent
-        * `d_turned` is the number of features that see positions, an even one
+        * `d_rotary` is the number of features that are rotated, an even one
         * `max_len` is the number of positions
         """
         super().__init__(heads, d_model, dropout_prob, bias=False)
-        if d_latent < 1 or d_turned < 2:
-            raise ValueError(
-                "d_latent must be at least 1 and d_turned at least 2, "
-                f"got d_latent={d_latent} and d_turned={d_turned}"
-            )
-        self.d_latent, self.d_turned = d_latent, d_turned
-        self.compress = nn.Linear(d_model, d_latent + d_turned, bias=False)
-        self.norm = RMSNorm(d_latent)
-        self.turn = RotaryPositions(d_turned, max_len)
+        self.d_latent, self.d_rotary = d_latent, d_rotary
 
-        # Queries have the turned features besides; keys and values come from a latent now.
-        self.query = PrepareForMultiHeadAttention(d_model, heads, self.d_k + d_turned, False)
+        # Of the features of a token, latent and shared key: all that a cache needs.
+        self.compress = nn.Linear(d_model, d_latent + d_rotary, bias=False)
+
+        # The paper normalises the narrow latent to keep training stable.
+        self.norm = nn.RMSNorm(d_latent, eps=1e-6)
+
+        # One table of angles for queries and shared keys.
+        self.rotate = RotaryPositions(inverse_frequencies(d_rotary), max_len)
+
+        # A query has the rotated features besides, so it is wider.
+        self.query = PrepareForMultiHeadAttention(d_model, heads, self.d_k + d_rotary, False)
+
+        # Keys and values are made of the latent, for each head with a matrix of its own. Nothing
+        # has a bias: on the next page the matrices move, and biases couldn't.
         self.key = PrepareForMultiHeadAttention(d_latent, heads, self.d_k, False)
         self.value = PrepareForMultiHeadAttention(d_latent, heads, self.d_k, False)
 
-    def ask(self, x: Tensor, offset: int = 0) -> tuple[Tensor, Tensor]:
+    def get_latents(self, x: Tensor, offset: int = 0) -> tuple[Tensor, Tensor]:
         r"""
-        ### Make queries
+        ### Latents and shared keys
 
-        Of the tokens from position `offset` on: the features that meet a head's own key,
-        `[seq_len, batch_size, heads, d_k]`, and those that meet the shared one,
-        `[seq_len, batch_size, heads, d_turned]`.
+        Of the tokens from position `offset` on: `[seq_len, batch_size, d_latent]` and
+        `[seq_len, batch_size, d_rotary]`.
         """
-        query = self.query(x) / math.sqrt(self.d_k + self.d_turned)
-        own, turned = query.split([self.d_k, self.d_turned], dim=-1)
-        return own, self.turn(turned, offset)
+        latent, shared = self.compress(x).split([self.d_latent, self.d_rotary], dim=-1)
 
-    def remember(self, x: Tensor, offset: int = 0) -> Tensor:
+        # The key is rotated here, once, by the angle of its own position. To be rotated it needs an
+        # axis of heads, of which there is one.
+        shared = self.rotate(shared.unsqueeze(2), offset).squeeze(2)
+        return self.norm(latent), shared
+
+    def get_queries(self, x: Tensor, offset: int = 0) -> tuple[Tensor, Tensor]:
         r"""
-        ### Make what is remembered
+        ### Queries
 
-        The latent of each token and the key that all heads share, side by side:
-        `[seq_len, batch_size, n_remembered]`.
+        For the keys of the heads, `[seq_len, batch_size, heads, d_k]`, and for the shared key,
+        `[seq_len, batch_size, heads, d_rotary]`.
         """
-        latent, shared = self.compress(x).split([self.d_latent, self.d_turned], dim=-1)
-        shared = self.turn(shared.unsqueeze(2), offset).squeeze(2)
-        return torch.cat([self.norm(latent), shared], dim=-1)
+        # A score is the sum over so many features, and is divided by their root.
+        query = self.query(x) / math.sqrt(self.d_k + self.d_rotary)
 
-    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        # The last features of each head know positions. The others match by content alone.
+        query, rotated = query.split([self.d_k, self.d_rotary], dim=-1)
+        return query, self.rotate(rotated, offset)
+
+    def get_weights(self, scores: Tensor, mask: Tensor | None) -> Tensor:
         r"""
-        ### Project to heads
+        ### Weights
 
-        The way for learning, with all keys and values written out. A key and a value come from the
-        same latent, so different tensors for them are a `ValueError`.
+        Of scores, `[seq_len, seq_len, batch_size, heads]`.
         """
-        if key is not value:
-            raise ValueError("keys and values have one latent: pass the same tensor for both")
-        latent, shared = self.remember(key).split([self.d_latent, self.d_turned], dim=-1)
-        shared = shared.unsqueeze(2).expand(-1, -1, self.key.heads, -1)
-        key = torch.cat([self.key(latent), shared], dim=-1)
-        return torch.cat(self.ask(query), dim=-1), key, self.value(latent)
+        # The steps of [multi-head attention](../mha.py#MultiHeadAttention.forward): a hidden key
+        # gets the smallest finite score ...
+        if mask is not None:
+            scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        attn = scores.softmax(dim=1)
 
-    def weighted_mean(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+        # ... and a query that may look at nothing gets no weights.
+        if mask is not None:
+            attn = attn.masked_fill(~mask, 0)
+
+        # Kept for looking at them.
+        self.attn = attn.detach()
+        return self.dropout(attn)
+
+    def forward(
+        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
-        r"""
-        ### Scores, softmax and mean
+        # Keys and values have the same latents, so `value` isn't read. In self-attention it is the
+        # same tensor as `key` anyway.
+        if mask is not None:
+            mask = self.prepare_mask(mask, query.shape, key.shape)
+        query, rotated = self.get_queries(query)
+        latent, shared = self.get_latents(key)
 
-        Without features of zero, which make values as wide as keys, a CPU would have
-        [no kernel](sdpa.py) for them.
-        """
-        value = F.pad(value, (0, self.d_turned))
-        return super().weighted_mean(query, key, value, mask)[..., : self.d_k]
+        # What the head looks for, `[seq_len, seq_len, batch_size, heads]`, ...
+        scores = self.get_scores(query, self.key(latent))
 
-    @torch.no_grad()
-    def decode(self, x: Tensor, room: tuple[Tensor, Tensor]) -> Tensor:
-        r"""
-        ### Attend with a cache, absorbed
+        # ... and what the positions add. The shared key has no letter for the head.
+        scores = scores + torch.einsum("ibhd,jbd->ijbh", rotated, shared)
 
-        `x` are new positions, and so is the result: `[n_new, batch_size, d_model]`. The `room` is
-        what [the cache](latent_attention.py#LatentCache.extend) has for this layer. In double
-        precision the result is that of the whole text at once, but for rounding.
-        """
-        place, remembered = room
-        n_new, n_keys = len(x), remembered.shape[1]
-        place.copy_(self.remember(x, n_keys - n_new).transpose(0, 1))
-
-        # The weights of the keys go to the query: `[n_new, batch_size, heads, d_latent]`.
-        own, turned = self.ask(x, n_keys - n_new)
-        of_keys = self.key.linear.weight.unflatten(0, (-1, self.d_k))
-        absorbed = torch.einsum("ibhd,hdc->ibhc", own, of_keys)
-        query = torch.cat([absorbed, turned], dim=-1)
-
-        # One head of keys for all, which are the values as well. The shared key is no part of a
-        # value: what becomes of it is cut off. `[n_keys, batch_size, 1, n_remembered]`
-        key = remembered.transpose(0, 1).unsqueeze(2)
-        mask = last_rows_mask(n_new, n_keys, x.device)[..., None, None] if n_new > 1 else None
-        latent = super().weighted_mean(query, key, key, mask)[..., : self.d_latent]
-
-        # The weights of the values come last: `[n_new, batch_size, heads, d_k]`.
-        of_values = self.value.linear.weight.unflatten(0, (-1, self.d_k))
-        mean = torch.einsum("ibhc,hdc->ibhd", latent, of_values)
-        return self.output(mean.flatten(start_dim=2))
-
-
-class LatentCache:
-    r"""
-    ## Memory for latents
-
-    As [that for keys and values](../kv_cache.py#KeyValueCache), without heads, and one tensor
-    instead of two.
-    """
-
-    def __init__(
-        self,
-        n_layers: int,
-        batch_size: int,
-        max_len: int,
-        n_remembered: int,
-        dtype: torch.dtype | None = None,
-        device: torch.device | str | None = None,
-    ) -> None:
-        r"""
-        * `n_layers`, `batch_size` and `max_len` are the numbers of layers, texts and positions
-        * `n_remembered` is `d_latent` and `d_turned` together
-        * `dtype` and `device` are those of the model
-        """
-        self.memory = torch.empty(
-            n_layers, batch_size, max_len, n_remembered, dtype=dtype, device=device
-        )
-        self.filled = 0
-
-    def extend(self, n_new: int) -> list[tuple[Tensor, Tensor]]:
-        r"""
-        ### Make room
-
-        For each layer the place where the new positions go, `[batch_size, n_new, n_remembered]`,
-        and all positions up to them, `[batch_size, n_keys, n_remembered]`.
-        """
-        n_keys, max_len = self.filled + n_new, self.memory.shape[2]
-        if n_new < 1 or n_keys > max_len:
-            raise ValueError(
-                f"the cache has room for {max_len} positions, of which {self.filled} are "
-                f"filled: {n_new} more can't be added"
-            )
-        room = [(layer[:, self.filled : n_keys], layer[:, :n_keys]) for layer in self.memory]
-        self.filled = n_keys
-        return room
-
-
-def same_memory_in_groups(d_latent: int, d_turned: int, d_k: int) -> float:
-    r"""
-    ## What it saves
-
-    How many heads of keys and values, $d_k$ wide, take as much memory for a token. The paper has
-    128 heads of 128 features, a latent of 512 and 64 turned features: as much as 2.25 heads.
-    """
-    return (d_latent + d_turned) / cached_numbers(n_layers=1, key_heads=1, d_k=d_k)
+        # The average of the values, which are made of the latents, too.
+        attn = self.get_weights(scores, mask)
+        x = torch.einsum("ijbh,jbhd->ibhd", attn, self.value(latent))
+        return self.output(x.flatten(start_dim=2))
 
 
 def in_transformer(
@@ -232,10 +160,10 @@ def in_transformer(
     r"""
     ## In a transformer
 
-    Latents have a quarter of the features of the model. Queries and keys see positions, so nothing
-    is added to tokens.
+    Scores know positions, so none are added to the tokens.
     """
-    sizes = {"d_latent": max(1, d_model // 4), "d_turned": 8, "max_len": seq_len}
+    # Latents have a quarter of the features of the model.
+    sizes = {"d_latent": max(1, d_model // 4), "d_rotary": 8, "max_len": seq_len}
     return {
         "self_attn": lambda: LatentAttention(heads, d_model, dropout_prob, **sizes),
         "positions": nn.Identity,
@@ -243,29 +171,33 @@ def in_transformer(
 
 
 def example(
-    n_before: int = 7,
-    n_new: int = 2,
+    seq_len: int = 7,
     batch_size: int = 3,
     heads: int = 5,
     d_k: int = 11,
     d_latent: int = 13,
-) -> tuple[Tensor, ...]:
+    n_pairs: int = 2,
+) -> Tensor:
     r"""
     ## Example
 
-    A text at once, and with a cache.
-    """
-    d_model, d_turned = heads * d_k, 4
-    seq_len = n_keys = n_before + n_new
-    n_remembered = d_latent + d_turned
-    attention = LatentAttention(
-        heads, d_model, 0.0, d_latent=d_latent, d_turned=d_turned, max_len=n_keys
-    )
-    x = torch.randn(seq_len, batch_size, d_model)
-    whole = attention(query=x, key=x, value=x, mask=causal_mask(seq_len))
+    Self-attention under the causal mask.
 
-    cache = LatentCache(1, batch_size, n_keys, n_remembered)
-    pieces = x.split([n_before, n_new])
-    return whole, torch.cat(
-        [attention.decode(piece, *cache.extend(len(piece))) for piece in pieces]
-    )
+    ### Exercises
+
+    ??? question "How many heads of 128 features would take as much memory as the paper's cache?"
+        Each has a key and a value: (512 + 64) / (2 · 128) = 2.25.
+
+    ??? question "The small transformer has 128 features. How many numbers are cached of a token?"
+        32 of the latent and 8 of the shared key, in each layer, for 256 with multi-head attention.
+
+    ??? question "Leave the rotation out. What can a score no longer know?"
+        Where the two tokens stand. Of the order it then sees only what the mask tells.
+    """
+    d_model, d_rotary = heads * d_k, 2 * n_pairs
+    sizes = {"d_latent": d_latent, "d_rotary": d_rotary, "max_len": seq_len}
+    attention = LatentAttention(heads, d_model, **sizes)
+
+    # The whole text at once, as in training: all keys and values of all heads are there.
+    x = torch.randn(seq_len, batch_size, d_model)
+    return attention(query=x, key=x, value=x, mask=causal_mask(seq_len))

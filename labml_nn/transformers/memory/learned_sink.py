@@ -1,7 +1,7 @@
 r"""
 ---
-title: A Sink That Is No Token
-summary: One more score in the softmax of each head, so that a head may take nothing home.
+title: Learned Attention Sink
+summary: One more score in the softmax of each head, so that a head can attend to nothing.
 paper:
   title: gpt-oss-120b and gpt-oss-20b Model Card
   authors: OpenAI
@@ -9,113 +9,128 @@ paper:
   link: https://arxiv.org/abs/2508.10925
 ---
 
-The weights of a softmax sum to one, so a head can't say that there is nothing for it. It puts its
-weight on the first tokens instead, which then [must stay](sliding_window.py) in a window. If each
-head has a sink of its own, which is no token, all tokens can go.
+The weights of a softmax sum to one, so a head can't say that it has found nothing. It puts its
+weight on the first tokens instead, and a [sliding window](sliding_window.py) then has to keep
+these *attention sinks* forever. Give each head a sink that isn't a token, and all tokens can go.
 
 Head $h$ learns a score $s_h$, which takes part in the softmax and has no value:
 
 $$
-a_{ij} = \frac{e^{S_{ij}}}{e^{s_h} + \sum_k e^{S_{ik}}}
+A_{ijbh} = \frac{e^{S_{ijbh}}}{e^{s_h} + \sum_k e^{S_{ikbh}}}
 $$
 
-The weights of the tokens sum to something between zero and one. At the start $s_h$ is zero, which
-puts a one into the denominator, as Miller had proposed
-([Attention Is Off By One](https://www.evanmiller.org/attention-is-off-by-one.html), 2023).
+Suppose that a head looks at three tokens whose scores are all 0. Without a sink each weight is 1/3.
+With a sink of 0 it is 1/4, and the remaining quarter goes nowhere. With a sink of 5 the weights are
+0.007: the head is nearly silent. If one token then scores 10, it gets 0.99 of the weight.
 
-The page adds nothing but that to attention with a window. It leaves out the rest of the model: in
-the paper every second layer has no window, and positions are rotary.
+**In** and **out** are those of [multi-head attention](../mha.py); the weights of the tokens sum to
+something between zero and one. At the start $s_h$ is zero, which adds a one to the denominator.
+Miller had proposed that constant ([Attention Is Off By
+One](https://www.evanmiller.org/attention-is-off-by-one.html), 2023). The page leaves out the rest
+of the model in the paper: a window in every second layer, shared heads of keys, and rotary
+positions.
 """
 
+import math
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.transformers.memory.sliding_window import RollingCache, SlidingWindowAttention
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 
 
-class LearnedSinkAttention(SlidingWindowAttention):
+class LearnedSinkAttention(MultiHeadAttention):
     r"""
-    ## Attention with a window and a learned sink
-
-    Its cache holds the window and nothing else. Sinks that are tokens can be had, too.
+    ## Attention with a learned sink
     """
 
-    def __init__(self, heads: int, d_model: int, *options: float, **named: int) -> None:
+    def __init__(
+        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
+    ) -> None:
         r"""
-        * `heads`, `d_model`, `options` and `named` are as for
-          [the window](sliding_window.py#SlidingWindowAttention)
+        The arguments are those of multi-head attention.
         """
-        super().__init__(heads, d_model, *options, **named)
+        super().__init__(heads, d_model, dropout_prob, bias)
+
+        # One score for each head: `[heads]`. It doesn't depend on the query. A head that looks for
+        # something rare can learn a high one, and then speaks only where a token scores higher.
         self.sinks = nn.Parameter(torch.zeros(heads))
 
-    def weighted_mean(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+    def forward(
+        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
         r"""
-        ### Scores, softmax and mean
+        ### Attend
 
-        No kernel has to know of this. Queries get one more feature, $s_h$, and there is one more
-        key, which has nothing but that feature:
-
-        $$
-        (Q_{ibh}, s_h) \cdot (0, 1) = s_h
-        $$
+        As in [multi-head attention](../mha.py#MultiHeadAttention.forward), but for the column of
+        the sink.
         """
-        # `[seq_len_q, batch_size, heads, d_k + 1]`
-        score = self.sinks[:, None].to(query.dtype).expand(*query.shape[:-1], 1)
-        query = torch.cat([query, score], dim=-1)
-
-        # The other keys have zero there, and the value of the sink is zero everywhere.
-        sink = F.pad(torch.zeros_like(key[:1]), (0, 1), value=1.0)
-        key = torch.cat([F.pad(key, (0, 1)), sink])
-        value = F.pad(value, (0, 1, 0, 0, 0, 0, 0, 1))
-
-        # Everybody may see the sink: `[seq_len_q, seq_len_k + 1, batch_size, 1]`.
+        # The same mask as everywhere: true where a token may be seen.
         if mask is not None:
-            mask = F.pad(mask, (0, 0, 0, 0, 0, 1), value=True)
-        mean = super().weighted_mean(query, key, value, mask)
-        if self.attn is not None:
-            self.attn = self.attn[:, :-1]
-        return mean[..., :-1]
+            mask = self.prepare_mask(mask, query.shape, key.shape)
+
+        # To `[seq_len_q, batch_size, heads, d_k]`.
+        query, key, value = self.query(query), self.key(key), self.value(value)
+
+        # The scores of the tokens: `[seq_len_q, seq_len_k, batch_size, heads]`. Hidden ones are the
+        # smallest finite number, next to which any sink is large.
+        scores = self.get_scores(query / math.sqrt(self.d_k), key)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+
+        # One more column, the same for each query and each sequence. No mask hides it.
+        sink = self.sinks.expand_as(scores[:, :1])
+        scores = torch.cat([scores, sink], dim=1)
+
+        # The sink takes its share of the weight. Then its column goes: its value would be zero. A
+        # query that may look at nothing gives all its weight to the sink, so it needs no care here.
+        attn = scores.softmax(dim=1)[:, :-1]
+        self.attn = attn.detach()
+
+        # The sum of the values. The weights sum to less than one, so a head that finds little gives
+        # a short vector, and changes little.
+        x = torch.einsum("ijbh,jbhd->ibhd", self.dropout(attn), value)
+        return self.output(x.flatten(start_dim=2))
 
 
 def in_transformer(
-    *, d_model: int, heads: int, seq_len: int, dropout_prob: float, **_: float
+    *, d_model: int, heads: int, dropout_prob: float, **_: float
 ) -> dict[str, Callable[[], nn.Module]]:
     r"""
     ## In a transformer
 
-    A quarter of the context is the window, and no token stays.
+    Without a window: a head may then be silent, and that is all.
     """
-    window = max(1, seq_len // 4)
-    return {
-        "self_attn": lambda: LearnedSinkAttention(
-            heads, d_model, dropout_prob, key_heads=heads, window=window
-        )
-    }
+    return {"self_attn": lambda: LearnedSinkAttention(heads, d_model, dropout_prob)}
 
 
-def example(
-    seq_len: int = 7, batch_size: int = 3, key_heads: int = 5, d_k: int = 11
-) -> tuple[Tensor, ...]:
+def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 11) -> Tensor:
     r"""
     ## Example
 
-    A text at once, in both ways, and token by token.
-    """
-    heads, window = 2 * key_heads, 3
-    d_model = heads * d_k
-    seq_len_q = seq_len_k = seq_len
-    attention = LearnedSinkAttention(heads, d_model, 0.0, key_heads=key_heads, window=window)
-    x = torch.randn(seq_len_q, batch_size, d_model)
-    mask = torch.ones(1, seq_len_k, batch_size, dtype=torch.bool)
-    fused = attention(query=x, key=x, value=x, mask=mask)
-    attention.keep_attn = True
-    readable = attention(query=x, key=x, value=x, mask=mask)
-    attention.keep_attn = False
+    Self-attention under the causal mask.
 
-    cache = RollingCache(batch_size, key_heads, window, 0, d_k)
-    return fused, readable, torch.cat([attention.decode(token, cache) for token in x.split(1)])
+    ### Exercises
+
+    ??? question "Score 0 and sink 0: how much weight does the first position give to itself?"
+        One half. Without a sink it would be 1: under the causal mask it sees nothing else.
+
+    ??? question "What does the attention become if the sink goes to minus infinity?"
+        Ordinary attention: $e^{s_h}$ is 0.
+
+    ??? question "How many parameters does the sink add?"
+        One for each head of each layer: 16 in the small transformer, of 810,306.
+
+    ??? question "Give the sink a value that is learned, too. What would it be for?"
+        A head that finds nothing could then say something of its own, which is the same each time.
+        The bias of the output projection does that already, for all heads together.
+    """
+    seq_len_q = seq_len_k = seq_len
+    d_model = heads * d_k
+    # A new one, whose sinks are zero.
+    attention = LearnedSinkAttention(heads, d_model)
+
+    # The first position gives half its weight, or so, to itself.
+    x = torch.randn(seq_len_q, batch_size, d_model)
+    return attention(query=x, key=x, value=x, mask=causal_mask(seq_len_k))

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Attention from Two Functions
-summary: Many variants of attention, each said in a line for a single score; and run by hand.
+summary: Many variants of attention, each said in a line for a single score.
 paper:
   title: "Flex Attention: A Programming Model for Generating Optimized Attention Kernels"
   authors: Dong et al.
@@ -9,121 +9,134 @@ paper:
   link: https://arxiv.org/abs/2412.05496
 ---
 
-Most variants of [attention](../mha.py) change the scores between the product and the softmax. What
-a variant does with a *single* score can be said in a function of a line:
+Most variants of [attention](../mha.py) change the scores before the softmax, and differ in nothing
+else. Written as classes, they repeat each other. What a variant does to a *single* score can be
+said in one line:
 
 * A *score function* takes a score and where it stands, and gives another score.
 * A *mask function* takes where a score stands, and says whether it counts.
 
-Where a score stands are four numbers: of the text in the batch `b`, the head `h`, the query `i` and
-the key `j`. This page has four such functions, and runs them by hand, on all scores at once.
-[FlexAttention](flex.py) makes a kernel of them.
+Where a score stands are four numbers: the sequence $b$, the head $h$, the query $i$ and the key
+$j$. Here is the causal mask, for one of 16 scores and for all of them:
 
-Numbers have the layout of kernels, `[batch_size, heads, seq_len_q, d_k]`. Queries are scaled
-before. The page leaves out groups of heads.
+```
+causal(b=0, h=0, i=2, j=3)   False
+
+causal(b=0, h=0, i=i, j=j)   1 0 0 0
+                             1 1 0 0
+                             1 1 1 0
+                             1 1 1 1
+```
+
+**In:** query, key and value in the layout of kernels, `[batch_size, heads, seq_len_q, d_k]`, and
+the two functions. **Out:** the average of the values, and the weights. Everything is computed on
+all scores at once; [FlexAttention](flex.py) makes a kernel of the same functions. The page leaves
+out heads that share their keys.
 """
 
 import math
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-# From a score, a text, a head, a query and a key to a score, and from the last four to true or
-# false.
+# Called with a score, `b`, `h`, `i` and `j`, and with the last four.
 ScoreFunction = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 MaskFunction = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
-def see_the_past(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+def causal(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
     r"""
-    ## Causal
+    ## Causal mask
 
     The key must not be later than the query.
     """
     return i >= j
 
 
-def see_everything(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-    r"""
-    ## No mask
-
-    For those who need a function where nothing is hidden.
-    """
-    return (i >= 0) & (j >= 0)
-
-
-def see_a_window(window: int) -> MaskFunction:
+def sliding_window(window: int) -> MaskFunction:
     r"""
     ## Sliding window
 
-    The [positions just before](sliding_window.py), and itself.
+    The [last positions](sliding_window.py), the query's own included.
     """
+    # A variant with a number of its own is a function that returns a function.
     return lambda b, h, i, j: (i >= j) & (i - j < window)
 
 
-def add_distance(heads: int) -> ScoreFunction:
+def alibi(heads: int) -> ScoreFunction:
     r"""
     ## ALiBi
 
-    The further back, the lower the score, in each of the `heads` with another slope
-    ([Press et al. 2021](https://arxiv.org/abs/2108.12409)). Tokens need no positions then.
+    The further back the key, the lower the score, with another slope in each of the `heads`
+    ([Press et al. 2021](https://arxiv.org/abs/2108.12409)). No positions are added to tokens then.
     """
-    return lambda score, b, h, i, j: (
-        score - torch.exp2(-8.0 / heads * (h + 1).to(score.dtype)) * (i - j)
-    )
+
+    def score_mod(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        # Each head has another reach: slopes of 1/4, 1/16, 1/64 and 1/256 for four heads.
+        slope = torch.exp2(-8.0 / heads * (h + 1))
+        return score - slope * (i - j)
+
+    return score_mod
 
 
-def cap_softly(cap: float) -> ScoreFunction:
+def soft_cap(cap: float) -> ScoreFunction:
     r"""
     ## Soft cap
 
-    No score is beyond the cap, and small ones stay as they are
+    No score gets beyond the cap, and small scores stay nearly as they are
     ([Gemma 2](https://arxiv.org/abs/2408.00118)).
     """
+    # $\tanh x$ is nearly $x$ for small $x$, and never beyond 1.
     return lambda score, b, h, i, j: cap * torch.tanh(score / cap)
 
 
-def everywhere(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def indices(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     r"""
-    ## Where all the scores stand
+    ## Indices of all scores
 
-    The numbers of texts, heads, queries and keys, each along an axis of its own. A function for one
-    score, called with these, is called for all at once.
+    The numbers of sequences, heads, queries and keys, each along an axis of its own. PyTorch
+    broadcasts what has different axes, so a function that is written for one score gives all of
+    them at once when it is called with these.
     """
-    b, h, i, j = (
-        torch.arange(length, device=query.device) for length in (*query.shape[:3], key.shape[2])
-    )
+    b, h, i, j = (torch.arange(n, device=query.device) for n in (*query.shape[:3], key.shape[2]))
+
+    # Axes 0, 1, 2 and 3 of the scores.
     return b[:, None, None, None], h[:, None, None], i[:, None], j
 
 
-def by_hand(
+def attend(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    score_mod: ScoreFunction | None,
-    mask_mod: MaskFunction | None,
-    dropout_prob: float = 0.0,
+    score_mod: ScoreFunction | None = None,
+    mask_mod: MaskFunction | None = None,
 ) -> tuple[Tensor, Tensor]:
     r"""
-    ## By hand
+    ## Attention with two functions
 
-    It holds all scores, and has all gradients. The results are the mean,
-    `[batch_size, heads, seq_len_q, d_k]`, and the weights. A query that sees nothing gets zero.
+    The average of the values, `[batch_size, heads, seq_len_q, d_k]`, and the weights. A query that
+    may look at nothing gets zero.
     """
-    # `[batch_size, heads, seq_len_q, seq_len_k]`
-    place = everywhere(query, key)
-    scores = query @ key.mT
-    if score_mod is not None:
-        scores = score_mod(scores, *place).to(query.dtype)
-    if mask_mod is not None:
-        scores = scores.masked_fill(~mask_mod(*place), -math.inf)
+    # All of them: `[batch_size, heads, seq_len_q, seq_len_k]`.
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
 
-    # Only finite numbers take part in the softmax of a query that sees nothing.
-    idle = (scores == -math.inf).all(dim=-1, keepdim=True)
-    weights = scores.masked_fill(idle, 0.0).softmax(dim=-1).masked_fill(idle, 0.0)
-    return F.dropout(weights, dropout_prob) @ value, weights
+    # Called once, for all scores.
+    if score_mod is not None:
+        scores = score_mod(scores, *indices(query, key))
+
+    # Without a mask there is only the softmax.
+    if mask_mod is None:
+        weights = scores.softmax(dim=-1)
+        return weights @ value, weights
+
+    # As in [multi-head attention](../mha.py#MultiHeadAttention.forward): the smallest finite score
+    # for hidden keys, and no weights where nothing is visible. What a mask function gives has fewer
+    # axes if it looks at `i` and `j` only, and fits all sequences and heads.
+    visible = mask_mod(*indices(query, key))
+    scores = scores.masked_fill(~visible, torch.finfo(scores.dtype).min)
+    weights = scores.softmax(dim=-1).masked_fill(~visible, 0)
+    return weights @ value, weights
 
 
 def example(
@@ -133,9 +146,27 @@ def example(
     ## Example
 
     Each of the functions once.
+
+    ### Exercises
+
+    ??? question "Two documents in one sequence must not see each other. Write the mask function."
+        With “document”, the number of the document at each position:
+        “lambda b, h, i, j: (document[i] == document[j]) & (i >= j)”.
+
+    ??? question "Write a score function that lets only even heads see distances."
+        “lambda score, b, h, i, j: score - (h % 2 == 0) * (i - j)”.
+
+    ??? question "Can a score function do what a mask function does? Why are there two?"
+        It can return the smallest score. But a kernel that knows the mask function needn't compute
+        what it hides.
+
+    ??? question "A soft cap of 50 and a score of 100: what comes out?"
+        50 · tanh(2) = 48.2.
     """
     query = torch.randn(batch_size, heads, seq_len_q, d_k)
     key, value = torch.randn(2, batch_size, heads, seq_len_k, d_k)
-    one, weights = by_hand(query, key, value, add_distance(heads), see_the_past)
-    other, _ = by_hand(query, key, value, cap_softly(2.0), see_a_window(3))
-    return one, weights, other
+
+    # Two variants without a class: ALiBi under a causal mask, and a window with capped scores.
+    far, weights = attend(query, key, value, alibi(heads), causal)
+    near, _ = attend(query, key, value, soft_cap(2.0), sliding_window(3))
+    return far, weights, near

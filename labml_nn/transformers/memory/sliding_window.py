@@ -1,7 +1,7 @@
 r"""
 ---
 title: Sliding Window and Attention Sinks
-summary: Each position sees so many others and no more, and a text without end fits into memory.
+summary: Each position sees the last few and the very first, so a text without end fits into memory.
 paper:
   title: Efficient Streaming Language Models with Attention Sinks
   authors: Xiao et al.
@@ -9,22 +9,34 @@ paper:
   link: https://arxiv.org/abs/2309.17453
 ---
 
-Here a position sees itself and the `window - 1` positions before it, and nothing further back.
-The [cache](../kv_cache.py) of a model that writes needs no more than the window then, however
-long the text becomes. What is older isn't lost: the position before me has seen what I can't, so
-information moves on by a window in each layer
-([Mistral](https://arxiv.org/abs/2310.06825) has a window of 4,096).
+The [cache](../kv_cache.py) of a model that writes grows with its text, and so does the time for
+each token. With a *sliding window* neither does: a position sees itself and the `window - 1`
+positions before it, and nothing further back. Older keys and values can go.
 
-A model that was trained *without* a window doesn't survive one, and the paper found out why. The
-weights of a softmax sum to one, so a head that looks for nothing in particular has to put its
-weight somewhere. Heads learn to put it on the first tokens, which all others can see: *attention
-sinks*. When those leave the window, the weight falls on tokens that mean something. The remedy:
-the first few tokens stay visible forever. Another is [a sink that is no token](learned_sink.py).
+What is older isn't lost. The position before this one has seen one position further back, and in
+the next layer its vector tells of it. So information moves on by a window in each layer, and a
+stack of 4 layers with windows of 16 reaches 60 positions back. [Mistral
+7B](https://arxiv.org/abs/2310.06825) has 32 layers and a window of 4,096.
 
-It departs from the paper where positions are turned into queries and keys. The paper counts them
-anew in the cache, so that no distance is longer than those seen in training. Attention has no
-positions of its own here, so there is nothing to count. A mask costs as much time as it would
-without a window; [another page](flex.py) skips what is outside of it.
+If a model was trained *without* a window, it breaks down under one, and the paper found out why. A
+head that finds nothing has to put its weight somewhere, because the weights of a softmax sum to
+one. Heads learn to put it on the first tokens, which all later positions can see: *attention
+sinks*. As soon as the window leaves the first tokens behind, this weight falls on tokens that mean
+something. So let the first few tokens stay visible. Here is who sees whom, with a window of 3 and
+one sink:
+
+```
+1 0 0 0 0 0
+1 1 0 0 0 0
+1 1 1 0 0 0
+1 1 1 1 0 0
+1 0 1 1 1 0
+1 0 0 1 1 1
+```
+
+**In** and **out** are those of [multi-head attention](../mha.py). A [learned
+sink](learned_sink.py) needs no first tokens. The page leaves out that the paper counts positions
+anew inside the cache: the attention here knows no positions.
 """
 
 from collections.abc import Callable
@@ -32,27 +44,36 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.memory.grouped_query import GroupedQueryAttention
+from labml_nn.transformers.mha import MultiHeadAttention, PrepareForMultiHeadAttention
 
 
-def window_mask(queries: Tensor, keys: Tensor, window: int, n_sinks: int) -> Tensor:
+def window_mask(seq_len: int, window: int, n_sinks: int = 0) -> Tensor:
     r"""
-    ## The mask
+    ## Window mask
 
-    Of positions, `[seq_len_q]` and `[seq_len_k]`, to what may be seen, `[seq_len_q, seq_len_k]`.
-    A key must not be later, and either near or one of the first.
+    True where position $i$ may look at position $j$: `[seq_len, seq_len, 1]`, the same for the
+    whole batch.
     """
-    # Positions are compared and not subtracted: a distance would take eight times the memory of
-    # what is true or false.
-    last = queries[:, None]
-    return (keys <= last) & ((keys > last - window) | (keys < n_sinks))
+    # Queries down, keys across.
+    i = torch.arange(seq_len)[:, None]
+    j = torch.arange(seq_len)
+
+    # The causal mask: no position sees a later one.
+    visible = j <= i
+
+    # And of the past only what is near, or one of the first.
+    visible = visible & ((i - j < window) | (j < n_sinks))
+
+    # The axis of the batch comes last.
+    return visible.unsqueeze(-1)
 
 
-class SlidingWindowAttention(GroupedQueryAttention):
+class SlidingWindowAttention(MultiHeadAttention):
     r"""
     ## Attention with a window
 
-    It hides the future by itself. A mask that it is given can only hide more.
+    Self-attention that hides the future by itself. A mask that you give can only hide more. This
+    saves nothing in training, where all scores are computed. [FlexAttention](flex.py) skips most.
     """
 
     def __init__(
@@ -61,157 +82,119 @@ class SlidingWindowAttention(GroupedQueryAttention):
         d_model: int,
         dropout_prob: float = 0.1,
         bias: bool = True,
-        key_heads: int = 1,
         *,
         window: int,
         n_sinks: int = 0,
     ) -> None:
         r"""
-        * `heads`, `d_model`, `dropout_prob`, `bias` and `key_heads` are as for
-          [grouped heads](grouped_query.py#GroupedQueryAttention)
         * `window` is the number of positions that a query sees, itself included
-        * `n_sinks` is the number of positions at the beginning that all later ones see
+        * `n_sinks` is the number of first positions that all later ones see
+
+        The other arguments are those of multi-head attention.
         """
-        super().__init__(heads, d_model, dropout_prob, bias, key_heads)
+        super().__init__(heads, d_model, dropout_prob, bias)
+
+        # A window of none would hide even the position itself.
         if window < 1 or n_sinks < 0:
-            raise ValueError(
-                "window must be at least 1 and n_sinks at least 0, "
-                f"got window={window} and n_sinks={n_sinks}"
-            )
+            raise ValueError(f"need window >= 1 and n_sinks >= 0, got {window=}, {n_sinks=}")
         self.window, self.n_sinks = window, n_sinks
-
-    def prepare_mask(self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
-        r"""
-        ### Add the window to the mask
-
-        If there are fewer queries than keys, they are the last positions. The result is
-        `[seq_len_q, seq_len_k, batch_size, 1]`.
-        """
-        mask = super().prepare_mask(mask, query_shape, key_shape)
-        keys = torch.arange(key_shape[0], device=mask.device)
-        queries = torch.arange(query_shape[0], device=mask.device) + key_shape[0] - query_shape[0]
-        return mask & window_mask(queries, keys, self.window, self.n_sinks)[..., None, None]
 
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
-        r"""
-        ### Attend
+        # Queries and keys are the same positions, so the mask is square.
+        visible = window_mask(len(query), self.window, self.n_sinks).to(query.device)
 
-        As [elsewhere](../mha.py#MultiHeadAttention.forward), to
-        `[seq_len_q, batch_size, d_model]`.
+        # What both masks allow. A causal mask is in the window already; one for padding isn't.
+        if mask is not None:
+            visible = visible & mask
+        return super().forward(query=query, key=key, value=value, mask=visible)
+
+
+class RollingProjection(PrepareForMultiHeadAttention):
+    r"""
+    ## Rolling cache
+
+    A projection that remembers, as in [the cache that grows](../kv_cache.py#CachedProjection), but
+    with a fixed number of slots. The first slots are for the sinks. The others are a ring: each new
+    position takes the slot of the one that just left the window. With a window of 3 and one sink,
+    the slots hold these positions after each of seven tokens:
+
+    ```
+    0
+    0 1
+    0 1 2
+    0 1 2 3
+    0 4 2 3
+    0 4 5 3
+    0 4 5 6
+    ```
+    """
+
+    def __init__(self, *shape: int, window: int, n_sinks: int = 0) -> None:
+        r"""
+        * `shape` are the arguments of the projection
+        * `window` and `n_sinks` are those of the attention
         """
-        if mask is None:
-            mask = torch.ones(1, len(key), 1, dtype=torch.bool, device=key.device)
-        return super().forward(query=query, key=key, value=value, mask=mask)
+        super().__init__(*shape)
+        self.window, self.n_sinks = window, n_sinks
+
+        # How many positions have been read: none.
+        self.position = 0
+
+        # The number of sequences isn't known yet, so the slots are made at the first call.
+        self.slots: Tensor | None = None
 
     @torch.no_grad()
-    def decode(self, x: Tensor, room: "RollingCache") -> Tensor:
-        r"""
-        ### Attend with a cache of fixed size
+    def forward(self, x: Tensor) -> Tensor:
+        # The key of a single new position: `[1, batch_size, heads, d_k]`.
+        x = super().forward(x)
 
-        `x` are new positions, and so is the result: `[n_new, batch_size, d_model]`. In double
-        precision it is that of the whole text at once, but for rounding.
-        """
-        query, key, value = self.project(x, x, x)
-        stored = torch.stack([key, value]).permute(0, 2, 3, 1, 4)
-        keys, values, allowed = room.extend(stored)
-        key, value = keys.permute(2, 0, 1, 3), values.permute(2, 0, 1, 3)
-        mask = None if allowed is None else allowed[..., None, None]
-        return self.output(self.weighted_mean(query, key, value, mask).flatten(start_dim=2))
+        # The only memory, however long the text gets: one slot for each sink, and one for each
+        # position of the window.
+        if self.slots is None:
+            self.slots = x.new_zeros(self.n_sinks + self.window, *x.shape[1:])
+
+        # A sink keeps its slot forever: position 0 is in slot 0.
+        slot = self.position
+
+        # Other positions go around the ring behind the sinks. With a window of 3, position $p$
+        # takes the slot of position $p - 3$.
+        if slot >= self.n_sinks:
+            slot = self.n_sinks + (slot - self.n_sinks) % self.window
+
+        # One new position at a time. Of several, the last could overwrite what the first still has
+        # to see, so more than one is an error here.
+        self.slots[slot] = x.squeeze(0)
+        self.position += 1
+
+        # At the beginning of a text the last slots are empty. The order of the slots isn't that of
+        # the text, which doesn't matter: attention knows no order.
+        return self.slots[: self.position]
 
 
-class RollingCache:
+class RollingAttention(MultiHeadAttention):
     r"""
-    ## A cache that rolls
+    ## Attention with a rolling cache
 
-    For one layer. The first slots are for the sinks. The others are a ring: each new position
-    takes the slot of the one that just left the window.
+    For a model that writes: called with one position after the other, it gives what [attention with
+    a window](sliding_window.py#SlidingWindowAttention) of the same weights gives for the whole
+    text. It needs no mask: everything in the cache may be seen.
     """
 
     def __init__(
-        self,
-        batch_size: int,
-        key_heads: int,
-        window: int,
-        n_sinks: int,
-        d_k: int,
-        dtype: torch.dtype | None = None,
-        device: torch.device | str | None = None,
+        self, heads: int, d_model: int, dropout_prob: float = 0.0, bias: bool = True, **sizes: int
     ) -> None:
         r"""
-        * `batch_size` is the number of sequences
-        * `key_heads` is the number of heads that have keys and values
-        * `window` and `n_sinks` are those of the attention
-        * `d_k` is the number of features of a key, and of a value
-        * `dtype` and `device` are those of the model
+        * `sizes` are `window` and `n_sinks`
+
+        The other arguments are those of multi-head attention.
         """
-        self.window, self.n_sinks = window, n_sinks
-        self.filled = 0
-        n_slots = n_sinks + window
-        self.memory = torch.empty(
-            2, batch_size, key_heads, n_slots, d_k, dtype=dtype, device=device
-        )
+        super().__init__(heads, d_model, dropout_prob, bias)
 
-    def held(self) -> Tensor:
-        r"""
-        ### Which position is in each slot?
-
-        For the slots that are in use. In the ring it is the last position that leaves the same
-        remainder as the slot when divided by the window.
-        """
-        n_used = min(self.filled, self.memory.shape[3])
-        slots = torch.arange(n_used, device=self.memory.device)
-        age = (self.filled - 1 - slots) % self.window
-        return torch.where(slots < self.n_sinks, slots, self.filled - 1 - age)
-
-    def store(self, new: Tensor) -> None:
-        r"""
-        ### Write new positions
-
-        Of many, only the sinks and the last window are written, so that no slot is written twice.
-        """
-        start, end = self.filled, self.filled + new.shape[3]
-        in_ring = min(end, max(start, self.n_sinks, end - self.window))
-        sinks = torch.arange(start, max(start, min(self.n_sinks, end)), device=new.device)
-        ring = torch.arange(in_ring, end, device=new.device)
-        slots = torch.cat([sinks, self.n_sinks + (ring - self.n_sinks) % self.window])
-        chosen = torch.cat([sinks, ring]) - start
-        self.memory.index_copy_(3, slots, new.index_select(3, chosen))
-        self.filled = end
-
-    def extend(self, new: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        r"""
-        ### Take new positions
-
-        From keys and values, `[2, batch_size, key_heads, n_new, d_k]`, to all that the new
-        positions may need, and which may see which. The order of the slots doesn't matter:
-        attention doesn't know any.
-        """
-        # A single one sees all that is held once it is there itself: no mask, and no copy.
-        if new.shape[3] == 1:
-            self.store(new)
-            keys, values = self.memory[:, :, :, : min(self.filled, self.memory.shape[3])]
-            return keys, values, None
-
-        # The first of several needs keys that the last of them overwrites. So they are taken
-        # along before.
-        before = self.held()
-        keys, values = torch.cat([self.memory[:, :, :, : len(before)], new], dim=3)
-        after = torch.arange(self.filled, self.filled + new.shape[3], device=new.device)
-        allowed = window_mask(after, torch.cat([before, after]), self.window, self.n_sinks)
-        self.store(new)
-        return keys, values, allowed
-
-
-def reach(n_layers: int, window: int) -> int:
-    r"""
-    ## How far back a stack of layers sees
-
-    Each layer reaches as far beyond the one below it as its window does. Itself a position sees
-    anyway, so that one doesn't count.
-    """
-    return n_layers * (window - 1)
+        # Queries need no memory: each is used once.
+        self.key = RollingProjection(d_model, heads, self.d_k, bias, **sizes)
+        self.value = RollingProjection(d_model, heads, self.d_k, bias, **sizes)
 
 
 def in_transformer(
@@ -220,38 +203,48 @@ def in_transformer(
     r"""
     ## In a transformer
 
-    A quarter of the context is the window, and the first token stays.
+    The first token stays.
     """
-    window = max(1, seq_len // 4)
-    return {
-        "self_attn": lambda: SlidingWindowAttention(
-            heads, d_model, dropout_prob, key_heads=heads, window=window, n_sinks=1
-        )
-    }
+    # A quarter of the context, and at least the position itself.
+    sizes = {"window": max(1, seq_len // 4), "n_sinks": 1}
+    return {"self_attn": lambda: SlidingWindowAttention(heads, d_model, dropout_prob, **sizes)}
 
 
+@torch.no_grad()
 def example(
-    n_before: int = 7,
-    n_new: int = 2,
-    batch_size: int = 3,
-    key_heads: int = 5,
-    d_k: int = 11,
-) -> tuple[Tensor, ...]:
+    seq_len: int = 13, batch_size: int = 3, heads: int = 5, d_k: int = 11, window: int = 2
+) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
 
-    A text at once; and in three pieces, with a cache that is too small for it.
-    """
-    heads, window, n_sinks = 2 * key_heads, 3, 1
-    d_model = heads * d_k
-    attention = SlidingWindowAttention(
-        heads, d_model, 0.0, key_heads=key_heads, window=window, n_sinks=n_sinks
-    )
-    seq_len_q = seq_len_k = n_before + n_new + 1
-    x = torch.randn(seq_len_q, batch_size, d_model)
-    mask = torch.ones(1, seq_len_k, batch_size, dtype=torch.bool)
-    whole = attention(query=x, key=x, value=x, mask=mask)
+    A text at once, and token by token with a cache that is too small for it.
 
-    cache = RollingCache(batch_size, key_heads, window, n_sinks, d_k)
-    pieces = x.split([n_before, n_new, 1])
-    return whole, torch.cat([attention.decode(piece, cache) for piece in pieces])
+    ### Exercises
+
+    ??? question "A window of 3, one sink: which positions are in the slots after ten tokens?"
+        `0 7 8 9`. Position 7 is number 6 of the ring, and 6 leaves no remainder.
+
+    ??? question "How far back do 3 layers with windows of 5 see?"
+        4 positions in each layer, 12 in all.
+
+    ??? question "Why doesn't the rolling attention need a mask?"
+        It gets one query at a time, and the cache holds what this query may see: the future isn't
+        there yet, and what has left the window is overwritten.
+
+    ??? question "Leave the causal mask out. Which test notices?"
+        Change the last token, and earlier outputs move: distances into the future are negative,
+        so every window holds them.
+    """
+    # The same parameters, with and without a cache.
+    d_model = heads * d_k
+    attention = SlidingWindowAttention(heads, d_model, 0.0, window=window, n_sinks=1)
+    rolling = RollingAttention(heads, d_model, window=window, n_sinks=1)
+    rolling.load_state_dict(attention.state_dict())
+
+    # All positions, each with its own row of the mask.
+    x = torch.randn(seq_len, batch_size, d_model)
+    whole = attention(query=x, key=x, value=x)
+
+    # One position at a time. The slots are all that is kept in between.
+    pieces = [rolling(query=one, key=one, value=one) for one in x.split(1)]
+    return whole, torch.cat(pieces)

@@ -27,13 +27,11 @@ to train a given model in the shortest time. There the feed-forward network has 
 and not SwiGLU. Left out is a cache for writing: [that page](../kv_cache.py) has the classic model.
 """
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.transformers.mha import PrepareForMultiHeadAttention
+from labml_nn.transformers.modern.attention import ModernAttention
 from labml_nn.transformers.rms_norm import rms_norm
 from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 from labml_nn.transformers.swiglu import SwiGLU
@@ -57,80 +55,10 @@ class Smear(nn.Module):
         self.share = nn.Parameter(torch.zeros(d_model))
 
     def forward(self, x: Tensor) -> Tensor:
-        # Everything one position later, with zeros before the first token:
-        # `[seq_len, batch_size, d_model]`. Shifted the other way, the model would see the future.
+        # The padding adds one row of zeros before the first position, so each token stands beside
+        # the one before it. At the other end, the model would see the future.
         previous = F.pad(x[:-1], (0, 0, 0, 0, 1, 0))
         return x + self.share * previous
-
-
-class RotaryProjection(PrepareForMultiHeadAttention):
-    r"""
-    ## Queries and keys
-
-    Normalised ([Henry et al. 2020](https://arxiv.org/abs/2010.04245)), so that scores stay bounded
-    however large the weights become, and then rotated.
-    """
-
-    def __init__(self, d_model: int, heads: int, rotate: nn.Module) -> None:
-        r"""
-        * `d_model` is the number of features
-        * `heads` is the number of heads
-        * `rotate` are the [rotary positions](../rotary.py#RotaryPositions)
-        """
-        super().__init__(d_model, heads, d_model // heads, bias=False)
-        self.rotate = rotate
-
-    def forward(self, x: Tensor) -> Tensor:
-        # `[seq_len, batch_size, heads, d_k]`. Each head is normalised on its own.
-        return self.rotate(rms_norm(super().forward(x)))
-
-
-class ModernAttention(nn.Module):
-    r"""
-    ## Attention
-    """
-
-    def __init__(self, d_model: int, heads: int, rotate: nn.Module, first: bool) -> None:
-        r"""
-        * `d_model` is the number of features
-        * `heads` is the number of heads
-        * `rotate` are the [rotary positions](../rotary.py#RotaryPositions)
-        * `first` says whether this is the first layer
-        """
-        super().__init__()
-        d_k = d_model // heads
-        self.query = RotaryProjection(d_model, heads, rotate)
-        self.key = RotaryProjection(d_model, heads, rotate)
-        self.value = PrepareForMultiHeadAttention(d_model, heads, d_k, bias=False)
-        self.output = nn.Linear(d_model, d_model, bias=False)
-
-        # The share of the layer's own values, before a sigmoid: one half at the start.
-        self.mix = None if first else nn.Parameter(torch.zeros(()))
-
-        # A query and a key have length $\sqrt{d_k}$, so after the usual scaling no score is above
-        # $\sqrt{d_k}$, or 5.7 here. With half as much again, the softmax can be sharper.
-        self.scale = 1.5 / math.sqrt(d_k)
-
-    def forward(self, x: Tensor, first_value: Tensor | None) -> tuple[Tensor, Tensor]:
-        r"""
-        ### Attend
-
-        `x` is `[seq_len, batch_size, d_model]`. `first_value` are the values of the first layer,
-        `[seq_len, batch_size, heads, d_k]`, which has none to mix in. Returns what is added to `x`,
-        and the values.
-        """
-        query, key, value = self.query(x), self.key(x), self.value(x)
-
-        # In later layers, tokens have gathered so much from others that it is hard to say what they
-        # are themselves. The first layer's values still can
-        # ([Zhou et al. 2024](https://arxiv.org/abs/2410.17897)).
-        if self.mix is not None and first_value is not None:
-            value = torch.lerp(first_value, value, self.mix.sigmoid().to(value.dtype))
-
-        # The [fused kernel](../fused_attention.py) wants `[batch_size, heads, seq_len, d_k]`.
-        q, k, v = (t.permute(1, 2, 0, 3) for t in (query, key, value))
-        x = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=self.scale)
-        return self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2)), value
 
 
 class ModernLayer(nn.Module):
@@ -138,35 +66,37 @@ class ModernLayer(nn.Module):
     ## Layer
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        heads: int,
-        d_ff: int,
-        dropout_prob: float,
-        rotate: nn.Module,
-        first: bool,
-    ) -> None:
+    def __init__(self, attention: nn.Module, d_model: int, d_ff: int, dropout_prob: float) -> None:
         r"""
+        * `attention` is [that of this layer](attention.py#ModernAttention)
+        * `d_model` is the number of features
         * `d_ff` is the number of features inside the feed-forward network
         * `dropout_prob` is the probability that a feature is dropped before it is added
-
-        The others are those of [attention](model.py#ModernAttention).
         """
         super().__init__()
-        self.attention = ModernAttention(d_model, heads, rotate, first)
+        self.attention = attention
+
+        # No dropout inside; what it adds is dropped out below.
         self.feed_forward = SwiGLU(d_model, d_ff)
+
+        # Each part has shares of the previous token of its own.
         self.smear_attention = Smear(d_model)
         self.smear_feed_forward = Smear(d_model)
         self.dropout = nn.Dropout(dropout_prob)
 
+        # Zeros where a part adds its result: at the start, the layer passes on what it gets. Then a
+        # deep stack is as easy to train as a shallow one.
+        nn.init.zeros_(attention.output.weight)
+        nn.init.zeros_(self.feed_forward.output.weight)
+
     def forward(self, x: Tensor, first_value: Tensor | None) -> tuple[Tensor, Tensor]:
-        # As in the classic layer, each part reads a normalised copy and adds its result to `x`.
+        # As in the [classic layer](../models.py#TransformerLayer), each part reads a normalised
+        # copy of the stream and adds its result to it, `[seq_len, batch_size, d_model]`.
         z = self.smear_attention(rms_norm(x))
         z, value = self.attention(z, first_value)
         x = x + self.dropout(z)
 
-        # The feed-forward network also gets a share of the previous token.
+        # What attention has gathered is worked on, with a share of what the previous token has.
         z = self.smear_feed_forward(rms_norm(x))
         return x + self.dropout(self.feed_forward(z)), value
 
@@ -196,41 +126,50 @@ class ModernTransformer(nn.Module):
         * `dropout_prob` is the probability of dropping a feature
         """
         super().__init__()
+        # A head of an odd width has a feature without a partner to be rotated with.
         if d_model % (2 * heads):
             raise ValueError(
                 "d_model must be a multiple of twice the heads, to have pairs of features in each, "
                 f"got d_model={d_model} and heads={heads}"
             )
+        # The features of a token start with variance 1, and are normalised at once.
         self.embedding = nn.Embedding(n_vocab, d_model)
         self.smear = Smear(d_model)
         self.dropout = nn.Dropout(dropout_prob)
 
         # One table of cosines and sines for all layers.
         rotate = RotaryPositions(inverse_frequencies(d_model // heads), seq_len)
-        self.layers = nn.ModuleList(
-            ModernLayer(d_model, heads, d_ff, dropout_prob, rotate, first=index == 0)
-            for index in range(n_layers)
-        )
-        self.head = nn.Linear(d_model, n_vocab, bias=False)
 
-        # Zeros where a part adds its result: at the start, each layer passes on what it got. With
-        # zeros in the head, too, all tokens are equally likely, and the first loss is $\ln 66$.
-        for layer in self.layers:
-            nn.init.zeros_(layer.attention.output.weight)
-            nn.init.zeros_(layer.feed_forward.output.weight)
+        # The first layer is the only one without values to mix in.
+        self.layers = nn.ModuleList()
+        for index in range(n_layers):
+            attention = ModernAttention(d_model, heads, rotate, first=index == 0)
+            self.layers.append(ModernLayer(attention, d_model, d_ff, dropout_prob))
+
+        # With zeros in the head, all tokens are equally likely, and the first loss is the logarithm
+        # of their number. The paper uses the weights of the embedding for the head as well; these
+        # can't be zero, or no token would differ from another.
+        self.head = nn.Linear(d_model, n_vocab, bias=False)
         nn.init.zeros_(self.head.weight)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        # Normalised at once, each token begins with the same length.
-        x = self.dropout(self.smear(rms_norm(self.embedding(tokens))))
+        # Vectors of one length for all tokens, `[seq_len, batch_size, d_model]`.
+        x = rms_norm(self.embedding(tokens))
 
-        # The first layer gets no values, and its own go to all others.
+        # Each gets a share of the previous one. Dropout makes no feature of a token
+        # indispensable.
+        x = self.dropout(self.smear(x))
+
+        # The values of the first layer go to all others.
         first_value = None
         for layer in self.layers:
             x, value = layer(x, first_value)
+
+            # Only the first layer finds nothing there.
             first_value = value if first_value is None else first_value
 
-        # Many layers have added to the features, so they are normalised before the head, too.
+        # All layers have added to the stream, so it is normalised once more before the head. The
+        # scores of the tokens: `[seq_len, batch_size, n_vocab]`.
         return self.head(rms_norm(x))
 
 
@@ -262,5 +201,7 @@ def example(
     """
     d_k = 2 * n_pairs
     d_model = heads * d_k
+
+    # The result is nothing but zeros: see the first exercise.
     model = ModernTransformer(n_vocab, d_model, heads, 2, d_ff, seq_len, dropout_prob=0.1)
     return model(torch.randint(n_vocab, (seq_len, batch_size)))

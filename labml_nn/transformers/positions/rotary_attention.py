@@ -1,7 +1,7 @@
 r"""
 ---
 title: Attention with Rotary Positions
-summary: Multi-head attention that turns its queries and keys, with one table for all layers.
+summary: Multi-head attention whose queries and keys are rotated before they are compared.
 paper:
   title: "RoFormer: Enhanced Transformer with Rotary Position Embedding"
   authors: Su et al.
@@ -9,28 +9,33 @@ paper:
   link: https://arxiv.org/abs/2104.09864
 ---
 
-[Rotary positions](../rotary.py) have nothing to do with scores or softmax: queries and keys are
-turned, and what follows is [attention](../mha.py) as it was, with its fast way. Values are not
-turned. So what is handed over doesn't depend on the place, and what is looked for does.
+[Rotary positions](../rotary.py) rotate queries and keys, so that their dot product depends on the
+distance. This page puts them into [attention](../mha.py): one method, three lines. Trained for
+500 steps on windows of 64 characters, a small model reaches
+[1.964](../../../results/extrapolation.json#tables.losses.rotary.at64) with them, and
+[2.183](../../../results/extrapolation.json#tables.losses.sines.at64) with sines that are added to
+tokens ([the measurement](extrapolation.py), one seed).
 
-There is *one* table of cosines and sines. Queries and keys need the same one, or else there would
-be no distances, and all layers of a model can share it, because nothing in it is learned.
+**In** and **out** are those of attention. With $R_i$ for the rotation at position $i$, a score is
 
-The place of a query is counted from the *end* of the keys. A text that is written token by token
-has one new query and the keys of all tokens. If it were turned as position 0, everything would
-seem to lie in its future.
+$$
+S_{ij} = \frac{(R_i \, q_i) \cdot (R_j \, k_j)}{\sqrt{d_k}}
+= \frac{q_i \cdot (R_{j-i} \, k_j)}{\sqrt{d_k}}
+$$
 
-The page leaves out the cache of keys. Keys go in there after they have been turned: their place
-doesn't change any more.
+where $q_i$ and $k_j$ are a query and a key of width $d_k$. Softmax, mask and values stay as they
+are. Values are not rotated, so *what* is taken over doesn't depend on the place; only *where* a
+query looks does.
+
+The page leaves out the [cache](../kv_cache.py) of keys. There, keys are stored after they have been
+rotated, because their positions don't change any more.
 """
-
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from labml_nn.transformers.rotary import RotaryPositions
+from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 
 
 class RotaryAttention(MultiHeadAttention):
@@ -45,77 +50,85 @@ class RotaryAttention(MultiHeadAttention):
         dropout_prob: float = 0.1,
         bias: bool = True,
         *,
-        turn: RotaryPositions,
+        rotary: RotaryPositions,
     ) -> None:
         r"""
-        * `turn` is the table, for heads of this width; give the same one to all layers
+        * `rotary` rotates heads of width `d_model / heads`. All layers can share it, because
+          nothing in it is learned
 
-        The others are those of [attention](../mha.py#MultiHeadAttention).
+        The other arguments are those of [attention](../mha.py#MultiHeadAttention).
         """
         super().__init__(heads, d_model, dropout_prob, bias)
-        if turn.d_k != self.d_k:
-            raise ValueError(f"the heads have d_k={self.d_k}, the table is for d_k={turn.d_k}")
-        self.turn = turn
 
-    def project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        # Its buffers aren't saved, so the weights are those of plain attention.
+        self.rotary = rotary
+
+    def get_scores(self, query: Tensor, key: Tensor) -> Tensor:
         r"""
-        ### Queries, keys and values of the heads
+        ### Scores
 
-        The last query stands where the last key does. Should there be more queries than keys, it
-        is the keys that begin later.
+        From queries and keys that are rotated.
         """
-        query, key, value = super().project(query, key, value)
-        later = len(key) - len(query)
-        return self.turn(query, max(later, 0)), self.turn(key, max(-later, 0)), value
+        # If there are fewer queries than keys, the queries are the *last* positions: a model that
+        # writes has one new query and the keys of the whole text. Rotated as position 0, that query
+        # would have the whole text in its future.
+        first = len(key) - len(query)
 
+        # Queries come divided by $\sqrt{d_k}$, and stay so: rotating changes no length.
+        query = self.rotary(query, offset=first)
 
-def moved_output(shift: int, seq_len: int = 7, d_model: int = 6) -> Tensor:
-    r"""
-    ## The output sees distance alone
-
-    That of the last `seq_len` positions of a text which has `shift` more before them that nobody
-    may attend to: `[seq_len, 1, d_model]`, and always the same.
-    """
-    generator = torch.Generator().manual_seed(1)
-    turn = RotaryPositions(d_model, shift + seq_len)
-    attention = RotaryAttention(1, d_model, dropout_prob=0.0, turn=turn)
-    for parameter in attention.parameters():
-        nn.init.normal_(parameter, generator=generator)
-    text = torch.randn(seq_len, 1, d_model, generator=generator)
-    x = torch.cat([torch.zeros(shift, 1, d_model), text])
-    hidden = torch.arange(shift + seq_len) < shift
-    mask = causal_mask(shift + seq_len) & ~hidden[:, None]
-    return attention(query=x, key=x, value=x, mask=mask)[shift:]
+        # The keys begin at position 0, in the same table.
+        return super().get_scores(query, self.rotary(key))
 
 
 def in_transformer(
     *, d_model: int, heads: int, seq_len: int, dropout_prob: float, **_: float
-) -> dict[str, Callable[[], nn.Module]]:
+) -> dict:
     r"""
     ## In a transformer
 
-    In the place of attention, with a table for all layers. Nothing is added to tokens any more.
+    In the place of attention.
     """
-    turn = RotaryPositions(d_model // heads, seq_len)
+    # One table for all layers. Scores know the distances now, so nothing is added to the tokens.
+    rotary = RotaryPositions(inverse_frequencies(d_model // heads), seq_len)
     return {
-        "self_attn": lambda: RotaryAttention(heads, d_model, dropout_prob, turn=turn),
+        "self_attn": lambda: RotaryAttention(heads, d_model, dropout_prob, rotary=rotary),
         "positions": nn.Identity,
     }
 
 
 def example(
     seq_len: int = 7, n_new: int = 2, batch_size: int = 3, heads: int = 5, n_pairs: int = 11
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
 
     A text under a causal mask, and its end alone, with the keys of all of it.
+
+    ### Exercises
+
+    ??? question "Rotate the values as well. Do the scores change? Does the output?"
+        The scores don't, the output does. It would also depend on the position itself, and not only
+        on distances.
+
+    ??? question "How many parameters does this attention have more than the plain one?"
+        None. The table of cosines and sines isn't learned and isn't saved.
+
+    ??? question "Rotate the tokens before the projections instead. What is lost?"
+        The scores no longer depend on the distance alone. $W_q$ and $W_k$ stand between the two
+        rotations, so these don't combine to one.
     """
+    # Pairs of features are rotated, so the width of a head is even.
     d_k = 2 * n_pairs
     d_model = heads * d_k
-    attention = RotaryAttention(heads, d_model, turn=RotaryPositions(d_k, seq_len))
+    rotary = RotaryPositions(inverse_frequencies(d_k), seq_len)
+    attention = RotaryAttention(heads, d_model, rotary=rotary)
+
+    # Every query sees the keys up to its own.
     x = torch.randn(seq_len, batch_size, d_model)
     mask = causal_mask(seq_len)
     whole = attention(query=x, key=x, value=x, mask=mask)
+
+    # The last queries alone, with the last rows of the mask.
     end = attention(query=x[-n_new:], key=x, value=x, mask=mask[-n_new:])
-    return whole, end, moved_output(3, seq_len, d_model)
+    return whole, end

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Which Features Are a Pair
-summary: Neighbours or two halves make two kinds of rotary positions; weights converted both ways.
+summary: Two kinds of rotary positions, and how to convert trained weights from one to the other.
 paper:
   title: "RoFormer: Enhanced Transformer with Rotary Position Embedding"
   authors: Su et al.
@@ -9,124 +9,142 @@ paper:
   link: https://arxiv.org/abs/2104.09864
 ---
 
-[Rotary positions](../rotary.py) turn pairs of features. Which features are a pair is a matter of
-taste, and there are two. With six features, letters for pairs:
+[Rotary positions](../rotary.py) rotate pairs of features. Which features are a pair? There are two
+conventions. With six features and letters for pairs:
 
-* **neighbours**, or interleaved, as in the paper: `a a b b c c`. In memory each pair is a complex
-  number.
-* **halves**: `a b c a b c`. The turning works on two whole halves, and no feature has to be picked
-  out from between others. Most models of today have these.
+* **neighbours** (also called interleaved), as in the paper and in GPT-J: `a a b b c c`
+* **halves**, as in GPT-NeoX and Llama's weights at Hugging Face: `a b c a b c`
 
-Where a model is trained from the start, the one is the other with the features in another order,
-and the order of features means nothing before there is training. But weights that were trained
-with neighbours and are used with halves give nonsense, and no error: all shapes are right. They
-have to be converted, and this page does that.
+If you train a model yourself, it makes no difference: features mean nothing before training. But
+weights that were trained with neighbours and are used with halves give nonsense, and no error: all
+shapes are right, and even the scores of each position with itself are, since those two are rotated
+by the same angle.
 
-A score is a sum over features. So it is the same in any order, if queries and keys have the same
-one. The order is put into the *projections* that make them, once; values are never turned, and stay
-as they are. The page leaves out nothing of the paper that the page before has.
+**In:** the weights of a query or key projection, `[d_model, d_model]`. **Out:** the same rows in
+another order, so that the scores are what they were in training.
+
+Why is an order enough? A score is a sum over features,
+
+$$
+q \cdot k = \sum_{d} q_d \, k_d
+$$
+
+and a sum is the same in any order, if queries and keys have the same one. So reorder the features
+of both, once and for all, in the layers that make them. Values aren't rotated, and stay as they
+are. The page leaves out models that rotate only a part of the features.
 """
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from labml_nn.transformers.rotary import RotaryPositions, pair_speeds
+from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 
 
-def order_of_halves(d_k: int, width: int | None = None) -> Tensor:
+def order_of_halves(d_k: int) -> Tensor:
     r"""
     ## The order
 
-    For each feature of a head with halves, which one it is with neighbours, `[d_k]`: first the
-    first ones of all pairs, then the second ones. If only the first `width` features are turned,
-    the others stay where they are. An odd width is a `ValueError`.
+    For each feature with halves, its number with neighbours, `[d_k]`. With six features: 0, 2, 4,
+    1, 3, 5.
     """
-    width = d_k if width is None else width
-    if width % 2 or not 0 < width <= d_k:
-        raise ValueError(f"width must be even, and from 2 to d_k={d_k}, got {width}")
     features = torch.arange(d_k)
-    return torch.cat([features[0:width:2], features[1:width:2], features[width:]])
+
+    # First the first ones of all pairs, then the second ones.
+    return torch.cat([features[0::2], features[1::2]])
 
 
-def neighbours_to_halves(weight: Tensor, heads: int, width: int | None = None) -> Tensor:
+def neighbours_to_halves(weight: Tensor, heads: int) -> Tensor:
     r"""
     ## From neighbours to halves
 
-    `weight` is that of a linear layer that makes the queries or the keys of all heads, one head
-    after the other, or its bias. Its rows are brought into another order, each head's on their own.
+    `weight` is that of the linear layer that makes the queries or the keys of all heads, or its
+    bias. A linear layer has one row for each feature of its output.
     """
+    # Each head has its own pairs, so its rows are reordered on their own.
     rows = weight.unflatten(0, (heads, -1))
-    order = order_of_halves(rows.shape[1], width).to(weight.device)
-    return rows[:, order].flatten(end_dim=1)
+
+    # Then the heads follow one another again.
+    return rows[:, order_of_halves(rows.shape[1])].flatten(end_dim=1)
 
 
-def halves_to_neighbours(weight: Tensor, heads: int, width: int | None = None) -> Tensor:
+def halves_to_neighbours(weight: Tensor, heads: int) -> Tensor:
     r"""
     ## From halves to neighbours
-
-    The way back.
     """
     rows = weight.unflatten(0, (heads, -1))
 
-    # Sorting an order says where each number of it stands.
-    order = order_of_halves(rows.shape[1], width).argsort().to(weight.device)
+    # Sorting an order tells where each number stands in it: the inverse order.
+    order = order_of_halves(rows.shape[1]).argsort()
     return rows[:, order].flatten(end_dim=1)
 
 
-def turn_neighbours(x: Tensor, speeds: Tensor) -> Tensor:
+def rotate_neighbours(x: Tensor, frequencies: Tensor) -> Tensor:
     r"""
     ## Neighbours are complex numbers
 
-    `x` and the result are `[seq_len, batch_size, heads, d_k]`, and `speeds` is `[n_pairs]`. In
-    memory, neighbours are a real and an imaginary part. So this is the formula of the paper as it
-    stands there, and the shortest way to see that the longer one is right.
+    `x` and the result are `[seq_len, batch_size, heads, d_k]`, and `frequencies` is `[n_pairs]`. In
+    memory, two neighbours look like the real and the imaginary part of a complex number. So the
+    paper's formula can be computed as it stands there: multiply by $e^{\mathrm{i} m \theta}$ at
+    position $m$, where $\theta$ is the frequency of the pair.
     """
-    positions = torch.arange(len(x), dtype=torch.float64, device=x.device)
-    turns = positions[:, None, None, None] * speeds
+    # The angle of each position and pair, the same for the batch and all heads.
+    angles = torch.arange(len(x))[:, None, None, None] * frequencies
 
-    # Complex numbers of length one, and the features as what they are in memory, if they lie side
-    # by side there.
-    factors = torch.polar(torch.ones_like(turns), turns)
-    pairs = torch.view_as_complex(x.double().unflatten(-1, (-1, 2)).contiguous())
+    # Complex numbers of length one, with these angles.
+    factors = torch.polar(torch.ones_like(angles), angles)
+
+    # The features as complex numbers, `[seq_len, batch_size, heads, n_pairs]`.
+    pairs = torch.view_as_complex(x.double().unflatten(-1, (-1, 2)))
+
+    # Rotated, and back to real and imaginary parts side by side.
     return torch.view_as_real(pairs * factors).flatten(start_dim=-2).to(x.dtype)
-
-
-def scores_both_ways(seq_len: int = 7, heads: int = 3, d_k: int = 10) -> tuple[Tensor, ...]:
-    r"""
-    ## Scores are equal
-
-    Those of projections that were made for neighbours, of the same ones converted to halves, and,
-    to see the mistake, of the same ones *not* converted: `[seq_len, seq_len, heads]` each. The
-    first two are equal.
-    """
-    generator = torch.Generator().manual_seed(1)
-    d_model = heads * d_k
-    x = torch.randn(seq_len, d_model, generator=generator)
-    query, key = torch.randn(2, d_model, d_model, generator=generator) / d_model
-
-    def scores(query: Tensor, key: Tensor, interleaved: bool) -> Tensor:
-        turn = RotaryPositions(d_k, seq_len, interleaved=interleaved)
-        q, k = (turn(F.linear(x, w).view(seq_len, 1, heads, d_k)) for w in (query, key))
-        return torch.einsum("ibhd,jbhd->ijh", q, k)
-
-    converted = [neighbours_to_halves(weight, heads) for weight in (query, key)]
-    return scores(query, key, True), scores(*converted, False), scores(query, key, False)
 
 
 def example(
     seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int = 2
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
 
-    There and back again, and the complex numbers.
+    Scores from weights that were made for neighbours, and from the same weights converted to
+    halves. They are equal.
+
+    ### Exercises
+
+    ??? question "Four features with neighbours: a a b b. In which order do halves take them?"
+        0, 2, 1, 3: a b a b.
+
+    ??? question "Convert the values' projection too. What happens?"
+        The features of each head come out in another order, and the output layer expects the old
+        one. The model writes nonsense.
+
+    ??? question "Forget to convert. Which of the scores are still right?"
+        Those on the diagonal: query and key are at the same position, and rotating both by the same
+        angles changes no dot product, whatever the pairs are.
     """
     d_k = 2 * n_pairs
     d_model = heads * d_k
-    weight = torch.randn(d_model, d_model)
-    halves = neighbours_to_halves(weight, heads)
-    again = halves_to_neighbours(halves, heads)
-    query = torch.randn(seq_len, batch_size, heads, d_k)
-    turned = turn_neighbours(query, pair_speeds(d_k))
-    return halves, again, turned, *scores_both_ways(seq_len, heads, d_k)
+
+    # A text, and the weights of the queries and of the keys.
+    x = torch.randn(seq_len, batch_size, d_model)
+    query, key = torch.randn(2, d_model, d_model)
+    frequencies = inverse_frequencies(d_k)
+
+    # As the model was trained: `[seq_len, batch_size, heads, d_k]`.
+    q, k = (
+        rotate_neighbours((x @ weight.T).unflatten(-1, (heads, d_k)), frequencies)
+        for weight in (query, key)
+    )
+    neighbours = torch.einsum("ibhd,jbhd->ijbh", q, k)
+
+    # With converted weights and the rotary positions of the other pages.
+    rotary = RotaryPositions(frequencies, seq_len)
+    q, k = (
+        rotary((x @ neighbours_to_halves(weight, heads).T).unflatten(-1, (heads, d_k)))
+        for weight in (query, key)
+    )
+    halves = torch.einsum("ibhd,jbhd->ijbh", q, k)
+
+    # There and back again.
+    assert torch.equal(halves_to_neighbours(neighbours_to_halves(query, heads), heads), query)
+    return neighbours, halves

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Scaling Rotary Positions
-summary: Longer texts than a model was trained with, by slower turning, NTK, YaRN.
+summary: Longer texts than those of training, by interpolation, NTK-aware scaling and YaRN.
 paper:
   title: "YaRN: Efficient Context Window Extension of Large Language Models"
   authors: Peng et al.
@@ -9,28 +9,32 @@ paper:
   link: https://arxiv.org/abs/2309.00071
 ---
 
-A model with [rotary positions](../rotary.py) has learned what angles mean. Pairs that turn fast
-have been all the way around in training and have shown every angle. Pairs that turn slowly have
-not: in a text of twice the length they come to angles that no one ever saw, and the loss goes up
-steeply. So the *slow* pairs have to be slowed down, by a factor $s$ if the text is $s$ times as
-long, and the fast ones need not be:
+A model with [rotary positions](../rotary.py) that was trained on 64 characters has a loss of
+[1.964](../../../results/extrapolation.json#tables.losses.rotary.at64) there, and of
+[2.971](../../../results/extrapolation.json#tables.losses.rotary.at512) on windows of 512. Why? Each
+pair of features is rotated by an angle for each position. A pair with a high frequency goes around
+many times within 64 positions, so the model has seen every angle. A pair with a low frequency
+doesn't get around once: at position 500 it has angles that never came up in training.
 
-* **Interpolation** slows down all of them
-  ([Chen et al. 2023](https://arxiv.org/abs/2306.15595)). No angle is new, but neighbours, which the
-  fast pairs tell apart, come closer together than they ever were.
-* **NTK-aware** scaling raises the base, so that the first pair is left as it is, the last one is
-  slowed down by $s$, and each one between them by a little more than the one before.
-* **YaRN** says which are which: pairs that go around often within the length of training stay,
-  those that don't even get around once are interpolated, and between them there is a ramp. And
-  because there are more keys to share the weight, it makes scores sharper.
+**In:** the width of a head $d_k$, the length of training and the *stretch* $s$, how many times
+longer the texts are to be. **Out:** new frequencies. The weights stay as they are. There are three
+recipes. With texts 8 times as long and no further training, two of them help:
 
-All of them change the speeds and nothing else, so they can be put into a trained model. The papers
-train it on for a little while; [the measurement](extrapolation.py) does without.
+* **Interpolation** divides all frequencies by $s$
+  ([Chen et al. 2023](https://arxiv.org/abs/2306.15595)). No angle is new, but neighbouring
+  positions are now closer together than they ever were:
+  [3.345](../../../results/extrapolation.json#tables.losses.rotary,%20interpolation.at512).
+* **NTK-aware** scaling raises the base, which leaves the highest frequency as it is, and divides
+  the lowest by $s$: [2.550](../../../results/extrapolation.json#tables.losses.rotary,%20NTK.at512).
+* **YaRN** leaves the pairs that go around often, interpolates those that don't get around once, and
+  blends between. And because there are more keys to share the weight, it makes the scores larger:
+  [2.291](../../../results/extrapolation.json#tables.losses.rotary,%20YaRN.at512).
 
-The page departs from the paper where the paper's authors do so in their code, which others follow:
-the ramp is a straight line in the number of the pair, not in how often it gets around, and begins
-and ends at a whole one. It leaves out training on, and the *dynamic* choice of $s$ by the length
-of each text: keys in a [cache](../kv_cache.py) were turned at another speed then.
+The papers train the model on for a little while, and then all three do well; interpolation was
+meant for that. Here [nothing is trained on](extrapolation.py).
+
+As in the YaRN authors' code, and unlike in the paper, the blend is a straight line in the number of
+the pair. The page leaves out choosing $s$ anew for each text.
 """
 
 import math
@@ -38,136 +42,101 @@ import math
 import torch
 from torch import Tensor
 
-from labml_nn.transformers.rotary import RotaryPositions, pair_speeds
+from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 
 
-def interpolated_speeds(d_k: int, stretch: float, base: float = 10_000.0) -> Tensor:
+def interpolated_frequencies(d_k: int, stretch: float, base: float = 10_000.0) -> Tensor:
     r"""
     ## Interpolation
 
-    All pairs are slower by the factor `stretch`, `[n_pairs]`: what was position 1 is position $s$.
+    Position $s$ gets the angles that position 1 had in training, `[n_pairs]`.
     """
-    check_stretch(stretch)
-    return pair_speeds(d_k, base) / stretch
+    # Half the frequency is half the angle from one position to the next.
+    return inverse_frequencies(d_k, base) / stretch
 
 
-def ntk_speeds(d_k: int, stretch: float, base: float = 10_000.0) -> Tensor:
+def ntk_frequencies(d_k: int, stretch: float, base: float = 10_000.0) -> Tensor:
     r"""
     ## NTK-aware scaling
 
-    The base is multiplied by $s^{d_k / (d_k - 2)}$. The last pair's speed has the power
-    $-(d_k - 2)/d_k$ of it, which makes that $1/s$, and the first one's the power zero. A single
-    pair would have to be both, and is a `ValueError`.
-
-    The name is from the “neural tangent kernel”, whose theory says that a network learns high
-    frequencies only where its inputs have some: they should not be taken away.
+    The name comes from the “neural tangent kernel”. Its theory says that a network is slow to learn
+    fine differences if its inputs have only low frequencies, so the high ones should stay.
     """
-    check_stretch(stretch)
-    if d_k < 4:
-        raise ValueError(f"d_k must be at least 4, which is two pairs, got {d_k}")
-    return pair_speeds(d_k, base * stretch ** (d_k / (d_k - 2)))
+    # The last pair has the frequency $\text{base}^{-(d_k - 2)/d_k}$. With this factor for the base
+    # it is divided by exactly $s$. The first pair has a frequency of 1 with any base.
+    return inverse_frequencies(d_k, base * stretch ** (d_k / (d_k - 2)))
 
 
-def pair_that_turns(times: float, d_k: int, trained_len: int, base: float) -> float:
+def pair_with_turns(turns: float, d_k: int, trained_len: int, base: float) -> float:
     r"""
-    ## The pair that gets around so many times
+    ## The pair with so many turns
 
-    Within the length of training, that is $L \theta_i = 2 \pi n$, solved for $i$. The number is not
-    a whole one, and may be one of no pair.
+    Pair $i$ makes $L \theta_i / 2 \pi$ turns in a text of length $L$, and $\theta_i =
+    \text{base}^{-2i/d_k}$. Solved for $i$, which need not be a whole number.
     """
-    return d_k * math.log(trained_len / (2 * math.pi * times)) / (2 * math.log(base))
+    return d_k * math.log(trained_len / (2 * math.pi * turns)) / (2 * math.log(base))
 
 
-def yarn_speeds(
-    d_k: int,
-    stretch: float,
-    trained_len: int,
-    base: float = 10_000.0,
-    fast: float = 32.0,
-    slow: float = 1.0,
-) -> Tensor:
+def yarn_frequencies(d_k: int, stretch: float, trained_len: int, base: float = 10_000.0) -> Tensor:
     r"""
     ## YaRN
 
-    * `d_k` is the number of features that are turned
-    * `stretch` is how many times as long the texts will be
-    * `trained_len` is the length that the model was trained with
-    * `base` is that of the model's speeds
-    * `fast` is how often a pair gets around to be left alone
-    * `slow` is how often it does to be interpolated
+    * `d_k` is the number of features of a head
+    * `stretch` is how many times longer the texts are than those of training
+    * `trained_len` is the length of training
+    * `base` is that of the model's frequencies
 
-    The last two are the paper's for Llama. The result is `[n_pairs]`.
+    The result is `[n_pairs]`.
     """
-    check_stretch(stretch)
-    first = max(math.floor(pair_that_turns(fast, d_k, trained_len, base)), 0)
-    last = min(math.ceil(pair_that_turns(slow, d_k, trained_len, base)), d_k - 1)
+    # Pairs that make at least 32 turns in training are left alone, and those that make less than
+    # one are interpolated. Both numbers are the paper's, for Llama.
+    first = max(math.floor(pair_with_turns(32, d_k, trained_len, base)), 0)
+    last = min(math.ceil(pair_with_turns(1, d_k, trained_len, base)), d_k - 1)
 
-    # From 0, which leaves a pair alone, to 1. The ramp may be a step.
+    # A straight line from 0 at the first pair to 1 at the last. If both are the same pair, the line
+    # is a step, and a small number keeps it from being 0/0.
     pairs = torch.arange(d_k // 2, dtype=torch.float64)
-    slowed = ((pairs - first) / max(last - first, 0.001)).clamp(0, 1)
-    speeds = pair_speeds(d_k, base)
-    return speeds * (1 - slowed) + interpolated_speeds(d_k, stretch, base) * slowed
+    blend = ((pairs - first) / max(last - first, 0.001)).clamp(0, 1)
+
+    # Where the line is at 0, the old frequency stays. Where it is at 1, it is divided by $s$.
+    old, interpolated = inverse_frequencies(d_k, base), interpolated_frequencies(d_k, stretch, base)
+    return old * (1 - blend) + interpolated * blend
 
 
 def yarn_scale(stretch: float) -> float:
     r"""
-    ## Sharper scores
+    ## Larger scores for YaRN
 
-    What queries and keys are both multiplied by, so that scores grow by its square. The paper found
-    it by trying: with more keys, the softmax spreads its weight thinner.
+    Queries and keys are both multiplied by this number, and scores by its square. With more keys,
+    the softmax spreads its weight over more of them; larger scores work against that. The formula
+    was found by trying.
     """
-    check_stretch(stretch)
     return 0.1 * math.log(stretch) + 1
 
 
-def check_stretch(stretch: float) -> None:
+def scaled_rotary(kind: str, d_k: int, max_len: int, trained_len: int) -> RotaryPositions:
     r"""
-    ## Check the factor
+    ## Rotary positions for longer texts
 
-    One less than 1 would turn faster than in training.
+    `kind` is `interpolation`, `ntk` or `yarn`. Put the result in the place of the model's own
+    [rotary positions](rotary_attention.py).
     """
-    if not 1 <= stretch < math.inf:
-        raise ValueError(f"stretch must be at least 1, got {stretch}")
+    stretch = max_len / trained_len
 
-
-def scaled(
-    turn: RotaryPositions, kind: str, max_len: int, trained_len: int, base: float = 10_000.0
-) -> RotaryPositions:
-    r"""
-    ## A table for longer texts
-
-    In place of `turn`, whose speeds have that base, for texts of up to `max_len` positions. The
-    kind is `interpolation`, `ntk` or `yarn`.
-    """
-    width, stretch = 2 * len(turn.speeds), max(1.0, max_len / trained_len)
-    kinds = {
-        "interpolation": lambda: interpolated_speeds(width, stretch, base),
-        "ntk": lambda: ntk_speeds(width, stretch, base),
-        "yarn": lambda: yarn_speeds(width, stretch, trained_len, base),
+    # All three only change the frequencies.
+    frequencies = {
+        "interpolation": interpolated_frequencies(d_k, stretch),
+        "ntk": ntk_frequencies(d_k, stretch),
+        "yarn": yarn_frequencies(d_k, stretch, trained_len),
     }
-    if kind not in kinds:
-        raise ValueError(f"unknown kind {kind!r}: there are {', '.join(kinds)}")
-    return RotaryPositions(
-        turn.d_k,
-        max_len,
-        speeds=kinds[kind](),
-        scale=yarn_scale(stretch) if kind == "yarn" else 1.0,
-        interleaved=turn.interleaved,
-    ).to(turn.cos.device)
+    rotary = RotaryPositions(frequencies[kind], max_len)
 
-
-def new_angles(speeds: Tensor, trained_len: int, max_len: int, d_k: int) -> Tensor:
-    r"""
-    ## Angles that never came up in training
-
-    For each pair, how many of the angles of a text of `max_len` positions are beyond those of
-    training, as a share, `[n_pairs]`. A pair that has been all the way around knows all angles.
-    With interpolation there are none, and the slowest pair has none with any of the three.
-    """
-    seen = pair_speeds(d_k) * trained_len
-    angles = torch.arange(max_len, dtype=torch.float64)[:, None] * speeds
-    beyond = (angles > seen + 1e-9) & (seen < 2 * math.pi)
-    return beyond.double().mean(dim=0)
+    # YaRN also wants larger queries and keys. If cosines and sines are larger, so is what they
+    # rotate.
+    if kind == "yarn":
+        rotary.cos *= yarn_scale(stretch)
+        rotary.sin *= yarn_scale(stretch)
+    return rotary
 
 
 def example(
@@ -176,12 +145,28 @@ def example(
     r"""
     ## Example
 
-    All kinds, for texts about four times as long as those of training.
+    Queries of a text about four times as long as those of training, with each recipe.
+
+    ### Exercises
+
+    ??? question "Which of 8 pairs make less than one turn in 64 positions?"
+        A turn takes $2\pi / \theta_i$ positions: 6, 20, 63, 199, … for pairs 0, 1, 2, 3. So all
+        from pair 3 on, five of eight.
+
+    ??? question "Which position has the angles of position 3 after interpolation?"
+        Position $3s$. The positions between have angles that training only knew as those of
+        fractions.
+
+    ??? question "How much does YaRN multiply scores by at $s = 8$?"
+        $(0.1 \ln 8 + 1)^2 = 1.46$.
+
+    ??? question "Why not train with these frequencies from the start?"
+        You can: a larger base from the start is what models for long texts do. The recipes are for
+        a model that has been trained already.
     """
+    # The queries of a longer text than those of training.
     d_k = 2 * n_pairs
-    turn = RotaryPositions(d_k, seq_len)
     x = torch.randn(max_len, batch_size, heads, d_k)
     kinds = ("interpolation", "ntk", "yarn")
-    interpolated, ntk, yarn = (scaled(turn, kind, max_len, seq_len) for kind in kinds)
-    shares = new_angles(ntk_speeds(d_k, max_len / seq_len), seq_len, max_len, d_k)
-    return interpolated(x), ntk(x), yarn(x), shares
+    interpolation, ntk, yarn = (scaled_rotary(kind, d_k, max_len, seq_len) for kind in kinds)
+    return interpolation(x), ntk(x), yarn(x)

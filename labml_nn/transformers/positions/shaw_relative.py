@@ -9,10 +9,19 @@ paper:
   link: https://arxiv.org/abs/1803.02155
 ---
 
-What matters about two tokens is rarely where they stand, and often how far apart. So the scores
-of [attention](../mha.py) are told the distance. For each distance there is a learned vector
-$a^K$ that is added to the key, and another one, $a^V$, that is added to the value (equations 3 and
-4 of the paper):
+What matters about two tokens is rarely where they stand, and often how far apart they are: an
+adjective stands one before its noun, at position 3 and at position 300.
+[Added encodings](../positional_encoding.py) tell where a token stands, and a model that was trained
+on 64 positions gets worse at 512: with sines, the loss goes from
+[2.183](../../../results/extrapolation.json#tables.losses.sines.at64) to
+[2.801](../../../results/extrapolation.json#tables.losses.sines.at512). With the relative positions
+of this page it goes from [1.960](../../../results/extrapolation.json#tables.losses.Shaw.at64) to
+[1.971](../../../results/extrapolation.json#tables.losses.Shaw.at512)
+([the measurement](extrapolation.py)).
+
+**In** and **out** are those of [attention](../mha.py). For each distance there is one learned
+vector that is added to the key, $a^K$, and one that is added to the value, $a^V$ (equations 3 and 4
+of the paper):
 
 $$
 S_{ij} = \frac{q_i \cdot (k_j + a^K_{i-j})}{\sqrt{d_k}}
@@ -20,15 +29,18 @@ S_{ij} = \frac{q_i \cdot (k_j + a^K_{i-j})}{\sqrt{d_k}}
 x_i = \sum_j \operatorname{softmax}_j(S_{ij}) \, (v_j + a^V_{i-j})
 $$
 
-Beyond a greatest distance all distances are one and the same: the exact place of something far
-away hardly matters, and a model can see texts of any length. Both vectors are the same for all
-heads (section 3.2).
+Here $q_i$ is the query at position $i$, $k_j$ and $v_j$ are key and value at position $j$, and
+$d_k$ is the width of a head. So a query can look for *the token two before me*, and the answer can
+tell how far away it was found.
 
-The page departs from the paper in the sign of the distance only: it is positive towards the past.
-The paper leaves open how the vectors start. Nothing is left out.
+Beyond a greatest distance, all distances share the vectors of that distance. The exact place of
+something far away hardly matters, and a text can have any length.
+
+The page departs from the paper in the sign of the distance only: here it is positive towards the
+past. The paper doesn't say how the vectors start.
 """
 
-from collections.abc import Callable
+import math
 
 import torch
 from torch import Tensor, nn
@@ -36,24 +48,23 @@ from torch import Tensor, nn
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 
 
-def distances(seq_len_q: int, seq_len_k: int, device: torch.device | str | None = None) -> Tensor:
+def distances(seq_len_q: int, seq_len_k: int) -> Tensor:
     r"""
     ## Distances
 
-    How far a key is before a query, `[seq_len_q, seq_len_k]`. Negative distances are in the
-    future. The queries are the last positions of the keys' sequence: when a text is written with
-    a [cache](../kv_cache.py), there are keys of all its tokens, and queries of the new ones.
+    How far each key is before each query, `[seq_len_q, seq_len_k]`. Negative distances lie in the
+    future. If there are fewer queries than keys, the queries are the *last* positions: a model that
+    writes with a [cache](../kv_cache.py) has one new query, and the keys of the whole text.
     """
-    i = torch.arange(seq_len_k - seq_len_q, seq_len_k, device=device)
-    j = torch.arange(seq_len_k, device=device)
+    # The positions of the keys, and those of the queries among them.
+    j = torch.arange(seq_len_k)
+    i = torch.arange(seq_len_k - seq_len_q, seq_len_k)
     return i[:, None] - j
 
 
 class ShawAttention(MultiHeadAttention):
     r"""
     ## Attention with relative positions
-
-    PyTorch's kernel can't add anything to values, so this takes the readable way.
     """
 
     def __init__(
@@ -65,84 +76,81 @@ class ShawAttention(MultiHeadAttention):
         max_distance: int = 16,
     ) -> None:
         r"""
-        * `max_distance` is the distance beyond which they are all the same
+        * `max_distance` is the distance beyond which the vectors are the same
 
-        The others are those of [attention](../mha.py#MultiHeadAttention).
+        The other arguments are those of [attention](../mha.py#MultiHeadAttention).
         """
         super().__init__(heads, d_model, dropout_prob, bias)
-        if max_distance < 0:
-            raise ValueError(f"max_distance must be at least 0, got {max_distance}")
         self.max_distance = max_distance
 
-        # From `-max_distance` to `max_distance`. At first they say as much as the keys do, all
-        # together as loud as one: `[n_distances, d_k]`
-        start = torch.randn(2, 2 * max_distance + 1, self.d_k) / self.d_k**0.5
-        self.distance_keys = nn.Parameter(start[0])
-        self.distance_values = nn.Parameter(start[1])
-
-    def rows(self, seq_len_q: int, seq_len_k: int) -> Tensor:
-        r"""
-        ### Which vector
-
-        The row in both tables for each query and key, `[seq_len_q, seq_len_k]`. It depends on the
-        distance only, and is computed for the lengths at hand.
-        """
-        far = distances(seq_len_q, seq_len_k, self.distance_keys.device)
-        return far.clamp(-self.max_distance, self.max_distance) + self.max_distance
-
-    def get_scores(self, query: Tensor, key: Tensor) -> Tensor:
-        r"""
-        ### Scores
-
-        A vector for each query *and* key would take $d_k$ times the memory of the scores. But there
-        are only so many distances: the query is multiplied with each of their vectors, and each
-        key picks the product that belongs to it (section 3.3).
-        """
-        # `[seq_len_q, n_distances, batch_size, heads]`
-        products = torch.einsum("ibhd,rd->irbh", query, self.distance_keys)
-        rows = self.rows(len(query), len(key))[:, :, None, None]
-        picked = products.gather(1, rows.expand(-1, -1, *products.shape[2:]))
-        return super().get_scores(query, key) + picked
-
-    def get_mean(self, attn: Tensor, value: Tensor) -> Tensor:
-        r"""
-        ### Mean
-
-        The other way around: first the weights of each distance are added up, then its vector is
-        multiplied with the sum.
-        """
-        rows = self.rows(len(attn), len(value))[:, :, None, None].expand_as(attn)
-        n_distances = len(self.distance_values)
-        sums = attn.new_zeros(len(attn), n_distances, *attn.shape[2:]).scatter_add(1, rows, attn)
-        return super().get_mean(attn, value) + torch.einsum(
-            "irbh,rd->ibhd", sums, self.distance_values
+        # From `-max_distance` to `max_distance`, the same for all heads (section 3.2). Each vector
+        # has a length of about one: `[n_distances, d_k]`.
+        n_distances = 2 * max_distance + 1
+        self.distance_keys = nn.Parameter(torch.randn(n_distances, self.d_k) / math.sqrt(self.d_k))
+        self.distance_values = nn.Parameter(
+            torch.randn(n_distances, self.d_k) / math.sqrt(self.d_k)
         )
 
+    def forward(
+        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        r"""
+        ### Attend
 
-def moved_scores(shift: int, seq_len_k: int = 7) -> Tensor:
-    r"""
-    ## Scores see distance alone
+        The whole of [attention](../mha.py#MultiHeadAttention.forward) is written out, because the
+        distances come in at two places.
+        """
+        # The same mask for all heads.
+        if mask is not None:
+            mask = self.prepare_mask(mask, query.shape, key.shape)
 
-    The scores of some queries and keys that stand `shift` positions further right in a longer text.
-    They are `[seq_len_k, seq_len_k]`, and always the same.
-    """
-    generator = torch.Generator().manual_seed(1)
-    attention = ShawAttention(1, 4, max_distance=3)
-    for parameter in (attention.distance_keys, attention.distance_values):
-        nn.init.normal_(parameter, generator=generator)
-    text = torch.randn(2, seq_len_k, 1, 1, 4, generator=generator)
-    query, key = torch.cat([torch.zeros(2, shift, 1, 1, 4), text], dim=1)
-    return attention.get_scores(query, key)[shift:, shift:, 0, 0]
+        # Long distances are cut to the greatest one, and the smallest belongs to row 0.
+        far = distances(len(query), len(key)).clamp(-self.max_distance, self.max_distance)
+        rows = far + self.max_distance
+
+        # The two vectors of each pair of positions, `[seq_len_q, seq_len_k, d_k]`.
+        distance_keys, distance_values = self.distance_keys[rows], self.distance_values[rows]
+
+        # Queries, keys and values of the heads, as ever: the query is
+        # `[seq_len_q, batch_size, heads, d_k]`.
+        query = self.query(query) / math.sqrt(self.d_k)
+        key, value = self.key(key), self.value(value)
+
+        # $q_i \cdot (k_j + a^K) = q_i \cdot k_j + q_i \cdot a^K$. The second product is the same
+        # for each sequence, but for its query, so no key has to be copied for each query.
+        scores = self.get_scores(query, key)
+        scores = scores + torch.einsum("ibhd,ijd->ijbh", query, distance_keys)
+
+        # The smallest finite score gives a hidden key no weight.
+        if mask is not None:
+            scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+
+        # The weights of a query, along the keys, sum to one.
+        attn = scores.softmax(dim=1)
+
+        # A query that may look at nothing takes zero from every head.
+        if mask is not None:
+            attn = attn.masked_fill(~mask, 0)
+        self.attn = attn.detach()
+
+        # Some weights are dropped in training, so that no head relies on a single position.
+        attn = self.dropout(attn)
+
+        # In the same way for the values: $\sum_j A_{ij} v_j + \sum_j A_{ij} a^V$.
+        x = torch.einsum("ijbh,jbhd->ibhd", attn, value)
+        x = x + torch.einsum("ijbh,ijd->ibhd", attn, distance_values)
+
+        # The heads' answers side by side, mixed by the last projection.
+        return self.output(x.flatten(start_dim=2))
 
 
-def in_transformer(
-    *, d_model: int, heads: int, dropout_prob: float, **_: float
-) -> dict[str, Callable[[], nn.Module]]:
+def in_transformer(*, d_model: int, heads: int, dropout_prob: float, **_: float) -> dict:
     r"""
     ## In a transformer
 
-    In the place of attention. Nothing is added to tokens any more.
+    In the place of attention.
     """
+    # Scores know the distances now, so nothing is added to the tokens.
     return {
         "self_attn": lambda: ShawAttention(heads, d_model, dropout_prob),
         "positions": nn.Identity,
@@ -156,18 +164,39 @@ def example(
     heads: int = 5,
     d_k: int = 11,
     max_distance: int = 13,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
 
     A text under a causal mask, and its end alone, with the keys of all of it.
+
+    ### Exercises
+
+    ??? question "Three queries, the last of five positions: the first one sees which distances?"
+        It stands at position 2: distances 2, 1, 0, −1, −2.
+
+    ??? question "Heads of 32 features, a greatest distance of 16: how many parameters more?"
+        $2 \cdot (2 \cdot 16 + 1) \cdot 32 = 2112$ in each layer, however many heads there are.
+
+    ??? question "All layers have `max_distance=0`. What can a model still tell?"
+        Nothing about order but what the causal mask gives away: each pair gets the same vector.
+
+    ??? question "Write `clamp(0, max_distance)` instead. Under a causal mask, what changes?"
+        Nothing: a distance below 0 belongs to a hidden key. Without the mask, all of the future
+        looks as if it were at distance 0.
     """
     d_model = heads * d_k
-    n_distances = 2 * max_distance + 1
     attention = ShawAttention(heads, d_model, max_distance=max_distance)
+
+    # As many distances into the future as into the past, and zero.
+    n_distances = 2 * max_distance + 1
     assert len(attention.distance_keys) == n_distances
+
+    # Each query sees the keys up to its own.
     x = torch.randn(seq_len_k, batch_size, d_model)
     mask = causal_mask(seq_len_k)
     whole = attention(query=x, key=x, value=x, mask=mask)
+
+    # The last queries alone, with the last rows of the mask.
     end = attention(query=x[-seq_len_q:], key=x, value=x, mask=mask[-seq_len_q:])
-    return whole, end, moved_scores(2, seq_len_k)
+    return whole, end

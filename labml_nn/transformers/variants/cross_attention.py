@@ -1,7 +1,7 @@
 r"""
 ---
 title: Cross-Attention
-summary: One sequence looks at another, whose keys and values are made only once.
+summary: One sequence looks at another, whose keys and values are computed only once.
 paper:
   title: Attention Is All You Need
   authors: Vaswani et al.
@@ -9,25 +9,27 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 ---
 
-A translation is written word by word while the text to be translated lies there, whole. The writer
-attends to its own past, and then to the other text, the *memory*. That is the same
-[attention](../mha.py) with the queries from one sequence, and the keys and values from the other
-(section 3.2.3 of the paper). What changes?
+A translator writes word by word and looks at the original text all the time. Self-attention alone
+sees only the words written so far. In *cross-attention* the queries come from the text being
+written, and the keys and values from another sequence, the *memory* (section 3.2.3 of the paper).
 
-* **The lengths** are two: queries are `[seq_len_q, batch_size, d_model]`, the memory is
-  `[seq_len_k, batch_size, d_model]`, and the scores are a rectangle.
-* **No causal mask.** The memory is known from the beginning to the end, and every word may look at
-  all of it. What is hidden is padding, the same for all queries of a sequence.
-* **The cache doesn't grow.** In [self-attention](../kv_cache.py) each new token brings a key and a
-  value. Those of the memory are the same at each step, and are made before the first.
+**In:** queries, `[seq_len_q, batch_size, d_model]`, and a memory,
+`[seq_len_k, batch_size, d_model]`. **Out:** one vector for each query,
+`[seq_len_q, batch_size, d_model]`.
 
-What doesn't change: a query doesn't see the other queries, and attention doesn't know the order of
-what it looks at. Positions have to be in the memory already, and usually are, because an encoder
-made it. Without positions, the memory is a set.
+It is the same [attention](../mha.py) with other arguments. Four things change around it:
 
-The page has the attention and a layer around it. It departs from the paper in where
-[the layer normalises](../models.py#TransformerLayer), and leaves out the encoder, which is
-[a stack](../models.py#Encoder) without a causal mask.
+* **Two lengths.** The scores are a rectangle, `seq_len_q` by `seq_len_k`. For the three words
+  written so far and an original of five, each head has 15 scores.
+* **No causal mask.** The memory is complete from the start, and every query may look at all of it.
+  Only padding is hidden, the same for all queries of a sequence.
+* **A cache that doesn't grow.** In [self-attention](../kv_cache.py) each new token adds a key and a
+  value. Those of the memory are the same at every step, so they are computed once.
+* **Positions must be in the memory.** Attention doesn't know the order of what it looks at. Usually
+  the memory comes from an encoder that has added positions. Without them it is a set.
+
+The page departs from the paper in where [the layer normalises](../models.py#TransformerLayer). It
+leaves out the encoder, which is [a stack](../models.py#Encoder) without a causal mask.
 """
 
 import math
@@ -36,92 +38,87 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.fast_attention import mean_of_values
 from labml_nn.transformers.feed_forward import FeedForward
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 
 
 class Memory(NamedTuple):
     r"""
-    ## What is kept of a memory
+    ## Keys and values of a memory
 
-    Keys and values in the order in which the kernel takes them, and a mask that is false at
-    padding, or nothing where there is none.
+    What a model that writes keeps of the other text.
     """
 
-    keys: Tensor
-    values: Tensor
+    # Both are split into heads, as attention needs them. `visible` is false at padding, or `None`
+    # if there is no padding.
+    key: Tensor
+    value: Tensor
     visible: Tensor | None
 
 
-def visible_positions(lengths: Tensor, seq_len_k: int) -> Tensor:
+def padding_mask(lengths: Tensor, seq_len_k: int) -> Tensor:
     r"""
-    ## The mask of padding
+    ## Padding mask
 
-    Sequence $b$ of the batch has `lengths[b]` positions, and what follows is padding. The mask is
-    `[1, seq_len_k, batch_size]`: one row serves all queries.
+    Sequence $b$ has `lengths[b]` positions; what follows is padding. True means visible:
+    `[1, seq_len_k, batch_size]`.
     """
+    # Positions down, sequences across. The new first axis has length one, which means "the same for
+    # all queries".
     return (torch.arange(seq_len_k, device=lengths.device)[:, None] < lengths)[None]
 
 
 class CrossAttention(MultiHeadAttention):
     r"""
-    ## Attention to a memory
+    ## Cross-attention
 
-    [Called as any other](../mha.py#MultiHeadAttention.forward), with the memory as key and value,
-    it is just what it inherits. What it adds is a way to split that call in two: one
-    part for the memory, done once, and one for the queries, done at each step.
+    For training nothing is added: call the
+    [inherited attention](../mha.py#MultiHeadAttention.forward) with the memory as key and value.
+    For writing, that call is split into a part that is done once and a part for each new token.
     """
 
     def remember(self, memory: Tensor, visible: Tensor | None = None) -> Memory:
         r"""
         ### Once
 
-        `memory` is `[seq_len_k, batch_size, d_model]`, and `visible` is
-        `[1, seq_len_k, batch_size]`.
+        The memory is `[seq_len_k, batch_size, d_model]`.
         """
-        # The kernel reads them again and again, so they are put into its order for good:
-        # `[batch_size, heads, seq_len_k, d_k]`.
-        keys, values = (
-            project(memory).permute(1, 2, 0, 3).contiguous() for project in (self.key, self.value)
-        )
+        # The mask is checked here, and gets its axis for the heads. It has one row for all queries,
+        # as if there were one query.
         if visible is not None:
-            self.prepare_mask(visible, torch.Size([1, *memory.shape[1:]]), memory.shape)
-        return Memory(keys, values, visible)
+            visible = self.prepare_mask(visible, torch.Size([1, *memory.shape[1:]]), memory.shape)
+
+        # Two of the three projections. The third is that of the query, which isn't known yet.
+        return Memory(self.key(memory), self.value(memory), visible)
 
     def recall(self, query: Tensor, memory: Memory) -> Tensor:
         r"""
         ### At each step
 
-        `query` and the result are `[seq_len_q, batch_size, d_model]`: the new positions only. The
-        memory isn't projected again. This is for writing, so no weight is dropped.
+        The steps of the [inherited attention](../mha.py#MultiHeadAttention.forward), without two of
+        its projections, and without dropout, as nothing is trained while writing.
         """
-        expected = (memory.keys.shape[0], self.d_model)
-        if query.shape[1:] != expected:
-            raise ValueError(
-                f"expected a query [seq_len_q, {expected[0]}, {expected[1]}], "
-                f"got {list(query.shape)}"
-            )
-        q = self.query(query).permute(1, 2, 0, 3) / math.sqrt(self.d_k)
+        # Only the new positions need a result, so the query is usually one token long.
+        scores = self.get_scores(self.query(query) / math.sqrt(self.d_k), memory.key)
 
-        # Where a memory is nothing but padding, its queries are idle, and get zero.
-        if memory.visible is None:
-            x = mean_of_values(q, memory.keys, memory.values, None, kernel=self.kernel)
-        else:
-            allowed = memory.visible.permute(2, 0, 1).unsqueeze(1)
-            has_key = allowed.any(dim=-1, keepdim=True)
-            x = mean_of_values(
-                q * has_key, memory.keys, memory.values, allowed | ~has_key, kernel=self.kernel
-            )
-            x = x * has_key
-        return self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2))
+        # Padding gets no weight. If a memory is nothing but padding, its queries get zero.
+        if memory.visible is not None:
+            scores = scores.masked_fill(~memory.visible, torch.finfo(scores.dtype).min)
+        attn = scores.softmax(dim=1)
+        if memory.visible is not None:
+            attn = attn.masked_fill(~memory.visible, 0)
+
+        # The averages of the memory's values, then the output layer that mixes the heads, both as
+        # in the inherited attention: the two calls must give the same numbers.
+        x = torch.einsum("ijbh,jbhd->ibhd", attn, memory.value)
+        return self.output(x.flatten(start_dim=2))
 
 
 class LayerWithMemory(nn.Module):
     r"""
-    ## A layer of a decoder
+    ## Decoder layer
 
-    To its own past, to the memory, then the feed-forward network:
+    Self-attention to the text so far, cross-attention to the memory, then the feed-forward network:
 
     $$
     \begin{aligned}
@@ -131,21 +128,28 @@ class LayerWithMemory(nn.Module):
     \end{aligned}
     $$
 
-    The memory isn't normalised here: the encoder has done so, at its end.
+    $x$ are the vectors of the text and $m$ is the memory.
     """
 
     def __init__(self, *, d_model: int, heads: int, d_ff: int, dropout_prob: float = 0.1) -> None:
         r"""
         * `d_model` is the number of features
-        * `heads` is the number of heads of either attention
+        * `heads` is the number of heads of each attention
         * `d_ff` is the number of features inside the feed-forward network
         * `dropout_prob` is the probability that a weight or a feature is dropped
         """
         super().__init__()
+
+        # Words look at words before them.
         self.norm_self_attn = nn.LayerNorm(d_model)
         self.self_attn = MultiHeadAttention(heads, d_model, dropout_prob)
+
+        # Then at the memory. What to look for there is another question than what to look for in
+        # the text, so the two attentions share no weights.
         self.norm_cross_attn = nn.LayerNorm(d_model)
         self.cross_attn = CrossAttention(heads, d_model, dropout_prob)
+
+        # The rest is that of any layer.
         self.norm_ff = nn.LayerNorm(d_model)
         self.feed_forward = FeedForward(d_model, d_ff, dropout_prob)
         self.dropout = nn.Dropout(dropout_prob)
@@ -161,16 +165,20 @@ class LayerWithMemory(nn.Module):
         r"""
         ### Apply the layer
 
-        `x` and the result are `[seq_len_q, batch_size, d_model]`, and `memory` is
-        `[seq_len_k, batch_size, d_model]`. `mask` is for the first attention and
-        `visible` for the second.
+        `mask` is that of the self-attention, usually causal, and `visible` hides the memory's
+        padding.
         """
+        # Each part reads a normalised copy and adds its result, as in a layer without a memory.
         z = self.norm_self_attn(x)
         x = x + self.dropout(self.self_attn(query=z, key=z, value=z, mask=mask))
 
+        # Queries from the text, keys and values from the memory. By now a token knows the text
+        # before it, and can ask the memory for what comes next. The memory isn't normalised here:
+        # the encoder has done that at its end.
         z = self.norm_cross_attn(x)
-        z = self.cross_attn(query=z, key=memory, value=memory, mask=visible)
-        x = x + self.dropout(z)
+        x = x + self.dropout(self.cross_attn(query=z, key=memory, value=memory, mask=visible))
+
+        # What both attentions have gathered is worked on, position by position.
         return x + self.dropout(self.feed_forward(self.norm_ff(x)))
 
 
@@ -181,22 +189,37 @@ def example(
     heads: int = 5,
     d_k: int = 2,
     d_ff: int = 13,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
 
-    A layer over memories of three lengths, of which the first is empty; and one query alone,
-    over a memory that is remembered. No other page's model has a memory, so there is none to
-    train this in.
+    A layer over memories of 0, 2 and 4 positions, and the last query alone.
+
+    ### Exercises
+
+    ??? question "20 words are written to a memory of 500 positions. How many keys are computed?"
+        With `remember`, 500. Without it, 500 again for each word: 10,000.
+
+    ??? question "Write `seq_len_q` by `seq_len_k` of the mask that hides padding only."
+        1 by `seq_len_k`: the same row serves all queries.
+
+    ??? question "The memory is shuffled, and its mask with it. What changes?"
+        Nothing: an average doesn't depend on the order. A test shuffles it.
+
+    ??? question "Pass a causal mask to the cross-attention. What goes wrong?"
+        The first word sees only the first position of the memory. If the lengths differ, the
+        mask doesn't fit, and `prepare_mask` says so. If they happen to be equal, nothing does.
     """
+    # Seven words and memories of up to eleven positions.
     d_model = heads * d_k
     layer = LayerWithMemory(d_model=d_model, heads=heads, d_ff=d_ff)
     x = torch.randn(seq_len_q, batch_size, d_model)
     memory = torch.randn(seq_len_k, batch_size, d_model)
-    visible = visible_positions(2 * torch.arange(batch_size), seq_len_k)
+
+    # The first sequence has no memory at all, and its words still get a result.
+    visible = padding_mask(2 * torch.arange(batch_size), seq_len_k)
     whole = layer(x=x, memory=memory, mask=causal_mask(seq_len_q), visible=visible)
 
+    # Writing: the memory is projected once, and a single query looks at it.
     remembered = layer.cross_attn.remember(memory, visible)
-    one = layer.cross_attn.recall(x[-1:], remembered)
-    layer.cross_attn.recall(x, layer.cross_attn.remember(memory))
-    return whole, one
+    return whole, layer.cross_attn.recall(x[-1:], remembered)

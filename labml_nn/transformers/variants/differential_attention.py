@@ -1,7 +1,7 @@
 r"""
 ---
 title: Differential Attention
-summary: Two maps of attention, one taken off the other, so that what both share cancels out.
+summary: Two attention maps, one subtracted from the other, so that what both share cancels out.
 paper:
   title: Differential Transformer
   authors: Ye et al.
@@ -9,26 +9,43 @@ paper:
   link: https://arxiv.org/abs/2410.05258
 ---
 
-A softmax gives every visible key some weight, and over a long text the many small weights of what
-doesn't matter add up. An amplifier has a trick against noise: it takes in the signal twice
-and puts out the *difference*, in which the noise that both have is gone. Here a head has two
-queries and two keys, hence two maps of weights over the same values, and subtracts one from the
-other:
+A softmax never gives a key the weight zero. Over a long text many small weights on irrelevant
+keys add up to a lot: *attention noise*. Suppose that one of 64 keys matters and has a score of 4,
+while all others have 0. Then the 63 others together get a weight of 0.54, and the key that matters
+gets 0.46.
+
+A balanced amplifier removes noise by taking the difference of two signals that have the same noise.
+Here a head has two attention maps over the same values, and subtracts a share $\lambda$ of the
+second from the first. Suppose that the second map is even, with 1/64 for each key:
+
+| $\lambda$ | weight of the key that matters | sum over the 63 others |
+| ---: | ---: | ---: |
+| 0 | 0.464 | 0.536 |
+| 0.2 | 0.461 | 0.339 |
+| 0.5 | 0.456 | 0.044 |
+| 0.8 | 0.452 | −0.252 |
+
+The maps of this example are made up; those of a model are learned. With too large a share the
+others get negative weights, so $\lambda$ is learned, too.
+
+**In** and **out** are those of [multi-head attention](../mha.py): queries,
+`[seq_len_q, batch_size, d_model]`, keys and values of `seq_len_k` positions, and one vector for
+each query.
 
 $$
-\text{head} = (1 - \lambda_{init}) \operatorname{RMSNorm}\!\left(
+\operatorname{head} = (1 - \lambda_{init}) \operatorname{RMSNorm}\!\left(
 \left( \operatorname{softmax}\frac{Q_1 K_1^\top}{\sqrt{d}} -
 \lambda \operatorname{softmax}\frac{Q_2 K_2^\top}{\sqrt{d}} \right) V \right)
 $$
 
-$d$ is half the width of a head's values. So a head costs as much as *two* heads of plain
-[attention](../mha.py), and a model has half as many. The rows of the difference sum to
-$1 - \lambda$, weights can be negative, and the size of what comes out depends on how much the
-maps cancel. That is why each head is [normalised](../rms_norm.py) by itself.
+$Q_1$ and $Q_2$ are the two halves of a head's query features, $K_1$ and $K_2$ those of its keys,
+and $d = d_k / 2$ is the width of a half. $V$ are the head's values, in full width. So a head has
+as many scores as *two* plain heads, and the paper gives a model half as many heads.
 
-The page departs from the paper in two small things. The normalisation has no gains, which the
-output layer can learn as well, and the layers can have biases. The paper says nothing of dropping
-weights; here each map drops its own. [Rotary positions](../rotary.py) are left out.
+The page departs from the paper in two small things. The normalisation has no gains, because
+the output layer can learn them, and the layers can have biases. Dropout, which the paper doesn't
+mention, is applied to the difference. [Rotary positions](../rotary.py) are left out. Whether the
+difference helps the small model of this site has not been measured.
 """
 
 import itertools
@@ -36,26 +53,24 @@ import math
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.transformers.fast_attention import mean_of_values
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask, check_shapes
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 from labml_nn.transformers.rms_norm import rms_norm
 
 
 def first_lambda(depth: int) -> float:
     r"""
-    ## How much is subtracted at first
+    ## Initial share
 
     $$
     \lambda_{init} = 0.8 - 0.6\, e^{-0.3 (l - 1)}
     $$
 
-    in layer $l$, counted from 1: 0.2 in the first layer, towards 0.8 in deep ones.
+    for layer $l$ = `depth`, counted from 1.
     """
-    if depth < 1:
-        raise ValueError(f"layers are counted from 1, got depth={depth}")
+    # The first layer starts by subtracting little, 0.2, the fourth 0.56, and deep layers nearly
+    # 0.8. The paper says only that these constants work well.
     return 0.8 - 0.6 * math.exp(-0.3 * (depth - 1))
 
 
@@ -63,7 +78,8 @@ class DifferentialAttention(MultiHeadAttention):
     r"""
     ## Differential attention
 
-    The projections are those of plain attention. Each head's queries and keys are cut in two.
+    Takes the place of [multi-head attention](../mha.py#MultiHeadAttention), with the same
+    projections and two small parameters more.
     """
 
     def __init__(
@@ -80,25 +96,24 @@ class DifferentialAttention(MultiHeadAttention):
         * `depth` is the number of the layer in its model, the first being 1
         * `eps` is that of the normalisation
 
-        The others are those of [MultiHeadAttention](../mha.py#MultiHeadAttention.__init__).
+        The other arguments are those of multi-head attention.
         """
         super().__init__(heads, d_model, dropout_prob, bias)
+
+        # Halves of different widths would be cut without an error.
         if self.d_k % 2:
-            raise ValueError(
-                "d_model must be a multiple of twice the heads, "
-                f"got d_model={d_model} and heads={heads}"
-            )
+            raise ValueError(f"2 * heads must divide d_model, got {heads=} and {d_model=}")
         self.eps = eps
         self.lambda_init = first_lambda(depth)
 
-        # The paper makes $\lambda$ of exponentials of products, as the weights of a map are made,
-        # so that it learns at their pace. The second rows belong to the second map.
+        # Row 0 belongs to the first map, row 1 to the second. They start out small and different,
+        # so $\lambda$ starts near $\lambda_{init}$.
         self.lambda_query = nn.Parameter(0.1 * torch.randn(2, self.d_k // 2))
         self.lambda_key = nn.Parameter(0.1 * torch.randn(2, self.d_k // 2))
 
-    def subtracted_share(self) -> Tensor:
+    def get_lambda(self) -> Tensor:
         r"""
-        ### Lambda
+        ### Share of the second map
 
         $$
         \lambda = e^{\lambda_{q1} \cdot \lambda_{k1}} - e^{\lambda_{q2} \cdot \lambda_{k2}} +
@@ -107,83 +122,58 @@ class DifferentialAttention(MultiHeadAttention):
 
         One number for all heads of the layer.
         """
+        # Both exponentials are about 1 at the start, and their difference about 0. A single learned
+        # number would do in principle. Exponentials of dot products, of which the maps are made
+        # too, let it learn about as fast as the maps.
         first, second = (self.lambda_query * self.lambda_key).sum(dim=-1).exp()
         return first - second + self.lambda_init
+
+    def attention_map(self, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
+        r"""
+        ### One map
+
+        The scores, mask and softmax of [plain attention](../mha.py#MultiHeadAttention.forward), for
+        one half of the features: `[seq_len_q, seq_len_k, batch_size, heads]`.
+        """
+        # Keys are compared with queries of the same half only. So the scale is that of a half. With
+        # $\sqrt{d_k}$ the scores would be too small by $\sqrt 2$.
+        scores = self.get_scores(query / math.sqrt(self.d_k // 2), key)
+        if mask is None:
+            return scores.softmax(dim=1)
+
+        # Hidden keys get no weight, and a query that may look at nothing gets none at all.
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        return scores.softmax(dim=1).masked_fill(~mask, 0)
 
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
-        r"""
-        ### Attend twice
-
-        `query` and the result are `[seq_len_q, batch_size, d_model]`, `key` and `value` are
-        `[seq_len_k, batch_size, d_model]`, and `mask` is as for
-        [MultiHeadAttention](../mha.py#MultiHeadAttention.prepare_mask). A query that may attend to
-        nothing gets zero from every head.
-        """
-        check_shapes(query.shape, key.shape, value.shape, self.d_model)
+        # One mask for both maps: what is hidden is hidden from each.
         if mask is not None:
             mask = self.prepare_mask(mask, query.shape, key.shape)
 
-        # A half has $d$ features, so that is what its scores are scaled by.
-        query = self.query(query) / math.sqrt(self.d_k // 2)
-        key = self.key(key)
+        # From `[seq_len_q, batch_size, heads, d_k]` to two halves, `[seq_len_q, batch_size, heads,
+        # d_half]`. Values stay whole.
+        q1, q2 = self.query(query).chunk(2, dim=-1)
+        k1, k2 = self.key(key).chunk(2, dim=-1)
         value = self.value(value)
 
-        # As in plain attention, an idle query becomes zero, sees all, and gets nothing.
-        has_key = None
-        if mask is not None:
-            has_key = mask.any(dim=1, keepdim=True)
-            query = query * has_key.transpose(1, 2)
-            mask = mask | ~has_key
+        # Twice the same function of other features. The second map doesn't see the queries and keys
+        # of the first, so that it is free to learn what is noise. The weights of a query now sum to
+        # $1 - \lambda$, and can be negative.
+        first = self.attention_map(q1, k1, mask)
+        second = self.attention_map(q2, k2, mask)
+        attn = first - self.get_lambda() * second
+        self.attn = attn.detach()
 
-        # The means are as wide as the values: `[seq_len_q, batch_size, heads, d_k]`.
-        self.attn = None
-        halves = zip(query.chunk(2, dim=-1), key.chunk(2, dim=-1), strict=True)
-        way = self.fused_mean if self.fused and not self.keep_attn else self.readable_mean
-        first, second = (way(q, k, value, mask) for q, k in halves)
-        x = first - self.subtracted_share() * second
+        # The average of the values, with weights of both signs.
+        x = torch.einsum("ijbh,jbhd->ibhd", self.dropout(attn), value)
 
-        # The factor is what a head is left with on average at the start; it stays fixed, so that
-        # gradients have the sizes that plain attention would give them.
+        # How large the difference is depends on how much cancels. So each head is brought to one
+        # size. By the factor the paper keeps gradients about as large as with plain attention, so
+        # that the learning rate needn't change.
         x = (1 - self.lambda_init) * rms_norm(x, self.eps)
-        if has_key is not None:
-            x = x * has_key.transpose(1, 2)
-            self.attn = None if self.attn is None else self.attn * has_key
         return self.output(x.flatten(start_dim=2))
-
-    def fused_mean(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        r"""
-        ### One map, fast
-
-        `[seq_len_q, batch_size, heads, d_k]`, from halves and whole values. The quick kernels want
-        queries and keys as wide as values. So they get zeros, which are in no product.
-        """
-        query, key = (F.pad(half, (0, half.shape[-1])) for half in (query, key))
-        q, k, v = (t.permute(1, 2, 0, 3) for t in (query, key, value))
-        allowed = None if mask is None else mask.permute(2, 3, 0, 1)
-        p = self.dropout.p if self.training else 0.0
-        return mean_of_values(q, k, v, allowed, p, self.kernel).permute(2, 0, 1, 3)
-
-    def readable_mean(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
-    ) -> Tensor:
-        r"""
-        ### One map, written out
-
-        The same. With `keep_attn` set, `attn` becomes the *difference* of the two maps.
-        """
-        scores = self.get_scores(query, key)
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
-        attn = scores.softmax(dim=1)
-
-        # The first map comes first, and the second is taken off it.
-        if self.keep_attn and self.attn is None:
-            self.attn = attn.detach()
-        elif self.keep_attn:
-            self.attn = self.attn - (self.subtracted_share() * attn).detach()
-        return torch.einsum("ijbh,jbhd->ibhd", self.dropout(attn), value)
 
 
 def in_transformer(
@@ -192,36 +182,52 @@ def in_transformer(
     r"""
     ## In a transformer
 
-    With half as many heads as the [transformer that
-    writes](../basic/autoregressive_experiment.py) has. Its layers are made from the first to the
-    last, so counting tells each its depth.
+    In the place of the attention of the
+    [small transformer](../basic/autoregressive_experiment.py).
     """
-    depths = itertools.count(1)
+    # A head does twice the work, so there are half as many. Layers are made from the first to the
+    # last, so that counting gives each its depth.
+    heads, depth = max(1, heads // 2), itertools.count(1)
     return {
-        "self_attn": lambda: DifferentialAttention(
-            max(1, heads // 2), d_model, dropout_prob, depth=next(depths)
-        )
+        "self_attn": lambda: DifferentialAttention(heads, d_model, dropout_prob, depth=next(depth))
     }
 
 
 def example(
     seq_len_q: int = 7, seq_len_k: int = 11, batch_size: int = 3, heads: int = 5, d_half: int = 2
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, Tensor, Tensor]:
     r"""
     ## Example
 
-    Both ways, over a memory of which the last position is hidden. Rows of the
-    difference sum to $1 - \lambda$.
+    Attention to another sequence whose last position is hidden, the sums of the weights, and causal
+    self-attention.
+
+    ### Exercises
+
+    ??? question "With $\lambda = 0.5$, what do the weights of a query sum to?"
+        To $1 - 0.5 = 0.5$: each of the two maps sums to one.
+
+    ??? question "The two maps of a head are equal. What does the head return?"
+        $(1 - \lambda)$ times the first map's average, brought to a known size by the
+        normalisation. So it is plain attention with a normalised result, for any $\lambda < 1$.
+
+    ??? question "Leave out the normalisation, and let $\lambda$ be nearly 1. What happens?"
+        The two maps are alike at the start, so nearly everything cancels: the head's result
+        and its gradients are small.
+
+    ??? question "Take the root of `d_k` in place of `d_k // 2`. Which test notices?"
+        Only the comparisons with DiffLlama and with loops over numbers. All shapes stay, and so
+        do the sums of the weights.
     """
+    # An even width, to be cut into halves.
     d_k = 2 * d_half
     d_model = heads * d_k
     attention = DifferentialAttention(heads, d_model, depth=3)
     x = torch.randn(seq_len_q, batch_size, d_model)
     memory = torch.randn(seq_len_k, batch_size, d_model)
-    mask = causal_mask(seq_len_k)[-2:-1]
-    fused = attention(query=x, key=memory, value=memory, mask=mask)
 
-    attention.keep_attn = True
-    readable = attention(query=x, key=memory, value=memory, mask=mask)
-    row_sums = attention.attn.sum(dim=1)
-    return fused, readable, row_sums
+    # Without its last position. The weights that are left sum to the same.
+    visible = (torch.arange(seq_len_k) < seq_len_k - 1)[None, :, None]
+    crossed = attention(query=x, key=memory, value=memory, mask=visible)
+    sums = attention.attn.sum(dim=1)
+    return crossed, sums, attention(query=x, key=x, value=x, mask=causal_mask(seq_len_q))

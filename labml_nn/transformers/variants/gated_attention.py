@@ -1,7 +1,7 @@
 r"""
 ---
 title: Gated Attention
-summary: Each token says how much it wants of what its heads bring home.
+summary: Each token decides how much of what its heads return is let through.
 paper:
   title: "Gated Attention for Large Language Models: Non-linearity, Sparsity, and
     Attention-Sink-Free"
@@ -10,25 +10,34 @@ paper:
   link: https://arxiv.org/abs/2505.06708
 ---
 
-The weights of [attention](../mha.py) sum to one. A head that finds nothing of interest has to look
-somewhere all the same, and trained models mostly look at the first token, which becomes a *sink*
-for weight that nobody wanted. A gate lets a token say no. What head $h$ brings home for token
-$i$ is multiplied, feature by feature, by numbers between 0 and 1 that are made of the token itself:
+The weights of [attention](../mha.py) sum to one. A head that has nothing to look for must look
+somewhere all the same. Many trained models put that weight on the first token, an *attention
+sink*, and the token gets the sink's value whether it wants it or not. A gate lets a token refuse.
+
+**In** and **out** are those of multi-head attention: queries, `[seq_len_q, batch_size, d_model]`,
+keys and values of `seq_len_k` positions, and one vector for each query.
+
+What head $h$ returns for token $i$ is multiplied, feature by feature, by numbers between 0 and 1
+that a linear layer makes of the token itself:
 
 $$
 \operatorname{out}_i = W^O
-\operatorname{Concat}_h\!\left( \sigma(W^G_h x_i) \odot \text{head}_{ih} \right)
+\operatorname{Concat}_h\!\left( \sigma(W^G_h x_i) \odot \operatorname{head}_{ih} \right)
 $$
 
-It has a second use. Without it, two linear layers follow one another: the one that makes the
-values of a head, and the one that takes its mean to the output. Their product is a single
-matrix, of no higher rank than a head has features. With the gate there is a non-linearity in
-between.
+$x_i$ is the token at position $i$, $\sigma$ is the sigmoid $1 / (1 + e^{-x})$, $\odot$ multiplies
+feature by feature, $W^G_h$ makes the gates of head $h$, and $W^O$ is the output layer. For example,
+a head returns $(2, -1)$ and the gates are $(0.9, 0)$: then $(1.8, 0)$ goes on.
 
-The paper compares gates in five places and some thirty forms, and finds this one best: after the
-mean, for each head apart, by a sigmoid. It departs from the paper's model in what isn't the
-gate's: that has grouped keys, [normalised](query_key_norm.py) queries and keys, and rotary
-positions. Left out is the small form, with one gate for a head, which is nearly as good there.
+The gate has a second use. Without it two linear layers follow one another, the one that makes a
+head's values and the output layer. Their product is one matrix, of rank at most $d_k$ for each
+head. With the gate there is a non-linearity between the two.
+
+The paper compares gates in five places, in some thirty forms, and finds this one best: after the
+average of the values, with a sigmoid, each feature of each head on its own. Its model has grouped
+keys, normalised queries and keys, and rotary positions as well, which are left out here. So is the
+small form with one gate for each head, which is nearly as good there. Whether a gate helps the
+small model of this site has not been measured.
 """
 
 from collections.abc import Callable
@@ -43,60 +52,41 @@ class GatedAttention(MultiHeadAttention):
     r"""
     ## Attention with a gate
 
-    The mean of the values is [computed as ever](../mha.py#MultiHeadAttention.forward), the
-    fast way too, and knows nothing of the gate.
+    Takes the place of [multi-head attention](../mha.py#MultiHeadAttention), and has one more layer
+    of the size of the other four.
     """
 
     def __init__(
         self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
     ) -> None:
         r"""
-        The arguments are those of [MultiHeadAttention](../mha.py#MultiHeadAttention.__init__).
-        The gate costs one more layer of the size of the others.
+        The arguments are those of multi-head attention.
         """
         super().__init__(heads, d_model, dropout_prob, bias)
+
+        # A gate for each feature of each head. Fresh weights are small, so that gates start near
+        # $\sigma(0) = 0.5$: half open.
         self.gate = nn.Linear(d_model, d_model, bias=bias)
 
-        # The gate stands before the output layer, which is therefore applied here and not in
-        # what this inherits. That hands over the heads as they are.
-        self.gated_output, self.output = self.output, nn.Identity()
+        # The gate belongs *before* the output layer. So the inherited `forward` gets a layer that
+        # does nothing in its place, and `forward` below applies the real one.
+        self.gated_output = self.output
+        self.output = nn.Identity()
 
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
-        r"""
-        ### Attend, then let through
-
-        `query` and the result are `[seq_len_q, batch_size, d_model]`, `key` and `value` are
-        `[seq_len_k, batch_size, d_model]`, and `mask` is as for
-        [MultiHeadAttention](../mha.py#MultiHeadAttention.prepare_mask). The gate sees the query's
-        token as it came in, not its query vectors.
-        """
-        # Side by side: `[seq_len_q, batch_size, d_model]`
+        # What the heads return, side by side and not yet mixed, `[seq_len_q, batch_size, d_model]`:
+        # averages of values, which the gates have no part in.
         heads = super().forward(query=query, key=key, value=value, mask=mask)
-        return self.gated_output(heads * self.gate(query).sigmoid())
 
+        # The gates see the token as it came in, before its projection to queries: a token must be
+        # able to refuse whatever it was that its query found.
+        gate = torch.sigmoid(self.gate(query))
 
-def without_gate(module: GatedAttention) -> MultiHeadAttention:
-    r"""
-    ## A gate that is always open
-
-    An [attention without a gate](../mha.py) that has the same weights: what the gated one becomes
-    when the bias of its gate is very large.
-    """
-    heads = module.d_model // module.d_k
-    bias = module.gate.bias is not None
-    plain = MultiHeadAttention(heads, module.d_model, module.dropout.p, bias)
-    plain.to(module.gate.weight)
-    with torch.no_grad():
-        for ours, theirs in (
-            (plain.query, module.query),
-            (plain.key, module.key),
-            (plain.value, module.value),
-            (plain.output, module.gated_output),
-        ):
-            ours.load_state_dict(theirs.state_dict())
-    return plain
+        # After the output layer, features of different heads would be mixed already, and a token
+        # could no longer refuse one head and accept another.
+        return self.gated_output(gate * heads)
 
 
 def in_transformer(
@@ -105,32 +95,50 @@ def in_transformer(
     r"""
     ## In a transformer
 
-    In the place of the attention that the [transformer that
-    writes](../basic/autoregressive_experiment.py) has. It has a quarter more weights than that.
+    In the place of the attention of the
+    [small transformer](../basic/autoregressive_experiment.py).
     """
+    # It makes each attention larger by a quarter. A fair comparison gives the other model as much.
     return {"self_attn": lambda: GatedAttention(heads, d_model, dropout_prob)}
 
 
 def example(
     seq_len_q: int = 7,
     seq_len_k: int = 11,
-    seq_len: int = 13,
     batch_size: int = 3,
     heads: int = 5,
     d_k: int = 2,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
 
-    Over a memory, over its own past, and with the gates taken off.
+    Attention to another sequence, and causal self-attention.
+
+    ### Exercises
+
+    ??? question "How many more weights does the gate add, for `d_model = 128`?"
+        $128 \cdot 128 + 128 = 16{,}512$: a quarter of what attention has.
+
+    ??? question "All biases of the gate are $-100$. What comes out?"
+        The bias of the output layer, for any tokens: each gate is $\sigma(-100)$, nearly 0.
+
+    ??? question "With biases of $+100$, what is this module?"
+        Plain multi-head attention with the same weights: every gate is 1. A test compares the two.
+
+    ??? question "Make the gates from `key` in place of `query`. When do you notice?"
+        In cross-attention, where the lengths differ and the product fails. In self-attention
+        nothing changes at all, since both are the same tensor.
+
+    ??? question "Can a gate replace the softmax's competition between keys?"
+        No. It scales a head's *average* of values, after the competition, and can't prefer one key.
     """
+    # The gates are those of the queries: as many as there are queries, not keys.
     d_model = heads * d_k
     attention = GatedAttention(heads, d_model)
-    memory = torch.randn(seq_len_k, batch_size, d_model)
     x = torch.randn(seq_len_q, batch_size, d_model)
-    crossed = attention(query=x, key=memory, value=memory)
+    memory = torch.randn(seq_len_k, batch_size, d_model)
 
-    x, mask = torch.randn(seq_len, batch_size, d_model), causal_mask(seq_len)
-    causal = attention(query=x, key=x, value=x, mask=mask)
-    ungated = without_gate(attention)(query=x, key=x, value=x, mask=mask)
-    return crossed, causal, ungated
+    # To another sequence, then to its own past.
+    crossed = attention(query=x, key=memory, value=memory)
+    causal = attention(query=x, key=x, value=x, mask=causal_mask(seq_len_q))
+    return crossed, causal

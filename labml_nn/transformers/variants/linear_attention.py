@@ -9,25 +9,37 @@ paper:
   link: https://arxiv.org/abs/2006.16236
 ---
 
-In [attention](../mha.py) the weight of a key is the exponential of a product. Replace it by a
-product of two things that are made of the query and of the key *alone*, $\phi(q) \cdot \phi(k)$,
-and the sum over the keys can be taken before the query is known:
+[Attention](../mha.py) compares every query with every key, so twice the text costs four times as
+much, and a model that writes has to keep all keys and values. Linear attention keeps two sums.
+
+**In:** queries, keys and values, as for multi-head attention, `[seq_len, batch_size, d_model]`.
+**Out:** one vector for each query, and, if you want to go on with the text, a *state* whose size
+doesn't depend on the text's length.
+
+The weight of a key is $e^{q \cdot k}$ in a softmax. Replace it by $\phi(q) \cdot \phi(k)$, where
+the *feature map* $\phi$ turns one vector into another. Then the brackets can be moved:
 
 $$
 \frac{\sum_j \left( \phi(q_i) \cdot \phi(k_j) \right) v_j}{\sum_j \phi(q_i) \cdot \phi(k_j)} =
 \frac{\phi(q_i)^\top \sum_j \phi(k_j)\, v_j^\top}{\phi(q_i)^\top \sum_j \phi(k_j)}
 $$
 
-On the left, every query meets every key, and the cost grows with the square of the length. On the
-right stand two sums that are the same for all queries. Under a causal mask query $i$ gets the sums
-up to $i$, and these are *carried along*: a state of fixed size, as a recurrent network has. It is
-all that is remembered of the text, and the price: however long that is, no more fits in.
+$q_i$ is the query at position $i$, $k_j$ and $v_j$ are the key and the value at position $j$, all
+of one head. On the left every query is compared with every key. On the right are two sums over keys
+and values alone, a matrix $\sum_j \phi(k_j) v_j^\top$ and a vector $\sum_j \phi(k_j)$, and each
+query only reads them.
 
-There are three ways to compute the causal one, equal but for rounding. All at once is for short
-sequences, step by step is for writing, in chunks is for training. The third is from later work
-([Hua et al. 2022](https://arxiv.org/abs/2202.10447)). The page departs from the paper in how
-[the feature map](linear_attention.py#feature_map) is computed, and leaves out its hand-written
-kernels. There is no scale $1/\sqrt{d_k}$, as in the paper.
+For 1,000 positions and 64 features the left side takes $1000 \times 1000 \times 64$ multiplications
+for the weights and as many for the average, 128 million. The right side takes
+$1000 \times 64 \times 64$ to write and as many to read, 8 million.
+
+Under a causal mask query $i$ needs the sums up to $i$. So they are carried along, like the state of
+a recurrent network. That is the price, too: the state of a head has $d_k \times d_k$ numbers, and
+what doesn't fit in them is lost. [The delta rule](delta_rule.py) shows how soon that is.
+
+The causal result comes in three forms: with all weights, for any mask; step by step, for writing;
+and in chunks, for training ([Hua et al. 2022](https://arxiv.org/abs/2202.10447)). As in the paper, scores are not divided by
+$\sqrt{d_k}$. The paper's hand-written kernels are left out.
 """
 
 from collections.abc import Callable
@@ -36,233 +48,153 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask, check_shapes
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+
+State = tuple[Tensor, Tensor]
 
 
 def feature_map(x: Tensor) -> Tensor:
     r"""
-    ## The feature map
+    ## Feature map
 
-    $\phi(x) = \operatorname{elu}(x) + 1$, which is positive, so that weights are, too. Below zero
-    it is $e^x$. Computed as the formula stands, $(e^x - 1) + 1$, all digits beyond the last one of
-    1 would be lost, and at $-18$, in 32 bits, that is all of them.
+    $\phi(x) = \operatorname{elu}(x) + 1$: that is $x + 1$ above zero and $e^x$ below.
     """
-    return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
+    # It is positive, so weights are positive too, and what they are divided by isn't zero. Below
+    # zero it has a gradient, which a ReLU has not.
+    return F.elu(x) + 1
 
 
-def with_ones(value: Tensor) -> Tensor:
+def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
     r"""
-    ## The denominator is one more feature
+    ## Attention weights
 
-    The sum below the line is the one above it with $1$ for the value. So each value,
-    `[seq_len, batch_size, heads, d_v]`, gets a $1$ at its end, and one sum does for both.
+    The left side of the equation, `[seq_len, seq_len, batch_size, heads]`. Query and key have been
+    through the feature map, here and below: `[seq_len, batch_size, heads, d_k]`.
     """
-    return F.pad(value, (0, 1), value=1.0)
+    # In the place of the exponentials of the scores: $\phi(q_i) \cdot \phi(k_j)$ for each pair.
+    weights = torch.einsum("ibhd,jbhd->ijbh", query, key)
+
+    # A softmax would need scores of minus infinity here. Weights can be set to zero directly, since
+    # nothing is divided yet.
+    if mask is not None:
+        weights = weights * mask
+
+    # A query that may look at nothing has a sum of zero. The small number keeps it from being 0/0.
+    return weights / weights.sum(dim=1, keepdim=True).clamp(min=1e-6)
 
 
-def divided(sums: Tensor) -> Tensor:
+def empty_state(key: Tensor, value: Tensor) -> State:
     r"""
-    ## Divide by it
+    ## State
 
-    Back to `[seq_len, batch_size, heads, d_v]`. Where nothing was summed, zero is divided by one.
+    The two sums before anything has been added, `[batch_size, heads, d_k, d_v]` and
+    `[batch_size, heads, d_k]`.
     """
-    return sums[..., :-1] / or_one(sums[..., -1:])
+    # No axis is that of the sequence: this is all that is kept, however long the text.
+    return key.new_zeros(*key.shape[1:], value.shape[-1]), key.new_zeros(key.shape[1:])
 
 
-def or_one(total: Tensor) -> Tensor:
+def step_by_step(query: Tensor, key: Tensor, value: Tensor, state: State) -> tuple[Tensor, State]:
     r"""
-    ## Something to divide by
-    """
-    return torch.where(total == 0, 1.0, total)
-
-
-def products_of(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
-    r"""
-    ## Every query meets every key
-
-    Query and key, both after the feature map, are `[seq_len, batch_size, heads, d_k]`. The mask has
-    four axes as well, those of the result, `[seq_len, seq_len, batch_size, heads]`, of which it may
-    have any one long.
-    """
-    products = torch.einsum("ibhd,jbhd->ijbh", query, key)
-    return products if mask is None else products.masked_fill(~mask, 0.0)
-
-
-def all_at_once(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-    r"""
-    ## All at once
+    ## Recurrent form
 
     $$
-    O_{ibhv} = \sum_j M_{ijbh} \Big( \sum_d Q_{ibhd} K_{jbhd} \Big) V_{jbhv}
+    S_i = S_{i-1} + k_i v_i^\top \qquad z_i = z_{i-1} + k_i \qquad
+    o_i = \frac{S_i^\top q_i}{z_i \cdot q_i}
     $$
 
-    Any mask will do, but all products are there together. `[seq_len, batch_size, heads, d_v]`
+    $S$ is the matrix, $z$ the vector, $o$ the result, `[seq_len, batch_size, heads, d_v]`.
     """
-    return torch.einsum("ijbh,jbhv->ibhv", products_of(query, key, mask), value)
-
-
-def empty_state(key: Tensor, value: Tensor) -> Tensor:
-    r"""
-    ## Nothing read yet
-
-    The state is `[batch_size, heads, d_k, d_v]`, whatever the length.
-    """
-    return value.new_zeros(*key.shape[1:], value.shape[-1])
-
-
-def step_by_step(query: Tensor, key: Tensor, value: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-    r"""
-    ## Step by step
-
-    $$
-    S_i = S_{i-1} + k_i v_i^\top \qquad o_i = S_i^\top q_i
-    $$
-
-    The key says where in the state to write the value, and the query where to read. The results
-    are the $o$ of all positions, `[seq_len, batch_size, heads, d_v]`, and the last state.
-    """
+    total, norm = state
     results = []
     for q, k, v in zip(query, key, value, strict=True):
-        state = state + k[..., :, None] * v[..., None, :]
-        results.append(torch.einsum("bhd,bhdv->bhv", q, state))
-    return torch.stack(results), state
+        # Write: the key says into which rows of the state the value goes.
+        total = total + k[..., :, None] * v[..., None, :]
+        norm = norm + k
+
+        # Read: the query says which rows to take, and the second sum makes the weights sum to one.
+        read = torch.einsum("bhd,bhdv->bhv", q, total)
+        results.append(read / torch.einsum("bhd,bhd->bh", q, norm).unsqueeze(-1))
+    return torch.stack(results), (total, norm)
 
 
 def in_chunks(
-    query: Tensor, key: Tensor, value: Tensor, state: Tensor, chunk_len: int = 64
-) -> tuple[Tensor, Tensor]:
+    query: Tensor, key: Tensor, value: Tensor, state: State, chunk_len: int = 64
+) -> tuple[Tensor, State]:
     r"""
-    ## In chunks
+    ## Chunked form
 
-    A single position is too little work for any machine to be fast at. Here a step is a chunk: its
-    queries read what was before it from the state, and meet the keys of their own chunk all at
-    once. The results are those of [single steps](linear_attention.py#step_by_step), and for a
-    `chunk_len` that stays the cost is linear in the length, too.
+    Weights inside a chunk of positions, and the state for all that was before it. The cost stays
+    linear in the length.
     """
-    visible = causal_mask(chunk_len, query.device).unsqueeze(-1)
+    # One position at a time is too little work for a GPU, and all at once are too many weights.
+    total, norm = state
     results = []
     chunks = (x.split(chunk_len) for x in (query, key, value))
     for q, k, v in zip(*chunks, strict=True):
-        own = all_at_once(q, k, v, visible[: len(q), : len(q)])
-        results.append(own + torch.einsum("ibhd,bhdv->ibhv", q, state))
-        state = state + torch.einsum("jbhd,jbhv->bhdv", k, v)
-    return torch.cat(results), state
+        # Inside the chunk each query is compared with each key, under the causal mask. The weights
+        # aren't divided yet, because earlier chunks belong to the sum.
+        weights = torch.einsum("ibhd,jbhd->ijbh", q, k) * causal_mask(len(q)).to(q).unsqueeze(-1)
+
+        # Above the fraction line: what the chunk's own keys give, and what the state has.
+        above = torch.einsum("ijbh,jbhv->ibhv", weights, v)
+        above = above + torch.einsum("ibhd,bhdv->ibhv", q, total)
+
+        # Below it, the same for the sum of the weights.
+        below = weights.sum(dim=1) + torch.einsum("ibhd,bhd->ibh", q, norm)
+        results.append(above / below.unsqueeze(-1))
+
+        # The whole chunk is written at once, after its queries have read: the state must hold only
+        # what is in the past of all of them.
+        total = total + torch.einsum("jbhd,jbhv->bhdv", k, v)
+        norm = norm + k.sum(dim=0)
+    return torch.cat(results), (total, norm)
 
 
 class LinearAttention(MultiHeadAttention):
     r"""
     ## Linear attention
 
-    The projections are those of [other attention](../mha.py#MultiHeadAttention). Nobody computes
-    the weights, so none can be dropped: `dropout_prob` is for features of the heads' results. Only
-    where `keep_attn` is set, they are worked out after all, to be looked at.
+    Takes the place of [multi-head attention](../mha.py#MultiHeadAttention), with the same
+    parameters. Dropout is for features of the heads' results: the forms with a state have no
+    weights that could be dropped.
     """
-
-    def __init__(
-        self,
-        heads: int,
-        d_model: int,
-        dropout_prob: float = 0.1,
-        bias: bool = True,
-        causal: bool = False,
-    ) -> None:
-        r"""
-        * `causal` says that no query may see what comes after it
-
-        The others are those of [MultiHeadAttention](../mha.py#MultiHeadAttention.__init__).
-        """
-        super().__init__(heads, d_model, dropout_prob, bias)
-        self.causal = causal
 
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
         r"""
-        ### Attend
+        ### Attend under any mask
 
-        `query` and the result are `[seq_len, batch_size, d_model]`, `key` and `value` are
-        `[seq_len_k, batch_size, d_model]`. A mask `[1, seq_len_k, batch_size]` hides padding, and
-        the cost stays linear. One with a row for each query costs all products, unless the
-        attention is causal: then it can only be the causal mask, perhaps with padding.
+        With all weights, so the cost grows with the square of the length.
         """
-        check_shapes(query.shape, key.shape, value.shape, self.d_model)
-        mask = self.padding_of(mask, query.shape, key.shape)
-        q, k, v = self.prepare(query, key, value)
-
-        # What is hidden from all adds nothing to any sum.
-        if mask is not None and len(mask) == 1:
-            k, mask = k * mask[0].unsqueeze(-1), None
+        # The mask gets an axis for the heads.
         if mask is not None:
-            sums = all_at_once(q, k, v, mask)
-        elif self.causal:
-            sums, _ = in_chunks(q, k, v, empty_state(k, v))
-        else:
-            # Every query reads the same: `[batch_size, heads, d_k, d_k+1]`
-            state = torch.einsum("jbhd,jbhv->bhdv", k, v)
-            sums = torch.einsum("ibhd,bhdv->ibhv", q, state)
+            mask = self.prepare_mask(mask, query.shape, key.shape)
 
-        # The weights are positive and sum to one, if somebody wants to see them.
-        self.attn = None
-        if self.keep_attn:
-            visible = causal_mask(len(k), k.device).unsqueeze(-1) if self.causal else mask
-            products = products_of(q, k, visible).detach()
-            self.attn = products / or_one(products.sum(dim=1, keepdim=True))
-        return self.finish(sums, query.dtype)
+        # Queries and keys become positive. Values don't: an average of them can have any sign.
+        q, k, v = feature_map(self.query(query)), feature_map(self.key(key)), self.value(value)
 
-    def extend(self, x: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        # For a mask of any kind. For the causal one `extend` gives the same numbers and costs less.
+        attn = attention_weights(q, k, mask)
+        self.attn = attn.detach()
+
+        # The average, and the heads side by side, as in any attention.
+        x = torch.einsum("ijbh,jbhv->ibhv", attn, v)
+        return self.output(self.dropout(x).flatten(start_dim=2))
+
+    def extend(self, x: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         r"""
-        ### Go on
+        ### Causal self-attention with a state
 
-        For a model that writes: `x` are the new tokens, `[seq_len, batch_size, d_model]`, and
-        `state` is what the last call left. The results are those of the whole text at the new
-        positions, and the new state, as large as the old one.
+        `x` is a whole text, or what follows on a text whose state the last call returned. The
+        second result is the new state, as large as the old.
         """
-        if not self.causal:
-            raise ValueError("attention that isn't causal would see the tokens still to come")
-        q, k, v = self.prepare(x, x, x)
-        sums, state = in_chunks(q, k, v, empty_state(k, v) if state is None else state)
-        return self.finish(sums, x.dtype), state
+        q, k, v = feature_map(self.query(x)), feature_map(self.key(x)), self.value(x)
 
-    def prepare(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
-        r"""
-        ### Project
-
-        A long sum of 16-bit numbers would soon stop growing, so these become wider.
-        """
-        q, k, v = self.query(query), self.key(key), self.value(value)
-        q, k, v = (x.float() if x.element_size() == 2 else x for x in (q, k, v))
-        return feature_map(q), feature_map(k), with_ones(v)
-
-    def finish(self, sums: Tensor, dtype: torch.dtype) -> Tensor:
-        r"""
-        ### Divide, and put the heads together
-        """
-        x = self.dropout(divided(sums)).to(dtype)
-        return self.output(x.flatten(start_dim=2))
-
-    def padding_of(
-        self, mask: Tensor | None, query_shape: torch.Size, key_shape: torch.Size
-    ) -> Tensor | None:
-        r"""
-        ### Check the mask
-
-        It gets an axis for the heads. In causal attention it loses all rows but the last, which
-        sees everything but padding. That the others say nothing else is looked up: who has a GPU
-        to keep busy gives no mask, or one row.
-        """
-        n_queries, n_keys = query_shape[0], key_shape[0]
-        if self.causal and n_queries != n_keys:
-            raise ValueError(f"causal attention of {n_queries} queries to {n_keys} keys")
-        if mask is None:
-            return None
-        checked = self.prepare_mask(mask, query_shape, key_shape)
-        if not self.causal or len(mask) == 1:
-            return checked
-        if not mask.equal(mask[-1:] & causal_mask(n_keys, mask.device)):
-            raise ValueError(
-                f"the mask of {n_queries} queries is not the causal one, with or without padding"
-            )
-        return checked[-1:]
+        # A text begins with nothing in the state.
+        x, state = in_chunks(q, k, v, state or empty_state(k, v))
+        return self.output(self.dropout(x).flatten(start_dim=2)), state
 
 
 def in_transformer(
@@ -271,42 +203,53 @@ def in_transformer(
     r"""
     ## In a transformer
 
-    In the place of the attention that the [transformer that
-    writes](../basic/autoregressive_experiment.py) has.
+    In the place of the attention of the
+    [small transformer](../basic/autoregressive_experiment.py).
     """
-    return {"self_attn": lambda: LinearAttention(heads, d_model, dropout_prob, causal=True)}
+    # The model passes a causal mask, so it trains with `forward`.
+    return {"self_attn": lambda: LinearAttention(heads, d_model, dropout_prob)}
 
 
 def example(
-    seq_len: int = 7,
-    seq_len_k: int = 11,
-    batch_size: int = 3,
-    heads: int = 5,
-    d_k: int = 2,
-    d_v: int = 13,
+    seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2, d_v: int = 11
 ) -> tuple[Tensor, ...]:
     r"""
     ## Example
 
-    The three ways on the same numbers; a text and two tokens more; and a memory with padding.
+    ### Exercises
+
+    ??? question "There are 1,000 positions. From which $d_k$ on does the right side cost as much?"
+        Left $2 \cdot 1000^2 d_k$, right $2 \cdot 1000\, d_k^2$: from $d_k = 1000$ on. For texts
+        shorter than $d_k$ nothing is saved.
+
+    ??? question "Write softmax attention step by step. What would its state be?"
+        All keys and values: $e^{q \cdot k}$ can't be split into a part for $q$ and a finite part
+        for $k$, so nothing can be added up before the query is known.
+
+    ??? question "Take a ReLU for the feature map. What can go wrong in `step_by_step`?"
+        A query whose features are all negative becomes zero, and its result 0/0.
+
+    ??? question "In float32 `F.elu(x) + 1` is exactly zero from about $x = -17.5$ on. Why?"
+        `F.elu` gives $e^x - 1$, which rounds to $-1$ there, since $e^{-17.5}$ is below half the
+        distance between $-1$ and the next number. Adding 1 afterwards can't bring it back.
     """
+    # Values may be of another width than keys: the state is a rectangle then.
     query, key = feature_map(torch.randn(2, seq_len, batch_size, heads, d_k))
     value = torch.randn(seq_len, batch_size, heads, d_v)
-    at_once = all_at_once(query, key, value, causal_mask(seq_len).unsqueeze(-1))
+
+    # Three forms, one result: with all weights, position by position, and three positions at a
+    # time.
+    weights = attention_weights(query, key, causal_mask(seq_len).unsqueeze(-1))
+    at_once = torch.einsum("ijbh,jbhv->ibhv", weights, value)
     steps, state = step_by_step(query, key, value, empty_state(key, value))
     chunks, _ = in_chunks(query, key, value, empty_state(key, value), chunk_len=3)
-    means = divided(all_at_once(query, key, with_ones(value), mask=None))
 
+    # The module at the seam, and with its state: the second part of the text doesn't read the
+    # first.
     d_model = heads * d_k
-    attention = LinearAttention(heads, d_model, causal=True)
+    attention = LinearAttention(heads, d_model)
     x = torch.randn(seq_len, batch_size, d_model)
     whole = attention(query=x, key=x, value=x, mask=causal_mask(seq_len))
-    begun, carried = attention.extend(x)
-    end, _ = attention.extend(x[:2], carried)
-
-    # The first memory of the batch is nothing but padding.
-    memory = torch.randn(seq_len_k, batch_size, d_model)
-    padding = torch.arange(seq_len_k)[None, :, None] < torch.arange(batch_size)
-    attention = LinearAttention(heads, d_model)
-    crossed = attention(query=x, key=memory, value=memory, mask=padding)
-    return at_once, steps, state, chunks, means, whole, begun, end, crossed
+    begun, carried = attention.extend(x[:2])
+    end, _ = attention.extend(x[2:], carried)
+    return at_once, steps, chunks, whole, torch.cat([begun, end])

@@ -9,13 +9,28 @@ paper:
   link: https://arxiv.org/abs/2010.04245
 ---
 
-A score is a product of a query and a key, and nothing in [attention](../mha.py) bounds their
-lengths. In training they grow. Once the scores are some ten apart, one key gets all the weight and
-the softmax next to no gradient; in large models the loss then jumps
-([Dehghani et al. 2023](https://arxiv.org/abs/2302.05442) saw it at 8 billion parameters).
+A score is the dot product of a query and a key, and nothing in [attention](../mha.py) limits their
+lengths. If training makes them longer, the softmax gives one key nearly all the weight and passes
+almost no gradient to the others. In large models the loss then jumps
+([Dehghani et al. 2023](https://arxiv.org/abs/2302.05442) saw that at 8 billion parameters).
 
-So queries and keys are normalised, each head's by itself, before they are multiplied. What is left
-of a score is the *angle* between the two, and a factor that says how much an angle counts:
+So each head's queries and keys are normalised before they are multiplied. What remains of a score
+is the *angle* between query and key.
+
+**In** and **out** are those of multi-head attention: queries,
+keys and values, here all from one sequence, `[seq_len, batch_size, d_model]`, and one vector for
+each query.
+
+Here are 64 random tokens, four heads of $d_k = 32$ features and fresh weights. Queries and keys are
+multiplied by a factor, as training might do:
+
+| factor | largest score | largest weight of a query, mean | with normalisation: score | weight |
+| ---: | ---: | ---: | ---: | ---: |
+| 1 | 1.5 | 0.03 | 3.6 | 0.10 |
+| 3 | 13.3 | 0.46 | 3.6 | 0.10 |
+| 10 | 148.0 | 0.94 | 3.6 | 0.10 |
+
+Plain scores grow with the square of the factor. Normalised ones don't change.
 
 $$
 S_{ij} = \frac{1}{\sqrt{d_k}}
@@ -23,12 +38,15 @@ S_{ij} = \frac{1}{\sqrt{d_k}}
 \left( g^K \odot \frac{k_j}{\operatorname{rms}(k_j)} \right)
 $$
 
-The page departs from the paper in that factor. There vectors get the length one, and a single
-number, the *temperature*, is learned in the place of $1/\sqrt{d_k}$. Here, as in most
-models that do this today, it is [RMSNorm](../rms_norm.py), which gives them the length
-$\sqrt{d_k}$, with a gain for each feature of a head, the same for all heads. Equal gains
-[are a temperature](query_key_norm.py#gain_of). With [rotary positions](../rotary.py), queries and
-keys are turned after the normalisation. That is left out here.
+$q_i$ is the query at position $i$ and $k_j$ the key at position $j$, both of one head.
+$\operatorname{rms}$ is the root of the mean square of the $d_k$ features, and $g^Q$ and $g^K$ are
+learned *gains*, one for each feature, shared by the heads.
+
+The page departs from the paper there. The paper makes each vector one long, and learns a single
+factor, the *temperature*, in the place of $1 / \sqrt{d_k}$. Here, as in most models that
+normalise queries and keys today, it is [RMSNorm](../rms_norm.py): its result is $\sqrt{d_k}$ long,
+and the gains can make scores larger again. With [rotary positions](../rotary.py), which are left
+out here, queries and keys are rotated after the normalisation.
 """
 
 import math
@@ -37,37 +55,32 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.mha import (
-    MultiHeadAttention,
-    PrepareForMultiHeadAttention,
-    causal_mask,
-)
+from labml_nn.transformers.mha import MultiHeadAttention, PrepareForMultiHeadAttention, causal_mask
 from labml_nn.transformers.rms_norm import RMSNorm
 
 
 class NormalisedProjection(PrepareForMultiHeadAttention):
     r"""
-    ## Project, then normalise
-
-    The normalisation comes last and sees one head at a time: a loud head doesn't make the others
-    quiet.
+    ## Projection, then normalisation
     """
 
     def __init__(self, d_model: int, heads: int, d_k: int, bias: bool, eps: float) -> None:
         r"""
-        * `eps` is added to the mean square, so that a vector of zeros stays one
+        * `eps` keeps a vector of zeros from being divided by zero
 
-        The others are those of [PrepareForMultiHeadAttention](../mha.py).
+        The other arguments are those of
+        [the projection](../mha.py#PrepareForMultiHeadAttention.__init__).
         """
+        # The linear layer and the split into heads are inherited.
         super().__init__(d_model, heads, d_k, bias)
+
+        # One gain for each of the $d_k$ features, so all heads share them.
         self.norm = RMSNorm(d_k, eps)
 
     def forward(self, x: Tensor) -> Tensor:
-        r"""
-        ### Project, split and normalise
-
-        From `[..., d_model]` to `[..., heads, d_k]`.
-        """
+        # The last step, after the split into heads, `[..., heads, d_k]`: each head's vector is
+        # divided by its own size. Before the split, one head with large features would make the
+        # features of all others small.
         return self.norm(super().forward(x))
 
 
@@ -75,8 +88,7 @@ class QueryKeyNormAttention(MultiHeadAttention):
     r"""
     ## Attention with normalised queries and keys
 
-    Only the projections are other ones. Values keep their lengths: those are what is handed over.
-    The scores are still products, so the [fast way](../fast_attention.py) is open.
+    Takes the place of [multi-head attention](../mha.py#MultiHeadAttention).
     """
 
     def __init__(
@@ -90,57 +102,30 @@ class QueryKeyNormAttention(MultiHeadAttention):
         r"""
         * `eps` is that of the normalisation
 
-        The others are those of [MultiHeadAttention](../mha.py#MultiHeadAttention.__init__).
+        The other arguments are those of multi-head attention.
         """
         super().__init__(heads, d_model, dropout_prob, bias)
+
+        # Two of the three projections are replaced, and `forward` stays as it is. Values keep their
+        # lengths: a value's size is part of what it says.
         self.query = NormalisedProjection(d_model, heads, self.d_k, bias, eps)
         self.key = NormalisedProjection(d_model, heads, self.d_k, bias, eps)
 
     def largest_score(self) -> Tensor:
         r"""
-        ### No score is larger
+        ### The largest possible score
 
-        A product of two vectors is at most that of their lengths, here $\sqrt{d_k}$ each, one of
-        them stretched by both gains: at most $\sqrt{d_k} \max_d |g^Q_d g^K_d|$ after the usual
-        scaling. The weights of the projections have no say in it.
+        Whatever the weights of the projections are, no score is larger. At the start, with gains of
+        1 and $d_k = 32$, that is 5.66.
         """
+        # In the dot product, the gains of query and key are multiplied feature by feature.
+        # A feature whose two gains are large counts most.
         gains = self.query.norm.gain * self.key.norm.gain
+
+        # A dot product is at most the product of the two lengths. Before the gains both vectors are
+        # $\sqrt{d_k}$ long, so theirs is at most $d_k \max_d |g^Q_d g^K_d|$. A score is that,
+        # divided by $\sqrt{d_k}$.
         return gains.abs().max() * math.sqrt(self.d_k)
-
-
-def gain_of(temperature: float, d_k: int) -> float:
-    r"""
-    ## A temperature, as a gain
-
-    With the gain $g$ for all features of queries and keys, a score is $g^2 \sqrt{d_k}$ times the
-    cosine of the angle between the two. That factor is the paper's temperature.
-    """
-    return math.sqrt(temperature / math.sqrt(d_k))
-
-
-def first_temperature(seq_len: int) -> float:
-    r"""
-    ## Where the temperature starts
-
-    All cosines are at most one, and with a small factor the softmax couldn't be sharp: the longer
-    the sequence, the larger the crowd that one key has to be heard over. The paper starts at
-    $\log_2(L^2 - L)$, where $L$ is a length that few sequences exceed. Gains of one
-    are the temperature $\sqrt{d_k}$, which knows nothing of lengths, and are learned from there.
-    """
-    if seq_len < 2:
-        raise ValueError(f"a temperature needs a length of at least 2, got {seq_len}")
-    return math.log2(seq_len**2 - seq_len)
-
-
-def largest_weight(temperature: float, seq_len: int) -> float:
-    r"""
-    ## The sharpest softmax
-
-    One key has the cosine $1$ and all others $-1$. With a temperature of one, the best
-    of a thousand keys can't get a hundredth of the weight.
-    """
-    others = (seq_len - 1) * math.exp(-2 * temperature)
-    return 1 / (1 + others)
 
 
 def in_transformer(
@@ -149,30 +134,48 @@ def in_transformer(
     r"""
     ## In a transformer
 
-    In the place of the attention that the [transformer that
-    writes](../basic/autoregressive_experiment.py) has.
+    In the place of the attention of the
+    [small transformer](../basic/autoregressive_experiment.py).
     """
+    # Each layer has gains of its own.
     return {"self_attn": lambda: QueryKeyNormAttention(heads, d_model, dropout_prob)}
 
 
 def example(
     seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
 
-    Once as it starts, and once with gains that are the paper's temperature.
+    Causal self-attention, and the largest score that it could have.
+
+    ### Exercises
+
+    ??? question "All queries become a hundred times as long. What changes?"
+        Nothing, but for the tiny `eps`: the normalisation divides the factor out again.
+
+    ??? question "All values become a hundred times as long. What changes?"
+        The result of the heads is a hundred times as large. Values aren't normalised.
+
+    ??? question "A key has the query's direction, 63 others are orthogonal to it. Its weight?"
+        With $d_k = 32$ and gains of 1, its score is $\sqrt{32} = 5.66$ and the others are 0, so the
+        weight is $1 / (1 + 63 e^{-5.66}) = 0.82$. With a factor of 1 in place of $\sqrt{32}$ it
+        would be 0.04: a bound that is too low makes it impossible to look at one key.
+
+    ??? question "Among 1,000 keys that weight is 0.22. How can the model raise it?"
+        By larger gains: with a gain $g$ everywhere the score is $g^2 \sqrt{d_k}$ times the cosine
+        of the angle. The paper starts its temperature at $\log_2(L^2 - L)$ for texts of length
+        $L$, which is 12 for 64 positions.
+
+    ??? question "Move `self.norm` before the split into heads. Which test notices?"
+        The comparison with loops over numbers, and the one that makes a single head larger: the
+        others must not change.
     """
+    # Fresh gains are 1, so the largest possible score is $\sqrt{d_k}$ here.
     d_model = heads * d_k
     attention = QueryKeyNormAttention(heads, d_model)
     x = torch.randn(seq_len, batch_size, d_model)
-    mask = causal_mask(seq_len)
-    started = attention(query=x, key=x, value=x, mask=mask)
+    x = attention(query=x, key=x, value=x, mask=causal_mask(seq_len))
 
-    gain = gain_of(first_temperature(seq_len), d_k)
-    with torch.no_grad():
-        attention.query.norm.gain.fill_(gain)
-        attention.key.norm.gain.fill_(gain)
-    tempered = attention(query=x, key=x, value=x, mask=mask)
-    largest_weight(attention.largest_score().item(), seq_len)
-    return started, tempered
+    # The bound is a property of the module, and no text is needed to know it.
+    return x, attention.largest_score()

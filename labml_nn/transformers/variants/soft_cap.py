@@ -9,29 +9,41 @@ paper:
   link: https://arxiv.org/abs/2408.00118
 ---
 
-Scores that run away make a softmax sharp and its gradient vanish.
-[Normalising](query_key_norm.py) queries and keys is one remedy. Another leaves those
-alone and bends the scores:
+Nothing in [attention](../mha.py) limits a score. In a large model some scores grow to hundreds
+during training. Then one key gets all the weight, the softmax passes almost no gradient to the
+others, and the head can't learn to look elsewhere. Soft-capping bends large scores back.
+
+**In** and **out** are those of multi-head attention: queries, `[seq_len_q, batch_size, d_model]`,
+keys and values of `seq_len_k` positions, and one vector for each query. Only the scores change:
 
 $$
 S \leftarrow c \, \tanh\!\left(\frac{S}{c}\right)
 $$
 
-A score that is small beside the cap $c$ stays nearly what it was, and no score gets beyond it. A
-hard cut at $c$ would give all that lies beyond it a gradient of zero; here it only
-[gets smaller](soft_cap.py#slope), and order is kept: the key with the highest score stays that.
+$S$ is a score and $c$ is the *cap*. With $c = 50$, as in Gemma 2:
 
-In Gemma 2 the cap is 50 in attention, and 30 for the logits of the last layer (section 2 of the
-paper). Its successor, Gemma 3, normalises queries and keys instead
-([report](https://arxiv.org/abs/2503.19786), section 2).
+| score $S$ | capped score | gradient, $1 - \tanh^2(S / c)$ |
+| ---: | ---: | ---: |
+| 1 | 1.00 | 1.000 |
+| 10 | 9.87 | 0.961 |
+| 50 | 38.08 | 0.420 |
+| 100 | 48.20 | 0.071 |
+| 1000 | 50.00 | 0.000 |
 
-**There is no fast way here.** PyTorch's [kernel](../fast_attention.py) computes the scores inside,
-and nothing can be put between them and the softmax. So all of them are written out,
-`[seq_len_q, seq_len_k, batch_size, heads]`, and the hyperbolic tangent leaves one more tensor of
-this size for the backward pass. The memory grows with the square of the length.
+A score that is small beside the cap hardly changes. A large one ends just below it. The order of
+the keys stays: the key with the highest score is still that.
+
+Take three keys with scores 100, 90 and 10. Without a cap their weights are 0.99995, 0.00005 and 0.
+Capped, the scores are 48.20, 47.34 and 9.87, and the weights 0.70, 0.30 and 0: the second key has a
+weight that training can work with.
+
+Gemma 2 also caps the logits of its last layer, at 30 (section 2 of the paper), which is left out
+here. Gemma 3 has [normalised queries and keys](query_key_norm.py) in the place of the cap
+([report](https://arxiv.org/abs/2503.19786), section 2). One reason against a cap: PyTorch's
+[fused kernel](../fused_attention.py) has no step between scores and softmax, so that all scores
+have to be held in memory.
 """
 
-import math
 from collections.abc import Callable
 
 import torch
@@ -42,43 +54,23 @@ from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 
 def soft_cap(scores: Tensor, cap: float) -> Tensor:
     r"""
-    ## The cap
+    ## Soft cap
 
-    `scores` and the result are `[seq_len_q, seq_len_k, batch_size, heads]` here, but any shape
-    will do: logits of a vocabulary are capped in the same way.
+    `scores` can have any shape.
     """
+    # $\tanh$ has slope 1 at zero and ends at $\pm 1$. Divided by the cap before and multiplied by
+    # it afterwards, it keeps the slope and ends at $\pm c$. A hard limit, `scores.clamp(-cap,
+    # cap)`, would bound scores as well, but beyond the cap its gradient is exactly zero, and no
+    # training could bring a score back.
     return cap * torch.tanh(scores / cap)
-
-
-def slope(score: float, cap: float) -> float:
-    r"""
-    ## What is left of a gradient
-
-    The derivative is $1 - \tanh^2(S/c)$: one at zero, 0.42 at the cap itself, 0.07 at twice the
-    cap. A score far beyond hardly hears from the loss, but as every score that counts
-    against it is bounded too, it has no reason to go there.
-    """
-    return 1 - math.tanh(score / cap) ** 2
-
-
-def least_weight(cap: float, seq_len: int) -> float:
-    r"""
-    ## No key is ever quite shut out
-
-    The worst that can happen to a visible key is a score of $-c$ when all others have $c$.
-    A mask must therefore come *after* the cap. Minus infinity, capped, would be $-c$, and the
-    hidden keys would have weight: with a small cap, a lot of it.
-    """
-    return 1 / (1 + (seq_len - 1) * math.exp(2 * cap))
 
 
 class SoftCapAttention(MultiHeadAttention):
     r"""
     ## Attention with capped scores
 
-    [Scores are all](../mha.py#MultiHeadAttention.get_scores) that is changed. As they are no
-    longer plain products, the attention takes the readable way by itself, and masks them
-    afterwards, as it should.
+    Takes the place of [multi-head attention](../mha.py#MultiHeadAttention), with the same
+    parameters.
     """
 
     def __init__(
@@ -92,20 +84,27 @@ class SoftCapAttention(MultiHeadAttention):
         r"""
         * `cap` is what no score exceeds, a positive number
 
-        The others are those of [MultiHeadAttention](../mha.py#MultiHeadAttention.__init__).
+        The other arguments are those of multi-head attention.
         """
         super().__init__(heads, d_model, dropout_prob, bias)
+
+        # With a cap of zero every score would be 0/0.
         if not cap > 0:
             raise ValueError(f"the cap of scores must be positive, got {cap}")
+
+        # The same number for all heads, and not learned: it is a limit that nothing should reach in
+        # ordinary training.
         self.cap = cap
 
     def get_scores(self, query: Tensor, key: Tensor) -> Tensor:
         r"""
-        ### Capped scores
+        ### Scores
 
-        From the query `[seq_len_q, batch_size, heads, d_k]`, divided by $\sqrt{d_k}$ already, and
-        the key `[seq_len_k, batch_size, heads, d_k]`.
+        From the queries, `[seq_len_q, batch_size, heads, d_k]`, already divided by $\sqrt{d_k}$,
+        and the keys, `[seq_len_k, batch_size, heads, d_k]`.
         """
+        # The mask comes *after* this method, and has to. A hidden key's score, the smallest number
+        # there is, would be $-c$ after the cap, and the hidden key would have some weight.
         return soft_cap(super().get_scores(query, key), self.cap)
 
 
@@ -115,33 +114,56 @@ def in_transformer(
     r"""
     ## In a transformer
 
-    In the place of the attention that the [transformer that
-    writes](../basic/autoregressive_experiment.py) has. As that is a much smaller model than
-    Gemma 2, its cap is lower, too.
+    In the place of the attention of the
+    [small transformer](../basic/autoregressive_experiment.py).
     """
+    # With fresh weights scores are about 1. A cap of 50 would change nothing in a model so small,
+    # and one of 5 already does.
     return {"self_attn": lambda: SoftCapAttention(heads, d_model, dropout_prob, cap=5.0)}
 
 
 def example(
     seq_len_q: int = 7,
     seq_len_k: int = 11,
-    seq_len: int = 13,
     batch_size: int = 3,
     heads: int = 5,
     d_k: int = 2,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, Tensor, Tensor]:
     r"""
     ## Example
 
-    Over a memory, and over its own past. Scores ten times the cap come out just below it.
+    The scores of the first table; attention to another sequence; and causal self-attention.
+
+    ### Exercises
+
+    ??? question "Scores are 3 and 4, the cap is 50. About how much does the cap change them?"
+        $\tanh x \approx x - x^3 / 3$, so a score $S$ loses about $S^3 / (3 c^2)$: 0.004 and 0.009.
+        The weights hardly change.
+
+    ??? question "The cap is 2. What is the smallest weight that one of eight visible keys can get?"
+        Its score is at least $-2$ and the seven others are at most 2, so the weight is at least
+        $1 / (1 + 7 e^4) = 0.0026$. With $c = 50$ this limit is too small to matter.
+
+    ??? question "Cap the scores after the mask, with a cap of 2. Which test notices?"
+        The causal one: change the last token, and earlier outputs move. A hidden score is now
+        $-2$. Next to visible scores of 1 and 2 (capped 0.92 and 1.52) its weight is 0.02.
+        With $c = 50$ its weight is about $e^{-50}$, which no test in float32 can see.
+
+    ??? question "Does a cap keep queries and keys from growing?"
+        No. It bounds the scores and leaves the vectors alone. Beyond the cap, a longer query
+        changes nothing any more, so there is no gradient that would make it longer.
+        [Query-key normalisation](query_key_norm.py) bounds the vectors.
     """
+    # A cap of 2 is low enough to be felt by scores of fresh weights.
     d_model = heads * d_k
     attention = SoftCapAttention(heads, d_model, cap=2.0)
-    memory = torch.randn(seq_len_k, batch_size, d_model)
-    x = torch.randn(seq_len_q, batch_size, d_model)
-    crossed = attention(query=x, key=memory, value=memory)
 
-    x = torch.randn(seq_len, batch_size, d_model)
-    causal = attention(query=x, key=x, value=x, mask=causal_mask(seq_len))
-    capped = soft_cap(torch.tensor([0.1, 1.0, 20.0]), cap=2.0)
-    return crossed, causal, capped
+    # The second column of the table, from the first.
+    capped = soft_cap(torch.tensor([1.0, 10, 50, 100, 1000]), 50.0)
+
+    # At the seam nothing shows that scores are capped: to another sequence, and to its own past.
+    x = torch.randn(seq_len_q, batch_size, d_model)
+    memory = torch.randn(seq_len_k, batch_size, d_model)
+    crossed = attention(query=x, key=memory, value=memory)
+    causal = attention(query=x, key=x, value=x, mask=causal_mask(seq_len_q))
+    return capped, crossed, causal

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Four Ways to Write Attention
-summary: The same function in the four shapes in which people meet it, and the proof that it is one.
+summary: The same function in the four layouts in which you meet it, and the proof that it is one.
 paper:
   title: Attention Is All You Need
   authors: Vaswani et al.
@@ -9,23 +9,21 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 ---
 
-Whoever learns attention from two sources sees two programs that have hardly a line in common. They
+If you learn attention from two sources, you see two programs with hardly a line in common. They
 differ in the order of the axes, and in where the heads are while scores are computed. What they
-compute is the same. These pages write it in the four ways that are most often met.
+compute is the same. These pages write it in the four ways that you meet most often.
 
-* [Sequence first](../mha.py): positions are the first axis, and einsum names every axis that it
-  sums over. It is the attention of the other pages, and [the seam](seam.py) is what lets each of
-  the following three take its place.
-* [Batch first](batch_first.py): sequences are the first axis, heads become an axis of their own
-  before the positions, and one product serves them all.
-* [Heads folded into the batch](folded_heads.py): each head of each sequence is a sequence of its
-  own, and nothing downstream knows of heads.
-* [One head at a time](one_head_at_a_time.py): a module for each head, a list of them, and the
-  reasons for having many.
+1. [One head at a time](one_head_at_a_time.py): one query by hand, a module for one head, and a list
+   of such modules. Start here if attention is new to you.
+2. [Batch first](batch_first.py): heads become an axis before the positions, and one product serves
+   them all. Most courses write it so.
+3. [Heads folded into the batch](folded_heads.py): each head of each sequence is a sequence of its
+   own, and nothing after that knows of heads.
+4. [Sequence first](../mha.py): positions are the first axis, and einsum names every axis. It is the
+   attention of all other pages.
 
-[Side by side](side_by_side.py) all four get the same weights. They give the same results and the
-same gradients, and they don't cost the same.
+[Side by side](side_by_side.py) all four get the same weights and give the same results and the same
+gradients, at different costs.
 
-They are here to be read. Where attention has to be fast, none of them is used, but
-[what PyTorch has for it](../fast_attention.py).
+To train a large model, use none of them but [fused attention](../fused_attention.py).
 """

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Attention With Heads Folded Into the Batch
-summary: Each head of each sequence becomes a sequence of its own, and bmm knows no heads at all.
+summary: Each head of each sequence becomes a sequence of its own, for torch.bmm.
 paper:
   title: Attention Is All You Need
   authors: Vaswani et al.
@@ -9,203 +9,140 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 ---
 
-A head attends by itself: no number of another head takes part. Nor does one of another sequence of
-the batch. To the arithmetic the two axes are the same thing, so here they *become* the same thing.
-The batch is the **first** axis, `[batch_size, seq_len, d_model]`, and heads are folded into it:
-what attends is `[batch_size * heads, seq_len, d_k]`, and it attends as if there were one head and
-many sequences. PyTorch's `bmm`, the product of two *batches of matrices*, takes these three axes
-and no others.
+Two heads never look at each other's numbers. Neither do two sequences of a batch. To the arithmetic
+both axes are the same thing, so here they *become* the same thing.
 
-It is *narrow* self-attention: the width is cut into as many chunks as there are heads, and each
-head works in a narrow one of $d_k$ features. In a *wide* one each head would get the whole width,
-at a cost that grows with the heads. There is a yet narrower kind, which cuts what comes in before
-it projects, with one small matrix for all chunks. That has fewer weights and is another function.
+**In** and **out:** `[batch_size, seq_len, d_model]`, with the batch first. In between, the heads
+are folded into the batch: `[batch_size * heads, seq_len, d_k]`, as if there were one head and many
+sequences. You find this in code that is older than `matmul` with four axes, and wherever
+`torch.bmm` is used, the product of two *batches of matrices*, which takes exactly three axes.
 
-The page departs from the [paper](../mha.py) in biases and in dropout on the weights, both usual by
-now. It leaves out padding: its only mask is the causal one, which all sequences have in common.
+For the folded sequence $n$, which is head $n \bmod h$ of sequence $\lfloor n / h \rfloor$,
+
+$$
+X_n = \operatorname{softmax}\!\left(\frac{Q_n K_n^\top}{\sqrt{d_k}}\right) V_n
+$$
+
+where $h$ is the number of heads, $d_k$ the width of one, and the rows of $Q_n$, $K_n$ and $V_n$ are
+queries, keys and values.
+
+Code of this kind calls itself *narrow* self-attention: each head works on $d_k = d_{model} / h$
+features. In *wide* self-attention each head has all $d_{model}$ of them, at $h$ times the cost. The
+page has biases and dropout on the weights, unlike the paper, and leaves out masks of padding.
 """
 
 import math
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-
-from labml_nn.transformers.ways.seam import CausalAtTheSeam
-
-
-def cut_into_heads(x: Tensor, heads: int) -> Tensor:
-    r"""
-    ## Cut the width
-
-    From `[batch_size, seq_len, d_model]` to `[batch_size, seq_len, heads, d_k]`. Nothing moves: the
-    first $d_k$ features are those of the first head.
-    """
-    return x.unflatten(-1, (heads, -1))
 
 
 def fold(x: Tensor) -> Tensor:
     r"""
     ## Fold heads into the batch
 
-    From `[batch_size, seq_len, heads, d_k]` to `[batch_size * heads, seq_len, d_k]`. Only
-    neighbours can become one axis, so heads have to change places with positions first. After that
-    `reshape` has to copy, because in memory they are still where they were. To fold without the
-    change of places would be to take turns at reading positions for heads.
+    From `[batch_size, seq_len, heads, d_k]` to `[batch_size * heads, seq_len, d_k]`.
     """
-    return x.transpose(1, 2).reshape(-1, x.shape[1], x.shape[3])
+    # Only neighbouring axes can become one, so heads change places with positions first. Without
+    # that, `reshape` would mix positions with heads, and the shape would be right all the same.
+    x = x.transpose(1, 2)
+
+    # In memory the numbers are still in the old order, so this makes a copy.
+    return x.reshape(-1, x.shape[2], x.shape[3])
 
 
 def unfold(x: Tensor, heads: int) -> Tensor:
     r"""
-    ## Take heads out of the batch
+    ## Unfold heads from the batch
 
-    From `[batch_size * heads, seq_len, d_k]` back to `[batch_size, seq_len, d_model]`, with the
-    same steps the other way around. The heads of a sequence are neighbours, so it is the *last* of
-    the two folded axes that is theirs.
+    From `[batch_size * heads, seq_len, d_k]` back to `[batch_size, seq_len, d_model]`.
     """
-    return x.unflatten(0, (-1, heads)).transpose(1, 2).flatten(start_dim=2)
+    # The heads of a sequence follow one another, so `heads` is the *last* of the two axes. The
+    # other order has the same shape, and gives each sequence heads of other sequences.
+    x = x.unflatten(0, (-1, heads))
+
+    # Positions before heads, then the features of all heads side by side.
+    return x.transpose(1, 2).flatten(start_dim=2)
 
 
 class NarrowSelfAttention(nn.Module):
     r"""
     ## Narrow self-attention
-
-    For a folded sequence $n$, which is the head $n \bmod h$ of the sequence
-    $\lfloor n / h \rfloor$ of the batch:
-
-    $$
-    X_n = \operatorname{softmax}\!\left(\frac{Q_n K_n^\top}{\sqrt{d_k}}\right) V_n
-    $$
     """
 
     def __init__(
         self, heads: int, d_model: int, dropout_prob: float = 0.1, causal: bool = False
     ) -> None:
         r"""
-        * `heads` is the number of heads, which must divide `d_model`
-        * `d_model` is the number of features that come in and go out
-        * `dropout_prob` is the probability that a weight is dropped
-        * `causal` says that no position may look at a later one
+        * `heads` is the number of heads; it must divide `d_model`
+        * `d_model` is the number of features of the input and the output
+        * `dropout_prob` is the probability of dropping an attention weight
+        * `causal` is whether later positions are hidden
         """
         super().__init__()
-        if heads < 1 or d_model < 1 or d_model % heads:
-            raise ValueError(
-                "d_model must be a positive multiple of heads, "
-                f"got d_model={d_model} and heads={heads}"
-            )
+        if d_model % heads:
+            raise ValueError(f"heads must divide d_model, got heads={heads}, d_model={d_model}")
         self.heads = heads
-        self.d_model = d_model
         self.causal = causal
 
+        # Three projections in, one out.
         self.query = nn.Linear(d_model, d_model)
         self.key = nn.Linear(d_model, d_model)
         self.value = nn.Linear(d_model, d_model)
         self.output = nn.Linear(d_model, d_model)
         self.dropout = nn.Dropout(dropout_prob)
 
-    def get_weights(self, scores: Tensor) -> Tensor:
-        r"""
-        ### From scores to weights
+    def forward(self, x: Tensor) -> Tensor:
+        # Project, and cut the width into heads: the first features belong to the first head. No
+        # number moves. `[batch_size, seq_len, heads, d_k]`
+        query = self.query(x).unflatten(-1, (self.heads, -1))
+        key = self.key(x).unflatten(-1, (self.heads, -1))
+        value = self.value(x).unflatten(-1, (self.heads, -1))
 
-        Both are `[batch_size * heads, seq_len, seq_len]`. A row is for a query and sums to one.
-        """
-        # True above the diagonal, where the key is later than the query. A sequence sees itself at
-        # least, so there is never a row in which everything is hidden.
+        # From here on there are no heads: `[batch_size * heads, seq_len, d_k]`.
+        query, key, value = fold(query), fold(key), fold(value)
+
+        # The scores of each query with each key. The root is that of the width of a *head*, which
+        # is what is left in the last axis.
+        d_k = query.shape[2]
+        scores = torch.bmm(query / math.sqrt(d_k), key.transpose(1, 2))
+
+        # True above the diagonal, where a key is later than the query. Each position sees itself,
+        # so there is no row of nothing but minus infinity.
         if self.causal:
             seq_len = scores.shape[1]
-            later = torch.ones(seq_len, seq_len, dtype=torch.bool, device=scores.device).triu(1)
+            later = torch.ones(seq_len, seq_len, dtype=torch.bool, device=x.device).triu(1)
             scores = scores.masked_fill(later, -math.inf)
-        return scores.softmax(dim=-1)
 
-    def forward(self, x: Tensor) -> Tensor:
-        r"""
-        ### Attend
+        # Each row belongs to a query and runs along the keys, so it has to sum to one.
+        weights = scores.softmax(dim=-1)
 
-        `x` and the result are `[batch_size, seq_len, d_model]`. Other shapes are a `ValueError`.
-        """
-        if x.dim() != 3 or x.shape[2] != self.d_model:
-            raise ValueError(
-                f"x has shape {list(x.shape)}, expected [batch_size, seq_len, {self.d_model}]"
-            )
-        # Three times the same: project, cut, fold. `[batch_size * heads, seq_len, d_k]`
-        query = fold(cut_into_heads(self.query(x), self.heads))
-        key = fold(cut_into_heads(self.key(x), self.heads))
-        value = fold(cut_into_heads(self.value(x), self.heads))
+        # Some weights are dropped in training, so that no head relies on a single position.
+        answers = torch.bmm(self.dropout(weights), value)
 
-        # From here to the next note nothing knows of heads. Dividing the query costs less than
-        # dividing the scores, of which there are more as soon as sequences are long.
-        scores = torch.bmm(query / math.sqrt(query.shape[2]), key.transpose(1, 2))
-        weights = self.get_weights(scores)
-        x = torch.bmm(self.dropout(weights), value)
-
-        # The heads of a position, side by side again, meet in the output layer.
-        return self.output(unfold(x, self.heads))
+        # The answers of the heads side by side again, mixed by the output layer.
+        return self.output(unfold(answers, self.heads))
 
 
-def step_by_step(attention: NarrowSelfAttention, x: Tensor) -> dict[str, Tensor]:
-    r"""
-    ## Step by step
-
-    What goes on in a call, without dropout: the steps by name, in order. While one learns, or looks
-    for a mistake, it is the shapes that tell most. But not all: fold without the transpose, and
-    they are what they should be.
-    """
-    heads = attention.heads
-    projected = attention.query(x)
-    cut = cut_into_heads(projected, heads)
-    folded = fold(cut)
-
-    # Keys and values go the same way. `[batch_size * heads, seq_len, d_k]`
-    key = fold(cut_into_heads(attention.key(x), heads))
-    value = fold(cut_into_heads(attention.value(x), heads))
-
-    # `[batch_size * heads, seq_len, seq_len]`
-    scores = torch.bmm(folded / math.sqrt(folded.shape[2]), key.transpose(1, 2))
-    weights = attention.get_weights(scores)
-
-    # The mean has the shape of the query again. `[batch_size * heads, seq_len, d_k]`
-    means = torch.bmm(weights, value)
-    unfolded = unfold(means, heads)
-    return {
-        "projected": projected,
-        "cut": cut,
-        "folded": folded,
-        "scores": scores,
-        "weights": weights,
-        "means": means,
-        "unfolded": unfolded,
-        "output": attention.output(unfolded),
-    }
-
-
-def in_transformer(
-    *, d_model: int, heads: int, dropout_prob: float, **_: float
-) -> dict[str, Callable[[], nn.Module]]:
-    r"""
-    ## In a transformer
-
-    It makes the causal mask itself, so [the seam](seam.py#CausalAtTheSeam) compares the one that
-    the transformer brings.
-    """
-    return {
-        "self_attn": lambda: CausalAtTheSeam(
-            NarrowSelfAttention(heads, d_model, dropout_prob, causal=True)
-        )
-    }
-
-
-def example(
-    batch_size: int = 3, seq_len: int = 7, heads: int = 5, d_k: int = 2
-) -> dict[str, Tensor]:
+def example(batch_size: int = 3, seq_len: int = 7, heads: int = 5, d_k: int = 2) -> Tensor:
     r"""
     ## Example
 
-    All the steps, as one would print them; then a call of the whole, with dropout.
+    Random sequences under the causal mask.
+
+    ### Exercises
+
+    ??? question "With 3 sequences and 5 heads, what is folded sequence 7?"
+        Head 2 of sequence 1, counted from 0: $7 = 1 \cdot 5 + 2$.
+
+    ??? question "Leave out the transpose in `fold`. Which test fails?"
+        None that looks at shapes, if you put the lengths right. A comparison with another
+        implementation fails, and so does *change the last token; no earlier output may move*.
+
+    ??? question "How would you give each sequence its own mask of padding?"
+        Each row of the mask is needed once for each head: `mask.repeat_interleave(heads, dim=0)`.
+        With “repeat” the order would be that of another folding.
     """
     d_model = heads * d_k
     attention = NarrowSelfAttention(heads, d_model, causal=True)
-    x = torch.randn(batch_size, seq_len, d_model)
-    output = attention(x)
-    steps = step_by_step(attention, x)
-    return steps | {"output": output}
+    return attention(torch.randn(batch_size, seq_len, d_model))

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Attention, One Head at a Time
-summary: A module for a single causal head, a list of them, and three reasons for having many.
+summary: One query by hand, then all queries at once, then a head, then a list of heads.
 paper:
   title: Attention Is All You Need
   authors: Vaswani et al.
@@ -9,203 +9,204 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 ---
 
-This is how one would write attention after reading the [formula](../mha.py) once. A head is a
-module with projections of its own. Many heads are a list of such modules: each is called, the
-results are put side by side, and a last layer mixes them. The batch is the **first** axis,
-`[batch_size, seq_len, d_model]`, and no tensor ever has an axis for the heads. So nothing can go
-wrong with such an axis either.
+A model that looks at one word at a time can't know what *it* or *sat* refers to: the answer is in
+another word. Attention lets each position of a sequence collect what it needs from the others.
 
-It is the clearest way and the one with the most calls: all that the others do once is done once for
-each head, on small matrices.
+**In:** a vector for each position, `[batch_size, seq_len, d_model]`. **Out:** a vector for each
+position, of the same shape, that also knows something of the positions before it.
 
-The page departs from the paper in biases and in dropout on the weights, both usual by now. Its
-attention is for models that write: each position sees itself and what came before. It leaves out
-any other mask.
+Think of people in a room, each with a question, a name tag and something to say. You hold your
+question against every name tag, and the better a tag fits, the more closely you listen to that
+person. What you take home is a blend of what was said. The question is called the **query**, the
+tag the **key**, and what is said the **value**:
+
+$$
+\text{answer} = \sum_j w_j \, v_j
+\qquad
+w = \operatorname{softmax}\!\left(\frac{q \cdot k_1}{\sqrt{d_k}}, \frac{q \cdot k_2}{\sqrt{d_k}},
+\dots\right)
+$$
+
+Here $q$ is a query, $k_j$ and $v_j$ are the key and the value of position $j$, $w_j$ is the weight
+of that position, and $d_k$ is the number of features of a query and of a key.
+
+The page builds this in four steps: one query in plain Python, all queries in one matrix product, a
+*head* that learns its queries, keys and values, and several heads side by side. The batch is the
+first axis here. [Multi-head attention](../mha.py) has the sequence first, computes all heads at
+once, takes any mask, and drops some weights in training. This page leaves those out.
 """
 
 import math
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.ways.seam import CausalAtTheSeam
+
+def answer(
+    query: list[float], keys: list[list[float]], values: list[list[float]]
+) -> tuple[list[float], list[float]]:
+    r"""
+    ## One query by hand
+
+    In *the cat sat*, the word *sat* wants to know who sat, so it looks for a noun. Say that the
+    four features of a key tell whether a word is an article, a noun, a verb or an adjective, and
+    that the two features of a value tell how much a word speaks of animals and of deeds.
+
+    | Word | Key | Value | Score | Weight |
+    | --- | --- | --- | --- | --- |
+    | the | 2 0 0 0 | 0 0 | 0 | 0.11 |
+    | cat | 0 2 0 0 | 1 0 | 2 | 0.79 |
+    | sat | 0 0 2 0 | 0 1 | 0 | 0.11 |
+
+    With the query 0 2 0 0 the answer is 0.79 0.11: *sat* now knows that an animal did it. In a
+    model nobody writes these features down. They are learned, and rarely so easy to read.
+    """
+    # The score of a key is the dot product with the query: large if both are large in the same
+    # features. With more features it is larger by chance, and the root makes up for that.
+    root = math.sqrt(len(query))
+    scores = [sum(q * k for q, k in zip(query, key, strict=True)) / root for key in keys]
+
+    # The softmax turns scores into weights: all positive, with a sum of one. A score that is higher
+    # by 2 gives a weight that is $e^2 = 7.4$ times as large.
+    exponentials = [math.exp(score) for score in scores]
+    weights = [one / sum(exponentials) for one in exponentials]
+
+    # The answer is the weighted average of the values, feature by feature.
+    features = zip(*values, strict=True)
+    mean = [sum(w * v for w, v in zip(weights, one, strict=True)) for one in features]
+    return weights, mean
+
+
+def causal_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    r"""
+    ## All queries at once
+
+    Every position has a query. Their scores are the entries of one matrix product: row $i$ belongs
+    to query $i$, and column $j$ to key $j$. `query` and `key` are `[batch_size, seq_len, d_k]`, and
+    so are the values and the answers. Each sequence of the batch attends to itself only.
+
+    A model that writes learns to predict the next word at *every* position of a text. So position 2
+    must not see word 3, or it could simply copy it. Hiding all later positions is called a *causal
+    mask*.
+    """
+    # `@` multiplies the matrices in the last two axes, and repeats that for the batch. Keys have to
+    # be columns for that. The scores are `[batch_size, seq_len, seq_len]`.
+    d_k = query.shape[-1]
+    scores = query @ key.transpose(1, 2) / math.sqrt(d_k)
+
+    # The lower triangle has the pairs with $j \le i$: keys that are not later than the query.
+    seq_len = scores.shape[-1]
+    visible = torch.ones(seq_len, seq_len, dtype=torch.bool, device=scores.device).tril()
+
+    # $e^{-\infty} = 0$, so a hidden key gets no weight. That has to happen before the softmax:
+    # weights that are set to zero after it no longer have a sum of one.
+    scores = scores.masked_fill(~visible, -math.inf)
+
+    # Each row has the weights of one query, and the keys are along the last axis.
+    weights = scores.softmax(dim=-1)
+
+    # Row $i$ of this product is the weighted average of the values for query $i$.
+    return weights @ value
 
 
 class Head(nn.Module):
     r"""
     ## One head
 
-    $$
-    \operatorname{head}(x) = \operatorname{softmax}\!\left(
-    \frac{(x W_q) (x W_k)^\top}{\sqrt{\text{head\_size}}}
-    \right) x W_v
-    $$
-
-    where keys that are later than the query are left out of the softmax.
+    Where do queries, keys and values come from? Each is a linear map of the same vector, with
+    weights that are learned: what a word *asks*, what it is *found by* and what it *says* are three
+    different things.
     """
 
-    def __init__(
-        self, head_size: int, d_model: int, max_len: int, dropout_prob: float = 0.1
-    ) -> None:
+    def __init__(self, d_model: int, d_k: int) -> None:
         r"""
-        * `head_size` is the number of features of a query, of a key, and of what goes out
-        * `d_model` is the number of features that come in
-        * `max_len` is the greatest length of a sequence
-        * `dropout_prob` is the probability that a weight is dropped
+        * `d_model` is the number of features of a position
+        * `d_k` is the number of features of a query, a key and a value
         """
         super().__init__()
-        self.query = nn.Linear(d_model, head_size)
-        self.key = nn.Linear(d_model, head_size)
-        self.value = nn.Linear(d_model, head_size)
-        self.dropout = nn.Dropout(dropout_prob)
-
-        # One row for each query: ones up to itself. A buffer moves with the module to another
-        # device. It can be made again at any time, so it is not saved. `[max_len, max_len]`
-        ones = torch.ones(max_len, max_len, dtype=torch.bool)
-        self.register_buffer("lower_triangle", ones.tril(), persistent=False)
-
-    def get_weights(self, x: Tensor) -> Tensor:
-        r"""
-        ### Weights
-
-        From `[batch_size, seq_len, d_model]` to `[batch_size, seq_len, seq_len]`, before dropout.
-        """
-        query, key = self.query(x), self.key(x)
-        scores = query / math.sqrt(query.shape[-1]) @ key.transpose(-2, -1)
-
-        # A shorter sequence takes the corner at the top left. Each query sees itself, so no row is
-        # empty; and the weights have to sum to one, so this comes *before* the softmax.
-        seq_len = x.shape[1]
-        visible = self.lower_triangle[:seq_len, :seq_len]
-        return scores.masked_fill(~visible, -math.inf).softmax(dim=-1)
+        self.query = nn.Linear(d_model, d_k)
+        self.key = nn.Linear(d_model, d_k)
+        self.value = nn.Linear(d_model, d_k)
 
     def forward(self, x: Tensor) -> Tensor:
         r"""
         ### Attend
 
-        From `[batch_size, seq_len, d_model]` to `[batch_size, seq_len, head_size]`.
+        From `[batch_size, seq_len, d_model]` to `[batch_size, seq_len, d_k]`.
         """
-        return self.dropout(self.get_weights(x)) @ self.value(x)
+        # The same vectors three times: what changes is what each layer reads from them.
+        return causal_attention(self.query(x), self.key(x), self.value(x))
 
 
 class OneHeadAtATime(nn.Module):
     r"""
     ## Many heads
 
-    $$
-    \operatorname{Concat}(\operatorname{head}_1(x), \dots, \operatorname{head}_h(x))\, W_o
-    $$
+    A head takes *one* average for each position. If a verb needs both its subject and its object,
+    it gets a blend of the two. With several heads it gets several averages, each with queries and
+    keys of its own.
 
-    Why not one that is as wide as all of them together?
+    Each head has only a part of the width, $d_k = d_{model} / h$ for $h$ heads. So many narrow
+    heads have as many weights and multiplications as one wide head. What grows is the number of
+    scores: each head has its own.
 
-    1. **They bring more than one thing.** The weights of a head sum to one, so what it brings is
-       [between its values](one_head_at_a_time.py#leaves_range_by): a mean. A word that needs its
-       verb *and* its object would get something halfway, which is neither. Two heads bring both.
-    2. **They look for different things.** A head is a way to compare: one looks for the same word
-       again, another for what stands just before, a third for the opening bracket. Each has
-       projections of its own to see only the features that matter to it.
-    3. **They cost nothing.** Each has only its part of the width, so many narrow heads need
-       [as much arithmetic](one_head_at_a_time.py#multiplications), and as many weights, as a
-       single wide one.
-
-    There can be too many, each too narrow to compare much: the paper found 8 heads better than one,
-    and better than 32 of the same total width (table 3).
+    Does it help? In the paper's translation (table 3), one head reaches a BLEU score of 24.9, eight
+    reach 25.8, and 32 fall back to 25.4.
     """
 
-    def __init__(
-        self, heads: int, d_model: int, dropout_prob: float = 0.1, *, max_len: int
-    ) -> None:
+    def __init__(self, heads: int, d_model: int) -> None:
         r"""
-        * `heads` is the number of heads, which must divide `d_model`
-        * `d_model` is the number of features that come in and go out
-        * `dropout_prob` is the probability that a weight is dropped
-        * `max_len` is the greatest length of a sequence
+        * `heads` is the number of heads; it must divide `d_model`
+        * `d_model` is the number of features of a position
         """
         super().__init__()
-        if heads < 1 or d_model < 1 or d_model % heads:
-            raise ValueError(
-                "d_model must be a positive multiple of heads, "
-                f"got d_model={d_model} and heads={heads}"
-            )
-        self.d_model = d_model
-        self.max_len = max_len
+        if d_model % heads:
+            raise ValueError(f"heads must divide d_model, got heads={heads}, d_model={d_model}")
 
-        # A plain list would hide the heads from the optimizer, and nothing would fail.
-        head_size = d_model // heads
-        self.heads = nn.ModuleList(
-            Head(head_size, d_model, max_len, dropout_prob) for _ in range(heads)
-        )
+        # PyTorch finds the weights of modules in a `ModuleList`. In a plain list it doesn't, and
+        # the heads would never be trained.
+        self.heads = nn.ModuleList(Head(d_model, d_model // heads) for _ in range(heads))
         self.projection = nn.Linear(d_model, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
-        r"""
-        ### Attend
+        # Side by side, the answers of all heads are as wide as the input again.
+        answers = torch.cat([head(x) for head in self.heads], dim=-1)
 
-        `x` and the result are `[batch_size, seq_len, d_model]`. Other shapes, and sequences that
-        are too long, are a `ValueError`.
-        """
-        if x.dim() != 3 or x.shape[2] != self.d_model or x.shape[1] > self.max_len:
-            raise ValueError(
-                f"x has shape {list(x.shape)}, expected [batch_size, seq_len, {self.d_model}] with "
-                f"at most {self.max_len} positions"
-            )
-        # Each head knows its features only; the projection is where they hear of one another.
-        side_by_side = torch.cat([head(x) for head in self.heads], dim=-1)
-        return self.projection(side_by_side)
+        # Until here no head knows of another. The last layer mixes their answers,
+        # `[batch_size, seq_len, d_model]`.
+        return self.projection(answers)
 
 
-def leaves_range_by(head: Head, x: Tensor) -> Tensor:
-    r"""
-    ## A head brings a mean
-
-    Each feature that a head brings lies between the least and the greatest value that it could see.
-    This is how far it is outside at most: nothing, but for rounding.
-    """
-    values, brought = head.value(x), head.get_weights(x) @ head.value(x)
-    least, greatest = values.cummin(dim=1).values, values.cummax(dim=1).values
-    return torch.maximum(least - brought, brought - greatest).max()
-
-
-def multiplications(heads: int, d_model: int, seq_len: int) -> int:
-    r"""
-    ## Heads cost nothing
-
-    The multiplications of a call for one sequence: the four projections, then scores and means. The
-    number of heads appears twice and cancels out, wherever it divides the width.
-    """
-    head_size = d_model // heads
-    projections = 3 * heads * seq_len * d_model * head_size + seq_len * d_model * d_model
-    return projections + 2 * heads * seq_len * seq_len * head_size
-
-
-def in_transformer(
-    *, d_model: int, heads: int, seq_len: int, dropout_prob: float, **_: float
-) -> dict[str, Callable[[], nn.Module]]:
-    r"""
-    ## In a transformer
-
-    Its mask is its own, so [the seam](seam.py#CausalAtTheSeam) compares the one that the
-    transformer brings.
-    """
-    return {
-        "self_attn": lambda: CausalAtTheSeam(
-            OneHeadAtATime(heads, d_model, dropout_prob, max_len=seq_len)
-        )
-    }
-
-
-def example(
-    batch_size: int = 3, seq_len: int = 7, heads: int = 5, head_size: int = 2, max_len: int = 11
-) -> tuple[Tensor, Tensor, Tensor]:
+def example(batch_size: int = 3, seq_len: int = 7, heads: int = 5, d_k: int = 2) -> Tensor:
     r"""
     ## Example
 
-    All heads, then what one of them brings.
-    """
-    d_model = heads * head_size
-    attention = OneHeadAtATime(heads, d_model, max_len=max_len)
-    x = torch.randn(batch_size, seq_len, d_model)
+    *The cat sat* by hand, then random sequences through all heads.
 
-    first = attention.heads[0]
-    return attention(x), first(x), leaves_range_by(first, x)
+    ### Exercises
+
+    ??? question "The query of *sat* is 0 0 0 0. What are the weights and the answer?"
+        All scores are 0, so each weight is 1/3, and the answer is the plain average of the values:
+        0.33 0.33.
+
+    ??? question "Can a feature of an answer be larger than in every value?"
+        No. The weights are positive and have a sum of one, so each feature lies between the
+        smallest and the largest of the values that the query can see.
+
+    ??? question "What is the answer at the first position, whatever its query is?"
+        Its own value. It sees no other key, so the softmax of its one score is 1.
+
+    ??? question "Set weights to zero after the softmax, and no scores before it. What fails?"
+        The shapes are right, but the sum of a row is below one, and how far below depends on the
+        later keys. Change the last token: earlier outputs move, and none may.
+
+    ??? question "Make `heads` a plain list. What breaks, and when do you notice?"
+        The optimizer never gets the weights of the heads, because `parameters()` doesn't find them.
+        Nothing fails. Only a test that counts the parameters notices at once.
+    """
+    keys = [[2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0]]
+    answer([0.0, 2.0, 0.0, 0.0], keys, values=[[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+
+    d_model = heads * d_k
+    attention = OneHeadAtATime(heads, d_model)
+    return attention(torch.randn(batch_size, seq_len, d_model))

@@ -16,202 +16,173 @@ paper:
 | [Folded heads](folded_heads.py) | the second axis | a part of the batch | bmm |
 | [One head at a time](one_head_at_a_time.py) | the second axis | modules in a list | matmul |
 
-Only the layout differs. This page shows it: it hands the weights of the first way to the others,
-under their names, and compares what comes out, and the gradients of every weight.
+Four programs with hardly a line in common: are they the same function? This page copies one set of
+weights into all four, under the names that each has for them, and compares their outputs and the
+gradients of every weight. You can use the same translation to load weights that were trained in one
+layout into another.
 
-Two of the ways make a causal mask themselves, so all are compared under that one. Dropout is
-left out, because each way would throw dice of its own.
+All are compared under the causal mask, since two of them have no other, and without dropout, which
+would be random in a different way in each.
 
-## What they cost
+## Time and memory
 
-For one sequence, forward and backward, by its number of positions. With the four stands PyTorch's
-own kernel, between the same projections. It computes the same numbers, and never holds all of the
-weights.
+For one sequence, forward and backward, by its number of positions. PyTorch's own kernel between the
+same projections is there for comparison: see [fused attention](../fused_attention.py).
 
 [Time of each way](../../../results/ways.json#figures.time)
 
 [Memory of each way](../../../results/ways.json#figures.memory)
 
-Memory was counted, and is exact. Times are medians of rounds in which each way has its turn.
-
-Where sequences are short it is the number of calls that counts, and one head at a time has the
-most. Where they are long it is the order of the axes: with the sequence first, the softmax runs
-along an axis whose entries are far apart in memory.
-
-Memory grows with the square of the length in all four, because each keeps its weights for the way
-back. One head at a time needs about half as much as the others: what is needed only in between is
-there for one head and not for all.
+* With short sequences the number of calls decides, and one head at a time has the most.
+* With long sequences the order of the axes decides. With the sequence first, the softmax runs along
+  an axis whose entries are far apart in memory.
+* Memory grows with the square of the length in all four, because each keeps its attention weights
+  for the backward pass. One head at a time needs about half: its intermediate results are those of
+  one head, not of all.
 """
-
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from labml_nn.transformers.ways.batch_first import BatchFirstAtTheSeam
-from labml_nn.transformers.ways.batch_first import MultiHeadAttention as BatchFirstAttention
+from labml_nn.transformers.ways.batch_first import BatchFirstAttention
 from labml_nn.transformers.ways.folded_heads import NarrowSelfAttention
 from labml_nn.transformers.ways.one_head_at_a_time import OneHeadAtATime
-from labml_nn.transformers.ways.seam import CausalAtTheSeam
-
-# Weights by their names, as `state_dict` has them.
-Weights = dict[str, Tensor]
 
 
-def for_batch_first(weights: Weights, heads: int) -> Weights:
+def translate(weights: dict[str, Tensor], heads: int) -> dict[str, dict[str, Tensor]]:
     r"""
-    ## The weights, batch first
+    ## Translating the weights
 
-    From “query.linear.weight” to “W_q.weight”, and likewise for all eight.
+    `weights` is the `state_dict` of [multi-head attention](../mha.py#MultiHeadAttention). The
+    result has one such table for each way, by its name.
     """
-    layers = {"query.linear": "W_q", "key.linear": "W_k", "value.linear": "W_v", "output": "W_o"}
-    renamed = {}
+    # Courses abbreviate the names of the layers.
+    batch_first, folded, single = {}, {}, {}
+    letters = {"query": "q", "key": "k", "value": "v", "output": "o"}
     for name, tensor in weights.items():
-        layer, _, kind = name.rpartition(".")
-        renamed[f"attention.{layers[layer]}.{kind}"] = tensor
-    return renamed
+        # From `query.linear.weight` the layer, `query`, and whether it is the weight or the bias.
+        layer, kind = name.split(".")[0], name.split(".")[-1]
 
+        # Both cut the width into heads as multi-head attention does, so only the names change.
+        batch_first[f"W_{letters[layer]}.{kind}"] = tensor
+        folded[f"{layer}.{kind}"] = tensor
 
-def for_folded_heads(weights: Weights, heads: int) -> Weights:
-    r"""
-    ## The weights for folded heads
-
-    From “query.linear.weight” to “query.weight”. Both cut the width into heads in the same way:
-    the features of a head are neighbours.
-    """
-    return {f"attention.{name.replace('.linear', '')}": tensor for name, tensor in weights.items()}
-
-
-def for_single_heads(weights: Weights, heads: int) -> Weights:
-    r"""
-    ## The weights for one head at a time
-
-    A layer keeps a row of weights for each feature that goes out. The rows of a projection belong
-    to one head after the other, so they are dealt out in as many chunks. The output layer is for
-    all heads, and stays whole.
-    """
-    dealt = {}
-    for name, tensor in weights.items():
-        layer, _, kind = name.rpartition(".")
+        # The output layer mixes all heads, so it stays whole.
         if layer == "output":
-            dealt[f"attention.projection.{kind}"] = tensor
+            single[f"projection.{kind}"] = tensor
             continue
-        projection = layer.removesuffix(".linear")
-        for head, chunk in enumerate(tensor.chunk(heads)):
-            dealt[f"attention.heads.{head}.{projection}.{kind}"] = chunk
-    return dealt
+
+        # A layer has a row of weights for each feature of its output, and the rows of one head
+        # follow one another. So each head gets a chunk of rows.
+        for head, rows in enumerate(tensor.chunk(heads)):
+            single[f"heads.{head}.{layer}.{kind}"] = rows
+
+    # In the order of the table above.
+    return {
+        "sequence first": weights,
+        "batch first": batch_first,
+        "folded heads": folded,
+        "one head at a time": single,
+    }
 
 
-def as_they_are(weights: Weights, heads: int) -> Weights:
-    r"""
-    ## The weights of the first way
-
-    It is the one that the others get theirs from.
-    """
-    return weights
-
-
-# What each way calls the weights.
-NAMES_IN: dict[str, Callable[[Weights, int], Weights]] = {
-    "sequence first": as_they_are,
-    "batch first": for_batch_first,
-    "folded heads": for_folded_heads,
-    "one head at a time": for_single_heads,
-}
-
-
-def four_ways(heads: int, d_model: int, max_len: int) -> dict[str, nn.Module]:
+def four_ways(heads: int, d_model: int) -> dict[str, nn.Module]:
     r"""
     ## The four ways
 
-    All with the same weights, at the [seam](seam.py): they are called alike. The first one takes
-    its [readable way](../mha.py#MultiHeadAttention).
+    All with the same weights.
     """
+    # Without dropout, and causal where that is a choice.
     first = MultiHeadAttention(heads, d_model, dropout_prob=0.0)
-    first.fused = False
     ways = {
         "sequence first": first,
-        "batch first": BatchFirstAtTheSeam(BatchFirstAttention(d_model, heads, dropout=0.0)),
-        "folded heads": CausalAtTheSeam(NarrowSelfAttention(heads, d_model, 0.0, causal=True)),
-        "one head at a time": CausalAtTheSeam(OneHeadAtATime(heads, d_model, 0.0, max_len=max_len)),
+        "batch first": BatchFirstAttention(d_model, heads, dropout=0.0),
+        "folded heads": NarrowSelfAttention(heads, d_model, dropout_prob=0.0, causal=True),
+        "one head at a time": OneHeadAtATime(heads, d_model),
     }
 
     # Loading is strict: a name too many or too few is an error.
-    for name, way in ways.items():
-        way.load_state_dict(NAMES_IN[name](first.state_dict(), heads))
+    for name, weights in translate(first.state_dict(), heads).items():
+        ways[name].load_state_dict(weights)
     return ways
 
 
-def outputs_and_gradients(
-    ways: dict[str, nn.Module], heads: int, x: Tensor
-) -> dict[str, tuple[Tensor, ...]]:
+def attend(name: str, way: nn.Module, x: Tensor) -> Tensor:
     r"""
-    ## What comes out, and what comes back
+    ## Calling each of them
 
-    For each way its output, `[seq_len, batch_size, d_model]`, then the gradient of what came
-    in, then those of the weights. They are the gradients of the *first* way's weights in each case,
-    so that there is one of each and nothing has to be put in order: a way is called with these
-    weights under its names, and the way back goes through the renaming, too.
+    `x` and the result are `[batch_size, seq_len, d_model]`, under the causal mask.
     """
-    # What `state_dict` gives shares its numbers with the module, but has gradients of its own.
-    x = x.detach().requires_grad_()
-    shared = ways["sequence first"].state_dict()
-    for weight in shared.values():
-        weight.requires_grad_()
+    # `[seq_len, seq_len, 1]`, with a last axis for the batch.
+    mask = causal_mask(x.shape[1]).to(x.device)
+    if name == "sequence first":
+        # The sequence becomes the first axis, and the second one again.
+        x = x.transpose(0, 1)
+        return way(query=x, key=x, value=x, mask=mask).transpose(0, 1)
+    if name == "batch first":
+        # Its mask has no axis for the batch. The weights aren't needed here.
+        return way(x, mask.squeeze(-1))[0]
 
-    sequence = {"query": x, "key": x, "value": x, "mask": causal_mask(len(x), x.device)}
-    found = {}
-    for name, way in ways.items():
-        output = functional_call(way, NAMES_IN[name](shared, heads), (), sequence)
-
-        # A sum would not notice if positions or features were mixed up, so each number counts
-        # differently.
-        count = torch.linspace(-1, 1, output.numel()).to(output)
-        loss = (output.flatten() * count).sum()
-        found[name] = (output.detach(), *torch.autograd.grad(loss, [x, *shared.values()]))
-    return found
+    # The others have the mask inside.
+    return way(x)
 
 
-def largest_difference(one: Tensor, other: Tensor) -> Tensor:
-    r"""
-    ## How far apart two tensors are
-
-    At the place where they are furthest.
-    """
-    return (one - other).abs().max()
-
-
-def largest_differences(
-    ways: dict[str, nn.Module], heads: int, x: Tensor
-) -> dict[str, dict[str, Tensor]]:
+def largest_differences(ways: dict[str, nn.Module], heads: int, x: Tensor) -> dict[str, Tensor]:
     r"""
     ## The proof
 
-    For each way the largest difference from the first one, in the outputs and in the gradients. In
-    `float64` nothing is left of them but rounding.
+    For each way the largest difference from the first, in its output and in the gradients of all
+    weights. In float64 nothing is left but rounding.
     """
-    found = outputs_and_gradients(ways, heads, x)
-    first = found["sequence first"]
-    differences = {}
-    for name, tensors in found.items():
-        output, *back = map(largest_difference, tensors, first)
-        differences[name] = {"output": output, "gradients": torch.stack(back).max()}
-    return differences
+    outputs, gradients = {}, {}
+    for name, way in ways.items():
+        # The four layouts give the same function, so these should be equal.
+        outputs[name] = attend(name, way, x)
+
+        # In a plain sum, mixed-up positions or features would go unnoticed. Here each number of the
+        # output has another factor.
+        factors = torch.linspace(-1, 1, x.numel(), dtype=x.dtype).view(x.shape)
+        (outputs[name] * factors).sum().backward()
+        gradients[name] = {one: weight.grad for one, weight in way.named_parameters()}
+
+    # Gradients have the names of their weights, so the same translation makes them comparable.
+    largest = {}
+    for name, expected in translate(gradients["sequence first"], heads).items():
+        # All gradients of this way, and those that it should have, each in one long vector.
+        found = torch.cat([gradients[name][one].flatten() for one in expected])
+        wanted = torch.cat([tensor.flatten() for tensor in expected.values()])
+
+        # Where are they, or the outputs, furthest apart?
+        difference = (outputs[name] - outputs["sequence first"]).abs().max()
+        largest[name] = torch.maximum((found - wanted).abs().max(), difference)
+    return largest
 
 
 def example(
     seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2
-) -> dict[str, dict[str, Tensor]]:
+) -> dict[str, Tensor]:
     r"""
     ## Example
 
     The proof, in double precision.
+
+    ### Exercises
+
+    ??? question "3 sequences, 7 positions, 5 heads: what shape have the scores in each way?"
+        In the order of the table: 7, 7, 3, 5; then 3, 5, 7, 7; then 15, 7, 7; and five times 3, 7,
+        7.
+
+    ??? question "Deal the rows out by `tensor[head::heads]` instead of by `chunk`. What happens?"
+        The shapes fit, and loading succeeds. Each head gets rows of all the others, and the outputs
+        differ: the proof notices.
+
+    ??? question "Why is a comparison of outputs alone not enough?"
+        Two functions can agree in their values and not in their gradients: with a `detach` in the
+        wrong place the outputs are equal and some weights are never trained.
     """
     d_model = heads * d_k
-    ways = four_ways(heads, d_model, seq_len)
-    for way in ways.values():
-        way.double()
-    x = torch.randn(seq_len, batch_size, d_model, dtype=torch.float64)
+    # In float32 the differences would be of the order of $10^{-6}$, and small mistakes could hide.
+    ways = {name: way.double() for name, way in four_ways(heads, d_model).items()}
+    x = torch.randn(batch_size, seq_len, d_model, dtype=torch.float64)
     return largest_differences(ways, heads, x)

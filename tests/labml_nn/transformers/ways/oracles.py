@@ -1,7 +1,7 @@
-r"""Attention by PyTorch's module and by loops, for the tests of the ways to write it."""
+r"""Attention by PyTorch's module and by loops, and what every way to write it has to stand."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -15,11 +15,11 @@ D_MODEL = HEADS * D_K
 Layer = tuple[Tensor, Tensor]
 
 
-def sequences(seq_len: int = SEQ_LEN, dtype: torch.dtype = torch.float64) -> Tensor:
+def sequences(seq_len: int = SEQ_LEN) -> Tensor:
     r"""Some sequences, batch first, with a gradient."""
     generator = torch.Generator().manual_seed(2)
     x = torch.randn(BATCH_SIZE, seq_len, D_MODEL, generator=generator, dtype=torch.float64)
-    return x.to(dtype).requires_grad_()
+    return x.requires_grad_()
 
 
 def causal(seq_len: int = SEQ_LEN) -> Tensor:
@@ -28,7 +28,7 @@ def causal(seq_len: int = SEQ_LEN) -> Tensor:
 
 
 def by_pytorch(x: Tensor, layers: Sequence[Layer], visible: Tensor) -> tuple[Tensor, Tensor]:
-    r"""Output and weights of PyTorch's attention, which wants true where it must not look."""
+    r"""Output and weights of PyTorch's attention, whose mask is true where it must not look."""
     other = nn.MultiheadAttention(D_MODEL, HEADS, batch_first=True, dtype=x.dtype)
     *projections, (weight, bias) = layers
     parameters = {
@@ -85,6 +85,33 @@ def difference(mine: Tensor, theirs: Tensor, variables: Sequence[Tensor]) -> flo
     return torch.stack([(a - b).detach().abs().max() for a, b in pairs]).max().item()
 
 
-def assert_near(actual: Tensor, expected: Tensor, tolerance: float = 1e-12) -> None:
-    r"""No two numbers are further apart than the tolerance."""
-    torch.testing.assert_close(actual, expected, rtol=tolerance, atol=tolerance)
+def check_nothing_leaks(attend: Callable[[Tensor], Tensor]) -> None:
+    r"""An output depends on its own position and the earlier ones, of its own sequence."""
+    x = sequences().detach()
+    before = attend(x)
+    for b in range(BATCH_SIZE):
+        for position in range(SEQ_LEN):
+            changed = x.clone()
+            changed[b, position] += 1
+            moved = (attend(changed) != before).any(dim=2)
+            assert moved.nonzero().tolist() == [[b, later] for later in range(position, SEQ_LEN)]
+
+
+def check_saved(make: Callable[[], nn.Module]) -> None:
+    r"""Saved weights give the same numbers in another module, which had others before."""
+    module, other, x = make(), make(), sequences().detach().float()
+    first = module(x)[0]
+    assert not torch.equal(other(x)[0], first)
+    other.load_state_dict(module.state_dict())
+    assert torch.equal(other(x)[0], first)
+
+
+def check_dropout(make: Callable[[float], nn.Module], call: Callable = nn.Module.__call__) -> None:
+    r"""If all weights are dropped, the bias of the output remains; but only in training."""
+    x = sequences().detach().float()
+    torch.manual_seed(1)
+    module = make(1.0)
+    dropped, bias = call(module, x), list(module.parameters())[-1]
+    assert torch.equal(dropped, bias.expand_as(dropped))
+    torch.manual_seed(1)
+    torch.testing.assert_close(call(module.eval(), x), call(make(0.0), x))

@@ -1,0 +1,104 @@
+r"""
+Pictures for results: matplotlib draws them, and the page's style sheet gives them their colours.
+
+`svg` turns a figure of matplotlib into a text for `record.write`. Letters stay letters, whatever is
+black takes the colour of the text around it, and `ACCENT` the accent colour of the theme; so one
+picture serves light and dark pages.
+"""
+
+import io
+import re
+from collections.abc import Sequence
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+# Colours that stand for those of the page. The style sheet has a class for filling and one for
+# lines of the last two.
+INK, ACCENT, SECOND = "#000000", "#123456", "#654321"
+CLASSES = {ACCENT: "accent", SECOND: "second"}
+
+
+def new(width: float, height: float, columns: int = 1) -> tuple[Figure, list[Axes]]:
+    r"""A figure of so many inches, with axes side by side."""
+    figure = Figure((width, height), layout="constrained")
+    return figure, list(figure.subplots(1, columns, squeeze=False)[0])
+
+
+def heat_map(
+    axes: Axes,
+    cells: Sequence[Sequence[float]],
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    numbers: bool = False,
+) -> None:
+    r"""
+    One square for each number: the larger, the darker. Negative numbers have the second colour.
+    With `numbers`, they stand in the squares.
+    """
+    most = max(abs(value) for row in cells for value in row) or 1.0
+    for i, row in enumerate(cells):
+        for j, value in enumerate(row):
+            colour, share = (ACCENT if value >= 0 else SECOND), round(abs(value) / most, 2)
+            if share >= 0.005:
+                square = Rectangle(
+                    (j, i), 1, 1, color=colour, alpha=share, linewidth=0, clip_on=False
+                )
+                axes.add_patch(square)
+            if numbers and value:
+                text = f"{value:.2f}".replace("0.", ".", 1)
+                axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=7)
+    axes.set(xlim=(0, len(cells[0])), ylim=(len(cells), 0), aspect="equal")
+    if rows:
+        axes.set_yticks([i + 0.5 for i in range(len(rows))], rows, family="monospace")
+    if columns:
+        axes.set_xticks([j + 0.5 for j in range(len(columns))], columns, family="monospace")
+    axes.tick_params(length=0)
+
+
+def svg(figure: Figure, name: str) -> str:
+    r"""The figure as the text of an SVG, the same bytes each time; `name` makes its ids its own."""
+    settings = {"svg.fonttype": "none", "svg.hashsalt": name, "path.simplify": True}
+    written = io.StringIO()
+    with matplotlib.rc_context(settings):
+        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
+    text = written.getvalue()
+    text = text[text.index("<svg ") :]
+    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", text, flags=re.S)
+
+    # Matplotlib makes some ids from addresses in memory. Numbered, they are the same each time; and
+    # with the name before them, several pictures can stand on one page. Most ids lead nowhere.
+    text = text.replace("xlink:href", "href")
+    used = dict.fromkeys(re.findall(r'(?:href="|url\()#([^")]*)', text))
+    ids = {old: f"{name}-{n}" for n, old in enumerate(used)}
+    text = re.sub(r' id="([^"]*)"', lambda m: f' id="{ids[m[1]]}"' if m[1] in ids else "", text)
+    text = re.sub(r'(href="|url\()#([^")]*)', lambda m: f"{m[1]}#{ids[m[2]]}", text)
+    text = text.replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "")
+
+    # The size on the page is the style sheet's business, and so is the family of the letters.
+    head, rest = text.split(">", 1)
+    text = re.sub(r' (width|height)="[^"]*"', "", head) + ">" + rest
+    text = re.sub(r'style="([^"]*)"', lambda m: attributes(m[1]), text)
+
+    # A tenth of a point is finer than a screen.
+    text = re.sub(r'(?<!opacity=")(\d+\.\d)\d+', r"\1", text)
+    return re.sub(r"\s*\n\s*", " ", text).strip()
+
+
+def attributes(style: str) -> str:
+    r"""What matplotlib says in a style, as attributes and classes, which a page may restyle."""
+    said, classes = [], []
+    for name, _, value in (one.strip().partition(": ") for one in style.split(";")):
+        if value in CLASSES:
+            classes.append(f"{name}-{CLASSES[value]}")
+        elif name == "font":
+            said.append(f'font-size="{value.split()[0]}"')
+        elif name == "font-family":
+            said += ['font-family="monospace"'] if "monospace" in value else []
+        elif name:
+            said.append(f'{name}="{"currentColor" if value == INK else value}"')
+    if classes:
+        said.append(f'class="{" ".join(classes)}"')
+    return " ".join(said)

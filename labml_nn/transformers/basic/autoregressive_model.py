@@ -1,0 +1,110 @@
+r"""
+---
+title: The Autoregressive Model
+summary: The parts put together into a model that gives logits for the next token.
+paper:
+  title: Attention Is All You Need
+  authors: Vaswani et al.
+  year: 2017
+  link: https://arxiv.org/abs/1706.03762
+---
+
+A model is *autoregressive* if it predicts each token from those before it,
+
+$$
+p(x_1, \dots, x_n) = \prod_t p(x_t \mid x_1, \dots, x_{t-1}),
+$$
+
+which is all it takes to write: draw a token, append it, go on. The decoder of the paper is such a
+model. With nothing to translate from it needs no attention to an encoder, and what is left is a
+stack of self-attention layers under a causal mask, the kind of model that large language models
+are.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from labml_nn.transformers.feed_forward import FeedForward
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from labml_nn.transformers.models import Embeddings, Encoder, Generator, TransformerLayer
+from labml_nn.transformers.positional_encoding import PositionalEncoding
+
+
+class AutoregressiveTransformer(nn.Module):
+    r"""
+    ## The model
+
+    [Embeddings](../models.py#Embeddings), a [stack of layers](../models.py#Encoder) that may not
+    look ahead, and [logits](../models.py#Generator).
+    """
+
+    def __init__(
+        self,
+        n_vocab: int,
+        d_model: int = 128,
+        heads: int = 4,
+        n_layers: int = 4,
+        d_ff: int = 512,
+        seq_len: int = 64,
+        dropout_prob: float = 0.0,
+        attention: Callable[[int, int, float], nn.Module] = MultiHeadAttention,
+    ) -> None:
+        r"""
+        * `n_vocab` is the number of different tokens
+        * `d_model` is the number of features
+        * `heads` is the number of heads of each attention
+        * `n_layers` is the number of layers
+        * `d_ff` is the number of features inside the feed-forward networks
+        * `seq_len` is the greatest length of a sequence, the *context*
+        * `dropout_prob` is the probability of dropping a feature or an attention weight
+        * `attention` makes the attention of a layer; [FusedAttention](../fused_attention.py) is
+          faster
+        """
+        super().__init__()
+        positions = PositionalEncoding(d_model, dropout_prob, seq_len)
+        self.embed = Embeddings(n_vocab, d_model, positions)
+
+        # Each layer is made by a call of its own, so that each starts with its own weights.
+        self.encoder = Encoder(
+            (
+                TransformerLayer(
+                    d_model=d_model,
+                    self_attn=attention(heads, d_model, dropout_prob),
+                    feed_forward=FeedForward(d_model, d_ff, dropout_prob, nn.GELU),
+                    dropout_prob=dropout_prob,
+                )
+                for _ in range(n_layers)
+            ),
+            d_model,
+        )
+        self.generator = Generator(n_vocab, d_model)
+
+        # Made once, and moved to the GPU with the model. It has no weights, so it isn't saved.
+        self.register_buffer("mask", causal_mask(seq_len), persistent=False)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        # A shorter sequence than the context sees the upper left corner of the mask.
+        length = len(tokens)
+        x = self.encoder(self.embed(tokens), self.mask[:length, :length])
+        return self.generator(x)
+
+
+def example(
+    seq_len: int = 7,
+    batch_size: int = 3,
+    heads: int = 5,
+    n_pairs: int = 2,
+    d_ff: int = 11,
+    n_vocab: int = 13,
+) -> Tensor:
+    r"""
+    ## Example
+
+    A text that is shorter than the context.
+    """
+    model = AutoregressiveTransformer(
+        n_vocab, heads * 2 * n_pairs, heads, 2, d_ff, seq_len=2 * seq_len
+    )
+    return model(torch.randint(n_vocab, (seq_len, batch_size)))

@@ -1,0 +1,143 @@
+r"""
+---
+title: Absorbed Latent Attention
+summary: A model that writes attends to the latents themselves, and never makes a key or a value.
+paper:
+  title: "DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language Model"
+  authors: DeepSeek-AI
+  year: 2024
+  link: https://arxiv.org/abs/2405.04434
+---
+
+[Latent attention](latent_attention.py) caches a short latent $c_j$ for each token. To attend, it
+makes keys and values of it, for every head. While a model writes, that would be done again for the
+whole text with each new token, and the time would be lost that the small cache saves.
+
+It needn't be done at all. What the key matrix does to a key can be done to the query instead, once,
+because a product of three matrices doesn't depend on the brackets:
+
+$$
+Q_{ih} \cdot \left( W^K_h c_j \right) = \left( {W^K_h}^\top Q_{ih} \right) \cdot c_j
+$$
+
+The query has *absorbed* the key matrix, and the latents themselves are the keys. They are the
+values, too: the average of $W^V_h c_j$ is $W^V_h$ times the average of $c_j$.
+
+$$
+\sum_j A_{ijh} \left( W^V_h c_j \right) = W^V_h \sum_j A_{ijh} \, c_j
+$$
+
+**In:** the new positions of a text, `[n_new, batch_size, d_model]`. **Out:** the same as of latent
+attention for the whole text.
+
+This is why the rotated key stands apart. A rotation $R_{j-i}$ between $Q$ and $W^K$ differs for
+each distance, so there would be another absorbed query for each key.
+
+It costs multiplications. In the paper's model a score is a product of 512 + 64 = 576 features in
+place of 128 + 64 = 192. But each number that is read from the cache now serves 128 heads.
+"""
+
+import torch
+from torch import Tensor
+
+from labml_nn.transformers.memory.latent_attention import LatentAttention
+from labml_nn.transformers.mha import causal_mask
+
+
+class AbsorbedLatentAttention(LatentAttention):
+    r"""
+    ## Absorbed latent attention
+
+    The parameters are those of [latent attention](latent_attention.py#LatentAttention). It
+    remembers what it has read, as [attention with a cache](../kv_cache.py#CachedAttention) does.
+    """
+
+    # Latents and shared keys of all positions so far; nothing has been read yet.
+    cache: tuple[Tensor, Tensor] | None = None
+
+    def forward(
+        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        # The new positions come after those in the cache, and are rotated by larger angles.
+        n_cached = 0 if self.cache is None else len(self.cache[0])
+        query, rotated = self.get_queries(query, n_cached)
+        latent, shared = self.get_latents(key, n_cached)
+
+        # For the whole text: `[n_keys, batch_size, d_latent]` and `[n_keys, batch_size, d_rotary]`.
+        if self.cache is not None:
+            latent = torch.cat([self.cache[0], latent])
+            shared = torch.cat([self.cache[1], shared])
+        self.cache = latent, shared
+
+        # Here a key would be made for each latent and each head. Instead the query is changed.
+        # The rows of the key matrix belong to the heads, one head after the other: `[heads, d_k,
+        # d_latent]`. A query takes that of its head: `[n_new, batch_size, heads, d_latent]`.
+        key_matrix = self.key.linear.weight.unflatten(0, (self.heads, self.d_k))
+        absorbed = torch.einsum("ibhd,hdc->ibhc", query, key_matrix)
+
+        # The latents have no letter for the head: all heads look at the same ones. The positions
+        # add their part as before. `[n_new, n_keys, batch_size, heads]`
+        scores = torch.einsum("ibhc,jbc->ijbh", absorbed, latent)
+        scores = scores + torch.einsum("ibhd,jbd->ijbh", rotated, shared)
+
+        # The mask of new positions is the last rows of the causal one, with a column for each key
+        # of the cache. A single new position sees all of them and needs no mask.
+        if mask is not None:
+            mask = self.prepare_mask(mask, query.shape, latent.shape)
+        attn = self.get_weights(scores, mask)
+
+        # First the average of the latents. Each head has its own, because its weights are its own:
+        # `[n_new, batch_size, heads, d_latent]`.
+        x = torch.einsum("ijbh,jbc->ibhc", attn, latent)
+
+        # Then the value matrix, once for each new position and not for each key.
+        value_matrix = self.value.linear.weight.unflatten(0, (self.heads, self.d_k))
+        x = torch.einsum("ibhc,hdc->ibhd", x, value_matrix)
+        return self.output(x.flatten(start_dim=2))
+
+
+@torch.no_grad()
+def example(
+    n_read: int = 7,
+    n_new: int = 3,
+    batch_size: int = 19,
+    heads: int = 5,
+    d_k: int = 11,
+    d_latent: int = 13,
+    n_pairs: int = 2,
+) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    The first positions of a text, and the others after them. The last rows of both results are
+    equal.
+
+    ### Exercises
+
+    ??? question "How wide are the absorbed query and the average of the latents?"
+        Both have `d_latent` features, for each head. So both are wider than an ordinary head if the
+        latent is wider than `d_k`.
+
+    ??? question "What if keys had a bias?"
+        It would add $Q \cdot b$ to every score of a query. The softmax doesn't see a number that is
+        added to all scores, so it could be left out.
+
+    ??? question "The shared key is made of $x_j$. Could it be made of the latent?"
+        Yes. It is cached after the rotation, and where it came from doesn't matter.
+    """
+    # Pairs of features are rotated, so their number is even.
+    d_model, d_rotary = heads * d_k, 2 * n_pairs
+    n_keys = n_read + n_new
+    sizes = {"d_latent": d_latent, "d_rotary": d_rotary, "max_len": n_keys}
+
+    # The same parameters in both forms.
+    written_out = LatentAttention(heads, d_model, 0.0, **sizes)
+    absorbed = AbsorbedLatentAttention(heads, d_model, 0.0, **sizes)
+    absorbed.load_state_dict(written_out.state_dict())
+
+    # The second call sees seven positions of the cache, and three new ones.
+    x, mask = torch.randn(n_keys, batch_size, d_model), causal_mask(n_keys)
+    old, new = x.split([n_read, n_new])
+    absorbed(query=old, key=old, value=old, mask=mask[:n_read, :n_read])
+    new = absorbed(query=new, key=new, value=new, mask=mask[n_read:])
+    return written_out(query=x, key=x, value=x, mask=mask), new

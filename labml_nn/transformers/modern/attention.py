@@ -1,0 +1,144 @@
+r"""
+---
+title: Attention in a Modern Transformer
+summary: Rotary positions, normalised queries and keys, and the values of the first layer mixed in.
+paper:
+  title: Value Residual Learning
+  authors: Zhou et al.
+  year: 2024
+  link: https://arxiv.org/abs/2410.17897
+---
+
+[Attention](../mha.py) as in 2017 has no idea of positions, scores that grow as its weights grow,
+and values that know less and less of the token itself from layer to layer. Here are three remedies.
+
+**In:** the residual stream, `[seq_len, batch_size, d_model]`, and, after the first layer, the first
+layer's values. **Out:** what is added to the stream, and this layer's values.
+
+* Queries and keys are **rotated** by their [positions](../rotary.py), so that scores depend on the
+  distance.
+* Before, they are **normalised** to one length by [RMSNorm](../rms_norm.py), so that a score says
+  how well the directions match and not how large the weights are
+  ([Henry et al. 2020](https://arxiv.org/abs/2010.04245)).
+* The **values of the first layer** are mixed into those of all others.
+
+The mask is always the causal one, and the [fused kernel](../fused_attention.py) computes the rest.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from labml_nn.transformers.mha import PrepareForMultiHeadAttention
+from labml_nn.transformers.rms_norm import rms_norm
+from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
+
+
+class RotaryProjection(PrepareForMultiHeadAttention):
+    r"""
+    ## Queries and keys
+    """
+
+    def __init__(self, d_model: int, heads: int, rotate: nn.Module) -> None:
+        r"""
+        * `d_model` is the number of features
+        * `heads` is the number of heads
+        * `rotate` are the [rotary positions](../rotary.py#RotaryPositions)
+        """
+        super().__init__(d_model, heads, d_model // heads, bias=False)
+        self.rotate = rotate
+
+    def forward(self, x: Tensor) -> Tensor:
+        # Project and split into heads, `[seq_len, batch_size, heads, d_k]`.
+        x = super().forward(x)
+
+        # Each head is normalised on its own. A rotation keeps lengths, so the order of the two
+        # doesn't matter.
+        return self.rotate(rms_norm(x))
+
+
+class ModernAttention(nn.Module):
+    r"""
+    ## Attention with the values of the first layer
+    """
+
+    def __init__(self, d_model: int, heads: int, rotate: nn.Module, first: bool) -> None:
+        r"""
+        * `d_model` is the number of features
+        * `heads` is the number of heads
+        * `rotate` are the [rotary positions](../rotary.py#RotaryPositions), one for all layers
+        * `first` says whether this is the first layer
+        """
+        super().__init__()
+        d_k = d_model // heads
+
+        # Queries and keys decide where to look, so they get the positions. Values stay as they are.
+        self.query = RotaryProjection(d_model, heads, rotate)
+        self.key = RotaryProjection(d_model, heads, rotate)
+        self.value = PrepareForMultiHeadAttention(d_model, heads, d_k, bias=False)
+        self.output = nn.Linear(d_model, d_model, bias=False)
+
+        # After a sigmoid, this is the share of the layer's own values: one half at the start.
+        self.mix = None if first else nn.Parameter(torch.zeros(()))
+
+        # Normalised queries and keys have the length $\sqrt{d_k}$. So with the usual scaling by
+        # $1 / \sqrt{d_k}$ no score is above $\sqrt{d_k}$, which is 5.7 in the small model. Half as
+        # much again allows the softmax to be sharper.
+        self.scale = 1.5 / math.sqrt(d_k)
+
+    def forward(self, x: Tensor, first_value: Tensor | None) -> tuple[Tensor, Tensor]:
+        r"""
+        ### Attend
+
+        `x` is `[seq_len, batch_size, d_model]`, `first_value` is
+        `[seq_len, batch_size, heads, d_k]`, and nothing in the first layer.
+        """
+        # All three from the same tokens: this is self-attention.
+        query, key, value = self.query(x), self.key(x), self.value(x)
+
+        # The higher the layer, the more have tokens gathered from others. The first layer's values
+        # come from the token alone, and the mixture keeps them within reach.
+        if self.mix is not None and first_value is not None:
+            share = self.mix.sigmoid().to(value.dtype)
+            value = torch.lerp(first_value, value, share)
+
+        # The kernel wants `[batch_size, heads, seq_len, d_k]`. It hides the future by itself.
+        q, k, v = (t.permute(1, 2, 0, 3) for t in (query, key, value))
+        x = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=self.scale)
+
+        # The heads' results side by side, `[seq_len, batch_size, d_model]`, and mixed.
+        x = x.permute(2, 0, 1, 3).flatten(start_dim=2)
+        return self.output(x), value
+
+
+def example(
+    seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int = 2
+) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Try it
+
+    Two layers, of which the second one gets the values of the first.
+
+    ### Exercises
+
+    ??? question "With 128 features in each head, what is the highest possible score?"
+        $\sqrt{128} \approx 11.3$, times 1.5 with the scale of this page.
+
+    ??? question "Normalise the values too. What is lost?"
+        Their length. A value could no longer say "nothing to tell" by being short.
+
+    ??? question "All queries are multiplied by 10 before they are normalised. What changes?"
+        Nothing. The size of the weights that make queries and keys has no effect on the scores.
+    """
+    d_k = 2 * n_pairs
+    d_model = heads * d_k
+    rotate = RotaryPositions(inverse_frequencies(d_k), seq_len)
+    first = ModernAttention(d_model, heads, rotate, first=True)
+    second = ModernAttention(d_model, heads, rotate, first=False)
+
+    # Each result is added to the residual stream.
+    x = torch.randn(seq_len, batch_size, d_model)
+    added, first_value = first(x, None)
+    return second(x + added, first_value)
