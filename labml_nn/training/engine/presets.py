@@ -23,7 +23,7 @@ from torch import nn
 from labml_nn.training.engine.config import ModelConfig, TrainConfig, setting
 from labml_nn.training.engine.errors import checking_input
 from labml_nn.training.engine.text import Prepared
-from labml_nn.training.engine.trainer import Trainer, adamw
+from labml_nn.training.engine.trainer import Trainer, adamw_for_all
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from labml_nn.transformers.basic.comparison_experiment import put_in_place
 from labml_nn.transformers.fused_attention import FusedAttention
@@ -78,7 +78,7 @@ class Preset:
 
     config: type[TrainConfig]
     model: Callable[[Any, int], nn.Module]
-    optimizers: Callable[[nn.Module, Any], list[torch.optim.Optimizer]] = adamw
+    optimizers: Callable[[nn.Module, Any], list[torch.optim.Optimizer]] = adamw_for_all
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def make_config(self, given: Mapping[str, Any]) -> TrainConfig:
@@ -139,11 +139,9 @@ def muon_and_adamw(model: nn.Module, config: ModernConfig) -> list[torch.optim.O
 
     Those of [its experiment](../../transformers/modern/experiment.py#muon_and_adamw).
     """
-    from labml_nn.transformers.modern import experiment
+    from labml_nn.transformers.modern.experiment import muon_and_adamw as make_both
 
-    muon, others = experiment.muon_and_adamw(
-        model, config.matrix_learning_rate, config.learning_rate
-    )
+    muon, others = make_both(model, config.matrix_learning_rate, config.learning_rate)
     for group in muon.param_groups:
         group["weight_decay"] = config.weight_decay
     return [muon, others]
