@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 
 # Colours that stand for those of the page. The style sheet has a class for filling and one for
 # lines of the last two.
@@ -39,17 +40,20 @@ def heat_map(
     With `numbers`, they stand in the squares.
     """
     most = max(abs(value) for row in cells for value in row) or 1.0
+    alike: dict[tuple[str, float], list[Path]] = {}
     for i, row in enumerate(cells):
         for j, value in enumerate(row):
-            colour, share = (ACCENT if value >= 0 else SECOND), round(abs(value) / most, 2)
-            if share >= 0.005:
-                square = Rectangle(
-                    (j, i), 1, 1, color=colour, alpha=share, linewidth=0, clip_on=False
-                )
-                axes.add_patch(square)
+            colour, share = (ACCENT if value >= 0 else SECOND), round(20 * abs(value) / most) / 20
+            square = [(j, i), (j + 1, i), (j + 1, i + 1), (j, i + 1), (j, i)]
+            alike.setdefault((colour, share), []).append(Path(square, closed=True))
             if numbers and value:
                 text = f"{value:.2f}".replace("0.", ".", 1)
                 axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=7)
+
+    # Squares of one shade are one path: the picture is a tenth as large.
+    for (colour, share), squares in alike.items():
+        path = Path.make_compound_path(*squares)
+        axes.add_patch(PathPatch(path, color=colour, alpha=share, linewidth=0, clip_on=False))
     axes.set(xlim=(0, len(cells[0])), ylim=(len(cells), 0), aspect="equal")
     if rows:
         axes.set_yticks([i + 0.5 for i in range(len(rows))], rows, family="monospace")

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Transformers
-summary: The transformer piece by piece, from attention to a model that writes.
+summary: From a text and a loss to a model that writes, one lesson after the other.
 paper:
   title: Attention Is All You Need
   authors: Vaswani et al.
@@ -9,52 +9,55 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 ---
 
-A transformer lets the positions of a sequence exchange what they know, and lets each
-think it over, a few times in turn. These are its pieces, in the order in which they
-need one another.
+A transformer reads a sequence of *tokens*, characters here, and gives at each position a
+probability for every token that may come next. The lessons build one from nothing. Each is the
+answer to a failure of what came before, and takes ten to fifteen minutes. You need Python and a
+little PyTorch.
 
-1. [Multi-head attention](mha.py) is the exchange: each position takes a weighted mean
-   of the others, and learns whom to listen to. It can be written in
-   [four ways](ways/__init__.py).
-2. The [feed-forward network](feed_forward.py) is the thinking over, at each position
-   alone.
-3. [Positional encodings](positional_encoding.py) tell the model where a token stands,
-   which it could not see otherwise.
-4. [Models](models.py) puts these together: embeddings, layers, the stack, and a score
-   for each token.
-5. A [cache of keys and values](kv_cache.py) lets a model that writes compute each token
-   only once.
+```text
+First Ci ── embedding ── layer ── layer ── layer ── layer ── logits ── t: 0.83
+tokens      vectors      attention, feed-forward, four times    scores
+```
 
-The rest makes one of them learn to write, a character at a time:
+**A text, a loss, and what counting can do**
 
-6. [Data](../training/data.py) turns a text into tokens, and tokens into batches.
-7. [Sampling](../training/sampling.py) makes a model write.
-8. [The loop](../training/loop.py) trains it.
-9. [An autoregressive transformer](basic/autoregressive_experiment.py) is the model, and
-   the experiment from beginning to end.
-10. [Its decoder](basic/decoder.py) writes with that cache.
-11. [Two transformers](basic/comparison_experiment.py), the same but for one part.
+* [Text as training data](../training/data.py): characters become numbers, and each is the target of
+  the one before it.
+* [Counting letters](../training/counting.py): how far you get without any neural network. Further
+  than you might think.
+* [Sampling](../training/sampling.py): text from probabilities, in ten lines.
+* [The training loop](../training/loop.py): predict, compare, differentiate, move. A table of pairs
+  is its first model, and has to reach what counting pairs reached.
 
-Since then most of its parts have been replaced by better ones:
+**The parts of a transformer**
 
-12. [The fast way through attention](fast_attention.py), fused or plain
-13. [Rotary positions](rotary.py) turn queries and keys instead of adding to tokens.
-14. [RMSNorm](rms_norm.py) divides by the usual size and takes no mean off.
-15. [SwiGLU](swiglu.py) is a feed-forward network with a gate, and
-    [stacked linear layers](stacked_linear.py) make it one product less.
-16. [A modern transformer](modern/__init__.py) has them all, and others.
+* [One head at a time](ways/one_head_at_a_time.py): attention by hand, for one query and three keys,
+  then for all.
+* [Multi-head attention](mha.py): the same for many heads at once, with the mask that hides the
+  future. What happens when a mask hides nothing is in the [museum](mistakes/masks.py).
+* [The feed-forward network](feed_forward.py) works on what attention has gathered.
+* [The transformer layer](models.py) adds both to a stream, and normalises what they read.
+* [Positional encodings](positional_encoding.py) tell a model where a token stands.
 
-Attention alone fills the rest of the pages:
+**A model that writes**
 
-* [Four ways to write it](ways/__init__.py), which are one function
-* [Mistakes](mistakes/__init__.py) that are in print, what they do to a model, and a test for yours
-* [Saving memory](memory/__init__.py): kernels that never hold all scores, and smaller caches
-* [Positions](positions/__init__.py) that scores see as distances
-* [Variants](variants/__init__.py), each of which changes one thing, from a gate to no softmax
-  at all
+* [The autoregressive model](basic/autoregressive_model.py) is all of that together, in 40 lines.
+* [A transformer learns to write](basic/autoregressive_experiment.py): train it, and read what it
+  writes.
+* [One part exchanged](basic/comparison_experiment.py): the same model with another part beside it.
+* [The key/value cache](kv_cache.py): write without computing everything anew for each token.
 
-All these parts can be tried in the small transformer, [by name](basic/parts_experiment.py).
+**What has changed since 2017**
 
-The paper has an encoder and a decoder, for translation. Here is one stack only: what it
-may see, a mask decides.
+* [Rotary positions](rotary.py), [RMSNorm](rms_norm.py) and [SwiGLU](swiglu.py) take the place of
+  three of the parts.
+* [A modern transformer](modern/__init__.py) has them all, and a few more.
+
+Then come the families, each about one part: [four ways](ways/__init__.py) to write attention,
+[mistakes](mistakes/__init__.py) that are in print, [saving memory](memory/__init__.py),
+[positions](positions/__init__.py) and [variants](variants/__init__.py). Last of all comes speed:
+[fused attention](fused_attention.py) and what else makes a training step faster.
+
+The paper has an encoder and a decoder, for translation. Here is one stack only. Its mask makes it
+the decoder of a language model.
 """

@@ -14,9 +14,24 @@ from each a score for every token that may come next.
 
 **In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`.
 
-Between the two there is one tensor that all layers read from and write to, `[seq_len, batch_size,
-d_model]`. It is called the *residual stream*. [Attention](mha.py) moves information between its
-positions, and the [feed-forward network](feed_forward.py) changes each position on its own.
+```text
+tokens ── embedding ──┬───────────────(+)──┬────────────────(+)── … ── norm ── logits
+                      └ norm ─ attention ┘ └ norm ─ feed-forward ┘
+                      └────────────── one layer ─────────────────┘
+```
+
+The line that runs through is the *residual stream*, `[seq_len, batch_size, d_model]`. Each layer
+reads from it and adds to it. [Attention](mha.py) moves information between its positions, and the
+[feed-forward network](feed_forward.py) changes each position on its own.
+
+Both the additions and the normalisations are there because of what happens without them. When the
+output of a layer *replaces* the stream, the small transformer of four layers stays at
+[0.000](../../results/without.json#tables.without.No%20residual%20connections.loss), which is what
+[counting single letters](../training/counting.py) gives. Without any normalisation it reaches
+[0.000](../../results/without.json#tables.without.No%20normalisation.loss), with both
+[0.000](../../results/without.json#tables.without.The%20whole%20model.loss).
+
+[The training loss without each of the parts](../../results/without.json#figures.curves)
 """
 
 import math
@@ -145,7 +160,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(layers)
 
-        # Every layer has added to the stream and nothing has normalised the sum, so this does.
+        # Every layer has added to the stream, and nothing has normalised the sum so far.
         self.norm = nn.LayerNorm(d_model)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -187,6 +202,26 @@ def example(
     ## Example
 
     A language model of two layers.
+
+    ### The residual stream grows
+
+    Each layer adds something. In a trained model the stream after four layers is several times as
+    large as the embeddings that it began with, which is why the last normalisation is needed:
+
+    [The residual stream in the trained model](../../results/without.json#figures.stream)
+
+    ### Exercises
+
+    ??? question "`x = ___ + self.dropout(z)`: what belongs there? What is the loss without it?"
+        `x`. Without it there is no residual connection, and the model of four layers hardly learns
+        anything.
+
+    ??? question "Which of the parts can move information from one position to another?"
+        Attention alone. Embeddings, normalisations, the feed-forward network and the logits treat
+        each position on its own.
+
+    ??? question "Build all layers with `[layer] * 4`. What goes wrong?"
+        All four are the same module, so they share their weights. Shapes and losses look right.
     """
     d_model = heads * 2 * n_pairs
     embed = Embeddings(n_vocab, d_model, PositionalEncoding(d_model, 0.1))

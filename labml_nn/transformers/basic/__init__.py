@@ -1,14 +1,11 @@
 r"""
 ---
-title: A Transformer That Writes
-summary: The parts put together into a model of text, and trained.
+title: A Small Transformer
+summary: The parts put together into a model of text, trained, and compared.
 ---
 
-The pages of the [section](../__init__.py) have the parts. Here they become
-[one model](autoregressive_experiment.py), trained to predict the next character of a text, on
-a laptop, in about a minute. It has [attention of its own](causal_attention.py), which is the
-general one without what a model that writes doesn't need, and a [decoder](decoder.py) lets it
-write fast. Where a page has another way to do one of its parts, the two are [trained side by
-side](comparison_experiment.py), and on the command line any of those parts is tried [by its
-name](parts_experiment.py).
+The lessons before this section have the parts. Here they become [a model](autoregressive_model.py)
+of 810,306 parameters, [trained](autoregressive_experiment.py) to predict the next character of a
+text on two cores, in a few minutes. Where a page has another way to do one of its parts, two models
+are [trained side by side](comparison_experiment.py).
 """

@@ -15,10 +15,18 @@ $$
 p(x_1, \dots, x_n) = \prod_t p(x_t \mid x_1, \dots, x_{t-1}),
 $$
 
-which is all it takes to write: draw a token, append it, go on. The decoder of the paper is such a
-model. With nothing to translate from it needs no attention to an encoder, and what is left is a
-stack of self-attention layers under a causal mask, the kind of model that large language models
-are.
+which is all it takes to write: draw a token, append it, go on. (The model is as good as its
+predictions. The loss is the mean of $-\ln p(x_t \mid x_1, \dots, x_{t-1})$.)
+
+**In:** tokens, `[seq_len, batch_size]`. **Out:** at each position, logits for the token after it,
+`[seq_len, batch_size, n_vocab]`. A sequence of 64 tokens is 64 predictions at once, each from the
+tokens before it alone, because the [causal mask](../mha.py#causal_mask) hides the others.
+
+The decoder of the paper is such a model. With nothing to translate from, it needs no attention to
+an encoder, and what is left is the kind of model that large language models are. It differs from
+the paper in the place of the [normalisation](../models.py#TransformerLayer), in GELU for ReLU, in
+the biases of the projections, and in a matrix of its own for the logits, which the paper shares
+with the embedding; among other things.
 """
 
 from collections.abc import Callable
@@ -103,6 +111,21 @@ def example(
     ## Example
 
     A text that is shorter than the context.
+
+    ### Exercises
+
+    ??? question "How many parameters has the model with 66 tokens? Which part has most of them?"
+        810,306. The four layers have 198,272 each: 66,048 in attention, 131,712 in the feed-forward
+        network, 512 in the two normalisations. The embedding has 8,448, the logits 8,514, the last
+        normalisation 256.
+
+    ??? question "What is the loss before training, roughly?"
+        $\ln 66 \approx 4.19$ if all tokens were equally likely. It starts a little above, since
+        random logits are not all equal.
+
+    ??? question "Train it on windows of a single character. Which loss can it reach at best?"
+        That of [counting pairs](../../training/counting.py): the one character it sees is all that
+        it can use.
     """
     model = AutoregressiveTransformer(
         n_vocab, heads * 2 * n_pairs, heads, 2, d_ff, seq_len=2 * seq_len
