@@ -40,13 +40,7 @@ from torch import Tensor
 
 # Pairs are not merged across these borders: words with the space before them, numbers, punctuation,
 # spaces, and ends of lines. Otherwise “the dog.” and “the dog,” would become tokens of their own.
-PIECES = (
-    r" ?[^ \t\r\n0-9!-/:-@\[-`{-~]+"
-    r"| ?[0-9]+"
-    r"| ?[!-/:-@\[-`{-~]+"
-    r"|\n"
-    r"|[ \t\r]+"
-)
+PIECES = r" ?[^ \t\r\n0-9!-/:-@\[-`{-~]+| ?[0-9]+| ?[!-/:-@\[-`{-~]+|\n|[ \t\r]+"
 
 
 def letters_of_bytes() -> list[str]:
@@ -56,8 +50,11 @@ def letters_of_bytes() -> list[str]:
     Tokenizers are kept in JSON, which holds text and no bytes. So each byte is written as a letter:
     the printable signs of Latin-1 as themselves, all others as letters from “Ā” on. A space is “Ġ”.
     """
+    # The signs of Latin-1 without spaces and the soft hyphen, which nobody would see.
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = [byte for byte in range(256) if byte not in printable]
+
+    # From 256 on there is a letter for each of the others.
     return [chr(b) if b in printable else chr(256 + others.index(b)) for b in range(256)]
 
 
@@ -68,13 +65,16 @@ def merge(word: tuple[str, ...], pair: tuple[str, str]) -> tuple[str, ...]:
     Each place where the pair stands becomes one token, from left to right: in “aaa” the pair of “a”
     and “a” gives “aa” and “a”.
     """
+    # What has been merged is not looked at again.
     merged: list[str] = []
     index = 0
     while index < len(word):
-        # A pair is two tokens long, anything else one.
+        # The pair, two tokens long.
         if word[index : index + 2] == pair:
             merged.append(pair[0] + pair[1])
             index += 2
+
+        # Anything else stays as it is.
         else:
             merged.append(word[index])
             index += 1
@@ -87,6 +87,7 @@ def learn_merges(text: str, n_merges: int) -> list[tuple[str, str]]:
 
     The whole algorithm, written to be read. It goes through all words for each merge.
     """
+    # The vocabulary at the start: all bytes, and a number for each.
     letters = letters_of_bytes()
     number = {letter: index for index, letter in enumerate(sorted(letters))}
 
@@ -95,6 +96,7 @@ def learn_merges(text: str, n_merges: int) -> list[tuple[str, str]]:
     for piece in re.findall(PIECES, text):
         words[tuple(letters[byte] for byte in piece.encode())] += 1
 
+    # One merge after the other, because each makes new pairs.
     merges: list[tuple[str, str]] = []
     while len(merges) < n_merges:
         # A word that comes up ten times has each of its pairs ten times.
@@ -109,6 +111,8 @@ def learn_merges(text: str, n_merges: int) -> list[tuple[str, str]]:
 
         # Of equally frequent pairs, the one with the older tokens, so that the result is certain.
         best = min(pairs, key=lambda pair: (-pairs[pair], number[pair[0]], number[pair[1]]))
+
+        # The pair is a token now, the youngest one, and the words are written with it.
         merges.append(best)
         number.setdefault(best[0] + best[1], len(number))
         words = Counter({merge(word, best): count for word, count in words.items()})
@@ -127,6 +131,7 @@ class BytePairTokenizer:
         r"""
         * `document` is a tokenizer in the format of the package, JSON
         """
+        # Kept, so that a run can be continued with the same tokens.
         self.document = document
         try:
             self.tokenizer = package().Tokenizer.from_str(document)
@@ -141,6 +146,8 @@ class BytePairTokenizer:
 
         `texts` are parts of one text. A short text may have fewer pairs than `n_vocab` asks for.
         """
+        # The bytes are there from the start. Above 32,768 a number wouldn't fit into 16 bits, which
+        # is what a file of tokens has.
         if not 256 <= n_vocab <= 32_768:
             raise ValueError(f"n_vocab must be between 256, the bytes, and 32,768, got {n_vocab}")
 
@@ -148,21 +155,25 @@ class BytePairTokenizer:
         tokenizers = package()
         by_byte = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
         by_piece = tokenizers.pre_tokenizers.Split(tokenizers.Regex(PIECES), "isolated")
+
+        # First the pieces, then the bytes of each as letters; decoding undoes the second.
         whole = tokenizers.Tokenizer(tokenizers.models.BPE())
         whole.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([by_piece, by_byte])
         whole.decoder = tokenizers.decoders.ByteLevel()
 
-        # Every byte is in the vocabulary, also one that the text doesn't have.
+        # Every byte is in the vocabulary, also one that the text doesn't have. As above, a pair has
+        # to come up twice.
+        letters = letters_of_bytes()
         trainer = tokenizers.trainers.BpeTrainer(
-            vocab_size=n_vocab,
-            min_frequency=2,
-            initial_alphabet=letters_of_bytes(),
-            show_progress=False,
+            vocab_size=n_vocab, min_frequency=2, initial_alphabet=letters, show_progress=False
         )
+
+        # The result goes through JSON, as it would through a file.
         whole.train_from_iterator(texts, trainer)
         return cls(whole.to_str())
 
     def __len__(self) -> int:
+        # The bytes and the merges.
         return self.tokenizer.get_vocab_size()
 
     @property
@@ -171,6 +182,7 @@ class BytePairTokenizer:
         return f"byte pairs {hashlib.sha256(self.document.encode()).hexdigest()}"
 
     def encode(self, text: str) -> Tensor:
+        # Nothing is unknown: every text has bytes.
         return torch.tensor(self.tokenizer.encode(text).ids, dtype=torch.long)
 
     def decode(self, tokens: Tensor) -> str:
@@ -184,10 +196,9 @@ def package() -> Any:
 
     Nothing else of this page needs it, so it is imported on demand.
     """
+    # Without it, one sentence says what to do.
     try:
         import tokenizers
     except ImportError:
-        raise ValueError(
-            "byte pairs need the package tokenizers: python -m pip install tokenizers"
-        ) from None
+        raise ValueError("byte pairs need the package tokenizers: pip install it") from None
     return tokenizers

@@ -50,6 +50,8 @@ def count_letters(tokens: Tensor, n_vocab: int) -> Tensor:
     # One more for each token. Otherwise a letter that never came up would be impossible, and
     # if the validation text has just one of those, the loss is $-\ln 0$, which is infinite.
     counts = tokens.bincount(minlength=n_vocab) + 1
+
+    # The shares of all counts sum to one.
     return counts / counts.sum()
 
 
@@ -63,6 +65,8 @@ def count_pairs(tokens: Tensor, n_vocab: int) -> Tensor:
     # Each pair gets a number, so that one pass counts all of them: first letter times the size of
     # the vocabulary, plus second letter.
     pairs = tokens[:-1] * n_vocab + tokens[1:]
+
+    # Counted and cut into rows: row $i$, column $j$ is how often $j$ came after $i$.
     counts = pairs.bincount(minlength=n_vocab**2).view(n_vocab, n_vocab) + 1
 
     # Each row sums to one.
@@ -97,6 +101,7 @@ class BackOff:
         * `n_letters` is the greatest number of letters of context
         * `symbols` are all the letters that there are
         """
+        # What is needed again for predicting.
         self.n_letters, self.symbols = n_letters, symbols
 
         # $N(c\,x)$: how often each piece of the text comes up. A context of up to four letters
@@ -131,6 +136,8 @@ class BackOff:
             # If a context never came up, then no longer one did.
             if not self.total[shorter]:
                 break
+
+            # Counted where there are many, and the shorter context where there are few.
             different = self.different[shorter]
             p = (self.count[shorter + letter] + different * p) / (self.total[shorter] + different)
         return p
@@ -147,7 +154,11 @@ class BackOff:
             # The first letter of a window has no other before it.
             window = (place - 1) // seq_len * seq_len
             context = text[max(window, place - self.n_letters) : place]
+
+            # The cross entropy: $-\ln p$ of the letter that came.
             total -= math.log(self.probability(text[place], context))
+
+        # The first letter of the text was never predicted.
         return total / (len(text) - 1)
 
     def write(self, prompt: str, n_letters: int, seed: int) -> str:
@@ -156,9 +167,13 @@ class BackOff:
 
         Draw a letter, append it, and go on.
         """
+        # The same seed gives the same text.
         text, generator = prompt, random.Random(seed)
         for _ in range(n_letters):
+            # The last letters. `text[-n_letters:]` would be the whole text for `n_letters` of zero.
             context = text[max(0, len(text) - self.n_letters) :]
+
+            # A probability for each letter, and a draw from them.
             weights = [self.probability(symbol, context) for symbol in self.symbols]
             text += generator.choices(self.symbols, weights)[0]
         return text
@@ -192,5 +207,7 @@ def example(n_vocab: int = 5, n_letters: int = 2) -> tuple[Tensor, Tensor]:
     # The probability of its own text, in nats, and a few more letters.
     model.loss(text, seq_len=7)
     model.write("ab", n_letters=3, seed=1)
+
+    # The two tables, of the text as numbers.
     tokens = torch.tensor(["abcdr".index(letter) for letter in text])
     return count_letters(tokens, n_vocab), count_pairs(tokens, n_vocab)

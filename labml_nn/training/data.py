@@ -62,6 +62,7 @@ class CharTokenizer:
         # stands for an unknown one, “�”.
         unknown = "\N{REPLACEMENT CHARACTER}"
         self.symbols = "".join(sorted(set(text) - {unknown})) + unknown
+        # For encoding: from a character to its number.
         self.index = {symbol: token for token, symbol in enumerate(self.symbols)}
 
     def __len__(self) -> int:
@@ -204,11 +205,13 @@ def example(
     ??? question "Each time a model gives the right character 1/4. What is its loss?"
         $\ln 4 \approx 1.386$ nats: it is as unsure as somebody who chooses among 4 characters.
     """
+    # Long enough for all windows and the last target.
     text = "".join(chr(97 + index % 26) for index in range(n_windows * seq_len + rest + 1))
     tokenizer, train, validation = prepare(text, seq_len)
     tokens = torch.cat([train, validation])
     assert tokenizer.decode(train) + tokenizer.decode(validation) == text
 
-    # All windows to measure with, and the first batch to train on.
+    # All windows to measure with: eleven whole ones and a rest of three. Then the first batch to
+    # train on.
     fixed_windows(tokens, seq_len)
     return RandomWindows(tokens, seq_len, batch_size, seed=1).at(0)

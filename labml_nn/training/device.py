@@ -31,6 +31,7 @@ def choose_device(name: str = "auto") -> torch.device:
 
     `auto` is a CUDA (or ROCm) GPU if there is one, else an Apple GPU, else the CPU.
     """
+    # The faster one wins.
     if name == "auto":
         name = "mps" if torch.backends.mps.is_available() else "cpu"
         name = "cuda" if torch.cuda.is_available() else name
@@ -52,6 +53,7 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
     `float32` otherwise. It is decided by what the hardware has, never by a measured time: a time
     comes out differently tomorrow, and then the same seed would no longer give the same run.
     """
+    # What works everywhere, unless there is something better.
     if name == "auto":
         name = "float32"
 
@@ -60,6 +62,7 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
             name = "bfloat16" if torch.cuda.get_device_capability(device) >= (8, 0) else "float16"
 
         # Older versions of PyTorch don't tell what the CPU can do.
+        # AVX-512 and AMX are the instructions of Intel's and AMD's processors.
         elif device.type == "cpu" and hasattr(torch.cpu, "get_capabilities"):
             able = torch.cpu.get_capabilities()
             name = "bfloat16" if able.get("avx512_bf16") or able.get("amx_bf16") else "float32"
@@ -103,13 +106,18 @@ def example(rows: int = 3, inner: int = 5, columns: int = 7) -> torch.Tensor:
     ??? question "Which of the two formats has no number for 100,000?"
         `float16`: its largest number is 65,504.
     """
+    # A choice by name, and one by hardware.
     device = choose_device("cpu")
     choose_precision("auto", device)
+
+    # Two matrices in 32 bits.
     a, b = torch.randn(rows, inner), torch.randn(inner, columns)
 
-    # Rounded factors, exact factors.
+    # First with rounded factors, then with exact ones.
     with autocast(device, torch.bfloat16):
         product = a @ b
     with autocast(device, torch.float32):
         exact = a @ b
+
+    # A few thousandths of the numbers themselves.
     return product - exact

@@ -1,12 +1,12 @@
 r"""
 ---
-title: Pictures of a Training
-summary: Loss curves, and what a head of attention looks at.
+title: Figures
+summary: Loss curves, and a map of what a head of attention looks at.
 ---
 
-Two pictures that say more than their numbers. Both are drawn on axes that the caller
-made, so that they can stand alone or side by side. In a notebook a picture can be
-[live](figures.py#LiveFigure) while a model trains.
+Two figures that say more than their numbers. Each is drawn on axes that you pass in, so that it
+can stand alone or beside others. In a notebook, a figure can be [live](figures.py#LiveFigure) and
+change while the model trains.
 """
 
 import builtins
@@ -14,8 +14,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import torch
+from torch import Tensor
 
+# matplotlib takes a second to load, so it is imported where something is drawn.
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -25,82 +26,96 @@ def draw_losses(axes: "Axes", history: list[tuple[int, dict[str, float]]]) -> No
     r"""
     ## Loss curves
 
-    `history` is a list of steps and named numbers; there is a line for each name that starts
-    with `loss.`. As long as validation falls beside training, the model learns the
-    language. Where the lines part, it learns the text by heart.
+    As long as the validation loss falls with the training loss, the model learns the language.
+    Where it rises while the training loss goes on falling, the model learns the text by heart.
+
+    `history` is a list of steps and named numbers. Each name that begins with `loss.` is a line.
     """
+    # `loss.train`, `loss.validation`, and whatever else a run has recorded.
     names = sorted({name for _, values in history for name in values if name.startswith("loss.")})
     for name in names:
+        # Not every number is there at every step: an evaluation takes time, and is rare.
         steps = [step for step, values in history if name in values]
         losses = [values[name] for _, values in history if name in values]
         axes.plot(steps, losses, ".-", label=name.removeprefix("loss."))
+
+    # A nat is the unit of a loss with a natural logarithm.
     axes.set(xlabel="step", ylabel="cross entropy, nats a token")
     axes.legend()
 
 
-def draw_attention(axes: "Axes", weights: torch.Tensor, queries: str, keys: str) -> None:
+def draw_attention(axes: "Axes", weights: Tensor, queries: str, keys: str) -> None:
     r"""
-    ## What a head looks at
+    ## Attention maps
 
-    `weights` has a row for each query and a column for each key, and each row sums to one:
-    the darker a cell, the more the query takes from that key. `queries` and `keys` are their
-    characters.
+    Each row belongs to a query and has a weight for each key, with a sum of one. The darker a cell,
+    the more the query takes from that key. Under a causal mask the upper right triangle is empty.
+
+    `queries` and `keys` are the characters at the positions.
     """
+    # The colours mean the same in every figure: white is 0, dark blue is 1.
     axes.imshow(weights.tolist(), cmap="Blues", vmin=0.0, vmax=1.0)
     axes.set(xlabel="key", ylabel="query")
+
     # A line break and a space would be invisible.
     visible = str.maketrans({"\n": "↵", " ": "␣"})
     axes.set_xticks(range(len(keys)), list(keys.translate(visible)), family="monospace")
+    # The first query is at the top, as in a matrix.
     axes.set_yticks(range(len(queries)), list(queries.translate(visible)), family="monospace")
 
 
 class LiveFigure:
     r"""
-    ## A picture that follows
+    ## A live figure
 
-    In a notebook it is shown at once, and again in the same place while what it shows changes.
-    Elsewhere nothing is shown before the end.
-
-    To draw takes as long as many steps of a small model. So a picture stays for ten times as long
-    as it took, and most of the time is left for training.
+    In a notebook it is shown at once, and drawn anew in the same place while training goes on.
+    Elsewhere it is shown at the end.
     """
 
     def __init__(self, figure: "Figure", draw: Callable[[], None]) -> None:
         r"""
-        * `figure` is what the caller draws on
+        * `figure` is the figure to show
         * `draw` draws what is known now, over what was there
         """
         self.figure, self.draw = figure, draw
+
+        # When to draw again: at once.
         self.due = time.monotonic()
 
-        # In a notebook this is one of the built-in functions.
+        # In a notebook, and only there, `display` is one of the built-in functions.
         display = getattr(builtins, "display", None)
         self.shown = display and display(figure, display_id=True)
 
     def update(self) -> None:
         r"""
-        ### Show it as it is now
+        ### Draw it again
 
-        Unless it was shown a moment ago.
+        Unless it was drawn a moment ago.
         """
+        # Elsewhere than in a notebook there is nothing to update.
         start = time.monotonic()
         if self.shown and start >= self.due:
             self.draw()
             self.shown.update(self.figure)
+
+            # Drawing takes as long as many steps of a small model. A pause ten times as long
+            # leaves most of the time for training.
             end = time.monotonic()
             self.due = end + 10 * (end - start)
 
     def finish(self) -> None:
         r"""
-        ### Show it for the last time
-
-        A notebook that has it already would show it once more at the end of the cell.
+        ### Draw it for the last time
         """
         import matplotlib.pyplot as plt
 
+        # However short a time ago it was drawn.
         self.draw()
         if self.shown:
             self.shown.update(self.figure)
+        # Without a notebook, a window opens.
         else:
             plt.show()
+
+        # An open figure would be shown once more below the cell.
         plt.close(self.figure)

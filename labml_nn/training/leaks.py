@@ -55,9 +55,12 @@ class HonestLoss:
         return not self.difference <= TOLERANCE
 
     def __str__(self) -> str:
+        # Both losses, and a warning if they differ.
         said = f"honest loss {self.honest:.4f}, teacher-forced {self.forced:.4f}"
         if not self.leaks:
             return f"{said}, at the same predictions"
+
+        # The length of the prefix tells where to look: at the first position, or at the last.
         return (
             f"{said} at the same predictions: they differ by {self.difference:.3g} after a prefix "
             f"of {self.length}, so the model sees something else than what comes before, and its "
@@ -71,6 +74,7 @@ def spread(n: int, most: int) -> list[int]:
 
     At most `most` of the numbers below `n`, the first and the last among them.
     """
+    # A set, because rounding can give the same number twice if there are few.
     return sorted({round(i * (n - 1) / max(most - 1, 1)) for i in range(most)})
 
 
@@ -89,16 +93,20 @@ def honest_loss(
     # is nearly everywhere.
     inputs, targets = fixed_windows(tokens, seq_len)[0]
     length, n_windows = inputs.shape
+
+    # Windows from the whole text. A prefix has at least one token, and at most a whole window.
     places = spread(n_windows, n_places)
     lengths = [i + 1 for i in spread(length, n_lengths)]
 
     # Dropout would make a difference that is no leak.
     was_training = model.training
     model.eval()
+
+    # A model may have no weights; then it computes where the text is.
     device = next((p.device for p in model.parameters()), tokens.device)
 
-    # Teacher forcing: all windows at once, and all positions of each. The loss of every single
-    # prediction, not their mean.
+    # Teacher forcing: all windows at once, and all positions of each. We keep the loss of every
+    # single prediction, not their mean, to compare them one by one.
     logits = model(inputs[:, places].to(device)).float()
     forced = F.cross_entropy(
         logits.transpose(1, 2), targets[:, places].to(device), reduction="none"
@@ -110,13 +118,20 @@ def honest_loss(
     for column, place in enumerate(places):
         for n in lengths:
             window = tokens[place * length :][: n + 1].to(device)
+
+            # What the model says after the prefix; the last token of the window is the answer.
             last = model(window[:-1].unsqueeze(1))[-1].float()
             found.append((F.cross_entropy(last, window[-1:]).item(), forced[n - 1, column].item()))
+
+    # The model goes on as it was.
     model.train(was_training)
 
     # The worst prediction; NaN is worse than any number, and a plain maximum would skip it.
     differences = [abs(honest - teacher) for honest, teacher in found]
+    # Pairs compare by their first item first, and `x != x` is true for NaN alone.
     worst = max(range(len(found)), key=lambda i: (differences[i] != differences[i], differences[i]))
+
+    # Windows are the outer loop, so the place in the list tells the length of the prefix.
     return HonestLoss(
         honest=sum(honest for honest, _ in found) / len(found),
         forced=sum(teacher for _, teacher in found) / len(found),
@@ -137,11 +152,14 @@ class LooksAhead(nn.Module):
         * `n_vocab` is the number of different tokens
         """
         super().__init__()
+        # For the size of the logits; there is nothing to learn.
         self.n_vocab = n_vocab
 
     def forward(self, tokens: Tensor) -> Tensor:
         # The last position has nothing to look at, and takes the first token.
         ahead = tokens.roll(-1, dims=0)
+
+        # With a logit of 5 against zeros, it is nearly sure.
         return 5.0 * F.one_hot(ahead, self.n_vocab).float()
 
 
@@ -163,6 +181,7 @@ def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> dict[str
     ??? question "Why not compare the two means only?"
         A leak could make some predictions better and others worse, and leave the mean as it is.
     """
+    # Random tokens: nobody can know the next one.
     tokens = torch.randint(n_vocab, (11 * seq_len,), generator=torch.Generator().manual_seed(1))
     assert not honest_loss(nn.Embedding(n_vocab, n_vocab), tokens, seq_len).leaks
 
@@ -170,5 +189,7 @@ def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> dict[str
     cheat = LooksAhead(n_vocab)
     result = honest_loss(cheat, tokens, seq_len)
     assert result.leaks
+
+    # Several sequences at once.
     cheat(tokens[: seq_len * batch_size].view(batch_size, seq_len).t())
     return asdict(result)

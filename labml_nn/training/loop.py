@@ -61,16 +61,14 @@ def adamw(model: nn.Module, rate: float = 3e-3, weight_decay: float = 0.1) -> to
     Weight decay pulls weights towards zero. That is right for matrices. A bias or a scale of a
     normalisation has no reason to be near zero, so those are left alone.
     """
+    # A matrix has two axes or more, and so has a table of embeddings.
     matrices = [p for p in model.parameters() if p.dim() >= 2]
     vectors = [p for p in model.parameters() if p.dim() < 2]
-    groups = [
-        {"params": matrices, "weight_decay": weight_decay},
-        {"params": vectors, "weight_decay": 0.0},
-    ]
+    groups = [{"params": matrices}, {"params": vectors, "weight_decay": 0.0}]
 
     # Squared gradients are averaged over about 100 steps, not the usual 1,000, because the run is
     # short. `fused` updates all weights in one call, with the same result.
-    return torch.optim.AdamW(groups, rate, betas=(0.9, 0.99), fused=True)
+    return torch.optim.AdamW(groups, rate, betas=(0.9, 0.99), weight_decay=weight_decay, fused=True)
 
 
 def gradients(
@@ -95,9 +93,11 @@ def gradients(
         # always sure and right, $\ln 66$ if it guesses.
         loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
-    # **Differentiate.** Each weight gets the derivative of the loss in its `grad`: how much the
-    # loss would grow if the weight grew by one.
+    # **Differentiate.** Each weight gets the derivative of the loss in its `grad`: a small change
+    # of the weight changes the loss by that many times as much.
     loss.backward()
+
+    # For recording. Detached, so that the whole computation needn't be kept.
     return loss.detach()
 
 
@@ -109,6 +109,7 @@ def clip_gradients(model: nn.Module, length: float = 1.0) -> None:
     memory. If all gradients together are longer than `length`, they are shortened; their direction
     stays.
     """
+    # The length of all gradients as one vector: the root of the sum of all squares.
     nn.utils.clip_grad_norm_(model.parameters(), length)
 
 
@@ -172,9 +173,11 @@ def evaluate(model: nn.Module, tokens: Tensor, seq_len: int, batch_size: int = 6
     The mean cross entropy, in nats a token, over [all windows](data.py#fixed_windows) of `tokens`.
     Nothing about it is random. `batch_size` only bounds the memory that it takes.
     """
-    # Dropout is for training.
+    # Dropout is for training; here it would make the loss larger, and random.
     was_training = model.training
     model.eval()
+
+    # The text may be on the CPU and the model on the GPU.
     total = 0.0
     device = next(model.parameters()).device
     for inputs, targets in fixed_windows(tokens, seq_len):
@@ -183,6 +186,8 @@ def evaluate(model: nn.Module, tokens: Tensor, seq_len: int, batch_size: int = 6
             logits = model(x.to(device)).flatten(0, 1)
             total += F.cross_entropy(logits, y.to(device).flatten(), reduction="sum").item()
     model.train(was_training)
+
+    # All tokens but the first were predicted.
     return total / (len(tokens) - 1)
 
 
@@ -211,15 +216,13 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
         one reason for a warm-up.
     """
     model = nn.Embedding(n_vocab, n_vocab)
-    text = (torch.arange(seq_len + 1)[:, None] + torch.arange(batch_size)) % n_vocab
 
-    # The same batch at every step, and a list of the losses.
+    # Each column is the alphabet from another place on; the same batch at every step.
+    text = (torch.arange(seq_len + 1)[:, None] + torch.arange(batch_size)) % n_vocab
+    batch = text[:-1], text[1:]
+
+    # What `after_step` is good for: here it collects the losses.
     losses: list[Tensor] = []
-    train(
-        model,
-        lambda step: (text[:-1], text[1:]),
-        [adamw(model, rate=0.3)],
-        50,
-        after_step=lambda step, loss: losses.append(loss),
-    )
+    optimizers = [adamw(model, rate=0.3)]
+    train(model, lambda _: batch, optimizers, 50, after_step=lambda _, loss: losses.append(loss))
     return torch.stack(losses)

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from labml_nn.training.data import CharTokenizer
 
+# What chooses a token: it gets logits and the generator, and may ignore the generator.
 Choose = Callable[[Tensor, torch.Generator | None], Tensor]
 
 
@@ -36,12 +37,14 @@ def draw(logits: Tensor, generator: torch.Generator | None = None) -> Tensor:
     # The softmax makes probabilities of the logits: all positive, with a sum of 1.
     probabilities = logits.softmax(dim=-1)
 
-    # A token with a probability of 0.3 is drawn in 3 of 10 cases. `multinomial` works on the
-    # device of the logits and needs its random numbers there, so drawing is done where the
-    # generator is.
+    # Random numbers are made where their generator lives. If that is the CPU, a seed gives the same
+    # text on every device, so we draw there.
     if generator is not None:
         probabilities = probabilities.to(generator.device)
-    return torch.multinomial(probabilities, 1, generator=generator).squeeze(-1).to(logits.device)
+
+    # A token with a probability of 0.3 is drawn in 3 of 10 cases.
+    token = torch.multinomial(probabilities, 1, generator=generator)
+    return token.squeeze(-1).to(logits.device)
 
 
 def greedy(logits: Tensor, generator: torch.Generator | None = None) -> Tensor:
@@ -50,6 +53,7 @@ def greedy(logits: Tensor, generator: torch.Generator | None = None) -> Tensor:
 
     Always the likeliest token, so the same prompt always gives the same text.
     """
+    # No softmax: it wouldn't change which one is the largest.
     return logits.argmax(dim=-1)
 
 
@@ -66,12 +70,15 @@ def with_temperature(temperature: float) -> Choose:
     tokens come closer to each other. At 0 only the likeliest is left.
     [More ways to change the probabilities](strategies.py) plug in at the same place.
     """
+    # A negative one would turn the order round, and unlikely tokens would be preferred.
     if temperature < 0:
         raise ValueError(f"the temperature must be at least 0, got {temperature}")
 
     # Nothing can be divided by zero, but the limit is known.
     if temperature == 0:
         return greedy
+
+    # Draw as before, from other logits.
     return lambda logits, generator: draw(logits / temperature, generator)
 
 
@@ -94,18 +101,22 @@ def generate(
     * `choose` takes logits and the generator, and gives one token for each sequence
     * `generator` is for drawing the same text again
     """
-    # Dropout is for training.
+    # Dropout is for training. A model that drops features predicts a little worse, and differently
+    # each time.
     was_training = model.training
     model.eval()
     for _ in range(n_tokens):
         # The model has positions for `seq_len` tokens. What is further back is forgotten.
         window = tokens[-seq_len:]
 
-        # It predicts the next token at each position; only the last prediction is new.
+        # It predicts the next token at each position; only the last prediction is new. In 32 bits,
+        # because a softmax over 16-bit numbers has few digits left.
         logits = model(window)[-1].float()
 
         # Append the token, and go on with the longer text.
         tokens = torch.cat([tokens, choose(logits, generator).unsqueeze(0)])
+
+    # As it was before, so that sampling in the middle of a training changes nothing.
     model.train(was_training)
     return tokens
 
@@ -124,12 +135,15 @@ def write(
 
     Encode the prompt, generate, decode. The result begins with the prompt.
     """
+    # A model predicts from what is there; from nothing it predicts nothing.
     if not prompt:
         raise ValueError("the prompt is empty: give at least one character to go on from")
 
     # A batch of one, on the device of the model.
     device = next(model.parameters()).device
     tokens = tokenizer.encode(prompt).to(device).unsqueeze(1)
+
+    # One column comes out, too.
     choose = with_temperature(temperature)
     return tokenizer.decode(generate(model, tokens, n_tokens, seq_len, choose, generator)[:, 0])
 
@@ -158,11 +172,15 @@ def example(
     ??? question "A model has a context of 64. Where in its own text does it forget the prompt?"
         At the 66th character: for that it sees characters 2 to 65.
     """
+    # Row $i$ of the table has the logits of the token after token $i$.
     model = nn.Embedding(n_vocab, n_vocab)
     generator = torch.Generator().manual_seed(1)
+
+    # Several prompts side by side: greedy, then drawn.
     prompts = torch.randint(n_vocab, (prompt_len, batch_size), generator=generator)
     generate(model, prompts, n_tokens, prompt_len, with_temperature(0.0))
 
+    # The same from text to text.
     tokenizer = CharTokenizer("".join(chr(97 + token) for token in range(n_vocab - 1)))
     write(model, tokenizer, "a" * prompt_len, n_tokens, prompt_len, 0.8, generator)
     return generate(model, prompts, n_tokens, prompt_len, generator=generator)

@@ -163,9 +163,10 @@ def example(batch_size: int = 3, n_vocab: int = 7) -> Tensor:
         top-p with $p = 0.5$ keeps 33.
 
     ??? question "Apply the temperature after the filters. Which results change?"
-        Top-p and min-p may keep other tokens, because they look at probabilities. Top-k looks at the
-        order only, and the temperature doesn't change that.
+        Top-p and min-p may keep other tokens, because they look at probabilities. Top-k looks at
+        the order only, and the temperature doesn't change that.
     """
+    # Random logits: greedy first, then with all strategies at once.
     logits = torch.randn(batch_size, n_vocab)
     greedy_tokens = Sampling(temperature=0.0)(logits)
     tokens = Sampling(temperature=0.8, top_k=5, top_p=0.9, min_p=0.1)(logits)

@@ -16,7 +16,7 @@ from labml_nn.training.byte_pairs import (
 )
 from labml_nn.training.data import tiny_shakespeare
 
-TEXT = tiny_shakespeare()[:60_000]
+TEXT = tiny_shakespeare()[:20_000]
 TOKENIZER = BytePairTokenizer.trained([TEXT], 400)
 
 # Letters that come up again and again, so that there are pairs.

@@ -8,15 +8,19 @@ be allowed for.
 """
 
 import itertools
+import math
+import re
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+import labml_nn.training
 from labml_nn.training.counting import count_pairs
-from labml_nn.training.data import RandomWindows
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
 from labml_nn.training.leaks import honest_loss
 from labml_nn.training.loop import adamw, evaluate, learning_rate, train
+from labml_nn.training.sampling import write
 from labml_nn.transformers.basic.autoregressive_experiment import AutoregressiveTransformer
 from tests.labml_nn.careless import with_mask
 
@@ -117,3 +121,18 @@ def test_one_batch_is_learned_by_heart() -> None:
         after_step=lambda step, loss: losses.append(loss),
     )
     assert losses[-1] < 0.02 < losses[0] / 10
+
+
+def test_the_six_lines_of_the_package_train_a_transformer(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", labml_nn.training.__doc__, re.DOTALL)
+    names = [AutoregressiveTransformer, RandomWindows, adamw, evaluate, prepare, train, write]
+    known = {one.__name__: one for one in names}
+    known["tiny_shakespeare"] = lambda: tiny_shakespeare()[:20_000]
+    torch.manual_seed(1)
+    exec(code.replace("steps=2000", "steps=5").replace("200", "20"), known)
+    loss, sample = capsys.readouterr().out.split("\n", 1)
+    assert 2.5 < float(loss) < math.log(66)
+    assert sample.startswith("ROMEO:\n")
+    assert len(sample) == len("ROMEO:\n") + 20 + 1
