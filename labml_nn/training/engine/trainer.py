@@ -21,7 +21,7 @@ and passes the loop what such a run needs:
 import importlib.util
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -46,6 +46,7 @@ from labml_nn.training.engine.sharded import shard
 from labml_nn.training.loop import adamw, clip_gradients, evaluate, learning_rate, train
 
 Optimizers = list[torch.optim.Optimizer]
+MakeOptimizers = Callable[[nn.Module, TrainConfig], Optimizers]
 
 
 def adamw_for_all(model: nn.Module, config: TrainConfig) -> Optimizers:
@@ -94,9 +95,7 @@ class Trainer:
         train: Tensor,
         validation: Tensor,
         config: TrainConfig,
-        optimizers: Callable[
-            [nn.Module, TrainConfig], Sequence[torch.optim.Optimizer]
-        ] = adamw_for_all,
+        optimizers: MakeOptimizers = adamw_for_all,
     ) -> None:
         r"""
         * `model` is moved to the device and trained in place
