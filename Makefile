@@ -66,7 +66,7 @@ notebooks: $(made)/site ## Build the notebooks from the sources
 	$(run) -m literate notebooks
 
 train: $(made)/train ## Train the small transformer; make train ARGS=--help lists the options
-	$(run) -m labml_nn.transformers.basic.autoregressive_experiment $(ARGS)
+	$(run) -m labml_nn.training.engine $(ARGS)
 
 test: $(made)/test node_modules/.made ## Run the tests, in a browser too
 	$(run) tests/browser/chromium.py

@@ -30,7 +30,6 @@ setup(
             "labml>=0.5.3,<0.6",
             "labml-helpers>=0.4.89,<0.5",
             "matplotlib>=3.8",
-            "safetensors>=0.4.3",
             "tokenizers>=0.20",
             "tqdm>=4.66",
         ],

@@ -2,12 +2,13 @@ r"""How many tokens a second does training make, beside nanoGPT?
 
     python benchmarks/train.py --nanogpt DIR --size small
     python benchmarks/train.py --nanogpt DIR --size middle
-    python benchmarks/train.py --nanogpt DIR --size large --device cuda
+    python benchmarks/train.py --nanogpt DIR --size large --device cuda --precision bfloat16
 
 `DIR` is a checkout of https://github.com/karpathy/nanoGPT. Its model and its optimizer come from
-its `model.py` and run as its `train.py` runs them: on a CPU eager, in float32, and on a card
+its `model.py` and run as its `train.py` runs them: on a CPU eager, in float32, and on a GPU
 compiled, in bfloat16, with the fused optimizer. Without `DIR` only our own numbers are printed: the
-classic transformer and the modern one, each in the way that the trainer chooses, compiled and not.
+classic transformer with the readable attention and with the fused one, in float32, both with the
+lessons' loop alone; then the presets, compiled and not, in the precision that is asked for.
 
 All variants have the same sizes and learn from the same text. They take turns, a few steps each,
 and the order changes from round to round, so that a busy moment of the machine hits all of them.
@@ -29,12 +30,16 @@ from torch import nn
 # As `python benchmarks/train.py` from a checkout, nothing needs to be installed.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from labml_nn.training.corpora import python_sources
-from labml_nn.training.data import CharTokenizer, random_batch
-from labml_nn.training.presets import PRESETS
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
+from labml_nn.training.engine.presets import PRESETS
+from labml_nn.training.engine.text import prepare_text
+from labml_nn.training.loop import adamw, train
 
-# A variant is a function that makes one step and returns its loss.
-Step = Callable[[], torch.Tensor]
+# A variant is a function that makes some steps.
+Steps = Callable[[int], None]
+
+# More steps than any variant makes.
+MANY = 1_000_000_000
 
 
 # Layers, heads, width, context and batch; and what the gated network has instead of four times the
@@ -51,17 +56,47 @@ D_FF = {
 }
 
 
-def ours(name: str, size: str, compile: str, text: str, device: str) -> tuple[Step, int, str]:
-    experiment = PRESETS[name]
-    config = experiment.config_class(
-        device=device, compile=compile, d_ff=D_FF[size][name], **SIZES[size]
-    )
-    trainer, _ = experiment.make_trainer(config, text)
-    trainer.model.train()
-    return trainer.train_step, count(trainer.model), f"{name}, {trainer.way}"
+def lesson(size: str, fast: bool, text: str) -> tuple[Steps, int, str]:
+    r"""The classic transformer and the loop, and nothing of the engine."""
+    config = PRESETS["classic"].config(d_ff=D_FF[size]["classic"], fast=fast, **SIZES[size])
+    tokenizer, tokens, _ = prepare(text, config.seq_len)
+    torch.manual_seed(config.seed)
+    model = PRESETS["classic"].model(config, len(tokenizer))
+    batches = RandomWindows(tokens, config.seq_len, config.batch_size, config.seed)
+    optimizers, done = [adamw(model)], 0
+
+    def some_steps(n_steps: int) -> None:
+        nonlocal done
+        start, done = done, done + n_steps
+        end = done
+        train(
+            *(model, batches.at, optimizers, MANY),
+            start=start,
+            after_step=lambda step, loss: step == end,
+        )
+
+    return some_steps, count(model), f"classic{', fused attention' * fast}, the lessons' loop"
 
 
-def nanogpt(folder: Path, size: str, text: str, device: str) -> tuple[Step, int, str]:
+def ours(
+    name: str, size: str, compile: bool, precision: str, text: str, device: str
+) -> tuple[Steps, int, str]:
+    preset = PRESETS[name]
+    given = {"device": device, "precision": precision, "compile": compile, "steps": MANY}
+    given |= {"d_ff": D_FF[size][name], "record_every": MANY, "evaluate_every": MANY}
+    given |= {"save_every": MANY, "fast": True} if name == "classic" else {"save_every": MANY}
+    config = preset.make_config(given | SIZES[size])
+    trainer = preset.make_trainer(config, prepare_text(text, config.seq_len))
+
+    def some_steps(n_steps: int) -> None:
+        end = trainer.step + n_steps
+        trainer.run(lambda step, values: None, should_stop=lambda: trainer.step == end)
+
+    told = f"{name}, {trainer.config.precision}{', compiled' * compile}"
+    return some_steps, count(trainer.model), told
+
+
+def nanogpt(folder: Path, size: str, text: str, device: str) -> tuple[Steps, int, str]:
     path = folder / "model.py"
     if not path.is_file():
         sys.exit(f"error: there is no {path}: give a checkout of nanoGPT")
@@ -70,7 +105,8 @@ def nanogpt(folder: Path, size: str, text: str, device: str) -> tuple[Step, int,
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
 
-    config, tokenizer = PRESETS["classic"].config_class(**SIZES[size]), CharTokenizer(text)
+    config = PRESETS["classic"].config(**SIZES[size])
+    tokenizer, tokens, _ = prepare(text, config.seq_len)
     torch.manual_seed(config.seed)
     model = module.GPT(
         module.GPTConfig(
@@ -84,45 +120,50 @@ def nanogpt(folder: Path, size: str, text: str, device: str) -> tuple[Step, int,
         )
     ).to(device)
     optimizer = model.configure_optimizers(0.1, 1e-3, (0.9, 0.99), device)
-    n_parameters, on_card = count(model), device == "cuda"
-    if on_card:
+    n_parameters, on_gpu = count(model), device == "cuda"
+    if on_gpu:
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
         model = torch.compile(model)
-    tokens = tokenizer.encode(text)
-    generator = torch.Generator().manual_seed(config.seed)
+    batches, done = RandomWindows(tokens, config.seq_len, config.batch_size, config.seed), 0
 
-    def step() -> torch.Tensor:
-        x, y = random_batch(tokens, config.seq_len, config.batch_size, generator)
-        # It has the batch first.
-        x, y = (part.t().contiguous().to(device, non_blocking=on_card) for part in (x, y))
-        with torch.autocast(device, torch.bfloat16, enabled=on_card):
-            _, loss = model(x, y)
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        return loss.detach()
+    def some_steps(n_steps: int) -> None:
+        nonlocal done
+        for _ in range(n_steps):
+            # It has the batch first.
+            x, y = (
+                part.t().contiguous().to(device, non_blocking=on_gpu) for part in batches.at(done)
+            )
+            with torch.autocast(device, torch.bfloat16, enabled=on_gpu):
+                _, loss = model(x, y)
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            done += 1
+        loss.item()
 
-    return step, n_parameters, "nanoGPT, bfloat16, compiled" if on_card else "nanoGPT, float32"
+    return (
+        some_steps,
+        n_parameters,
+        "nanoGPT, bfloat16, compiled" if on_gpu else "nanoGPT, float32",
+    )
 
 
 def count(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def measure(variants: dict[str, Step], rounds: int, steps: int) -> dict[str, list[float]]:
+def measure(variants: dict[str, Steps], rounds: int, steps: int) -> dict[str, list[float]]:
     r"""Seconds a step in each round."""
     names = list(variants)
     seconds: dict[str, list[float]] = {name: [] for name in names}
-    for step in variants.values():
-        step()
+    for some_steps in variants.values():
+        some_steps(2)
     for number in range(rounds):
         shift = number % len(names)
         for name in names[shift:] + names[:shift]:
             start = time.perf_counter()
-            for _ in range(steps):
-                loss = variants[name]()
-            loss.item()
+            variants[name](steps)
             seconds[name].append((time.perf_counter() - start) / steps)
     return seconds
 
@@ -134,19 +175,22 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20, help="steps in a turn (%(default)s)")
     parser.add_argument("--size", choices=SIZES, default="small", help="(%(default)s)")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="(%(default)s)")
+    parser.add_argument("--precision", default="float32", help="of our presets (%(default)s)")
     parser.add_argument("--eager", action="store_true", help="compile nothing")
     arguments = parser.parse_args()
 
-    text = python_sources()
+    text, size, device = tiny_shakespeare(), arguments.size, arguments.device
     made = []
     if arguments.nanogpt is not None:
-        made.append(nanogpt(arguments.nanogpt, arguments.size, text, arguments.device))
+        made.append(nanogpt(arguments.nanogpt, size, text, device))
+    if device == "cpu":
+        made += [lesson(size, fast, text) for fast in (False, True)]
     for name in ("classic", "modern"):
-        for compile in ("off",) if arguments.eager else ("off", "on"):
-            made.append(ours(name, arguments.size, compile, text, arguments.device))
-    seconds = measure({name: step for step, _, name in made}, arguments.rounds, arguments.steps)
+        for compile in (False,) if arguments.eager else (False, True):
+            made.append(ours(name, size, compile, arguments.precision, text, device))
+    seconds = measure({name: some for some, _, name in made}, arguments.rounds, arguments.steps)
 
-    config = PRESETS["classic"].config_class(**SIZES[arguments.size])
+    config = PRESETS["classic"].config(**SIZES[size])
     n_tokens = config.batch_size * config.seq_len
     baseline = statistics.median(next(iter(seconds.values())))
     print(

@@ -14,7 +14,6 @@ folder `runs/results` all are trained anew.
 """
 
 import argparse
-import json
 import os
 import random
 import re
@@ -26,15 +25,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.results.__main__ import corpus
+import torch
+
+from benchmarks.results.__main__ import TINY_SHAKESPEARE
 from benchmarks.results.one_run import train
-from labml_nn.training.checkpoint import load_checkpoint
-from labml_nn.training.data import InputError
-from labml_nn.training.history import read_history
-from labml_nn.training.state import pack
+from labml_nn.training.engine.checkpoint import load_checkpoint
+from labml_nn.training.engine.history import read_history
 
 ROOT = Path(__file__).resolve().parents[1]
-# Small and with dropout, so that chance has all its sources.
+# Small and with dropout, so that random numbers have all their sources.
 SMALL = {
     "d_model": 16,
     "d_ff": 32,
@@ -55,7 +54,7 @@ CLOCK = {"seconds", "interval", "tokens_per_second", "time"}
 def command(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
     r"""The experiment as a process of its own, on one thread."""
     return subprocess.Popen(
-        [sys.executable, "-m", "labml_nn.training", "--sample-length=5", *arguments],
+        [sys.executable, "-m", "labml_nn.training.engine", "--sample-length=5", *arguments],
         cwd=folder,
         env={
             **os.environ,
@@ -82,24 +81,25 @@ def begin(folder: Path, *arguments: str) -> "tuple[subprocess.Popen[str], Path]"
     raise AssertionError("".join(said))
 
 
-def outcome(run: Path) -> tuple[dict[str, Any], dict[str, list[Any]], list[Any]]:
-    r"""The newest checkpoint, as JSON and tensors, and the record, without the clock's part."""
-    newest = max((run / "checkpoints").glob("step-*.json"))
-    state = {key: one for key, one in load_checkpoint(newest).items() if key not in CLOCK}
-    tensors: dict[str, Any] = {}
-    document = {key: pack(one, key, tensors) for key, one in state.items()}
-    bits = {name: [str(one.dtype), one.tolist()] for name, one in tensors.items()}
-    history = [
-        (step, {key: one for key, one in values.items() if key not in CLOCK})
-        for step, values in read_history(run)
-    ]
-    return document, bits, history
+def outcome(run: Path) -> dict[str, Any]:
+    r"""The newest checkpoint and the history, without the clock's part."""
+    newest = max((run / "checkpoints").glob("step-*.pt"))
+    return {"checkpoint": load_checkpoint(newest), "history": read_history(run)}
 
 
-def labml_steps(run: Path) -> list[int]:
-    r"""The steps in labml's own log."""
-    lines = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
-    return [step for line in lines for step, _ in line["track"].get("loss.train", [])]
+def flat(value: Any, name: str = "") -> dict[str, Any]:
+    r"""What a container holds, by where it is; tensors as their type and numbers."""
+    if isinstance(value, dict | list | tuple):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        return {
+            place: number
+            for key, one in pairs
+            if key not in CLOCK
+            for place, number in flat(one, f"{name}.{key}").items()
+        }
+    if isinstance(value, torch.Tensor):
+        return {name: [str(value.dtype), value.tolist()]}
+    return {name: value}
 
 
 def killed_run(
@@ -107,7 +107,7 @@ def killed_run(
     seed: int,
     steps: int,
     kills: int,
-    chance: random.Random,
+    moments: random.Random,
     most: float,
     preset: str = "classic",
 ) -> tuple[int, list[int]]:
@@ -128,7 +128,7 @@ def killed_run(
     made, resumed = 0, []
     while made < kills:
         try:
-            process.wait(chance.uniform(0.0, most))
+            process.wait(moments.uniform(0.0, most))
             break
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
@@ -145,11 +145,10 @@ def killed_run(
     out, _ = process.communicate()
     assert process.returncode == 0, out
 
-    one, other = outcome(straight), outcome(run)
-    for name, tensor in one[1].items():
-        assert tensor == other[1][name], f"{name} differs"
+    one, other = flat(outcome(straight)), flat(outcome(run))
+    for name, value in one.items():
+        assert value == other[name], f"{name} differs"
     assert one == other
-    assert labml_steps(run) == [step for step, _ in other[2]], labml_steps(run)
     leftover = [path.name for path in (run / "checkpoints").iterdir() if path.name.startswith(".")]
     assert leftover == []
     return made, resumed
@@ -157,7 +156,7 @@ def killed_run(
 
 def kills(number: int, seed: int, steps: int = 2000) -> bool:
     r"""As many runs as it takes to kill `number` times."""
-    chance, made, start = random.Random(seed), 0, time.monotonic()
+    moments, made, start = random.Random(seed), 0, time.monotonic()
     runs = 0
     presets = list(BARS)
     while made < number:
@@ -165,7 +164,7 @@ def kills(number: int, seed: int, steps: int = 2000) -> bool:
         with tempfile.TemporaryDirectory() as folder:
             share = min(25, number - made)
             more, resumed = killed_run(
-                Path(folder), seed + runs, steps, share, chance, most=1.0, preset=preset
+                Path(folder), seed + runs, steps, share, moments, most=1.0, preset=preset
             )
         made, runs = made + more, runs + 1
         print(
@@ -201,20 +200,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of their moments (%(default)s)")
     parser.add_argument("--seeds", type=int, default=3, help="of each recipe (%(default)s)")
     parser.add_argument("--preset", choices=list(BARS), help="one recipe only (default: both)")
-    parser.add_argument("--text", type=Path, metavar="FILE", help="in place of Tiny Shakespeare")
+    parser.add_argument("--text", type=Path, default=TINY_SHAKESPEARE, metavar="FILE")
     arguments = parser.parse_args()
-
-    # What is missing is said before minutes pass.
-    try:
-        text = None if arguments.what == "kills" else (arguments.text or corpus()).resolve()
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
 
     right = []
     if arguments.what != "seeds":
         right.append(kills(arguments.kills, arguments.seed))
-    if text is not None:
+    if arguments.what != "kills":
+        text = arguments.text.resolve()
         for preset, bar in BARS.items():
             if arguments.preset in (None, preset):
                 right.append(seeds(preset, bar, arguments.seeds, text, ROOT / "runs" / "results"))

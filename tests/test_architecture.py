@@ -17,7 +17,7 @@ from tests.setup_py import requirements
 
 ROOT = Path(__file__).resolve().parents[1]
 # A page of training or of an experiment may record, draw and show progress.
-TRAINING = {"labml", "labml_helpers", "matplotlib", "safetensors", "tokenizers", "tqdm"}
+TRAINING = {"labml", "labml_helpers", "matplotlib", "tokenizers", "tqdm"}
 
 
 def sources(folder: str, pattern: str = "*.py") -> list[Path]:
@@ -65,6 +65,26 @@ def test_the_pages_import_torch_and_the_standard_library_only() -> None:
         if name not in {"torch", "labml_nn"} | (TRAINING if may_train(path) else set())
     ]
     assert strangers == []
+
+
+def lessons_that_import(paths: list[Path], machinery: str) -> list[str]:
+    r"""Where a lesson imports from the machinery."""
+    return [
+        f"{path}:{line} imports {module}"
+        for path in paths
+        for line, module in imports(path)
+        if module == machinery or module.startswith(f"{machinery}.")
+    ]
+
+
+def test_lessons_never_import_machinery() -> None:
+    engine = Path("labml_nn/training/engine")
+    everything = sources("labml_nn")
+    lessons = [path for path in everything if not path.is_relative_to(engine)]
+    assert len(lessons) < len(everything)
+    assert lessons_that_import(lessons, "labml_nn.training.engine") == []
+    # The engine itself does, so the test sees such imports.
+    assert lessons_that_import(everything, "labml_nn.training.engine") != []
 
 
 def test_the_tool_imports_neither_the_pages_nor_what_trains_them() -> None:

@@ -11,22 +11,19 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.record import ROOT, fingerprints, write
-from benchmarks.results.nanogpt import CPU, Peer
+from benchmarks.results.nanogpt import Peer
 from benchmarks.results.one_run import Run, train
-from labml_nn.training.compare import read_result
-from labml_nn.training.device import choose_device
-from labml_nn.training.history import read_history
-from labml_nn.training.honest import load_run
-from labml_nn.training.runs import read_about
-from labml_nn.training.sampling import complete, generate
-from labml_nn.training.speed import Way, usual_way
-from labml_nn.training.strategies import Sampling
-from labml_nn.transformers.modern.ablation import ROWS, changes_of
+from labml_nn.training.engine.compare import read_result
+from labml_nn.training.engine.history import read_history
+from labml_nn.training.engine.honest import load_run
+from labml_nn.training.engine.runs import read_about
+from labml_nn.training.sampling import generate
+from labml_nn.training.sampling import write as write_text
 
 MODERN = "labml_nn/transformers/modern"
 # What makes a run what it is, beside the pages of its own.
 LOOP = [
-    *[f"labml_nn/training/{name}.py" for name in ("loop", "batches", "data")],
+    *[f"labml_nn/training/{name}.py" for name in ("loop", "data", "engine/trainer")],
     *[f"labml_nn/optimizers/{name}.py" for name in ("muon", "schedules")],
 ]
 NANOGPT = "nanoGPT's script as it is"
@@ -65,105 +62,6 @@ def peer_values(peer: Peer) -> dict[str, Any]:
     return values
 
 
-def ablation(
-    text: Path,
-    folder: Path,
-    rows: list[str],
-    seeds: list[int],
-    changes: dict[str, Any],
-    peer: Peer | None,
-    command: str,
-    root: Path = ROOT,
-) -> Path:
-    r"""Each row with the mean of its seeds, and the curves of the first seed."""
-    # As they are now: who edits a page while this runs has not measured it.
-    sources = fingerprints(
-        [*(f"{MODERN}/{name}.py" for name in ("ablation", "switches", "experiment")), *LOOP]
-    )
-    way = usual_way(Way("auto", "auto", "off"), choose_device("auto"), CPU.seq_len)
-    changes = asdict(way) | {"evaluate_every": 200} | changes
-    lines: dict[str, list[dict[str, Any]]] = {"steps": [], "seconds": []}
-    values: dict[str, Any] = {}
-    table: list[dict[str, Any]] = []
-    if peer is not None:
-        values["nanogpt_script"] = peer_values(peer)
-        table.append(
-            {
-                "row": NANOGPT,
-                **{"parameters": peer.parameters, "steps": peer.steps, "loss": peer.loss},
-                **{"seconds": peer.seconds, "tokens": peer.tokens_per_second, "seed": "1337"},
-            }
-        )
-    for name in rows:
-        runs = [
-            train("ablation", changes_of(name) | changes | {"seed": s}, text, folder) for s in seeds
-        ]
-        first = runs[0]
-        values[name] = {
-            "loss": mean(run.result["val_loss"] for run in runs),
-            "losses": losses_of(runs),
-            "seconds": mean(run.result["seconds"] for run in runs),
-            "tokens_per_second": mean(run.result["tokens_per_second"] for run in runs),
-            "parameters": first.result["parameters"],
-        }
-        base = values[rows[0]]
-        title = ROWS[name].title
-        table.append(
-            {
-                "row": title,
-                "parameters": first.result["parameters"],
-                "steps": first.result["steps"],
-                "loss": values[name]["loss"],
-                "gain": base["loss"] - values[name]["loss"],
-                "seconds": values[name]["seconds"],
-                "cost": values[name]["seconds"] / base["seconds"],
-                "tokens": values[name]["tokens_per_second"],
-                "seed": seeds_of(seeds),
-            }
-        )
-        for against, those in lines.items():
-            those.append({"name": title, "points": first.curve(against)})
-    y = {"title": "Validation loss", "unit": "nats a character", "scale": "linear"}
-    return write(
-        "ablation",
-        title="From nanoGPT's recipe to the modern one",
-        command=command,
-        sources=sources,
-        values=values,
-        tables={
-            "rows": {
-                "columns": [
-                    {"name": "row", "title": "Recipe"},
-                    {"name": "parameters", "title": "Parameters", "digits": 0},
-                    {"name": "steps", "title": "Steps", "digits": 0},
-                    {"name": "loss", "title": "Loss", "unit": "nats", "digits": 3},
-                    {"name": "gain", "title": "Gain", "unit": "nats", "digits": 3},
-                    {"name": "seconds", "title": "Training", "unit": "s", "digits": 1},
-                    {"name": "cost", "title": "Times the first", "digits": 2},
-                    {"name": "tokens", "title": "Tokens a second", "digits": 0},
-                    {"name": "seed", "title": "Seed"},
-                ],
-                "rows": table,
-            }
-        },
-        figures={
-            "steps": {
-                "title": "What each change is worth",
-                "x": {"title": "Steps", "scale": "linear"},
-                "y": y,
-                "lines": lines["steps"],
-            },
-            "seconds": {
-                "title": "What each change costs",
-                "x": {"title": "Training", "unit": "s", "scale": "linear"},
-                "y": y,
-                "lines": lines["seconds"],
-            },
-        },
-        root=root,
-    )
-
-
 def recipes(
     text: Path,
     folder: Path,
@@ -176,8 +74,8 @@ def recipes(
     r"""The presets `modern` and `classic` with all seeds, and how soon nanoGPT's loss is passed."""
     sources = fingerprints(
         [
-            *(f"{MODERN}/{name}.py" for name in ("experiment", "model")),
-            "labml_nn/transformers/basic/autoregressive_experiment.py",
+            *(f"{MODERN}/{name}.py" for name in ("experiment", "model", "attention")),
+            "labml_nn/transformers/basic/autoregressive_model.py",
             *LOOP,
         ]
     )
@@ -288,18 +186,15 @@ def passing(text: Path, folder: Path, changes: dict[str, Any], peer: Peer) -> di
 def long(run: Path, name: str, command: str, peer: Peer | None = None, root: Path = ROOT) -> Path:
     r"""What a finished run of a preset reached, wrote, and how fast it writes."""
     about, history = read_about(run), read_history(run)
-    module = about["experiment"].replace(".", "/") + ".py"
-    sources = fingerprints(
-        [module, *(f"{MODERN}/{page}.py" for page in ("experiment", "model")), *LOOP]
-    )
+    sources = fingerprints([*(f"{MODERN}/{page}.py" for page in ("experiment", "model", "attention")), *LOOP])
     trainer, tokenizer = load_run(run)
     config = trainer.config
     known = Run(read_result(run), history, 0.0)
     result = known.result
     prompt = tokenizer.decode(trainer.train[:1])
     generator = torch.Generator().manual_seed(config.seed)
-    sample = complete(
-        trainer.model, tokenizer, prompt, 500, config.seq_len, Sampling(temperature=0.8), generator
+    sample = write_text(
+        trainer.model, tokenizer, prompt, 500, config.seq_len, temperature=0.8, generator=generator
     )
     speeds = {}
     for batch_size in (1, 16):
@@ -316,7 +211,7 @@ def long(run: Path, name: str, command: str, peer: Peer | None = None, root: Pat
         "epochs": config.steps * config.batch_size * config.seq_len / len(trainer.train),
         "writing": speeds,
         "sample": sample,
-        "way": str(trainer.way),
+        "precision": config.precision,
     }
     rows = [
         {
@@ -344,7 +239,7 @@ def long(run: Path, name: str, command: str, peer: Peer | None = None, root: Pat
     ]
     return write(
         name,
-        title=f"A finished run of {module.rpartition('/')[2].removesuffix('.py')}",
+        title=f"A finished run of the preset {about['preset']}",
         command=command,
         sources=sources,
         values=values,
@@ -369,7 +264,7 @@ def long(run: Path, name: str, command: str, peer: Peer | None = None, root: Pat
             "writing": {
                 "columns": [
                     {"name": "texts", "title": "Texts at once", "digits": 0},
-                    {"name": "speed", "title": "With the cache", "unit": "tokens/s", "digits": 0},
+                    {"name": "speed", "title": "Writing", "unit": "tokens/s", "digits": 0},
                 ],
                 "rows": [
                     {"texts": batch_size, "speed": speeds[f"texts_{batch_size}"]}

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 # All recipes, with all that they import.
-import labml_nn.training.presets  # noqa: F401
-from labml_nn.training.history import History, read_history
+import labml_nn.training.engine.command_line
+import labml_nn.transformers.modern.experiment  # noqa: F401
+from labml_nn.training.engine.history import History, read_history
 from literate.results import fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +89,7 @@ def train(preset: str, changes: dict[str, Any], text: Path, folder: Path) -> Run
         start = time.perf_counter()
         done = subprocess.run(
             [
-                *[sys.executable, "-m", "labml_nn.training", *options, f"--text={text}"],
+                *[sys.executable, "-m", "labml_nn.training.engine", *options, f"--text={text}"],
                 *["--json", f"--runs={folder / 'runs'}"],
             ],
             cwd=ROOT,

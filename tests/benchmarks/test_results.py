@@ -116,10 +116,11 @@ def test_a_key_tells_runs_apart() -> None:
     ]
     assert len(set(keys)) == len(keys)
     assert "labml_nn.training.loop " in one_run.code()
-    assert "labml_nn.transformers.modern.switches " in one_run.code()
+    assert "labml_nn.transformers.modern.model " in one_run.code()
+    assert "labml_nn.training.engine.trainer " in one_run.code()
 
 
-def test_rows_are_run_written_down_and_kept(
+def test_a_finished_run_is_written_down_and_kept(
     tmp_path: Path,
     text: Path,
     checkout: Path,
@@ -127,35 +128,28 @@ def test_rows_are_run_written_down_and_kept(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     r"""A real run of the command, with a model of the real size and two steps."""
-    options = [f"--text={text}", f"--runs={tmp_path / 'runs'}", f"--to={tmp_path}"]
-    arguments = ["ablation", "--rows=rate", "--steps=2", *options]
-    assert command.main(arguments) == 0
-    result = read(tmp_path, "ablation")
-    (row,) = result["tables"]["rows"]["rows"]
-    assert row["loss"] == pytest.approx(result["values"]["rate"]["loss"])
-    assert (row["gain"], row["cost"], row["seed"]) == (0.0, 1.0, "1")
-    (line,) = result["figures"]["steps"]["lines"]
-    assert line["points"] == [[2, row["loss"]]]
-    assert "labml_nn/transformers/modern/switches.py" in result["sources"]
-    # Everything but the folders of this machine.
-    assert result["command"] == (
-        "python -m benchmarks.results ablation --text FILE --rows rate --steps 2"
-    )
+    folder = tmp_path / "runs"
+    run = one_run.train("modern", {"steps": 2}, text, folder)
+    assert run.curve() == [[2, run.result["val_loss"]]]
 
     # The second time nothing is trained.
-    monkeypatch.setattr(subprocess, "run", None)
-    capsys.readouterr()
-    assert command.main(arguments) == 0
-    assert "kept from before" in capsys.readouterr().out
-    assert read(tmp_path, "ablation") == result
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "run", None)
+        capsys.readouterr()
+        assert one_run.train("modern", {"steps": 2}, text, folder).result == run.result
+        assert "kept from before" in capsys.readouterr().out
 
-    # What any finished run came to can be written down too, with a text by it.
-    (run,) = (tmp_path / "runs" / "runs" / "ablation").iterdir()
-    assert command.main(["gpu", f"--run={run}", f"--nanogpt={checkout}", *options]) == 0
+    # What any finished run came to can be written down, with a text by it.
+    options = [f"--text={text}", f"--runs={folder}", f"--to={tmp_path}"]
+    arguments = ["gpu", f"--run={run.result['run']}", f"--nanogpt={checkout}", *options]
+    assert command.main(arguments) == 0
     found = read(tmp_path, "gpu")
     values = found["values"]
+    # Everything but the folders of this machine.
+    told = "python -m benchmarks.results gpu --text FILE --nanogpt DIR --run RUN"
+    assert found["command"] == told
     assert len(values["sample"]) == 501
-    assert values["loss"] == pytest.approx(row["loss"])
+    assert values["loss"] == pytest.approx(run.result["val_loss"], rel=1e-5)
     assert values["steps"] == 2
     assert values["writing"].keys() == {"texts_1", "texts_16"}
     assert min(values["writing"].values()) > 0
@@ -262,33 +256,3 @@ def test_recipes_are_written_with_their_means_and_when_the_peer_is_passed(
     lines = result["figures"]["curves"]["lines"]
     # At 30 ms a step.
     assert lines[2]["points"] == [[0.0, 4.2], [pytest.approx(0.27), 1.9]]
-
-
-def test_rows_gain_and_cost_beside_the_first(
-    tmp_path: Path, text: Path, peer: nanogpt.Peer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def train(preset: str, changes: dict[str, Any], *_: object) -> Run:
-        assert preset == "ablation"
-        assert changes["compile"] == "off"
-        muon = changes.get("muon", False)
-        return made_run([1.9, 1.6][muon] + changes["seed"] / 100, [2.0, 3.0][muon])
-
-    monkeypatch.setattr(documents, "train", train)
-    rows = ["nanogpt", "muon"]
-    documents.ablation(text, tmp_path, rows, [1, 3], {}, peer, "make it", tmp_path)
-    result = read(tmp_path, "ablation")
-    assert result["command"] == "make it"
-    script, first, second = result["tables"]["rows"]["rows"]
-    assert (script["loss"], script["seconds"]) == (1.9, 60.0)
-    assert (first["loss"], first["gain"], first["cost"]) == (pytest.approx(1.92), 0.0, 1.0)
-    assert second["gain"] == pytest.approx(0.3)
-    assert second["cost"] == pytest.approx(1.5)
-    assert second["seed"] == "1, 3"
-    assert result["values"]["nanogpt_script"]["wall"] == 67.0
-    names = {column["name"] for column in result["tables"]["rows"]["columns"]}
-    assert all(row.keys() <= names for row in result["tables"]["rows"]["rows"])
-
-
-def test_an_unknown_row_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main(["ablation", "--rows=nanogpt,best"]) == 2
-    assert capsys.readouterr().err.startswith("error: there is no row 'best': use nanogpt, ")

@@ -10,8 +10,10 @@ If they are too many, compute a batch in [micro-batches](config.py#TrainConfig).
 """
 
 import ctypes
+import re
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import torch
 
@@ -25,14 +27,18 @@ def peak_memory(device: torch.device) -> int:
     """
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
-    try:
+    # On Linux `getrusage` also counts the program that started this one, so another number is used.
+    with suppress(OSError):
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+        if found := re.search(r"VmHWM:\s*(\d+) kB", status):
+            return int(found[1]) * 1024
+    with suppress(ImportError):
         import resource
-    except ImportError:
-        return 0
 
-    # macOS counts bytes, others kilobytes.
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+        # macOS counts bytes, others kilobytes.
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return 0
 
 
 def keep_freed_memory() -> None:

@@ -23,8 +23,9 @@ from torch import nn
 from labml_nn.training.engine.config import ModelConfig, TrainConfig, setting
 from labml_nn.training.engine.errors import checking_input
 from labml_nn.training.engine.text import Prepared
-from labml_nn.training.engine.trainer import Trainer, adamw
-from labml_nn.transformers.basic.autoregressive_experiment import AutoregressiveTransformer
+from labml_nn.training.engine.trainer import Trainer, adamw_for_all
+from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
+from labml_nn.transformers.basic.comparison_experiment import put_in_place
 from labml_nn.transformers.fused_attention import FusedAttention
 from labml_nn.transformers.mha import MultiHeadAttention
 
@@ -77,7 +78,7 @@ class Preset:
 
     config: type[TrainConfig]
     model: Callable[[Any, int], nn.Module]
-    optimizers: Callable[[nn.Module, Any], list[torch.optim.Optimizer]] = adamw
+    optimizers: Callable[[nn.Module, Any], list[torch.optim.Optimizer]] = adamw_for_all
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def make_config(self, given: Mapping[str, Any]) -> TrainConfig:
@@ -115,7 +116,7 @@ def classic(config: ClassicConfig, n_vocab: int) -> nn.Module:
     r"""
     ## The classic transformer
 
-    That of [the lessons](../../transformers/basic/autoregressive_experiment.py).
+    That of [the lessons](../../transformers/basic/autoregressive_model.py).
     """
     attention = FusedAttention if config.fast else MultiHeadAttention
     return AutoregressiveTransformer(n_vocab, **sizes(config), attention=attention)
@@ -136,23 +137,14 @@ def muon_and_adamw(model: nn.Module, config: ModernConfig) -> list[torch.optim.O
     r"""
     ### Its optimizers
 
-    [Muon](../../optimizers/muon.py) for the matrices of the layers, and AdamW without weight decay
-    for the rest.
+    Those of [its experiment](../../transformers/modern/experiment.py#muon_and_adamw).
     """
-    from labml_nn.optimizers.muon import Muon
+    from labml_nn.transformers.modern.experiment import muon_and_adamw as make_both
 
-    matrices = [one for one in model.layers.parameters() if one.dim() >= 2]
-    chosen = {id(one) for one in matrices}
-    rest = [one for one in model.parameters() if id(one) not in chosen]
-
-    # Muon computes in the precision of the model.
-    dtype = torch.float32 if config.precision == "float32" else torch.bfloat16
-    return [
-        Muon(matrices, config.matrix_learning_rate, config.weight_decay, dtype=dtype),
-        torch.optim.AdamW(
-            rest, config.learning_rate, (0.9, 0.99), eps=1e-10, weight_decay=0.0, fused=True
-        ),
-    ]
+    muon, others = make_both(model, config.matrix_learning_rate, config.learning_rate)
+    for group in muon.param_groups:
+        group["weight_decay"] = config.weight_decay
+    return [muon, others]
 
 
 # Each part and the page that has it, in a function `in_transformer`.
@@ -200,10 +192,7 @@ def with_part(config: PartsConfig, n_vocab: int) -> nn.Module:
         dropout_prob=config.dropout_prob,
     )
 
-    # Wherever a module has a child of that name, a new part takes its place.
-    for name, make in parts.items():
-        for owner in [one for one in model.modules() if hasattr(one, name)]:
-            setattr(owner, name, make())
+    put_in_place(model, parts)
     return model
 
 

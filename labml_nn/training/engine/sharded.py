@@ -21,7 +21,7 @@ gradients. So no GPU ever holds more than its share and one or two whole layers.
 weights are sent, too.
 
 PyTorch's name for it is *fully sharded data parallel*. `fully_shard` makes each parameter a
-`DTensor`, a tensor that knows that other processes have the rest of it. Loop, optimizers and
+*DTensor*, a tensor that knows that other processes have the rest of it. Loop, optimizers and
 gradient clipping stay as they are. The paper names three stages; this is the third.
 
 A [checkpoint](checkpoint.py) holds whole tensors, so a run may be resumed with shards or without.

@@ -21,14 +21,13 @@ and passes the loop what such a run needs:
 import importlib.util
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.training import loop
 from labml_nn.training.data import RandomWindows
 from labml_nn.training.device import autocast, choose_device, choose_precision
 from labml_nn.training.engine.config import TrainConfig
@@ -44,15 +43,17 @@ from labml_nn.training.engine.distributed import (
 )
 from labml_nn.training.engine.errors import InputError, checking_input
 from labml_nn.training.engine.sharded import shard
+from labml_nn.training.loop import adamw, clip_gradients, evaluate, learning_rate, train
 
 Optimizers = list[torch.optim.Optimizer]
+MakeOptimizers = Callable[[nn.Module, TrainConfig], Optimizers]
 
 
-def adamw(model: nn.Module, config: TrainConfig) -> Optimizers:
+def adamw_for_all(model: nn.Module, config: TrainConfig) -> Optimizers:
     r"""
     ## AdamW for everything
     """
-    return [loop.adamw(model, config.learning_rate, config.weight_decay)]
+    return [adamw(model, config.learning_rate, config.weight_decay)]
 
 
 class ScaledOptimizers:
@@ -94,7 +95,7 @@ class Trainer:
         train: Tensor,
         validation: Tensor,
         config: TrainConfig,
-        optimizers: Callable[[nn.Module, TrainConfig], Sequence[torch.optim.Optimizer]] = adamw,
+        optimizers: MakeOptimizers = adamw_for_all,
     ) -> None:
         r"""
         * `model` is moved to the device and trained in place
@@ -166,7 +167,7 @@ class Trainer:
         """
         config = self.config
         if config.schedule == "cosine":
-            return loop.learning_rate(step, steps, config.warmup, config.final)
+            return learning_rate(step, steps, config.warmup, config.final)
 
         # Up in a straight line, as there, and down in another one.
         rising = round(config.warmup * steps)
@@ -201,7 +202,7 @@ class Trainer:
         """
         for optimizer in self.optimizers:
             self.scaler.unscale_(optimizer)
-        loop.clip_gradients(model, self.config.clip)
+        clip_gradients(model, self.config.clip)
 
     def check_finite(self) -> None:
         r"""
@@ -249,7 +250,7 @@ class Trainer:
             return values, False
 
         # All ranks must agree on the best loss to the last bit, so rank 0 tells it.
-        loss = loop.evaluate(self.model, self.validation, config.seq_len)
+        loss = evaluate(self.model, self.validation, config.seq_len)
         values["loss.validation"] = loss = broadcast(lambda: loss)
         is_best = loss < self.best
         self.best = min(loss, self.best)
@@ -303,7 +304,7 @@ class Trainer:
             start = time.perf_counter()
             return stop
 
-        loop.train(
+        train(
             self.replica,
             self.batch_at,
             [ScaledOptimizers(self.optimizers, self.scaler)],

@@ -80,7 +80,7 @@ def utilisation(flops_per_second: float, device: torch.device, dtype: torch.dtyp
     if device.type != "cuda":
         return None
     peak = peak_of(torch.cuda.get_device_name(device), dtype)
-    return flops_per_second / (peak * world_size()) if peak else None
+    return flops_per_second / (peak * world_size()) if peak and flops_per_second else None
 
 
 def example(seq_len: int = 7, d_model: int = 5, n_vocab: int = 11) -> Tensor:

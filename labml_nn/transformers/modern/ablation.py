@@ -1,196 +1,195 @@
 r"""
 ---
 title: What Each Change Is Worth
-summary: From nanoGPT's recipe to the modern one, a few changes at a time, each a run of its own.
+summary: The modern recipe with one part left out at a time, each trained from three seeds.
 ---
 
-The [modern recipe](experiment.py) is better than the best known small one, that of
-[nanoGPT](https://github.com/karpathy/nanoGPT). By which of its changes? Here the way from the one
-to the other is walked in ten runs on Tiny Shakespeare, with one [model with switches](switches.py).
-The loss is that over the whole validation text, in nats a character.
+The [modern transformer](model.py) is better than the [classic
+one](../basic/autoregressive_experiment.py), and a dozen things are different. Which of them matter?
 
-[Loss against steps](../../../results/ablation.json#figures.steps)
+An *ablation* leaves out one thing at a time and trains again. **In:** the name of a change.
+**Out:** the validation loss of the modern recipe with this one change. If the loss rises, the part
+was worth something, *in this model and at this size*.
 
-A change that learns more in a step may need more time for it. So here are the same curves against
-the seconds of training. The runs were made one after another, on two cores of a machine that does
-nothing else; its seconds still differ by a tenth or two from one run to the next.
+Two things are easily forgotten. **The noise:** the same recipe from another seed gives another
+loss. A change that is no larger than the differences between seeds has shown nothing. **The rest:**
+a part that is worth nothing here may be worth much elsewhere, because another part does the same
+work. So the rows can't be added up.
 
-[Loss against seconds](../../../results/ablation.json#figures.seconds)
-
-[Each row with its loss, and what it costs](../../../results/ablation.json#tables.rows)
-
-Seeds alone make a difference of about 0.01, so small differences in one run say nothing. And the
-changes were chosen by this very text and loss; that makes the last rows look a little better than
-they are.
-
-A re-implementation is not quite the original: there is one token more, for unknown characters, and
-in the rows with Muon the embedding has no weight decay. All rows are computed in the way that is
-[usual](../../training/speed.py#usual_way) on the machine, and none is compiled. `make results`
-makes them again, and beside a checkout of nanoGPT its own script as well.
+Here each change is a function that alters a finished model, and nothing else in the program knows
+of it. That is better than a model with a switch for each part: the model stays readable, and there
+is no combination of switches to test.
 """
 
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import math
+from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from labml_nn.training.batches import RandomWindows
-from labml_nn.training.command_line import run_experiment
-from labml_nn.training.data import CharTokenizer, prepare
-from labml_nn.training.loop import Trainer, adamw
-from labml_nn.transformers.modern.experiment import ModernConfig, muon_and_adamw
-from labml_nn.transformers.modern.switches import SwitchedTransformer, Switches
+from labml_nn.optimizers.schedules import linear
+from labml_nn.training.data import RandomWindows
+from labml_nn.training.loop import adamw, learning_rate, train
+from labml_nn.transformers.feed_forward import FeedForward
+from labml_nn.transformers.mha import PrepareForMultiHeadAttention
+from labml_nn.transformers.modern.experiment import muon_and_adamw
+from labml_nn.transformers.modern.model import ModernTransformer
+from labml_nn.transformers.positional_encoding import PositionalEncoding
 
 
-@dataclass(frozen=True)
-class AblationConfig(Switches, ModernConfig):
+def added_sines(model: ModernTransformer) -> None:
     r"""
-    ## The recipe
+    ## Positions
+    """
+    # Queries and keys are not rotated.
+    for layer in model.layers:
+        layer.attention.query.rotate = layer.attention.key.rotate = nn.Identity()
 
-    With these values it is nanoGPT's. The model's part of it are the
-    [switches](switches.py#Switches).
+    # The classic encodings, added to the tokens before they are normalised.
+    sines = PositionalEncoding(model.embedding.embedding_dim, dropout_prob=0.0)
+    model.embedding = nn.Sequential(model.embedding, sines)
+
+
+class Unnormalised(PrepareForMultiHeadAttention):
+    r"""
+    ## Queries and keys
     """
 
-    learning_rate: float = 1e-3
-    final: float = 0.1
-    schedule: str = "cosine"
-    d_ff: int = 512
-
-    # Muon for the matrices of the layers, and each window in turn, not at random places.
-    muon: bool = False
-    in_turn: bool = False
+    def forward(self, x: Tensor) -> Tensor:
+        # As [before](attention.py#RotaryProjection), but for the normalisation.
+        return self.rotate(super().forward(x))
 
 
-@dataclass(frozen=True)
-class Row:
+def unnormalised(model: ModernTransformer) -> None:
+    # The weights are the same, and another method of the class is called.
+    for layer in model.layers:
+        layer.attention.query.__class__ = Unnormalised
+        layer.attention.key.__class__ = Unnormalised
+
+
+def usual_scale(model: ModernTransformer) -> None:
+    # Scores are divided by $\sqrt{d_k}$, and not multiplied by 1.5 afterwards.
+    for layer in model.layers:
+        layer.attention.scale /= 1.5
+
+
+def layer_norm(model: ModernTransformer) -> None:
     r"""
-    ## A row
-
-    What it is called, what it changes, and the row that it goes on from.
+    ## Normalisation
     """
+    # Layer normalisation does not depend on the length of its input. So after RMSNorm, it gives
+    # what it would have given in place of it.
+    norm = nn.LayerNorm(model.embedding.embedding_dim, elementwise_affine=False)
+    model.smear, model.head = nn.Sequential(norm, model.smear), nn.Sequential(norm, model.head)
 
-    title: str
-    changes: dict[str, Any]
-    after: str | None = None
+    # The parts of the layers get theirs in the same way.
+    for layer in model.layers:
+        layer.smear_attention = nn.Sequential(norm, layer.smear_attention)
+        layer.smear_feed_forward = nn.Sequential(norm, layer.smear_feed_forward)
 
 
-ROWS = {
-    "nanogpt": Row("nanoGPT's recipe, written again", {}),
-    "rate": Row("three times its learning rate", {"learning_rate": 3e-3}, "nanogpt"),
-    "rotary": Row(
-        "+ rotary positions, RMSNorm, normalised queries and keys",
-        {"rotary": True, "rms": True, "query_key_norm": True},
-        "rate",
-    ),
-    "gated": Row(
-        "+ SwiGLU, outputs that start at zero",
-        {"gated": True, "d_ff": 336, "zero_outputs": True},
-        "rotary",
-    ),
-    "muon": Row("nanoGPT's recipe with Muon, nothing else", {"muon": True}, "nanogpt"),
-    "all": Row("all of the above", {"muon": True}, "gated"),
-    "untied": Row(
-        "+ linear decay to zero, a head of its own, unit embeddings",
-        {"schedule": "linear", "final": 0.0, "untied": True, "unit_embedding": True},
-        "all",
-    ),
-    "smear": Row(
-        "+ the previous token, values of the first layer",
-        {"smear": True, "value_residual": True},
-        "untied",
-    ),
-    "turn": Row("+ each window in turn", {"in_turn": True}, "smear"),
-    "modern": Row(
-        "+ the previous token in each part, sharper scores: the modern recipe",
-        {"smear_parts": True, "plain_norms": True, "sharp": True, "wide_start": True},
-        "turn",
-    ),
+def plain_network(model: ModernTransformer) -> None:
+    r"""
+    ## Feed-forward network
+    """
+    # Two matrices with GELU between them, and 1.5 times as wide, for as many weights.
+    for layer in model.layers:
+        d_ff, d_model = layer.feed_forward.gate.weight.shape
+        layer.feed_forward = FeedForward(d_model, 3 * d_ff // 2, 0.0, nn.GELU, bias=False)
+        nn.init.zeros_(layer.feed_forward.layer2.weight)
+
+
+def random_start(model: ModernTransformer) -> None:
+    r"""
+    ## Zeros at the start
+    """
+    # The head and the last matrix of each part get random weights like all others.
+    model.head.reset_parameters()
+    for layer in model.layers:
+        layer.attention.output.reset_parameters()
+        layer.feed_forward.output.reset_parameters()
+
+
+def no_previous_token(model: ModernTransformer) -> None:
+    r"""
+    ## Previous token and first values
+    """
+    # Each token is passed on as it is.
+    model.smear = nn.Identity()
+    for layer in model.layers:
+        layer.smear_attention = layer.smear_feed_forward = nn.Identity()
+
+
+def own_values(model: ModernTransformer) -> None:
+    # The sigmoid of infinity is 1: the share of the own values, for ever.
+    for layer in model.layers[1:]:
+        layer.attention.mix = nn.Parameter(torch.tensor(math.inf), requires_grad=False)
+
+
+# What each is called in the results. The first one changes nothing, and the next two are not in the
+# model.
+CHANGES: dict[str, Callable[[ModernTransformer], None]] = {
+    "the modern recipe": lambda model: None,
+    "AdamW for all, no Muon": lambda model: None,
+    "a cosine to a tenth, no line to zero": lambda model: None,
+    "added sines, no rotary positions": added_sines,
+    "queries and keys not normalised": unnormalised,
+    "scores not multiplied by 1.5": usual_scale,
+    "layer normalisation, no RMSNorm": layer_norm,
+    "a network with GELU, no SwiGLU": plain_network,
+    "random numbers at the start, no zeros": random_start,
+    "no previous token": no_previous_token,
+    "no values of the first layer": own_values,
 }
 
 
-def changes_of(name: str) -> dict[str, Any]:
-    r"""
-    ## All that a row changes
-
-    Its own changes, after those of the rows before it.
-    """
-    row = ROWS[name]
-    return (changes_of(row.after) if row.after else {}) | row.changes
-
-
-def make_ablation_trainer(config: AblationConfig, text: str) -> tuple[Trainer, CharTokenizer]:
-    r"""
-    ## Put it together
-
-    As for the [modern recipe](experiment.py#make_modern_trainer).
-    """
-    torch.manual_seed(config.seed)
-    tokenizer, train, validation = prepare(text, config.seq_len)
-    model = SwitchedTransformer(
-        config,
-        n_vocab=len(tokenizer),
-        d_model=config.d_model,
-        heads=config.heads,
-        n_layers=config.n_layers,
-        d_ff=config.d_ff,
-        seq_len=config.seq_len,
-        dropout_prob=config.dropout_prob,
-    )
-    optimizers = muon_and_adamw if config.muon else adamw
-    trainer = Trainer(model, train, validation, config, optimizers)
-    if not config.in_turn:
-        trainer.batches = RandomWindows(
-            trainer.train, config.seq_len, config.batch_size, config.seed
-        )
-    return trainer, tokenizer
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    r"""
-    ## On the command line
-
-    Every switch is an option. `python -m labml_nn.transformers.modern.ablation --muon` trains the
-    row “muon”, and `make results` all of them.
-    """
-    return run_experiment(
-        "labml_nn.transformers.modern.ablation", AblationConfig, make_ablation_trainer, argv
-    )
-
-
-def example(
-    n_pairs: int = 2,
-    batch_size: int = 3,
-    heads: int = 5,
-    seq_len: int = 7,
-    d_ff: int = 11,
-    n_vocab: int = 13,
+def fit_changed(
+    name: str, model: ModernTransformer, batches: RandomWindows, steps: int
 ) -> list[Tensor]:
     r"""
-    ## Example
+    ## One run
 
-    Two layers and one step, of the first row and of the last.
+    Changes `model` and trains it. Returns the loss of each step.
     """
-    config = AblationConfig(
-        steps=1,
-        batch_size=batch_size,
-        seq_len=seq_len,
-        device="cpu",
-        precision="float32",
-        d_model=heads * 2 * n_pairs,
-        heads=heads,
-        n_layers=2,
-    )
-    text = "".join(chr(97 + index % n_vocab) for index in range(20 * n_vocab * seq_len))
-    losses = []
-    for name in ("nanogpt", "modern"):
-        row = replace(config, **changes_of(name) | {"d_ff": d_ff})
-        trainer, _ = make_ablation_trainer(row, text)
-        losses.append(trainer.train_step())
+    CHANGES[name](model)
+    optimizers = [adamw(model)] if "no Muon" in name else muon_and_adamw(model)
+    schedule = learning_rate if "cosine" in name else linear
+
+    # Everything else is the same for all: the first weights, the batches, the number of steps.
+    losses: list[Tensor] = []
+
+    def after_step(step: int, loss: Tensor) -> None:
+        losses.append(loss)
+
+    train(model, batches.at, optimizers, steps, schedule=schedule, after_step=after_step)
     return losses
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> list[Tensor]:
+    r"""
+    ## Try it
+
+    Three steps with each change.
+
+    ### Exercises
+
+    ??? question "A change raises the loss by 0.005. Three seeds differ by 0.014. What do you know?"
+        Nothing yet. With more seeds the mean becomes more certain: its error falls with the square
+        root of their number.
+
+    ??? question "Both of two parts raise the loss by 0.001 when left out. May you leave out both?"
+        Not without a run. Each may do the work of the other: leave out both, and nobody does it.
+
+    ??? question "Why is each change made in a finished model, before the first step?"
+        The seed gives all models the same first weights, wherever nothing is exchanged. A model
+        that is built otherwise draws its random numbers in another order, and starts elsewhere.
+    """
+    text = torch.arange(100 * n_vocab) % n_vocab
+    batches = RandomWindows(text, seq_len, batch_size, seed=1)
+    losses = []
+    for name in CHANGES:
+        # The same first weights for all.
+        torch.manual_seed(1)
+        model = ModernTransformer(n_vocab, 20, 5, 2, 10, seq_len)
+        losses.append(torch.stack(fit_changed(name, model, batches, 3)))
+    return losses

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Training a Modern Transformer
-summary: The modern transformer learns to write, with Muon for its matrices.
+summary: The modern transformer learns to write, with Muon for the matrices of its layers.
 paper:
   title: "Muon: An optimizer for hidden layers in neural networks"
   authors: Jordan et al.
@@ -9,149 +9,142 @@ paper:
   link: https://kellerjordan.github.io/posts/muon/
 ---
 
-The same text, steps and sizes as for the
-[classic transformer](../basic/autoregressive_experiment.py), with [the modern model](model.py) and
-two optimizers: [Muon](../../optimizers/muon.py) for the matrices in the layers,
-[AdamW](../../optimizers/adamw.py) for everything else.
+**In:** the same text, the same number of steps and the same batches as for the [classic
+transformer](../basic/autoregressive_experiment.py). **Out:** a model that predicts it better.
 
-Both on Tiny Shakespeare, with the loss over the whole validation text in nats a character, the mean
-of the seeds:
+Three things are different. The [model](model.py) is the modern one. The matrices of its layers are
+trained by [Muon](../../optimizers/muon.py), which makes steps of the same size in every direction.
+And the learning rate falls in a [straight line](../../optimizers/schedules.py) to zero, not in a
+cosine to a tenth.
+
+On Tiny Shakespeare, the loss over the whole validation text in nats a character, as the mean of
+the seeds:
 
 [The two recipes](../../../results/modern.json#tables.means)
 
-[Both in the course of a training](../../../results/modern.json#figures.curves)
+[Both in the course of training](../../../results/modern.json#figures.curves)
 
 [Each run, and its loss from prefixes alone](../../../results/modern.json#tables.runs)
 
-The loss [from prefixes alone](../../training/leaks.py) is that of 512 predictions in this text, at
-which it agrees with the other one; over so few it comes out differently.
+The loss from prefixes alone is computed with no later token at hand, so that no mistake in a mask
+could help it. It is the mean of fewer predictions than the other one, so only the two models can be
+compared in it.
 
-nanoGPT's script ends at [1.898](../../../results/modern.json#values.nanogpt_script.loss). With
-[275](../../../results/modern.json#values.passing.steps) steps in all, the modern recipe passes that
-after [8.0](../../../results/modern.json#values.passing.times_faster) times less training.
-
-What each part of the recipe is worth is on [a page of its own](ablation.py). The recipe was
-searched for with this text and this loss, one seed at a time; so what came out looks a little
-better than it is.
+What each part is worth is the subject of [the ablation](ablation.py). The parts and rates were
+chosen by this text and this validation loss, so the model would be a little less ahead on another
+text.
 """
 
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from labml_nn.optimizers.muon import Muon
-from labml_nn.training.command_line import run_experiment
-from labml_nn.training.data import CharTokenizer, InputError, prepare
-from labml_nn.training.device import choose_precision
-from labml_nn.training.joined import in_stacks, side_by_side
-from labml_nn.training.loop import TrainConfig, Trainer
+from labml_nn.optimizers.schedules import linear
+from labml_nn.training.data import RandomWindows, prepare
+from labml_nn.training.loop import evaluate, train
+from labml_nn.training.sampling import write
+from labml_nn.transformers.basic.autoregressive_experiment import read_text
 from labml_nn.transformers.modern.model import ModernTransformer
 
 
-@dataclass(frozen=True)
-class ModernConfig(TrainConfig):
-    r"""
-    ## The recipe
-
-    The sizes of the model, and [how to train](../../training/loop.py#TrainConfig) it.
-    """
-
-    # AdamW's rate, for embedding, head and scalars, and Muon's, for the matrices.
-    learning_rate: float = 3e-3
-    matrix_learning_rate: float = 0.02
-    final: float = 0.0
-    schedule: str = "linear"
-
-    d_model: int = 128
-    heads: int = 4
-    n_layers: int = 4
-    d_ff: int = 336
-    dropout_prob: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("d_model", "heads", "n_layers", "d_ff"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.d_model % (2 * self.heads):
-            raise InputError(
-                "d_model must be a multiple of twice the heads, got "
-                f"d_model={self.d_model} and heads={self.heads}"
-            )
-        if not 0 < self.matrix_learning_rate:
-            raise InputError(
-                f"matrix_learning_rate must be above 0, got {self.matrix_learning_rate}"
-            )
-        if not 0 <= self.dropout_prob < 1:
-            raise InputError(
-                f"dropout_prob must be at least 0 and below 1, got {self.dropout_prob}"
-            )
-
-
-def muon_and_adamw(model: nn.Module, config: ModernConfig) -> list[torch.optim.Optimizer]:
+def muon_and_adamw(
+    model: ModernTransformer, matrix_rate: float = 0.02, rate: float = 3e-3
+) -> list[torch.optim.Optimizer]:
     r"""
     ## Two optimizers
 
-    Weight decay is for the matrices alone. Its products have 16 bits wherever the training has.
+    * `matrix_rate` is the highest learning rate of Muon
+    * `rate` is the highest learning rate of AdamW
     """
-    matrices = [p for p in model.layers.parameters() if p.dim() >= 2]
-    chosen = {id(p) for p in matrices}
-    others = [p for p in model.parameters() if id(p) not in chosen]
+    # A matrix in a layer turns vectors into vectors: that is what Muon is for.
+    matrices = [p for p in model.layers.parameters() if p.dim() == 2]
 
-    device = others[0].device
-    precision = choose_precision(config.precision, device)
-    return [
-        Muon(
-            in_stacks(matrices),
-            config.matrix_learning_rate,
-            config.weight_decay,
-            dtype=torch.float32 if precision is torch.float32 else torch.bfloat16,
-        ),
-        torch.optim.AdamW(
-            side_by_side(others),
-            config.learning_rate,
-            betas=(0.9, 0.99),
-            eps=1e-10,
-            weight_decay=0.0,
-            fused=device.type in ("cpu", "cuda"),
-        ),
-    ]
+    # The embedding and the head are tables with a row for each token, and the rest are vectors
+    # and single numbers.
+    chosen = set(matrices)
+    others = [p for p in model.parameters() if p not in chosen]
+
+    # Muon's matrix products may be rough, and a GPU is faster with 16 bits. Many CPUs aren't.
+    on_gpu = matrices[0].is_cuda
+    muon = Muon(matrices, matrix_rate, dtype=torch.bfloat16 if on_gpu else torch.float32)
+
+    # No weight decay: rare tokens have few gradients, and their rows would only shrink.
+    adamw = torch.optim.AdamW(others, rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True)
+    return [muon, adamw]
 
 
-def make_modern_trainer(config: ModernConfig, text: str) -> tuple[Trainer, CharTokenizer]:
+def fit(
+    model: ModernTransformer,
+    tokens: Tensor,
+    steps: int,
+    seq_len: int,
+    batch_size: int,
+    seed: int = 1,
+    after_step: Callable[[int, Tensor], bool | None] = lambda step, loss: None,
+) -> None:
     r"""
-    ## Put it together
+    ## Training
 
-    The seed decides how the weights start and which batches come, so the same `config` and
-    text give the same run.
+    As for the [classic model](../basic/autoregressive_experiment.py#fit), but for the optimizers
+    and the schedule.
     """
-    torch.manual_seed(config.seed)
-    tokenizer, train, validation = prepare(text, config.seq_len)
+    # The same seed gives the same batches as there, so both models see the same text.
+    batches = RandomWindows(tokens, seq_len, batch_size, seed)
+    optimizers = muon_and_adamw(model)
+
+    # One schedule for both optimizers: it gives shares of the highest rate of each.
+    train(model, batches.at, optimizers, steps, schedule=linear, after_step=after_step)
+
+
+def notebook(
+    corpus: str = "shakespeare", steps: int = 0, seed: int = 1, sample_length: int = 500
+) -> None:
+    r"""
+    ## In a notebook
+
+    On a GPU a larger model, on a CPU the small one for a few hundred steps.
+    """
+    # ### The text
+    text = read_text(corpus)
+    print(text[:200])
+
+    # ### The model
+    # Two thirds of four times the width are inside the feed-forward networks, rounded to 16.
+    on_gpu = torch.cuda.is_available()
+    device = "cuda" if on_gpu else "cpu"
+    d_model, heads, n_layers, d_ff, seq_len, batch_size = (
+        (256, 8, 6, 688, 256, 64) if on_gpu else (128, 4, 4, 336, 64, 12)
+    )
+    steps = steps or (2000 if on_gpu else 600)
+
+    tokenizer, training, validation = prepare(text, seq_len)
+    torch.manual_seed(seed)
     model = ModernTransformer(
-        n_vocab=len(tokenizer),
-        d_model=config.d_model,
-        heads=config.heads,
-        n_layers=config.n_layers,
-        d_ff=config.d_ff,
-        seq_len=config.seq_len,
-        dropout_prob=config.dropout_prob,
-    )
-    return Trainer(model, train, validation, config, muon_and_adamw), tokenizer
+        len(tokenizer), d_model, heads, n_layers, d_ff, seq_len, 0.1 if on_gpu else 0.0
+    ).to(device)
+    print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}")
 
+    # ### Training
+    # The loss of each step, and now and then what the model would write.
+    losses = []
 
-def main(argv: Sequence[str] | None = None) -> int:
-    r"""
-    ## On the command line
+    def after_step(step: int, loss: Tensor) -> None:
+        losses.append(loss.item())
+        if step % max(1, steps // 10) == 0:
+            sample = write(model, tokenizer, "\n", 60, seq_len, 0.8)
+            print(f"step {step:5,}  loss {loss.item():.3f}  {sample!r}")
 
-    `python -m labml_nn.transformers.modern.experiment --help` lists the options. See
-    [what it does](../../training/command_line.py#run_experiment).
-    """
-    return run_experiment(
-        "labml_nn.transformers.modern.experiment", ModernConfig, make_modern_trainer, argv
-    )
+    fit(model, training.to(device), steps, seq_len, batch_size, seed, after_step)
+
+    # ### How good is it?
+    # Over the whole validation text, which the model has not seen.
+    print(f"validation loss {evaluate(model, validation, seq_len):.3f}")
+
+    # ### What it writes
+    # Change the beginning and the temperature.
+    print(write(model, tokenizer, "ROMEO:\n", sample_length, seq_len, temperature=0.8))
 
 
 def example(
@@ -163,27 +156,28 @@ def example(
     n_vocab: int = 13,
 ) -> Tensor:
     r"""
-    ## Example
+    ## Try it
 
-    Two layers and one step.
+    An alphabet over and over, for five steps.
+
+    ### Exercises
+
+    ??? question "What is the loss of the first step, before anything is learned?"
+        $\ln 13 \approx 2.56$ for thirteen tokens: the head starts at zero, so all are equally
+        likely.
+
+    ??? question "Give the embedding to Muon as well. What would its step do?"
+        Treat the rows of all tokens as one matrix, and make a step of full length in each of its
+        directions: rows of tokens that don't occur in the batch would move, too.
+
+    ??? question "Which of the two optimizers needs more memory for each weight?"
+        AdamW remembers two numbers, Muon one.
     """
-    config = ModernConfig(
-        steps=1,
-        batch_size=batch_size,
-        seq_len=seq_len,
-        device="cpu",
-        precision="float32",
-        d_model=heads * 2 * n_pairs,
-        heads=heads,
-        n_layers=2,
-        d_ff=d_ff,
-    )
+    d_model = heads * 2 * n_pairs
+    model = ModernTransformer(n_vocab, d_model, heads, 2, d_ff, seq_len)
 
-    # An alphabet, over and over.
-    text = "".join(chr(97 + index % n_vocab) for index in range(20 * n_vocab * seq_len))
-    trainer, _ = make_modern_trainer(config, text)
-    return trainer.train_step()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    # Thirteen letters, a hundred times.
+    text = torch.arange(100 * n_vocab) % n_vocab
+    losses: list[Tensor] = []
+    fit(model, text, 5, seq_len, batch_size, 1, lambda step, loss: losses.append(loss))
+    return torch.stack(losses)

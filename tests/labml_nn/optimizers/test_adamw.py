@@ -71,5 +71,5 @@ def test_state_goes_into_a_new_optimizer_and_on() -> None:
 
 @pytest.mark.parametrize("settings", [{"lr": -0.1}, {"betas": (0.9, 1.0)}, {"betas": (-0.1, 0.9)}])
 def test_settings_without_sense_are_refused(settings: dict) -> None:
-    with pytest.raises(ValueError, match="lr must not be below 0"):
+    with pytest.raises(ValueError, match="expected lr >= 0 and 0 <= betas < 1"):
         AdamW(parameters(), **settings)

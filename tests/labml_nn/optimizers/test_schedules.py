@@ -3,63 +3,60 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from labml_nn.optimizers.schedules import cosine, linear, noam, rise, up_and_down
+from labml_nn.optimizers.schedules import cosine, inverse_square_root, linear
+from labml_nn.training.loop import learning_rate
 
 
-def rates(make: Callable[[torch.optim.Optimizer], object], steps: int) -> list[float]:
-    r"""What a scheduler of PyTorch makes of a rate of 1."""
+@pytest.mark.parametrize("final", [0.0, 0.2])
+@pytest.mark.parametrize("schedule", [cosine, linear])
+def test_they_are_two_schedulers_of_pytorch_one_after_the_other(
+    schedule: Callable[..., float], final: float
+) -> None:
+    schedulers = torch.optim.lr_scheduler
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
-    scheduler = make(optimizer)
-    found = []
-    for _ in range(steps):
-        found.append(optimizer.param_groups[0]["lr"])
+    up = schedulers.LinearLR(optimizer, 1 / 6, 1.0, 5)
+    down = {
+        cosine: lambda: schedulers.CosineAnnealingLR(optimizer, 24, eta_min=final),
+        linear: lambda: schedulers.LinearLR(optimizer, 1.0, final, 24),
+    }[schedule]()
+    theirs = schedulers.SequentialLR(optimizer, [up, down], [6])
+    expected = []
+    for _ in range(30):
+        expected.append(optimizer.param_groups[0]["lr"])
         optimizer.step()
-        scheduler.step()
-    return found
-
-
-@pytest.mark.parametrize("final", [0.0, 0.1])
-def test_the_cosine_is_that_of_pytorch(final: float) -> None:
-    expected = rates(lambda o: torch.optim.lr_scheduler.CosineAnnealingLR(o, 30, eta_min=final), 31)
-    assert [cosine(t / 30, final) for t in range(31)] == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("final", [0.0, 0.1])
-def test_the_way_down_is_that_of_pytorch(final: float) -> None:
-    expected = rates(lambda o: torch.optim.lr_scheduler.LinearLR(o, 1.0, final, 30), 31)
-    assert [linear(t / 30, final) for t in range(31)] == pytest.approx(expected, abs=1e-12)
-
-
-def test_the_way_up_is_that_of_pytorch() -> None:
-    expected = rates(lambda o: torch.optim.lr_scheduler.LinearLR(o, 1 / 7, 1.0, 6), 12)
-    assert [rise(t, 7) for t in range(12)] == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("way", ["cosine", "linear"])
-def test_up_and_down_are_the_two_of_pytorch_one_after_the_other(way: str) -> None:
-    def make(optimizer: torch.optim.Optimizer) -> object:
-        schedulers = torch.optim.lr_scheduler
-        up = schedulers.LinearLR(optimizer, 1 / 7, 1.0, 6)
-        down = {
-            "cosine": lambda: schedulers.CosineAnnealingLR(optimizer, 23, eta_min=0.2),
-            "linear": lambda: schedulers.LinearLR(optimizer, 1.0, 0.2, 23),
-        }[way]()
-        return schedulers.SequentialLR(optimizer, [up, down], [7])
-
-    expected = rates(make, 30)
-    found = [up_and_down(t, 30, 7, 0.2, way) for t in range(30)]
+        theirs.step()
+    found = [schedule(step, 30, warmup=0.2, final=final) for step in range(30)]
     assert found == pytest.approx(expected, abs=1e-12)
 
 
-def test_noam_is_the_formula_of_the_paper() -> None:
+def test_the_cosine_is_that_of_the_loop() -> None:
+    expected = [learning_rate(step, 2000) for step in range(2000)]
+    assert [cosine(step, 2000) for step in range(2000)] == pytest.approx(expected)
+
+
+def test_the_inverse_square_root_is_the_formula_of_the_paper() -> None:
     # Section 5.3, whose steps count from 1, over its value at the top.
     def paper(step: int) -> float:
         return 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
 
     for t in (0, 1, 99, 3998, 3999, 4000, 12345):
-        assert noam(t, 4000) == pytest.approx(paper(t + 1) / paper(4000), rel=1e-12)
+        found = inverse_square_root(t, 80_000, warmup=0.05)
+        assert found == pytest.approx(paper(t + 1) / paper(4000), rel=1e-12)
 
 
-def test_without_a_rise_the_first_step_is_the_highest() -> None:
-    assert up_and_down(0, 10, 0) == 1.0
-    assert rise(0, 0) == 1.0
+@pytest.mark.parametrize("schedule", [cosine, linear, inverse_square_root])
+def test_without_a_rise_the_first_step_is_the_highest(schedule: Callable[..., float]) -> None:
+    assert schedule(0, 10, warmup=0.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        (cosine, [0.01, 0.51, 1.00, 0.88, 0.55, 0.22, 0.10]),
+        (linear, [0.01, 0.51, 1.00, 0.76, 0.50, 0.24, 0.00]),
+        (inverse_square_root, [0.01, 0.51, 1.00, 0.43, 0.31, 0.25, 0.22]),
+    ],
+)
+def test_the_table_of_the_page(schedule: Callable[..., float], expected: list[float]) -> None:
+    steps = (0, 50, 99, 550, 1050, 1550, 1999)
+    assert [schedule(step, 2000) for step in steps] == pytest.approx(expected, abs=0.00501)

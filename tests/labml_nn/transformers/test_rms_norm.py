@@ -51,6 +51,19 @@ def test_at_the_start_it_is_that_of_pytorch_with_the_same_smallest_size() -> Non
     torch.testing.assert_close(rms_norm(small), expected, rtol=1e-10, atol=0)
 
 
+def test_the_numbers_of_the_page() -> None:
+    found = rms_norm(torch.tensor([1.0, 2.0, 3.0, 4.0]))
+    assert found.tolist() == pytest.approx([0.37, 0.73, 1.10, 1.46], abs=0.005)
+    centred = torch.tensor([1.0, 2.0, 3.0, 4.0]) - 2.5
+    assert rms_norm(centred).tolist() == pytest.approx([-1.34, -0.45, 0.45, 1.34], abs=0.005)
+
+
+def test_the_future_is_not_seen() -> None:
+    x = torch.randn(7, 3, 5)
+    changed = torch.cat([x[:-1], torch.randn(1, 3, 5)])
+    assert rms_norm(changed)[:-1].equal(rms_norm(x)[:-1])
+
+
 def test_zeros_stay_zeros() -> None:
     assert rms_norm(torch.zeros(3, 5)).equal(torch.zeros(3, 5))
 

@@ -5,18 +5,18 @@ import pytest
 import torch
 from torch import nn
 
-from labml_nn.transformers.stacked_linear import StackedLinear
 from labml_nn.transformers.swiglu import SwiGLU, in_transformer
 from tests.oracles import hugging_face
-from tests.oracles.compare import gradients, largest
+from tests.oracles.compare import difference
 
 
 def test_it_is_the_formula_number_by_number() -> None:
     network = SwiGLU(5, 11).double()
     x = torch.randn(7, 3, 5, dtype=torch.float64)
     found = network(x)
-    gates, values = network.widen.weight.tolist()
-    out = network.narrow.weight.tolist()
+    gates, values, out = (
+        layer.weight.tolist() for layer in (network.gate, network.value, network.output)
+    )
     for s in range(7):
         for b in range(3):
             token = x[s, b].tolist()
@@ -37,31 +37,16 @@ def test_the_hidden_features_are_dropped_out_in_training_alone() -> None:
     assert network(x).equal(network(x))
 
 
-def test_a_stack_is_its_layers_side_by_side() -> None:
-    layers = StackedLinear(3, 5, 11)
-    x = torch.randn(7, 2, 5)
-    expected = torch.cat([x @ weight.t() for weight in layers.weight], dim=-1)
-    torch.testing.assert_close(layers(x), expected)
-
-
-def test_a_stack_keeps_the_variance_of_what_comes_in() -> None:
-    layers = StackedLinear(2, 211, 307)
-    assert layers(torch.randn(997, 1, 211)).var().item() == pytest.approx(1, abs=0.05)
-
-
 def distance_to_llama() -> float:
     r"""From the network of Llama's layers, with the gradients of all weights."""
     theirs = hugging_face.llama_network(5, 11)
     network = SwiGLU(5, 11).double()
-    network.widen.weight.data[0] = theirs.gate_proj.weight.data
-    network.widen.weight.data[1] = theirs.up_proj.weight.data
-    network.narrow.weight.data.copy_(theirs.down_proj.weight.data)
+    mine = [network.gate.weight, network.value.weight, network.output.weight]
+    other = [theirs.gate_proj.weight, theirs.up_proj.weight, theirs.down_proj.weight]
+    for one, weight in zip(mine, other, strict=True):
+        one.data.copy_(weight.data)
     x = torch.randn(7, 3, 5, dtype=torch.float64, requires_grad=True)
-    mine, expected = network(x), theirs(x)
-    both = [theirs.gate_proj.weight, theirs.up_proj.weight]
-    x_, gate, up, down = gradients(expected, [x, *both, theirs.down_proj.weight])
-    found = gradients(mine, [x, network.widen.weight, network.narrow.weight])
-    return largest([mine, *found], [expected, x_, torch.stack([gate, up]), down])
+    return difference(network(x), theirs(x), [x, *mine], [x, *other])
 
 
 ORACLES: dict[str, Callable[[], float]] = {"Hugging Face Llama": distance_to_llama}

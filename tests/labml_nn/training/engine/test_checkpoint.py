@@ -12,14 +12,14 @@ from labml_nn.training.engine import checkpoint
 from labml_nn.training.engine.checkpoint import load_checkpoint, restore, save_checkpoint, state_of
 from labml_nn.training.engine.config import TrainConfig
 from labml_nn.training.engine.errors import InputError
-from labml_nn.training.engine.trainer import Trainer, adamw
+from labml_nn.training.engine.trainer import Trainer, adamw_for_all
 from tests.labml_nn.training.engine.models import CONFIG, make_model, make_text, run
 
 
 def two(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
     r"""One for the last layer, with a state of another kind, and AdamW for the rest."""
     last = torch.optim.SGD(model[-1].parameters(), 0.1, momentum=0.9)
-    return [last, *adamw(model[:-1], config)]
+    return [last, *adamw_for_all(model[:-1], config)]
 
 
 def make_trainer(d_model: int = 11) -> Trainer:

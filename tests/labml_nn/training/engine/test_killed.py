@@ -7,5 +7,5 @@ from tests.soak import killed_run
 
 
 def test_a_run_that_is_killed_and_resumed_ends_with_the_same_bits(tmp_path: Path) -> None:
-    made, _ = killed_run(tmp_path, seed=1, steps=600, kills=1, chance=random.Random(2), most=0.2)
+    made, _ = killed_run(tmp_path, seed=1, steps=600, kills=1, moments=random.Random(2), most=0.2)
     assert made == 1

@@ -1,3 +1,4 @@
+import ctypes
 import subprocess
 import sys
 from pathlib import Path
@@ -5,77 +6,48 @@ from pathlib import Path
 import pytest
 import torch
 
-from labml_nn.training.memory import StepMemory, keep_freed, read_peak
+from labml_nn.training.engine.memory import keep_freed_memory, peak_memory
 
-CPU = torch.device("cpu")
-
-
-def test_the_steps_stay_the_same_and_are_watched_as_they_come() -> None:
-    memory, seen = StepMemory(CPU), []
-    for step in memory(range(3, 7)):
-        seen.append(step)
-    assert seen == [3, 4, 5, 6]
-    assert memory.peak > 0
-
-
-def test_the_peak_is_that_of_the_second_step_and_no_other() -> None:
-    memory = StepMemory(CPU)
-    peaks = []
-    # 192, 64 and 256 MB.
-    for step in memory(range(3)):
-        peaks.append(memory.peak)
-        torch.ones([48_000_000, 16_000_000, 64_000_000][step])
-    assert peaks[1] - memory.peak > 50e6
-    assert read_peak(CPU) - memory.peak > 50e6
-
-
-def test_a_single_step_has_a_peak_too() -> None:
-    memory = StepMemory(CPU)
-    list(memory(range(1)))
-    assert memory.peak > 0
-
-
-def test_where_the_system_has_no_such_file_the_peak_is_that_of_the_program(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def missing(*args: object, **kwargs: object) -> str:
-        raise FileNotFoundError
-
-    monkeypatch.setattr(Path, "read_text", missing)
-    assert read_peak(CPU) > 50e6
-
-
-# What stays with a program that has freed six blocks of 8 MB.
-BLOCKS = """
-from pathlib import Path
+# What the peak of a fresh program is before and after 200 MB.
+CHILD = """
 import torch
-from labml_nn.training.memory import keep_freed
-
-def resident():
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-
-{first}
-before = resident()
-blocks = [torch.ones(2_000_000) for _ in range(6)]
-del blocks
-print(resident() - before)
+from labml_nn.training.engine.memory import peak_memory
+before = peak_memory(torch.device("cpu"))
+torch.zeros(50, 1_000_000)
+print(before, peak_memory(torch.device("cpu")))
 """
 
 
-def test_what_was_freed_is_kept() -> None:
-    given_back, kept = (
-        int(subprocess.check_output([sys.executable, "-c", BLOCKS.format(first=first)], text=True))
-        for first in ("", "keep_freed()")
-    )
-    assert given_back < 16e6
-    assert kept > 40e6
+def test_the_peak_is_that_of_the_whole_program() -> None:
+    done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, check=True)
+    before, after = map(int, done.stdout.split())
+    assert 50e6 < before < after
+    assert 190e6 < after - before < 300e6
 
 
-def test_a_system_without_that_setting_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: object) -> object:
-        raise OSError("no such library")
+def test_where_the_system_does_not_tell_it_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(path: Path, encoding: str) -> str:
+        raise OSError
 
-    monkeypatch.setattr("ctypes.CDLL", missing)
-    keep_freed()
-    monkeypatch.setattr("ctypes.CDLL", lambda name: object())
-    keep_freed()
+    monkeypatch.setattr(Path, "read_text", unreadable)
+    # Another system, where the number is that of the program that started this one, too.
+    assert peak_memory(torch.device("cpu")) > 50e6
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert peak_memory(torch.device("cpu")) == 0
+
+
+def test_freed_memory_is_kept_where_the_library_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[int, int]] = []
+
+    class Library:
+        @staticmethod
+        def mallopt(name: int, value: int) -> None:
+            told.append((name, value))
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: Library)
+    keep_freed_memory()
+    assert told == [(-3, 1 << 25), (-1, 1 << 30)]
+    # Another library: everything stays as it is.
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
+    keep_freed_memory()
+    assert len(told) == 2

@@ -9,14 +9,19 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labml_nn.training import batches as batches_page
-from labml_nn.training import token_file
-from labml_nn.training.__main__ import main as train
-from labml_nn.training.batches import ShuffledWindows
-from labml_nn.training.byte_pairs import prepare_pairs
-from labml_nn.training.corpora import python_sources
-from labml_nn.training.data import InputError, first_part, fixed_windows, prepare
-from labml_nn.training.token_file import chunks, main, open_tokens, side, write_tokens
+from labml_nn.training.data import RandomWindows, prepare
+from labml_nn.training.engine import token_file
+from labml_nn.training.engine.command_line import main as train
+from labml_nn.training.engine.errors import InputError
+from labml_nn.training.engine.text import prepare_text, python_sources
+from labml_nn.training.engine.token_file import (
+    chunks,
+    description,
+    first_part,
+    main,
+    open_tokens,
+    write_tokens,
+)
 
 TEXT = python_sources(60_000) + "and some more: Größe, 🎉\n" * 20
 
@@ -37,7 +42,7 @@ def test_characters_in_a_file_are_those_in_memory(
 ) -> None:
     small_chunks(monkeypatch)
     write_tokens(text, tmp_path / "tokens")
-    found, _ = open_tokens(tmp_path / "tokens")
+    found = open_tokens(tmp_path / "tokens")
     tokenizer, train, validation = prepare(TEXT, 8)
     assert found.tokenizer.symbols == tokenizer.symbols
     assert found.train.dtype == torch.int16
@@ -51,26 +56,20 @@ def test_byte_pairs_in_a_file_are_those_in_memory(
 ) -> None:
     small_chunks(monkeypatch)
     write_tokens(text, tmp_path / "tokens", n_vocab=300)
-    found, _ = open_tokens(tmp_path / "tokens")
-    known = prepare_pairs(TEXT, 8, 300)
+    found = open_tokens(tmp_path / "tokens")
+    known = prepare_text(TEXT, 8, 300)
     assert found.tokenizer.symbols == known.tokenizer.symbols
     assert found.train.long().equal(known.train)
     assert found.validation.long().equal(known.validation)
 
 
-def test_batches_and_windows_from_a_file_are_those_from_memory(text: Path, tmp_path: Path) -> None:
+def test_batches_from_a_file_are_those_from_memory(text: Path, tmp_path: Path) -> None:
     write_tokens(text, tmp_path / "tokens")
-    found, _ = open_tokens(tmp_path / "tokens")
-    _, train, validation = prepare(TEXT, 7)
+    found = open_tokens(tmp_path / "tokens")
+    _, train, _ = prepare(TEXT, 7)
     for step in (0, 5, 3000):
-        x, y = ShuffledWindows(found.train, 7, 5, seed=1).at(step)
-        known_x, known_y = ShuffledWindows(train, 7, 5, seed=1).at(step)
-        assert x.dtype == torch.long
-        assert x.equal(known_x)
-        assert y.equal(known_y)
-    for (x, y), (known_x, known_y) in zip(
-        fixed_windows(found.validation, 7), fixed_windows(validation, 7), strict=True
-    ):
+        x, y = RandomWindows(found.train, 7, 5, seed=1).at(step)
+        known_x, known_y = RandomWindows(train, 7, 5, seed=1).at(step)
         assert x.long().equal(known_x)
         assert y.long().equal(known_y)
 
@@ -91,11 +90,11 @@ def test_a_mark_of_the_order_of_bytes_is_no_character(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 def test_a_byte_that_is_not_utf_8_is_named_with_its_position(tmp_path: Path, size: int) -> None:
     (tmp_path / "text").write_bytes("aé🎉é".encode() + b"\n\xffabc")
-    with pytest.raises(InputError, match="byte 0xff at position 10 cannot"):
+    with pytest.raises(InputError, match="byte 0xff at position 10 is"):
         list(chunks(tmp_path / "text", size))
     # A character that is cut between two chunks, and then is none.
     (tmp_path / "text").write_bytes(b"abcdefg\xc3(")
-    with pytest.raises(InputError, match="byte 0xc3 at position 7 cannot"):
+    with pytest.raises(InputError, match="byte 0xc3 at position 7 is"):
         list(chunks(tmp_path / "text", size))
 
 
@@ -104,15 +103,15 @@ CHILD = """
 import sys
 from pathlib import Path
 import torch
-from labml_nn.training.batches import ShuffledWindows
-from labml_nn.training.memory import read_peak
-from labml_nn.training.token_file import open_tokens
-before = read_peak(torch.device("cpu"))
-found, _ = open_tokens(Path(sys.argv[1]))
-batches = ShuffledWindows(found.train, 1024, 8, seed=1)
+from labml_nn.training.data import RandomWindows
+from labml_nn.training.engine.memory import peak_memory
+from labml_nn.training.engine.token_file import open_tokens
+before = peak_memory(torch.device("cpu"))
+found = open_tokens(Path(sys.argv[1]))
+batches = RandomWindows(found.train, 1024, 8, seed=1)
 for step in range(50):
     x, y = batches.at(step)
-print(read_peak(torch.device("cpu")) - before)
+print(peak_memory(torch.device("cpu")) - before)
 """
 
 
@@ -120,8 +119,8 @@ def test_memory_does_not_grow_with_the_file(text: Path, tmp_path: Path, reposito
     path = tmp_path / "tokens"
     write_tokens(text, path)
     # The same file, but two billion bytes long. What was never written takes no room on the disk.
-    document = json.loads(side(path).read_text())
-    side(path).write_text(json.dumps(document | {"train": 10**9 - document["validation"]}))
+    document = json.loads(description(path).read_text())
+    description(path).write_text(json.dumps(document | {"train": 10**9 - document["validation"]}))
     with path.open("r+b") as file:
         file.truncate(2 * 10**9)
     child = subprocess.run(
@@ -133,22 +132,6 @@ def test_memory_does_not_grow_with_the_file(text: Path, tmp_path: Path, reposito
         timeout=120,
     )
     assert 0 < int(child.stdout) < 200 * 10**6
-
-
-def test_the_order_of_a_very_long_text_is_made_section_by_section(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    tokens = torch.arange(13 * 7 + 4)
-    whole = ShuffledWindows(tokens, 7, 1, seed=1)
-    expected = [sorted(whole.starts(epoch).tolist()) for epoch in range(3)]
-    monkeypatch.setattr(batches_page, "SECTION", 5)
-    parts = ShuffledWindows(tokens, 7, 1, seed=1)
-    for epoch in range(3):
-        seen = [int(parts.at(step)[0][0]) for step in range(12 * epoch, 12 * (epoch + 1))]
-        assert sorted(seen) == expected[epoch]
-        # Five windows of the beginning, five of the middle, two of the end.
-        assert [sorted(seen).index(one) // 5 for one in seen] == [0] * 5 + [1] * 5 + [2] * 2
-    assert seen[:5] != sorted(seen[:5])
 
 
 def test_a_million_characters_are_enough_to_measure_with() -> None:
@@ -202,16 +185,16 @@ def test_a_damaged_description_is_refused(
     text: Path, tmp_path: Path, content: str | None, sentence: str
 ) -> None:
     write_tokens(text, tmp_path / "tokens")
-    side(tmp_path / "tokens").unlink()
-    [side(tmp_path / "tokens").write_text(one) for one in [content] * (content is not None)]
+    description(tmp_path / "tokens").unlink()
+    [description(tmp_path / "tokens").write_text(one) for one in [content] * (content is not None)]
     with pytest.raises(InputError, match=sentence):
         open_tokens(tmp_path / "tokens")
 
 
 def test_tokens_of_another_order_of_bytes_are_refused(text: Path, tmp_path: Path) -> None:
     write_tokens(text, tmp_path / "tokens")
-    document = json.loads(side(tmp_path / "tokens").read_text())
-    side(tmp_path / "tokens").write_text(json.dumps(document | {"byteorder": "middle"}))
+    document = json.loads(description(tmp_path / "tokens").read_text())
+    description(tmp_path / "tokens").write_text(json.dumps(document | {"byteorder": "middle"}))
     with pytest.raises(InputError, match="another order of bytes"):
         open_tokens(tmp_path / "tokens")
 
@@ -222,7 +205,7 @@ def test_tokens_of_another_order_of_bytes_are_refused(text: Path, tmp_path: Path
         (["missing", "tokens"], "error: cannot read missing: No such file or directory"),
         (["empty", "tokens"], "error: empty is too short: it has 0 characters"),
         (["text", "text/tokens"], "error: cannot write text/tokens: "),
-        (["text", "tokens", "--n-vocab=300"], "error: --n-vocab is for --tokenizer byte-pairs"),
+        (["text", "tokens", "--n-vocab=30"], "error: n_vocab must be between 256"),
         (["text"], "error: the following arguments are required: tokens"),
     ],
 )

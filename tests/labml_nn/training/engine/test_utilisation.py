@@ -1,62 +1,39 @@
-from dataclasses import replace
-
 import pytest
 import torch
 from torch import nn
 
-from labml_nn.training.loop import TrainConfig, Trainer
-from labml_nn.training.utilisation import (
-    PEAKS,
-    flops_of,
-    flops_per_token,
-    peak_of,
-    utilisation,
-)
-from labml_nn.transformers.modern.experiment import ModernConfig, make_modern_trainer
+from labml_nn.training.engine.presets import ModernConfig, modern
+from labml_nn.training.engine.utilisation import PEAKS, flops_per_token, peak_of, utilisation
 
-TEXT = "to be, or not to be, that is the question. " * 40
-CONFIG = ModernConfig(
-    steps=3,
-    batch_size=5,
-    seq_len=13,
-    device="cpu",
-    precision="float32",
-    attention="kernel",
-    compile="off",
-    d_model=20,
-    heads=5,
-    n_layers=3,
-    d_ff=11,
-)
+CPU = torch.device("cpu")
+
+
+def make_model(dropout_prob: float = 0.0) -> nn.Module:
+    config = ModernConfig(
+        seq_len=13, d_model=20, heads=5, n_layers=3, d_ff=11, dropout_prob=dropout_prob
+    )
+    return modern(config, n_vocab=17)
 
 
 def test_operations_are_those_of_the_formula() -> None:
-    r"""Two for each weight of a product, and two for each score and each mean, and all thrice."""
-    trainer, tokenizer = make_modern_trainer(CONFIG, TEXT)
-    weights = 3 * (4 * 20 * 20 + 3 * 20 * 11) + 20 * len(tokenizer)
-    attention = 3 * 2 * 13 * 20
-    assert flops_of(trainer) == 3 * 2 * (weights + attention)
+    r"""Six for each weight of a matrix; the kernel of a CPU isn't counted."""
+    weights = 3 * (4 * 20 * 20 + 3 * 20 * 11) + 20 * 17
+    assert flops_per_token(make_model(), torch.zeros(13, 1, dtype=torch.long)) == 6 * weights
 
 
-def test_counting_moves_no_weight_draws_no_number_and_changes_no_way() -> None:
-    trainer, _ = make_modern_trainer(replace(CONFIG, dropout_prob=0.5), TEXT)
-    before = [parameter.clone() for parameter in trainer.model.parameters()]
-    chance = torch.get_rng_state()
-    flops_of(trainer)
-    assert torch.get_rng_state().equal(chance)
-    for parameter, old in zip(trainer.model.parameters(), before, strict=True):
+def test_counting_moves_no_weight_and_draws_no_number() -> None:
+    model = make_model(dropout_prob=0.5)
+    before = [parameter.clone() for parameter in model.parameters()]
+    state = torch.get_rng_state()
+    flops_per_token(model, torch.zeros(13, 1, dtype=torch.long))
+    assert torch.get_rng_state().equal(state)
+    for parameter, old in zip(model.parameters(), before, strict=True):
         assert parameter.equal(old)
         assert parameter.grad is None
-    assert all(layer.attention.kernel for layer in trainer.model.layers)
-
-
-def test_a_linear_layer_has_six_operations_for_each_weight() -> None:
-    model = nn.Sequential(nn.Embedding(5, 7), nn.Linear(7, 5))
-    assert flops_per_token(model, torch.zeros(11, 1, dtype=torch.long)) == 6 * 35
 
 
 @pytest.mark.parametrize(
-    ("name", "card"),
+    ("name", "gpu"),
     [
         ("NVIDIA A100-SXM4-80GB", "A100"),
         ("NVIDIA H100 80GB HBM3", "H100"),
@@ -68,39 +45,25 @@ def test_a_linear_layer_has_six_operations_for_each_weight() -> None:
         ("Tesla V100-SXM2-16GB", "V100"),
     ],
 )
-def test_a_card_is_known_by_its_name(name: str, card: str) -> None:
-    assert peak_of(name, torch.bfloat16) == peak_of(name, torch.float16) == PEAKS[card]
+def test_a_gpu_is_known_by_its_name(name: str, gpu: str) -> None:
+    assert peak_of(name, torch.bfloat16) == peak_of(name, torch.float16) == PEAKS[gpu]
 
 
 @pytest.mark.parametrize("name", ["NVIDIA GeForce RTX 4090", "NVIDIA A10G", "NVIDIA L40", ""])
-def test_of_other_cards_and_other_numbers_nothing_is_claimed(name: str) -> None:
+def test_of_other_GPUs_and_other_numbers_nothing_is_claimed(name: str) -> None:
     assert peak_of(name, torch.bfloat16) is None
     assert peak_of("NVIDIA A100-SXM4-80GB", torch.float32) is None
 
 
-def make_trainer() -> Trainer:
-    config = TrainConfig(steps=2, batch_size=3, seq_len=7, device="cpu")
-    return Trainer(nn.Embedding(5, 5), torch.arange(97) % 5, torch.arange(31) % 5, config)
+def test_without_a_gpu_there_is_no_share() -> None:
+    assert utilisation(12e6, CPU, torch.float32) is None
 
 
-def test_without_a_card_there_is_a_rate_and_no_share() -> None:
-    assert utilisation(make_trainer(), 6e3, 2e3) == (12e6, None)
-
-
-def test_the_share_is_of_the_peak_of_all_cards(monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = make_trainer()
-    trainer.device, trainer.dtype = torch.device("cuda"), torch.bfloat16
+def test_the_share_is_of_the_peak_of_all_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda = torch.device("cuda")
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA H100 80GB HBM3")
-    rate, share = utilisation(trainer, 1e9, 989e3)
-    assert rate == pytest.approx(989e12)
-    assert share == pytest.approx(1.0)
-    monkeypatch.setattr("labml_nn.training.utilisation.place", lambda: (1, 2))
-    assert utilisation(trainer, 1e9, 989e3)[1] == pytest.approx(0.5)
+    assert utilisation(989e12, cuda, torch.bfloat16) == pytest.approx(1.0)
+    monkeypatch.setattr("labml_nn.training.engine.utilisation.world_size", lambda: 2)
+    assert utilisation(989e12, cuda, torch.bfloat16) == pytest.approx(0.5)
     # What was not counted has no share.
-    assert utilisation(trainer, 0.0, 989e3) == (0.0, None)
-
-
-def test_a_model_in_shards_is_not_counted() -> None:
-    trainer = make_trainer()
-    trainer.config = replace(trainer.config, sharded=True)
-    assert flops_of(trainer) == 0.0
+    assert utilisation(0.0, cuda, torch.bfloat16) is None

@@ -1,93 +1,104 @@
-from dataclasses import fields, replace
-
 import pytest
 import torch
+import torch.nn.functional as F
+from torch import Tensor
 
-from labml_nn.optimizers.muon import Muon
-from labml_nn.training.batches import RandomWindows, ShuffledWindows
-from labml_nn.training.joined import parts_of
-from labml_nn.training.options import HELP
-from labml_nn.transformers.modern.ablation import (
-    ROWS,
-    AblationConfig,
-    changes_of,
-    main,
-    make_ablation_trainer,
+from labml_nn.training.data import RandomWindows
+from labml_nn.transformers.modern import model as modern
+from labml_nn.transformers.modern.ablation import CHANGES, fit_changed
+from labml_nn.transformers.modern.experiment import fit
+from labml_nn.transformers.modern.model import ModernTransformer
+from labml_nn.transformers.rms_norm import rms_norm
+
+MODERN, SEQ_LEN, N_VOCAB = "the modern recipe", 7, 13
+TEXT = torch.randint(N_VOCAB, (500,), generator=torch.Generator().manual_seed(3))
+
+
+def make() -> ModernTransformer:
+    r"""Two layers in which nothing is zero."""
+    torch.manual_seed(1)
+    model = ModernTransformer(N_VOCAB, 20, 5, 2, 10, SEQ_LEN).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(0.5 * torch.randn(parameter.shape))
+    return model
+
+
+def tokens() -> Tensor:
+    return TEXT[: 3 * SEQ_LEN].view(SEQ_LEN, 3)
+
+
+def losses(name: str, steps: int = 40) -> list[float]:
+    torch.manual_seed(1)
+    model = ModernTransformer(N_VOCAB, 20, 5, 2, 10, SEQ_LEN)
+    batches = RandomWindows(TEXT, SEQ_LEN, 3, seed=1)
+    return torch.stack(fit_changed(name, model, batches, steps)).tolist()
+
+
+def test_the_first_row_is_the_modern_recipe_to_the_last_bit() -> None:
+    torch.manual_seed(1)
+    model = ModernTransformer(N_VOCAB, 20, 5, 2, 10, SEQ_LEN)
+    expected: list[float] = []
+    fit(model, TEXT, 40, SEQ_LEN, 3, 1, lambda step, loss: expected.append(loss.item()))
+    assert losses(MODERN) == expected
+
+
+def test_each_change_gives_another_run() -> None:
+    found = {name: losses(name)[-1] for name in CHANGES}
+    assert len(set(found.values())) == len(CHANGES)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_future_is_not_seen(name: str) -> None:
+    model, batch = make(), tokens().clone()
+    CHANGES[name](model)
+    expected = model.double()(batch)
+    batch[-1] = (batch[-1] + 1) % N_VOCAB
+    found = model(batch)
+    torch.testing.assert_close(found[:-1], expected[:-1], rtol=0, atol=1e-12)
+    assert not found[-1].equal(expected[-1])
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in CHANGES if name != "random numbers at the start, no zeros"]
 )
-from labml_nn.transformers.modern.experiment import ModernConfig, make_modern_trainer
-
-TEXT = "to be, or not to be, that is the question. " * 40
-# Nothing is tried out in a test.
-TOLD = {"device": "cpu", "precision": "float32", "attention": "kernel", "compile": "off"}
-SMALL = {"batch_size": 5, "seq_len": 13, "d_model": 20, "heads": 5, "n_layers": 2, "d_ff": 11}
+def test_no_change_takes_away_the_zeros_at_the_start(name: str) -> None:
+    model = ModernTransformer(N_VOCAB, 20, 5, 2, 10, SEQ_LEN)
+    CHANGES[name](model)
+    assert model(tokens()).equal(torch.zeros(SEQ_LEN, 3, N_VOCAB))
 
 
-def test_the_last_row_is_the_modern_recipe_to_the_last_bit() -> None:
-    given = {**TOLD, **SMALL, "attention": "products", "steps": 20, "warmup": 0.2, "seed": 3}
-    ours, _ = make_ablation_trainer(AblationConfig(**changes_of("modern") | given), TEXT)
-    theirs, _ = make_modern_trainer(ModernConfig(**given), TEXT)
-    losses = [[trainer.train_step().item() for _ in range(5)] for trainer in (ours, theirs)]
-    assert losses[0] == losses[1]
+def test_layer_normalisation_takes_the_place_of_all_rms_norms_of_the_stream(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = make()
+    CHANGES["layer normalisation, no RMSNorm"](model)
+    with monkeypatch.context() as patch:
+        patch.setattr(modern, "rms_norm", lambda x: F.layer_norm(x, x.shape[-1:]))
+        expected = make()(tokens())
+    torch.testing.assert_close(model(tokens()), expected, rtol=1e-3, atol=1e-3)
+    assert not torch.allclose(make()(tokens()), expected, rtol=0.1, atol=0.1)
 
 
-def test_the_last_row_has_the_settings_of_the_modern_recipe() -> None:
-    row, modern = AblationConfig(**changes_of("modern")), ModernConfig()
-    differing = [
-        field.name
-        for field in fields(ModernConfig)
-        if getattr(row, field.name) != getattr(modern, field.name)
-    ]
-    assert differing == []
+def test_queries_are_rotated_and_not_normalised() -> None:
+    model, x = make(), torch.randn(SEQ_LEN, 3, 20, dtype=torch.float64)
+    normal = model.layers[0].attention.query(x)
+    CHANGES["queries and keys not normalised"](model)
+    found = model.layers[0].attention.query(x)
+    torch.testing.assert_close(rms_norm(found), normal)
+    assert not torch.allclose(found, normal)
 
 
-def test_the_first_row_is_nanogpts_recipe() -> None:
-    config = AblationConfig()
-    # From its `config/train_shakespeare_char.py` and the command for a CPU in its README.
-    assert (config.steps, config.batch_size, config.seq_len) == (2000, 12, 64)
-    assert (config.n_layers, config.heads, config.d_model, config.dropout_prob) == (4, 4, 128, 0.0)
-    assert (config.learning_rate, config.final, config.schedule) == (1e-3, 0.1, "cosine")
-    assert (config.weight_decay, config.clip, config.warmup * config.steps) == (0.1, 1.0, 100)
-    trainer, _ = make_ablation_trainer(replace(config, **TOLD, **SMALL), TEXT)
-    (optimizer,) = trainer.optimizers
-    assert isinstance(optimizer, torch.optim.AdamW)
-    decay = {
-        (part.dim() >= 2, group["weight_decay"])
-        for group in optimizer.param_groups
-        for whole in group["params"]
-        for part in parts_of(whole)
-    }
-    assert decay == {(True, 0.1), (False, 0.0)}
-    assert {group["betas"] for group in optimizer.param_groups} == {(0.9, 0.99)}
-    assert isinstance(trainer.batches, RandomWindows)
+def test_the_plain_network_has_as_many_weights() -> None:
+    model = make()
+    before = sum(p.numel() for p in model.parameters())
+    CHANGES["a network with GELU, no SwiGLU"](model)
+    assert sum(p.numel() for p in model.parameters()) == before
 
 
-def test_each_row_changes_what_it_says_and_nothing_else() -> None:
-    assert next(iter(ROWS)) == "nanogpt"
-    assert changes_of("all") == changes_of("gated") | changes_of("muon")
-    names = list(ROWS)
-    for name, row in ROWS.items():
-        before = changes_of(row.after) if row.after else {}
-        assert {key: before.get(key) for key in row.changes} != row.changes or name == "nanogpt"
-        assert changes_of(name) == before | row.changes
-        assert row.after is None or names.index(row.after) < names.index(name)
-        AblationConfig(**changes_of(name))
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_each_row_learns(name: str) -> None:
-    given = {**TOLD, **SMALL, "steps": 40, "learning_rate": 0.01}
-    trainer, _ = make_ablation_trainer(AblationConfig(**changes_of(name) | given), TEXT)
-    config = trainer.config
-    assert isinstance(trainer.optimizers[0], Muon) is config.muon
-    assert isinstance(trainer.batches, ShuffledWindows) is config.in_turn
-    losses = [trainer.train_step().item() for _ in range(30)]
-    assert losses[-1] < 0.9 * losses[0]
-
-
-def test_every_setting_is_an_option(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    out = capsys.readouterr().out
-    for field in fields(AblationConfig):
-        assert f"--{field.name.replace('_', '-')}" in out
-        assert field.name in HELP
+def test_own_values_are_those_of_a_layer_that_gets_no_others() -> None:
+    model, x = make(), torch.randn(SEQ_LEN, 3, 20, dtype=torch.float64)
+    CHANGES["no values of the first layer"](model)
+    layer, others = model.layers[1], torch.randn(SEQ_LEN, 3, 5, 4, dtype=torch.float64)
+    for found, expected in zip(layer(x, others), layer(x, None), strict=True):
+        torch.testing.assert_close(found, expected)
