@@ -1,0 +1,127 @@
+r"""The functions one score at a time, and attention with them against loops and FlexAttention."""
+
+import math
+from collections.abc import Callable
+from unittest.mock import patch
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.attention.flex_attention import create_mask, flex_attention
+
+from labml_nn.transformers.memory.score_functions import (
+    MaskFunction,
+    ScoreFunction,
+    alibi,
+    attend,
+    causal,
+    indices,
+    sliding_window,
+    soft_cap,
+)
+from tests.oracles.compare import largest
+
+BATCH_SIZE, HEADS, SEQ_LEN_Q, SEQ_LEN_K, D_K = 3, 2, 7, 11, 5
+# Without it, each new pair of functions is traced for a second, with the same numbers in the end.
+UNTRACED = "torch.nn.attention.flex_attention._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG"
+
+
+def vectors() -> list[Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    lengths = (SEQ_LEN_Q, SEQ_LEN_K, SEQ_LEN_K)
+    return [torch.randn(BATCH_SIZE, HEADS, n, D_K, generator=generator).double() for n in lengths]
+
+
+def everywhere_else(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    r"""Another mask for each sequence and head, and one query that sees nothing."""
+    return ((i + 2 * j + b + h) % 3 > 0) & (i != 3)
+
+
+CASES: list[tuple[ScoreFunction | None, MaskFunction | None]] = [
+    (None, None),
+    (alibi(HEADS), causal),
+    (soft_cap(0.7), sliding_window(3)),
+    (alibi(HEADS), everywhere_else),
+    (soft_cap(0.7), None),
+]
+
+
+def from_flex() -> float:
+    r"""Their forward pass; it has no gradients on a CPU. Their mask is one that is added."""
+    worst = 0.0
+    for score_mod, mask_mod in CASES:
+        seen = mask_mod or (lambda b, h, i, j: i >= 0)
+        visible = create_mask(seen, BATCH_SIZE, HEADS, SEQ_LEN_Q, SEQ_LEN_K, device="cpu")
+
+        def both(score, b, h, i, j, score_mod=score_mod, visible=visible):  # noqa: ANN001, ANN202
+            changed = score if score_mod is None else score_mod(score, b, h, i, j)
+            return torch.where(visible[b, h, i, j], changed, -math.inf)
+
+        with patch(UNTRACED, True):
+            theirs = flex_attention(*vectors(), score_mod=both)
+        mine = attend(*vectors(), score_mod, mask_mod)[0]
+        worst = max(worst, largest([mine], [theirs.nan_to_num()]))
+    return worst
+
+
+def from_loops() -> float:
+    r"""A score at a time, with the functions called for that one alone."""
+    query, key, value = vectors()
+    worst = 0.0
+    for score_mod, mask_mod in CASES:
+        mine, weights = attend(query, key, value, score_mod, mask_mod)
+        for b in range(BATCH_SIZE):
+            for h in range(HEADS):
+                for i in range(SEQ_LEN_Q):
+                    exps = torch.zeros(SEQ_LEN_K).double()
+                    for j in range(SEQ_LEN_K):
+                        at = [torch.tensor(n) for n in (b, h, i, j)]
+                        score = query[b, h, i] @ key[b, h, j] / math.sqrt(D_K)
+                        score = score if score_mod is None else score_mod(score, *at)
+                        if mask_mod is None or mask_mod(*at):
+                            exps[j] = score.exp()
+                    expected = exps / (exps.sum() or 1)
+                    found = [weights[b, h, i], mine[b, h, i]]
+                    worst = max(worst, largest(found, [expected, expected @ value[b, h]]))
+    return worst
+
+
+ORACLES: dict[str, Callable[[], float]] = {
+    "a loop over sequences, heads and positions": from_loops,
+    "FlexAttention, not compiled": from_flex,
+}
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_it_equals(oracle: str) -> None:
+    assert ORACLES[oracle]() < 1e-10
+
+
+def test_one_function_for_one_score_and_for_all() -> None:
+    at = indices(torch.zeros(1, 1, 4, 1), torch.zeros(1, 1, 4, 1))
+    assert causal(*at).int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
+    assert not causal(*map(torch.tensor, (0, 0, 2, 3)))
+    assert sliding_window(2)(*at).int().tolist()[3] == [0, 0, 1, 1]
+
+
+def test_slopes_and_cap_are_those_on_the_page() -> None:
+    head = torch.arange(4)
+    zero, one = torch.tensor(0), torch.tensor(1)
+    assert (-alibi(4)(torch.zeros(4), zero, head, one, zero)).tolist() == [
+        1 / 4,
+        1 / 16,
+        1 / 64,
+        1 / 256,
+    ]
+    assert soft_cap(50.0)(torch.tensor(100.0), zero, zero, zero, zero).item() == pytest.approx(
+        48.2, abs=0.05
+    )
+
+
+def test_a_query_that_sees_nothing_gets_zero_and_finite_gradients() -> None:
+    parts = [part.requires_grad_() for part in vectors()]
+    mean, weights = attend(*parts, alibi(HEADS), everywhere_else)
+    assert not mean[:, :, 3].any()
+    assert not weights[:, :, 3].any()
+    mean.square().sum().backward()
+    assert all(part.grad.isfinite().all() for part in parts)

@@ -1,0 +1,153 @@
+r"""The function spelled out, against PyTorch's, its samples, ONNX's cases and loops."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from labml_nn.transformers.memory import sdpa
+from labml_nn.transformers.memory.sdpa import each_backend, spelled_out, weights_of_newest_query
+from tests.oracles import onnx_cases, op_info
+from tests.oracles.compare import difference
+
+BATCH_SIZE, HEADS, SEQ_LEN_Q, SEQ_LEN_K, D_K, D_V = 3, 6, 7, 11, 5, 13
+
+
+def vectors(key_heads: int = HEADS, d_v: int = D_V) -> list[Tensor]:
+    r"""A query, a key and a value with gradients."""
+    generator = torch.Generator().manual_seed(1)
+    shapes = (
+        (BATCH_SIZE, HEADS, SEQ_LEN_Q, D_K),
+        (BATCH_SIZE, key_heads, SEQ_LEN_K, D_K),
+        (BATCH_SIZE, key_heads, SEQ_LEN_K, d_v),
+    )
+    return [torch.randn(s, generator=generator).double().requires_grad_() for s in shapes]
+
+
+def visible() -> Tensor:
+    r"""One query sees nothing."""
+    shape = (BATCH_SIZE, 1, SEQ_LEN_Q, SEQ_LEN_K)
+    mask = torch.rand(shape, generator=torch.Generator().manual_seed(2)) < 0.5
+    mask[..., 1] = True
+    mask[1, 0, 2] = False
+    return mask
+
+
+def added() -> Tensor:
+    r"""Any numbers, some of them minus infinity, and one row of nothing else."""
+    numbers = torch.randn(HEADS, SEQ_LEN_Q, SEQ_LEN_K, generator=torch.Generator().manual_seed(3))
+    return numbers.double().masked_fill(~visible()[1], -math.inf)
+
+
+OPTIONS: list[dict[str, object]] = [
+    {},
+    {"attn_mask": visible()},
+    {"attn_mask": added()},
+    {"is_causal": True},
+    {"scale": 0.3},
+    {"attn_mask": visible(), "scale": -2.0},
+]
+
+
+def from_pytorch(options: dict[str, object], key_heads: int) -> float:
+    parts, grouped = vectors(key_heads), key_heads != HEADS
+    theirs = F.scaled_dot_product_attention(*parts, **options, enable_gqa=grouped)
+    return difference(spelled_out(*parts, **options, enable_gqa=grouped), theirs, parts, parts)
+
+
+def from_loops() -> float:
+    r"""One number at a time, with a mask that is added."""
+    mine = spelled_out(*vectors(), added())
+    query, key, value = (part.detach() for part in vectors())
+    worst = 0.0
+    for b in range(BATCH_SIZE):
+        for h in range(HEADS):
+            for i in range(SEQ_LEN_Q):
+                total, summed = 0.0, torch.zeros(D_V).double()
+                for j in range(SEQ_LEN_K):
+                    score = query[b, h, i] @ key[b, h, j] / math.sqrt(D_K) + added()[h, i, j]
+                    total, summed = total + score.exp(), summed + score.exp() * value[b, h, j]
+                mean = summed / (total or 1.0)
+                worst = max(worst, (mean - mine[b, h, i]).abs().max().item())
+    return worst
+
+
+def from_samples() -> float:
+    r"""PyTorch's own samples, but for those that drop weights."""
+    worst = 0.0
+    for one in op_info.samples():
+        parts = [t.detach().clone().requires_grad_() for t in (one.query, one.key, one.value)]
+        options = {"attn_mask": one.mask, "is_causal": one.is_causal}
+        if not one.dropout_prob and one.query.shape[1] == one.key.shape[1]:
+            theirs = F.scaled_dot_product_attention(*parts, **options)
+            worst = max(worst, difference(spelled_out(*parts, **options), theirs, parts, parts))
+    return worst
+
+
+# A soft cap, or scores as a second result, can't be said with this function.
+CASES = [
+    case
+    for case in onnx_cases.cases("Attention")
+    if case.attributes.get("softcap", 0) == 0 and "qk_matmul_output" not in case.outputs
+]
+
+
+def said(case: onnx_cases.Case, dtype: torch.dtype) -> Tensor:
+    parts = [part.to(dtype) for part in onnx_cases.heads_first(case)]
+    result = spelled_out(
+        *parts,
+        onnx_cases.added(case, dtype),
+        scale=onnx_cases.scale_of(case),
+        enable_gqa=onnx_cases.grouped(case),
+    )
+    return onnx_cases.heads_last(case, result)
+
+
+def from_onnx() -> float:
+    assert len(CASES) > 40
+    return max(
+        (said(case, torch.float64) - onnx_cases.in_double(case)).abs().max().item()
+        for case in CASES
+        if not onnx_cases.sees_nothing(case)
+    )
+
+
+ORACLES: dict[str, Callable[[], float]] = {
+    "F.scaled_dot_product_attention": lambda: max(
+        from_pytorch(options, key_heads) for options in OPTIONS for key_heads in (1, 2, 3, 6)
+    ),
+    "PyTorch's samples": from_samples,
+    "ONNX's test vectors": from_onnx,
+    "a loop over numbers": from_loops,
+}
+
+
+@pytest.mark.parametrize("oracle", ORACLES)
+def test_it_equals(oracle: str) -> None:
+    assert ORACLES[oracle]() < 1e-10
+
+
+def test_the_newest_query_sees_the_first_key_alone() -> None:
+    assert weights_of_newest_query(4).tolist() == [1, 0, 0, 0]
+
+
+def test_each_backend_that_runs_gives_the_same() -> None:
+    parts = [part.detach() for part in vectors(d_v=D_K)]
+    found = each_backend(*parts, True)
+    assert "MATH" in found
+    for result in found.values():
+        assert (result - spelled_out(*parts, is_causal=True)).abs().max() < 1e-10
+
+
+def test_values_of_another_width_leave_the_tiles() -> None:
+    assert "FLASH_ATTENTION" in each_backend(*(part.detach() for part in vectors(d_v=D_K)), True)
+    assert list(each_backend(*(part.detach() for part in vectors()), True)) == ["MATH"]
+
+
+def test_the_example_runs() -> None:
+    mean, backends, weights = sdpa.example()
+    assert (mean - backends["MATH"]).abs().max() < 1e-5
+    assert len(weights) == 13
