@@ -9,17 +9,18 @@ paper:
   link: https://arxiv.org/abs/2205.14135
 ---
 
-[Multi-head attention](mha.py) makes a tensor of all scores, `[seq_len_q, seq_len_k, batch_size,
-heads]`, then another one of all weights. At 4,096 positions and 8 heads that is half a gigabyte for
-each sequence, written to memory and read again several times.
+[Multi-head attention](mha.py) makes a tensor of all scores, a number for each pair of positions and
+each head, and another one of all weights. At 4,096 positions and 8 heads each of the two is half a
+gigabyte for each sequence, written to memory and read again several times.
 
-`F.scaled_dot_product_attention` does scores, mask, softmax and average in one *kernel*, block by
-block, so that no more than one block of scores is there at a time. How that can be exact is the
-subject of [flash attention](memory/flash.py); here the kernel is only called.
+PyTorch's “F.scaled_dot_product_attention” does scores, mask, softmax and average in one *kernel*, a
+single program for the GPU or the CPU. It works block by block, so that only one block of scores is
+there at a time. How the result can still be exact is the subject of [flash
+attention](memory/flash.py); here the kernel is only called.
 
 **In** and **out** are those of multi-head attention, and so are the parameters: load the weights
-of one into the other, and the results are equal up to rounding. What is lost: nobody can look at
-the weights, and only a mask can change the scores.
+of one into the other, and the results are equal up to rounding. What you lose: there are no weights
+to look at (`attn` stays empty), and no way to change the scores but a mask.
 """
 
 import torch
@@ -51,6 +52,8 @@ class FusedAttention(MultiHeadAttention):
         The other arguments are those of multi-head attention.
         """
         super().__init__(heads, d_model, dropout_prob, bias)
+
+        # Only for self-attention: the flag puts the first query at the first key.
         self.is_causal = is_causal
 
     def forward(
@@ -61,14 +64,18 @@ class FusedAttention(MultiHeadAttention):
 
         With `is_causal`, a mask as well is a `ValueError`: the kernel takes one or the other.
         """
+        # If one of the two were ignored, a mask for padding might be lost and nobody would notice.
         if self.is_causal and mask is not None:
             raise ValueError("is_causal=True hides the future already: pass no mask")
 
-        # The kernel wants the batch and the heads first, `[batch_size, heads, seq_len_q, d_k]`. A
+        # The kernel wants the batch and the heads first, `[batch_size, heads, seq_len, d_k]`. A
         # permuted tensor is a view: no number moves.
         q = self.query(query).permute(1, 2, 0, 3)
         k = self.key(key).permute(1, 2, 0, 3)
         v = self.value(value).permute(1, 2, 0, 3)
+
+        # Its mask has that order, too, `[1, 1, seq_len, seq_len]`: one for the whole batch and all
+        # heads. True means visible there as here.
         if mask is not None:
             mask = self.prepare_mask(mask, query.shape, key.shape).permute(2, 3, 0, 1)
 
@@ -77,7 +84,7 @@ class FusedAttention(MultiHeadAttention):
         dropout = self.dropout.p if self.training else 0.0
         x = F.scaled_dot_product_attention(q, k, v, mask, dropout, self.is_causal)
 
-        # Back to `[seq_len_q, batch_size, heads, d_k]`, and the heads side by side.
+        # Back to the sequence first, and the heads side by side.
         return self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2))
 
 
@@ -88,8 +95,22 @@ def example(
     ## Example
 
     The causal mask as a mask, and as a flag.
+
+    ### Exercises
+
+    ??? question "Mask and flag give the same. Which is faster on a long sequence, and why?"
+        The one with the flag. A mask is only numbers, and the kernel computes a score before it
+        hides it. From the flag it knows which blocks of scores it can skip.
+
+    ??? question "The kernel has a query with a mask of false everywhere. What does it return?"
+        Zero, as multi-head attention does: the output is then the bias of the last projection.
+
+    ??? question "Which variants of attention can't use this kernel?"
+        All that change scores in another way than adding numbers to them: a soft cap, say. There
+        [FlexAttention](memory/flex.py) helps.
     """
     x = torch.randn(seq_len, batch_size, heads * d_k)
+    # One with a mask, one with the flag.
     masked = FusedAttention(heads, heads * d_k)
     causal = FusedAttention(heads, heads * d_k, is_causal=True)
     return masked(query=x, key=x, value=x, mask=causal_mask(seq_len)), causal(

@@ -1,36 +1,30 @@
 r"""
 ---
 title: Attention That Saves Memory
-summary: Scores that are never all held, and keys and values that needn't all be kept.
+summary: Kernels that never hold all scores, and caches that keep less of each token.
 ---
 
-[Attention](../mha.py) asks for memory twice. While a model **learns**, there is a score for each
-pair of positions: a text twice as long has four times as many. While it **writes**, there are
-the [keys and values](../kv_cache.py) of the whole text, in each layer, and all of them are read
-for each new token. Each of these pages saves the one or the other.
+[Attention](../mha.py) needs much memory in two places.
 
-The scores:
+**In training** there is a score for each pair of positions, so a text twice as long has four times
+as many. These pages compute the same without holding all of them:
 
-* [What PyTorch's kernel computes](sdpa.py), spelled out, and the backends behind it
+* [What PyTorch's kernel computes](sdpa.py), spelled out, with the trap in its causal flag
 * [Flash attention](flash.py), a tile at a time, forward and backward
-* [Attention from two functions](score_functions.py), one for a score and one for what is seen
-* [FlexAttention](flex.py), which makes a kernel of these two
+* [Attention from two functions](score_functions.py), one for a score and one for the mask
+* [FlexAttention](flex.py), which makes a kernel of the two functions
 
-The keys and values:
+**While a model writes**, the [cache](../kv_cache.py) holds a key and a value for each token, in each
+head of each layer, and all of it is read for each new token. Take a model with 32 heads of 128
+features, a text of 8,192 tokens, and count the numbers of one layer:
 
-* [Grouped-query attention](grouped_query.py) has fewer heads of them.
-* [A sliding window](sliding_window.py) forgets all but the last, and the first.
-* [A learned sink](learned_sink.py) lets go of the first, too.
-* [Latent attention](latent_attention.py) keeps a short vector, from which they are made.
+| | kept of each token | tokens kept | numbers |
+| --- | --- | --- | --- |
+| multi-head attention | 2 · 32 · 128 = 8,192 | 8,192 | 67,108,864 |
+| [grouped queries](grouped_query.py), 8 heads of keys | 2 · 8 · 128 = 2,048 | 8,192 | 16,777,216 |
+| [a sliding window](sliding_window.py) of 1,024 | 8,192 | 1,024 | 8,388,608 |
+| [latent attention](latent_attention.py), 512 + 64 | 576 | 8,192 | 4,718,592 |
 
-What a page adds should cost nothing where the kernel can compute it. Here is each attention of the
-site beside the kernel, given the same projections, forward and backward, from 256 to 4,096
-positions. The worst of all ratios, of time or of memory, is
-[1.046](../../../results/seam.json#values.worst).
-
-[Time beside the kernel's](../../../results/seam.json#figures.time)
-
-[Memory beside the kernel's](../../../results/seam.json#figures.memory)
-
-[All ratios](../../../results/seam.json#tables.seam)
+* [A learned sink](learned_sink.py) lets a window forget the first tokens, too.
+* [Absorbed latent attention](absorbed_attention.py) attends to the latents themselves.
 """

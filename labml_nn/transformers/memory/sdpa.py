@@ -1,26 +1,29 @@
 r"""
 ---
 title: What PyTorch's Kernel Computes
-summary: The function behind fast attention, spelled out, and the backends that may compute it.
+summary: F.scaled_dot_product_attention spelled out, the trap in it, and the backends behind it.
 ---
 
-PyTorch's “scaled_dot_product_attention” is one function with several *backends*. All of them
-compute the mean of the values that [attention](../mha.py) takes; what differs is what they hold
-in memory, and what they can be given.
+[Fused attention](../fused_attention.py) calls “F.scaled_dot_product_attention”. What does that
+function compute, exactly? Its mask means the opposite of another mask in PyTorch, its causal flag
+is wrong for a model with a cache, and both mistakes go unnoticed: shapes are right, and the text
+just gets worse. So here it is spelled out.
 
-* **Math** makes plain products, a softmax between them, and holds all scores. It takes everything.
-* **Flash** works in [tiles](flash.py) and never holds the scores. It is for graphics cards and, in
-  a form of its own, for CPUs.
-* **Memory-efficient** is another kernel in tiles for cards, and takes more kinds of masks.
-* **cuDNN** is that of the library of this name, for newer cards.
+**In:** query, key and value with the batch first, `[batch_size, heads, seq_len_q, d_k]`.
+**Out:** the averages of the values, in the same shape.
 
-It chooses by itself, from the device, the shapes and the type of the numbers, and doesn't say. So a
-small change can cost a lot of memory: on a CPU, values that are not as wide as the keys are
-enough to leave the tiles.
+The function has several *backends*. All compute the same. They differ in what they hold in memory,
+and in what they accept:
 
-Keys and queries have the batch first here, `[batch_size, heads, seq_len_q, d_k]`. The page leaves
-out dropout. The way from the site's layout into the function is on
-[another page](../fast_attention.py).
+* **Math** is the plain code below. It holds all scores, and accepts everything.
+* **Flash** works in [tiles](flash.py) and never holds all scores. It is for GPUs and, in a form of
+  its own, for CPUs.
+* **Memory-efficient** is another kernel in tiles for GPUs, which accepts more kinds of masks.
+* **cuDNN** is the kernel of the library of this name, for newer GPUs.
+
+PyTorch chooses one by device, shapes and types, and doesn't say which. So a small change can cost
+much memory: on a CPU, values that are not as wide as the keys are enough to get the math backend.
+The page leaves out dropout.
 """
 
 import math
@@ -44,65 +47,65 @@ def spelled_out(
     r"""
     ## The function, spelled out
 
-    The arguments have PyTorch's names and order, and its meaning:
+    The arguments have PyTorch's names and order:
 
     * `query` is `[batch_size, heads, seq_len_q, d_k]`
-    * `key` is `[batch_size, heads, seq_len_k, d_k]`, or has fewer heads if `enable_gqa` is set
-    * `value` may have another width than the key
+    * `key` and `value` are as long as each other. With `enable_gqa` they may have [fewer
+      heads](grouped_query.py)
     * `attn_mask` is true where a query *may* look, if it is boolean. Numbers are added to the
-      scores. PyTorch's “MultiheadAttention” takes the opposite: there true means hidden.
-    * `is_causal` hides the future. The first query stands at the first key, whatever the lengths
-    * `scale` is what scores are multiplied with, $1/\sqrt{d_k}$ unless it is given
-
-    The result is as long as the query and as wide as the value.
+      scores. In PyTorch's “MultiheadAttention” true means *hidden*
+    * `is_causal` hides the future, with the first query at the first key
+    * `scale` multiplies the scores; it is $1/\sqrt{d_k}$ unless you give one
     """
-    if is_causal and attn_mask is not None:
-        raise ValueError(
-            f"is_causal makes a mask of its own, got one of shape {list(attn_mask.shape)}"
-        )
+    # Each head of keys for as many heads of queries, neighbours first.
     if enable_gqa:
-        key = key.repeat_interleave(query.shape[-3] // key.shape[-3], dim=-3)
-        value = value.repeat_interleave(query.shape[-3] // value.shape[-3], dim=-3)
+        group = query.shape[1] // key.shape[1]
+        key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
 
     # All scores at once: `[batch_size, heads, seq_len_q, seq_len_k]`.
     scores = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
+
+    # The diagonal begins at the top left, even if there are more keys than queries.
     if is_causal:
         attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+
+    # False hides. Numbers are added to the scores, and only minus infinity hides.
     if attn_mask is not None and attn_mask.dtype == torch.bool:
         scores = scores.masked_fill(~attn_mask, -math.inf)
     elif attn_mask is not None:
         scores = scores + attn_mask
 
-    # Where nothing is visible the softmax is 0/0. The PyTorch of today gives zero there, and so
-    # does this, with gradients of zero: only finite numbers take part.
-    idle = (scores == -math.inf).all(dim=-1, keepdim=True)
-    weights = scores.masked_fill(idle, 0.0).softmax(dim=-1)
-    return weights.masked_fill(idle, 0.0) @ value
+    # A softmax over nothing but minus infinity would be 0/0. The smallest finite number gives equal
+    # weights instead, which then become zero: a query that may look at nothing gets zero.
+    hidden = scores == -math.inf
+    weights = scores.masked_fill(hidden, torch.finfo(scores.dtype).min).softmax(dim=-1)
+    return weights.masked_fill(hidden, 0) @ value
 
 
-def what_a_new_token_sees(n_keys: int) -> Tensor:
+def weights_of_newest_query(n_keys: int) -> Tensor:
     r"""
-    ## The trap of the corner
+    ## The trap in `is_causal`
 
-    With a [cache](../kv_cache.py) there is one query, that of the newest token, and all keys. It
-    should see everything. But the causal mask begins in the corner at the *top left*, so the
-    newest token stands at the first key and sees that one alone. Nothing fails; what the model
-    writes gets worse. The result are its weights, `[n_keys]`: no mask is right for a single query,
-    and [the last rows](../kv_cache.py#last_rows_mask) for several.
+    With a [cache](../kv_cache.py) there is one query, that of the newest token, and the keys of the
+    whole text. It should see all of them. But the causal flag puts the first query at the first
+    key, so it sees that one alone. Its weights are `[n_keys]`: for four keys, 1, 0, 0, 0.
+
+    The right mask for new tokens is the [last rows](../kv_cache.py#CachedAttention.prepare_mask) of
+    the causal one. For a single token that is no mask at all.
     """
+    # All scores are zero, so the weights are equal wherever the query may look.
     query, key = torch.zeros(1, 1, 1, 1), torch.zeros(1, 1, n_keys, 1)
+
+    # Values of zeros and a single one turn the average into the weights themselves.
     values = torch.eye(n_keys).expand(1, 1, -1, -1)
     return F.scaled_dot_product_attention(query, key, values, is_causal=True).flatten()
 
 
-def each_backend(
-    query: Tensor, key: Tensor, value: Tensor, is_causal: bool = False
-) -> dict[str, Tensor]:
+def each_backend(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> dict[str, Tensor]:
     r"""
-    ## Which backends run here?
+    ## Backends of this machine
 
-    The results of those that take this input on this machine. When only one is allowed and it
-    can't, PyTorch warns why, and raises an error.
+    The results of all backends that accept this input here.
     """
     found = {}
     for backend in (
@@ -111,11 +114,14 @@ def each_backend(
         SDPBackend.EFFICIENT_ATTENTION,
         SDPBackend.CUDNN_ATTENTION,
     ):
+        # If only one is allowed and it can't, PyTorch says why in warnings, and raises an error.
         with sdpa_kernel(backend), warnings.catch_warnings(action="ignore"):
             try:
                 result = F.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
             except RuntimeError:
                 continue
+
+        # They differ by rounding alone.
         found[backend.name] = result
     return found
 
@@ -131,9 +137,24 @@ def example(
     r"""
     ## Example
 
-    Spelled out, and what this machine's backends make of the same.
+    Spelled out, and what the backends of this machine make of the same.
+
+    ### Exercises
+
+    ??? question "Two queries, four keys, `is_causal`: write the mask."
+        `1 0 0 0` and `1 1 0 0`. With a cache it should be `1 1 1 0` and `1 1 1 1`.
+
+    ??? question "You pass the mask for “MultiheadAttention” instead. What does a causal model see?"
+        The future and nothing else. It reads the answer off the next token, and its loss looks
+        wonderful.
+
+    ??? question "A mask of the numbers 0 and 1 hides nothing. What does it do?"
+        It is added to the scores: weights where it is 1 are $e$ times as large.
     """
+    # More keys than queries, so that the corner of the causal mask matters.
     query = torch.randn(batch_size, heads, seq_len_q, d_k)
     key, value = torch.randn(2, batch_size, heads, seq_len_k, d_k)
+
+    # The same from each.
     mean = spelled_out(query, key, value, is_causal=True)
-    return mean, each_backend(query, key, value, is_causal=True), what_a_new_token_sees(n_keys)
+    return mean, each_backend(query, key, value, True), weights_of_newest_query(n_keys)
