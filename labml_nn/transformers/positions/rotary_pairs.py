@@ -82,10 +82,10 @@ def rotate_neighbours(x: Tensor, frequencies: Tensor) -> Tensor:
     r"""
     ## Neighbours are complex numbers
 
-    `x` and the result are `[seq_len, batch_size, heads, d_k]`, and `frequencies` is `[n_pairs]`. Two
-    neighbours are the real and the imaginary part of a number, which is multiplied by $e^{\mathrm{i}
-    m \theta}$ at position $m$, where $\theta$ is the frequency of the pair: the paper's formula as it
-    stands there.
+    `x` and the result are `[seq_len, batch_size, heads, d_k]`, and `frequencies` is `[n_pairs]`.
+    Two neighbours are the real and the imaginary part of a number. At position $m$ it is multiplied
+    by $e^{\mathrm{i} m \theta}$, where $\theta$ is the frequency of the pair. That is the formula
+    of the paper as it stands.
     """
     # The angle of each position and pair, the same for the batch and all heads.
     angles = torch.arange(len(x))[:, None, None, None] * frequencies

@@ -207,6 +207,12 @@ def check_dropout(make: Make) -> None:
     assert torch.equal(module.eval()(**given), plain)
 
 
+def check_device(make: Make) -> None:
+    r"""What a call makes is made on the device of its input."""
+    module, given = made(make).to("meta"), {n: x.to("meta") for n, x in inputs().items()}
+    assert module(**given, mask=any_mask().to("meta")).device.type == "meta"
+
+
 def check_saved(make: Make) -> None:
     r"""Saved weights give the same numbers in another one, which had others before."""
     module, other, given = make(), make(), inputs(dtype=torch.float32)
@@ -223,6 +229,7 @@ CHECKS = [
     check_idle,
     check_weights,
     check_dropout,
+    check_device,
     check_saved,
 ]
 
