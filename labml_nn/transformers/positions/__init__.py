@@ -5,8 +5,8 @@ summary: How a transformer knows where a token stands, and what that is worth on
 ---
 
 [Attention](../mha.py) compares features and knows nothing of order. Something has to tell it where
-tokens stand, or how far apart they are. The kinds differ most on texts that are longer than those of
-training.
+tokens stand, or how far apart they are. The kinds differ most on texts that are longer than those
+of training.
 
 **Added to tokens.** Each position has a vector:
 
@@ -27,6 +27,6 @@ training.
 [Extrapolation](extrapolation.py) measures them all: trained at one length, evaluated at longer
 ones.
 
-If there are fewer queries than keys, the queries are the *last* positions on all these pages. So one
-new token, with the keys of all tokens before it, is where it would be in the whole text.
+If there are fewer queries than keys, the queries are the *last* positions on all these pages. So
+one new token, with the keys of all tokens before it, is where it would be in the whole text.
 """

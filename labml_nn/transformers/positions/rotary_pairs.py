@@ -82,10 +82,10 @@ def rotate_neighbours(x: Tensor, frequencies: Tensor) -> Tensor:
     r"""
     ## Neighbours are complex numbers
 
-    `x` and the result are `[seq_len, batch_size, heads, d_k]`, and `frequencies` is `[n_pairs]`. In
-    memory, two neighbours look like the real and the imaginary part of a complex number. So the
-    paper's formula can be computed as it stands there: multiply by $e^{\mathrm{i} m \theta}$ at
-    position $m$, where $\theta$ is the frequency of the pair.
+    `x` and the result are `[seq_len, batch_size, heads, d_k]`, and `frequencies` is `[n_pairs]`.
+    Two neighbours are the real and the imaginary part of a number. At position $m$ it is multiplied
+    by $e^{\mathrm{i} m \theta}$, where $\theta$ is the frequency of the pair. That is the formula
+    of the paper as it stands.
     """
     # The angle of each position and pair, the same for the batch and all heads.
     angles = torch.arange(len(x))[:, None, None, None] * frequencies
@@ -94,7 +94,7 @@ def rotate_neighbours(x: Tensor, frequencies: Tensor) -> Tensor:
     factors = torch.polar(torch.ones_like(angles), angles)
 
     # The features as complex numbers, `[seq_len, batch_size, heads, n_pairs]`.
-    pairs = torch.view_as_complex(x.double().unflatten(-1, (-1, 2)))
+    pairs = torch.complex(x[..., 0::2].double(), x[..., 1::2].double())
 
     # Rotated, and back to real and imaginary parts side by side.
     return torch.view_as_real(pairs * factors).flatten(start_dim=-2).to(x.dtype)

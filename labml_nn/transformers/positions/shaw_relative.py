@@ -1,7 +1,7 @@
 r"""
 ---
 title: Relative Positions
-summary: A learned key and a learned value for each distance between two positions.
+summary: A learned vector for each distance, added to the keys.
 paper:
   title: Self-Attention with Relative Position Representations
   authors: Shaw, Uszkoreit and Vaswani
@@ -14,30 +14,27 @@ adjective stands one before its noun, at position 3 and at position 300.
 [Added encodings](../positional_encoding.py) tell where a token stands, and a model that was trained
 on 64 positions gets worse at 512: with sines, the loss goes from
 [2.183](../../../results/extrapolation.json#tables.losses.sines.at64) to
-[2.801](../../../results/extrapolation.json#tables.losses.sines.at512). With the relative positions
-of this page it goes from [1.960](../../../results/extrapolation.json#tables.losses.Shaw.at64) to
+[2.801](../../../results/extrapolation.json#tables.losses.sines.at512). With relative positions it
+goes from [1.960](../../../results/extrapolation.json#tables.losses.Shaw.at64) to
 [1.971](../../../results/extrapolation.json#tables.losses.Shaw.at512)
 ([the measurement](extrapolation.py)).
 
 **In** and **out** are those of [attention](../mha.py). For each distance there is one learned
-vector that is added to the key, $a^K$, and one that is added to the value, $a^V$ (equations 3 and 4
-of the paper):
+vector $a_{i-j}$ that is added to the key (equation 4 of the paper):
 
 $$
-S_{ij} = \frac{q_i \cdot (k_j + a^K_{i-j})}{\sqrt{d_k}}
-\qquad
-x_i = \sum_j \operatorname{softmax}_j(S_{ij}) \, (v_j + a^V_{i-j})
+S_{ij} = \frac{q_i \cdot (k_j + a_{i-j})}{\sqrt{d_k}}
 $$
 
-Here $q_i$ is the query at position $i$, $k_j$ and $v_j$ are key and value at position $j$, and
-$d_k$ is the width of a head. So a query can look for *the token two before me*, and the answer can
-tell how far away it was found.
+Here $q_i$ is the query at position $i$, $k_j$ the key at position $j$, and $d_k$ the width of a
+head. So a query can look for *the token two before me*, or for *a noun, better a near one*.
 
-Beyond a greatest distance, all distances share the vectors of that distance. The exact place of
+Beyond a greatest distance, all distances share the vector of that distance. The exact place of
 something far away hardly matters, and a text can have any length.
 
-The page departs from the paper in the sign of the distance only: here it is positive towards the
-past. The paper doesn't say how the vectors start.
+The page leaves out a second vector for each distance, which the paper adds to the value: its
+section 4.3 finds that those for the keys alone are enough. Here the distance is positive towards
+the past. The paper doesn't say how the vectors start.
 """
 
 import math
@@ -59,6 +56,8 @@ def distances(seq_len_q: int, seq_len_k: int) -> Tensor:
     # The positions of the keys, and those of the queries among them.
     j = torch.arange(seq_len_k)
     i = torch.arange(seq_len_k - seq_len_q, seq_len_k)
+
+    # A column minus a row: every query with every key.
     return i[:, None] - j
 
 
@@ -85,63 +84,24 @@ class ShawAttention(MultiHeadAttention):
 
         # From `-max_distance` to `max_distance`, the same for all heads (section 3.2). Each vector
         # has a length of about one: `[n_distances, d_k]`.
-        n_distances = 2 * max_distance + 1
-        self.distance_keys = nn.Parameter(torch.randn(n_distances, self.d_k) / math.sqrt(self.d_k))
-        self.distance_values = nn.Parameter(
-            torch.randn(n_distances, self.d_k) / math.sqrt(self.d_k)
-        )
+        start = torch.randn(2 * max_distance + 1, self.d_k) / math.sqrt(self.d_k)
+        self.distance_keys = nn.Parameter(start)
 
-    def forward(
-        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> Tensor:
+    def get_scores(self, query: Tensor, key: Tensor) -> Tensor:
         r"""
-        ### Attend
+        ### Scores
 
-        The whole of [attention](../mha.py#MultiHeadAttention.forward) is written out, because the
-        distances come in at two places.
+        `[seq_len_q, seq_len_k, batch_size, heads]`.
         """
-        # The same mask for all heads.
-        if mask is not None:
-            mask = self.prepare_mask(mask, query.shape, key.shape)
-
-        # Long distances are cut to the greatest one, and the smallest belongs to row 0.
+        # Longer distances are cut to the greatest one. The most negative belongs to row 0.
         far = distances(len(query), len(key)).clamp(-self.max_distance, self.max_distance)
-        rows = far + self.max_distance
 
-        # The two vectors of each pair of positions, `[seq_len_q, seq_len_k, d_k]`.
-        distance_keys, distance_values = self.distance_keys[rows], self.distance_values[rows]
+        # The vector of each pair of positions, `[seq_len_q, seq_len_k, d_k]`.
+        vectors = self.distance_keys[far + self.max_distance]
 
-        # Queries, keys and values of the heads, as ever: the query is
-        # `[seq_len_q, batch_size, heads, d_k]`.
-        query = self.query(query) / math.sqrt(self.d_k)
-        key, value = self.key(key), self.value(value)
-
-        # $q_i \cdot (k_j + a^K) = q_i \cdot k_j + q_i \cdot a^K$. The second product is the same
-        # for each sequence, but for its query, so no key has to be copied for each query.
-        scores = self.get_scores(query, key)
-        scores = scores + torch.einsum("ibhd,ijd->ijbh", query, distance_keys)
-
-        # The smallest finite score gives a hidden key no weight.
-        if mask is not None:
-            scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-
-        # The weights of a query, along the keys, sum to one.
-        attn = scores.softmax(dim=1)
-
-        # A query that may look at nothing takes zero from every head.
-        if mask is not None:
-            attn = attn.masked_fill(~mask, 0)
-        self.attn = attn.detach()
-
-        # Some weights are dropped in training, so that no head relies on a single position.
-        attn = self.dropout(attn)
-
-        # In the same way for the values: $\sum_j A_{ij} v_j + \sum_j A_{ij} a^V$.
-        x = torch.einsum("ijbh,jbhd->ibhd", attn, value)
-        x = x + torch.einsum("ijbh,ijd->ibhd", attn, distance_values)
-
-        # The heads' answers side by side, mixed by the last projection.
-        return self.output(x.flatten(start_dim=2))
+        # $q_i \cdot (k_j + a) = q_i \cdot k_j + q_i \cdot a$. As two products, no sum of key and
+        # vector has to be kept for each pair of positions and each sequence.
+        return super().get_scores(query, key) + torch.einsum("ibhd,ijd->ijbh", query, vectors)
 
 
 def in_transformer(*, d_model: int, heads: int, dropout_prob: float, **_: float) -> dict:
@@ -176,12 +136,12 @@ def example(
         It stands at position 2: distances 2, 1, 0, −1, −2.
 
     ??? question "Heads of 32 features, a greatest distance of 16: how many parameters more?"
-        $2 \cdot (2 \cdot 16 + 1) \cdot 32 = 2112$ in each layer, however many heads there are.
+        $(2 \cdot 16 + 1) \cdot 32 = 1056$ in each layer, however many heads there are.
 
-    ??? question "All layers have `max_distance=0`. What can a model still tell?"
+    ??? question "All layers have a greatest distance of 0. What can a model still tell?"
         Nothing about order but what the causal mask gives away: each pair gets the same vector.
 
-    ??? question "Write `clamp(0, max_distance)` instead. Under a causal mask, what changes?"
+    ??? question "Cut distances to 0 and above. What changes under a causal mask?"
         Nothing: a distance below 0 belongs to a hidden key. Without the mask, all of the future
         looks as if it were at distance 0.
     """

@@ -3,7 +3,6 @@ r"""What every attention has to stand at the seam `attention(query=, key=, value
 Each check takes a function that makes an attention without dropout, for `D_MODEL` features.
 """
 
-import io
 import math
 from collections.abc import Callable, Sequence
 
@@ -61,7 +60,8 @@ def apart(found: Sequence[Tensor], expected: Sequence[Tensor]) -> float:
     r"""The largest difference between two numbers of the one and the other."""
     pairs = list(zip(found, expected, strict=True))
     assert all(one.shape == other.shape for one, other in pairs)
-    return max((one.detach() - other.detach()).abs().max().item() for one, other in pairs)
+    # A maximum of Python would pass over a NaN.
+    return torch.stack([(a - b).detach().abs().max() for a, b in pairs]).max().item()
 
 
 def with_gradients(output: Tensor, *variables: Tensor) -> list[Tensor]:
@@ -112,43 +112,45 @@ def by_loops(
     return torch.stack(rows).view(query.shape)
 
 
-def check_both_ways(make: Make) -> None:
-    r"""The fast way and the readable one give the same, gradients too."""
-    for mask in (None, any_mask(), causal_mask(SEQ_LEN_K)[-SEQ_LEN_Q:]):
-        results = []
-        for fused, kernel in ((True, True), (True, False), (False, True)):
-            module, given = made(make), inputs()
-            module.fused, module.kernel = fused, kernel
-            output = module(**given, mask=mask)
-            results.append(with_gradients(output, *given.values(), *module.parameters()))
-        assert apart(results[0], results[1]) < 1e-10
-        assert apart(results[0], results[2]) < 1e-10
+def from_loops(
+    make: Make, mask: Tensor | None, score: Callable, carried: Callable | None = None
+) -> float:
+    r"""How far the output and all gradients are from those of the loops.
+
+    `score` and `carried` are as above, with the module as one more argument before the others.
+    """
+    module, given = made(make), inputs(len(mask) if mask is not None else SEQ_LEN_K)
+    how = {"score": lambda *pair: score(module, *pair)}
+    if carried is not None:
+        how["carried"] = lambda *pair: carried(module, *pair)
+    variables = [*given.values(), *module.parameters()]
+    return apart(
+        with_gradients(module(**given, mask=mask), *variables),
+        with_gradients(by_loops(module, **given, mask=mask, **how), *variables),
+    )
 
 
 def check_decoding(make: Make) -> None:
-    r"""A query alone, with the keys so far, gives what the whole text gives; so do a few."""
+    r"""Queries alone, with the keys so far, give what the whole text gives."""
     module, x = made(make), inputs()["key"]
     whole = module(query=x, key=x, value=x, mask=causal_mask(SEQ_LEN_K))
     for end in range(1, SEQ_LEN_K + 1):
         seen = x[:end]
         alone = module(query=seen[-1:], key=seen, value=seen)
-        assert apart([alone], [whole[end - 1 : end]]) < 1e-10
-    for n_new in (2, 4):
-        mask = causal_mask(SEQ_LEN_K)[-n_new:]
-        few = module(query=x[-n_new:], key=x, value=x, mask=mask)
-        assert apart([few], [whole[-n_new:]]) < 1e-10
+        assert apart([alone], [whole[end - 1 : end]]) < 1e-6
+    few = module(query=x[-3:], key=x, value=x, mask=causal_mask(SEQ_LEN_K)[-3:])
+    assert apart([few], [whole[-3:]]) < 1e-6
 
 
 def check_distance_alone(make: Make, also_before: int = 19) -> None:
     r"""A text that stands later, after something that no one may see, gives the same."""
     module, x = made(make), inputs()["key"].detach()
     plain = module(query=x, key=x, value=x, mask=causal_mask(SEQ_LEN_K))
-    before = torch.randn(also_before, BATCH_SIZE, D_MODEL, dtype=x.dtype)
-    longer = torch.cat([before, x])
-    mask = causal_mask(len(longer)).clone()
+    longer = torch.cat([torch.randn(also_before, BATCH_SIZE, D_MODEL, dtype=x.dtype), x])
+    mask = causal_mask(len(longer))
     mask[also_before:, :also_before] = False
     moved = module(query=longer, key=longer, value=longer, mask=mask)[also_before:]
-    assert apart([moved], [plain]) < 1e-10
+    assert apart([moved], [plain]) < 1e-6
 
 
 def check_order_matters(make: Make) -> None:
@@ -167,116 +169,74 @@ def check_causality(make: Make) -> None:
     for position in range(SEQ_LEN_K):
         y = x.clone()
         y[position] += 1
-        after = module(query=y, key=y, value=y, mask=mask)
-        same = (after == before).flatten(start_dim=1).all(dim=1)
+        same = (module(query=y, key=y, value=y, mask=mask) == before).flatten(start_dim=1)
         assert same[:position].all()
-        assert not same[position:].any()
-
-
-def check_padding(make: Make) -> None:
-    r"""Hidden keys may be anything."""
-    module, given = made(make), inputs()
-    mask = torch.ones(1, SEQ_LEN_K, BATCH_SIZE, dtype=torch.bool)
-    mask[:, 5:, 1] = False
-    plain = module(**given, mask=mask)
-    other = {name: x.detach().clone() for name, x in given.items()}
-    other["key"][5:, 1] *= 100
-    other["value"][5:, 1] *= 100
-    assert apart([module(**other, mask=mask)], [plain]) < 1e-12
+        assert not same[position:].all(dim=1).any()
 
 
 def check_idle(make: Make) -> None:
     r"""A query that may attend to nothing gets zero from every head, and gradients are finite."""
-    for fused in (True, False):
-        for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
-            module, given = made(make, dtype), inputs(dtype=dtype)
-            module.fused = module.fused and fused
-            mask = any_mask()
-            mask[2, :, 1] = False
-            output = module(**given, mask=mask)
-            assert torch.equal(output[2, 1], module.output.bias)
-            assert not torch.equal(output[1, 1], module.output.bias)
-            found = gradients(output, [*given.values(), *module.parameters()])
-            assert all(gradient.isfinite().all() for gradient in found)
-            assert not found[0][2, 1].any()
+    for dtype in (torch.float64, torch.bfloat16, torch.float16):
+        module, given = made(make, dtype), inputs(dtype=dtype)
+        mask = any_mask()
+        mask[2, :, 1] = False
+        output = module(**given, mask=mask)
+        assert output.dtype is dtype
+        assert torch.equal(output[2, 1], module.output.bias)
+        found = gradients(output, [*given.values(), *module.parameters()])
+        assert all(gradient.isfinite().all() for gradient in found)
+        assert not found[0][2, 1].any()
 
 
-def check_types(make: Make, bounds: dict[torch.dtype, float]) -> None:
-    r"""The type of the inputs is that of the results, near the exact ones, the fast way or not."""
-    for dtype, bound in bounds.items():
-        for fused in (True, False):
-            module, given = made(make, dtype), inputs(dtype=dtype)
-            module.fused = module.fused and fused
-            exact = made(make)
-            exact.load_state_dict(module.state_dict())
-            output = module(**given, mask=any_mask())
-            assert output.dtype is dtype
-            expected = exact(**{n: x.double() for n, x in given.items()}, mask=any_mask())
-            assert apart([output.double()], [expected]) < bound
+def check_weights(make: Make) -> None:
+    r"""Those of the last call are there, without a gradient, and sum to one."""
+    module = made(make)
+    module(**inputs(), mask=any_mask())
+    assert module.attn.shape == (SEQ_LEN_Q, SEQ_LEN_K, BATCH_SIZE, HEADS)
+    assert not module.attn.requires_grad
+    sums = module.attn.sum(dim=1)
+    assert apart([sums], [torch.ones_like(sums)]) < 1e-10
 
 
-def check_autocast(make: Make) -> None:
-    r"""Under automatic mixed precision the result has 16 bits, near the exact ones."""
-    module, given = made(make, torch.float32), inputs(dtype=torch.float32)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        output = module(**given, mask=any_mask())
-    assert output.dtype is torch.bfloat16
-    assert apart([output.float()], [module(**given, mask=any_mask())]) < 0.1
-
-
-def check_no_numbers_are_read(make: Make) -> None:
-    r"""A tensor on the meta device has none: reading one is an error, as it is a wait on a GPU."""
-    module = make().to("meta")
-    x = torch.empty(SEQ_LEN_K, BATCH_SIZE, D_MODEL, device="meta")
-    output = module(query=x, key=x, value=x, mask=causal_mask(SEQ_LEN_K, device="meta"))
-    assert output.shape == x.shape
-
-
-def check_compiled(make: Make) -> None:
-    r"""One graph, with the same results."""
+def check_dropout(make: Make) -> None:
+    r"""If all weights are dropped, only the bias remains; none is dropped outside training."""
     module, given = made(make), inputs()
-    compiled = torch.compile(module, backend="aot_eager", fullgraph=True)
-    output, expected = compiled(**given, mask=any_mask()), module(**given, mask=any_mask())
-    variables = [*given.values(), *module.parameters()]
-    found, wanted = (with_gradients(one, *variables) for one in (output, expected))
-    assert apart(found, wanted) < 1e-10
+    plain = module(**given)
+    module.dropout.p = 1.0
+    assert torch.equal(module(**given), module.output.bias.expand_as(plain))
+    assert torch.equal(module.eval()(**given), plain)
+
+
+def check_device(make: Make) -> None:
+    r"""What a call makes is made on the device of its input."""
+    module, given = made(make).to("meta"), {n: x.to("meta") for n, x in inputs().items()}
+    assert module(**given, mask=any_mask().to("meta")).device.type == "meta"
 
 
 def check_saved(make: Make) -> None:
     r"""Saved weights give the same numbers in another one, which had others before."""
     module, other, given = make(), make(), inputs(dtype=torch.float32)
     assert not torch.equal(module(**given), other(**given))
-    saved = io.BytesIO()
-    torch.save(module.state_dict(), saved)
-    saved.seek(0)
-    other.load_state_dict(torch.load(saved, weights_only=True))
+    other.load_state_dict(module.state_dict())
     assert torch.equal(module(**given), other(**given))
 
 
-def check_kept_weights(make: Make) -> None:
-    r"""They can be kept, sum to one, and are gone after the next call."""
-    module, given = made(make), inputs()
-    plain = module(**given, mask=any_mask())
-    module.keep_attn = True
-    assert apart([module(**given, mask=any_mask())], [plain]) < 1e-10
-    assert module.attn.shape == (SEQ_LEN_Q, SEQ_LEN_K, BATCH_SIZE, HEADS)
-    sums = module.attn.sum(dim=1)
-    assert apart([sums], [torch.ones_like(sums)]) < 1e-10
-    module.keep_attn = False
-    module(**given)
-    assert module.attn is None
-
-
 CHECKS = [
-    check_both_ways,
     check_decoding,
     check_distance_alone,
     check_order_matters,
     check_causality,
-    check_padding,
     check_idle,
-    check_autocast,
-    check_no_numbers_are_read,
+    check_weights,
+    check_dropout,
+    check_device,
     check_saved,
-    check_kept_weights,
 ]
+
+
+def shapes_beyond_attention(module: MultiHeadAttention) -> dict[str, tuple[int, ...]]:
+    r"""The parameters that plain attention doesn't have; those that it has are there too."""
+    plain = {n: p.shape for n, p in MultiHeadAttention(HEADS, D_MODEL).state_dict().items()}
+    found = {n: p.shape for n, p in module.state_dict().items()}
+    assert plain.items() <= found.items()
+    return {name: tuple(shape) for name, shape in found.items() if name not in plain}

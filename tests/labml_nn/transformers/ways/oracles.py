@@ -115,3 +115,9 @@ def check_dropout(make: Callable[[float], nn.Module], call: Callable = nn.Module
     assert torch.equal(dropped, bias.expand_as(dropped))
     torch.manual_seed(1)
     torch.testing.assert_close(call(module.eval(), x), call(make(0.0), x))
+
+
+def check_device(module: nn.Module) -> None:
+    r"""What a call makes is made on the device of its input."""
+    module, x = module.to("meta"), sequences().to("meta")
+    assert module(x).device.type == "meta"

@@ -17,6 +17,7 @@ from tests.labml_nn.transformers.ways.oracles import (
     by_loops,
     by_pytorch,
     causal,
+    check_device,
     check_dropout,
     check_nothing_leaks,
     check_saved,
@@ -77,6 +78,10 @@ def test_no_output_depends_on_a_later_position() -> None:
 
 def test_dropout_acts_in_training_only() -> None:
     check_dropout(lambda p: NarrowSelfAttention(HEADS, D_MODEL, p))
+
+
+def test_it_works_on_another_device() -> None:
+    check_device(attention())
 
 
 def test_saved_weights_give_the_same() -> None:

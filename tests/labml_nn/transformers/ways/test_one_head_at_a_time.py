@@ -20,6 +20,7 @@ from tests.labml_nn.transformers.ways.oracles import (
     by_loops,
     by_pytorch,
     causal,
+    check_device,
     check_nothing_leaks,
     check_saved,
     difference,
@@ -106,6 +107,10 @@ def test_an_answer_lies_between_the_values() -> None:
 
 def test_no_output_depends_on_a_later_position() -> None:
     check_nothing_leaks(attention())
+
+
+def test_it_works_on_another_device() -> None:
+    check_device(attention())
 
 
 def test_saved_weights_give_the_same() -> None:
