@@ -38,10 +38,9 @@ The rest makes one of them learn to write, a character at a time:
 Since then most of its parts have been replaced by better ones:
 
 12. [The fast way through attention](fast_attention.py), fused or plain
-13. [Rotary positions](rotary.py) turn queries and keys instead of adding to tokens.
+13. [Rotary positions](rotary.py) rotate queries and keys instead of adding to tokens.
 14. [RMSNorm](rms_norm.py) divides by the usual size and takes no mean off.
-15. [SwiGLU](swiglu.py) is a feed-forward network with a gate, and
-    [stacked linear layers](stacked_linear.py) make it one product less.
+15. [SwiGLU](swiglu.py) is a feed-forward network with a gate.
 16. [A modern transformer](modern/__init__.py) has them all, and others.
 
 Attention alone fills the rest of the pages:
