@@ -1,17 +1,17 @@
 r"""
 ---
 title: Optimizers
-summary: How gradients become steps, and how large the steps are in the course of a training.
+summary: How gradients become steps, and how long the steps are in the course of training.
 ---
 
-A gradient says in which direction the loss falls. An optimizer makes a step of it, and on these
-pages is written out, to be read beside the formulas:
+A gradient says in which direction the loss falls, and not how far to go. An optimizer decides that.
+Here are two of them, written out beside their formulas:
 
-* [AdamW](adamw.py) looks at each number alone, and gives all of them steps of a similar size.
-* [Muon](muon.py) looks at a matrix as a whole, and gives all of its *directions* the same size.
-* [Schedules](schedules.py) make the steps smaller at the beginning and at the end.
+* [AdamW](adamw.py) looks at each number alone, and moves all of them by a similar amount.
+* [Muon](muon.py) looks at a matrix as a whole, and moves it by the same amount in all directions.
+* [Learning rate schedules](schedules.py) shorten the steps at the beginning and towards the end.
 
-They give the same steps as PyTorch's own, which is what their tests show. In
-[training](../training/loop.py) AdamW is PyTorch's, which is fused into one kernel; Muon is the one
-here, which takes matrices of one shape together.
+Their tests compare them with PyTorch's, step by step. [Training](../training/loop.py) uses
+PyTorch's AdamW, which updates all parameters in one kernel, and the Muon of these pages, which
+updates all matrices of one shape together.
 """

@@ -1,18 +1,21 @@
 r"""
 ---
-title: The Transformer, Ten Years Later
-summary: What became of the transformer in ten years, in a model as small as the classic one.
+title: The Transformer Today
+summary: What became of the parts of the transformer since 2017, in a model as small as the classic.
 ---
 
 The [classic](../basic/autoregressive_experiment.py) small transformer and this one have the same
-number of layers, heads, features and steps, and nearly the same number of weights. In
-between lie ten years in which most parts were replaced by better ones.
+number of layers, heads, features and steps, and nearly the same number of weights. Between the two
+lie the years since 2017, in which most parts were replaced. Read these pages in this order:
 
-* [The model](model.py), with [rotary positions](../rotary.py), [RMSNorm](../rms_norm.py) and
-  [SwiGLU](../swiglu.py)
-* [The experiment](experiment.py), in which [Muon](../../optimizers/muon.py) trains it
-* [A longer run](long_experiment.py) on two cores of a CPU, beside a graphics card's
-* [The size for a graphics card](gpu_experiment.py)
-* [What each change is worth](ablation.py), from nanoGPT's recipe to this one, tried with
-  [a model with switches](switches.py)
+1. [Rotary positions](../rotary.py), [RMSNorm](../rms_norm.py) and [SwiGLU](../swiglu.py), each on
+its
+   own
+2. [The attention](attention.py), with rotary positions and normalised queries and keys
+3. [The model](model.py), which puts the parts together
+4. [Training it](experiment.py), with [Muon](../../optimizers/muon.py)
+5. [The ablation](ablation.py): what each change is worth
+
+Two presets of the command line train it at larger sizes: `long` for one and a half hours on two
+cores of a CPU, `gpu` for the size that nanoGPT trains on a GPU.
 """

@@ -147,7 +147,7 @@ class ModernTransformer(nn.Module):
             self.layers.append(ModernLayer(attention, d_model, d_ff, dropout_prob))
 
         # With zeros in the head, all tokens are equally likely, and the first loss is the logarithm
-        # of their number. The paper uses the weights of the embedding for the head as well; these
+        # of their number. The paper of 2017 uses the weights of the embedding for the head as well; these
         # can't be zero, or no token would differ from another.
         self.head = nn.Linear(d_model, n_vocab, bias=False)
         nn.init.zeros_(self.head.weight)
