@@ -39,10 +39,9 @@ $$
 `[seq_len, batch_size, d_model]`. The numbers $\alpha_i$ and $\beta_i$ are made of the token too,
 for each head. **Out:** the results $o_i$, and the state $S$, with $d_k$ rows for each head.
 
-The page departs from the paper's model in what is around the rule: the short convolution
-and the activation before it and the gate after it are left out, and the decay is a sigmoid. The
-attention is causal and has no padding. At the end of a sequence padding does no harm, since no
-earlier position sees it.
+The short convolution and the activation that the paper's model has before the rule, and its gate
+after it, are left out, and the decay is a sigmoid. There is no mask for padding. At the end of a
+sequence padding does no harm, since no earlier position sees it.
 """
 
 from collections.abc import Callable
@@ -51,7 +50,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from labml_nn.transformers.mha import PrepareForMultiHeadAttention, causal_mask
 from labml_nn.transformers.rms_norm import rms_norm
 
 
@@ -130,12 +129,12 @@ def delta_chunks(
     return torch.cat(results, dim=2).permute(2, 0, 1, 3), state
 
 
-class DeltaRuleAttention(MultiHeadAttention):
+class DeltaRuleAttention(nn.Module):
     r"""
     ## Attention by the delta rule
 
     Takes the place of [multi-head attention](../mha.py#MultiHeadAttention) where attention is
-    causal. Dropout is for features of the heads' results, because there are no weights to drop.
+    causal.
     """
 
     def __init__(
@@ -144,7 +143,15 @@ class DeltaRuleAttention(MultiHeadAttention):
         r"""
         The arguments are those of multi-head attention.
         """
-        super().__init__(heads, d_model, dropout_prob, bias)
+        super().__init__()
+
+        # The layers of any attention. There is no scale, no softmax and no mask, so nothing else is
+        # inherited.
+        self.query, self.key, self.value = (
+            PrepareForMultiHeadAttention(d_model, heads, d_model // heads, bias) for _ in range(3)
+        )
+        self.output = nn.Linear(d_model, d_model, bias=bias)
+        self.dropout = nn.Dropout(dropout_prob)
 
         # One decay and one share for each head, so heads can remember for different times.
         self.decay = nn.Linear(d_model, heads)
@@ -182,12 +189,11 @@ class DeltaRuleAttention(MultiHeadAttention):
 
         # A text begins with nothing in the state.
         if state is None:
-            state = v.new_zeros(*k.shape[1:], self.d_k)
+            state = v.new_zeros(*k.shape[1:], v.shape[-1])
         x, state = delta_chunks((q, k, v, log_decay, share), state)
 
         # No weights sum to one here, so the size of the result isn't known. Normalise each head.
-        x = self.dropout(rms_norm(x))
-        return self.output(x.flatten(start_dim=2)), state
+        return self.output(self.dropout(rms_norm(x)).flatten(start_dim=2)), state
 
 
 def in_transformer(
@@ -209,8 +215,6 @@ def example(
     r"""
     ## Example
 
-    Both forms on the same numbers, then a text under the causal mask.
-
     ### Exercises
 
     ??? question "The state has 3 under a key of length one. The token writes 5 with $\beta = 0.5$."
@@ -220,7 +224,7 @@ def example(
         Nothing. The model can close a subject like that, in one token.
 
     ??? question "Two keys are orthogonal. Does writing under one change what is under the other?"
-        No. With $d_k$ rows there is room for $d_k$ orthogonal keys; all others share rows.
+        No. But a state of $d_k$ rows has room for $d_k$ orthogonal keys only.
 
     ??? question "Leave out `F.normalize` for the keys. What happens for a key of length 2?"
         With $\beta = 1$ the write under that key is four times what is missing. So it overshoots

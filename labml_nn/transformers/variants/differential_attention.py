@@ -55,7 +55,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from labml_nn.transformers.mha import PrepareForMultiHeadAttention, causal_mask
 from labml_nn.transformers.rms_norm import rms_norm
 
 
@@ -74,7 +74,7 @@ def first_lambda(depth: int) -> float:
     return 0.8 - 0.6 * math.exp(-0.3 * (depth - 1))
 
 
-class DifferentialAttention(MultiHeadAttention):
+class DifferentialAttention(nn.Module):
     r"""
     ## Differential attention
 
@@ -98,18 +98,26 @@ class DifferentialAttention(MultiHeadAttention):
 
         The other arguments are those of multi-head attention.
         """
-        super().__init__(heads, d_model, dropout_prob, bias)
-
-        # Halves of different widths would be cut without an error.
-        if self.d_k % 2:
+        super().__init__()
+        self.d_half, rest = divmod(d_model, 2 * heads)
+        if rest:
             raise ValueError(f"2 * heads must divide d_model, got {heads=} and {d_model=}")
         self.eps = eps
+
+        # The layers of any attention, with heads of full width.
+        self.query, self.key, self.value = (
+            PrepareForMultiHeadAttention(d_model, heads, 2 * self.d_half, bias) for _ in range(3)
+        )
+        self.output = nn.Linear(d_model, d_model, bias=bias)
+        self.dropout = nn.Dropout(dropout_prob)
+
+        # In deep layers more is subtracted from the start.
         self.lambda_init = first_lambda(depth)
 
         # Row 0 belongs to the first map, row 1 to the second. They start out small and different,
         # so $\lambda$ starts near $\lambda_{init}$.
-        self.lambda_query = nn.Parameter(0.1 * torch.randn(2, self.d_k // 2))
-        self.lambda_key = nn.Parameter(0.1 * torch.randn(2, self.d_k // 2))
+        self.lambda_query = nn.Parameter(0.1 * torch.randn(2, self.d_half))
+        self.lambda_key = nn.Parameter(0.1 * torch.randn(2, self.d_half))
 
     def get_lambda(self) -> Tensor:
         r"""
@@ -128,41 +136,32 @@ class DifferentialAttention(MultiHeadAttention):
         first, second = (self.lambda_query * self.lambda_key).sum(dim=-1).exp()
         return first - second + self.lambda_init
 
-    def attention_map(self, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
-        r"""
-        ### One map
-
-        The scores, mask and softmax of [plain attention](../mha.py#MultiHeadAttention.forward), for
-        one half of the features: `[seq_len_q, seq_len_k, batch_size, heads]`.
-        """
-        # Keys are compared with queries of the same half only. So the scale is that of a half. With
-        # $\sqrt{d_k}$ the scores would be too small by $\sqrt 2$.
-        scores = self.get_scores(query / math.sqrt(self.d_k // 2), key)
-        if mask is None:
-            return scores.softmax(dim=1)
-
-        # Hidden keys get no weight, and a query that may look at nothing gets none at all.
-        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-        return scores.softmax(dim=1).masked_fill(~mask, 0)
-
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
-        # One mask for both maps: what is hidden is hidden from each.
-        if mask is not None:
-            mask = self.prepare_mask(mask, query.shape, key.shape)
-
-        # From `[seq_len_q, batch_size, heads, d_k]` to two halves, `[seq_len_q, batch_size, heads,
-        # d_half]`. Values stay whole.
-        q1, q2 = self.query(query).chunk(2, dim=-1)
-        k1, k2 = self.key(key).chunk(2, dim=-1)
+        # Each head's queries and keys are cut into two halves, `[..., heads, 2, d_half]`. The
+        # second half doesn't see the first, so that it is free to learn what is noise. Values stay
+        # whole.
+        query = self.query(query).unflatten(-1, (2, -1))
+        key = self.key(key).unflatten(-1, (2, -1))
         value = self.value(value)
 
-        # Twice the same function of other features. The second map doesn't see the queries and keys
-        # of the first, so that it is free to learn what is noise. The weights of a query now sum to
-        # $1 - \lambda$, and can be negative.
-        first = self.attention_map(q1, k1, mask)
-        second = self.attention_map(q2, k2, mask)
+        # The scores of both maps, $m$ = 1 and 2. Keys are compared with queries of the same half,
+        # so the scale is that of a half. With $\sqrt{d_k}$ scores would be too small by $\sqrt 2$.
+        scores = torch.einsum("ibhmd,jbhmd->ijbhm", query / math.sqrt(self.d_half), key)
+
+        # A softmax for each map. The mask, the same for all heads and both maps, works as in
+        # [plain attention](../mha.py#MultiHeadAttention.forward): hidden keys get no weight, and a
+        # query that may look at nothing gets none at all.
+        if mask is not None:
+            mask = mask[..., None, None]
+            scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        maps = scores.softmax(dim=1)
+        if mask is not None:
+            maps = maps.masked_fill(~mask, 0)
+
+        # The weights of a query now sum to $1 - \lambda$, and some may be negative.
+        first, second = maps.unbind(dim=-1)
         attn = first - self.get_lambda() * second
         self.attn = attn.detach()
 

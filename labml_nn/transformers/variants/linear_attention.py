@@ -12,9 +12,8 @@ paper:
 [Attention](../mha.py) compares every query with every key, so twice the text costs four times as
 much, and a model that writes has to keep all keys and values. Linear attention keeps two sums.
 
-**In:** queries, keys and values, as for multi-head attention, `[seq_len, batch_size, d_model]`.
-**Out:** one vector for each query, and, if you want to go on with the text, a *state* whose size
-doesn't depend on the text's length.
+**In:** queries, keys and values, `[seq_len, batch_size, d_model]`. **Out:** one vector for each
+query, and, to go on with the text, a *state* whose size doesn't depend on the text's length.
 
 The weight of a key is $e^{q \cdot k}$ in a softmax. Replace it by $\phi(q) \cdot \phi(k)$, where
 the *feature map* $\phi$ turns one vector into another. Then the brackets can be moved:
@@ -25,21 +24,18 @@ $$
 $$
 
 $q_i$ is the query at position $i$, $k_j$ and $v_j$ are the key and the value at position $j$, all
-of one head. On the left every query is compared with every key. On the right are two sums over keys
-and values alone, a matrix $\sum_j \phi(k_j) v_j^\top$ and a vector $\sum_j \phi(k_j)$, and each
-query only reads them.
-
-For 1,000 positions and 64 features the left side takes $1000 \times 1000 \times 64$ multiplications
-for the weights and as many for the average, 128 million. The right side takes
-$1000 \times 64 \times 64$ to write and as many to read, 8 million.
+of one head. On the left every query is compared with every key: for 1,000 positions and 64
+features, $1000 \times 1000 \times 64$ multiplications for the weights and as many for the average,
+128 million. On the right are two sums over keys and values alone, a matrix and a vector, and each
+query only reads them: $1000 \times 64 \times 64$ to write and as many to read, 8 million.
 
 Under a causal mask query $i$ needs the sums up to $i$. So they are carried along, like the state of
 a recurrent network. That is the price, too: the state of a head has $d_k \times d_k$ numbers, and
 what doesn't fit in them is lost. [The delta rule](delta_rule.py) shows how soon that is.
 
 The causal result comes in three forms: with all weights, for any mask; step by step, for writing;
-and in chunks, for training ([Hua et al. 2022](https://arxiv.org/abs/2202.10447)). As in the paper, scores are not divided by
-$\sqrt{d_k}$. The paper's hand-written kernels are left out.
+and in chunks, for training ([Hua et al. 2022](https://arxiv.org/abs/2202.10447)). As in the paper,
+there is no scale $1 / \sqrt{d_k}$. The paper's hand-written kernels are left out.
 """
 
 from collections.abc import Callable
@@ -48,7 +44,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from labml_nn.transformers.mha import PrepareForMultiHeadAttention, causal_mask
 
 State = tuple[Tensor, Tensor]
 
@@ -77,7 +73,7 @@ def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor
     # A softmax would need scores of minus infinity here. Weights can be set to zero directly, since
     # nothing is divided yet.
     if mask is not None:
-        weights = weights * mask
+        weights = weights * mask.unsqueeze(-1)
 
     # A query that may look at nothing has a sum of zero. The small number keeps it from being 0/0.
     return weights / weights.sum(dim=1, keepdim=True).clamp(min=1e-6)
@@ -151,31 +147,40 @@ def in_chunks(
     return torch.cat(results), (total, norm)
 
 
-class LinearAttention(MultiHeadAttention):
+class LinearAttention(nn.Module):
     r"""
     ## Linear attention
 
     Takes the place of [multi-head attention](../mha.py#MultiHeadAttention), with the same
-    parameters. Dropout is for features of the heads' results: the forms with a state have no
-    weights that could be dropped.
+    parameters.
     """
+
+    def __init__(
+        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
+    ) -> None:
+        r"""
+        The arguments are those of multi-head attention.
+        """
+        super().__init__()
+
+        # The layers of any attention. There is no scale and no softmax, so nothing else is
+        # inherited.
+        self.query, self.key, self.value = (
+            PrepareForMultiHeadAttention(d_model, heads, d_model // heads, bias) for _ in range(3)
+        )
+        self.output = nn.Linear(d_model, d_model, bias=bias)
+
+        # For features of the heads' results: with a state there are no weights to drop.
+        self.dropout = nn.Dropout(dropout_prob)
 
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
-        r"""
-        ### Attend under any mask
-
-        With all weights, so the cost grows with the square of the length.
-        """
-        # The mask gets an axis for the heads.
-        if mask is not None:
-            mask = self.prepare_mask(mask, query.shape, key.shape)
-
         # Queries and keys become positive. Values don't: an average of them can have any sign.
         q, k, v = feature_map(self.query(query)), feature_map(self.key(key)), self.value(value)
 
-        # For a mask of any kind. For the causal one `extend` gives the same numbers and costs less.
+        # All weights, for a mask of any kind. The cost grows with the square of the length. For the
+        # causal mask `extend` gives the same numbers and costs less.
         attn = attention_weights(q, k, mask)
         self.attn = attn.detach()
 
@@ -187,12 +192,9 @@ class LinearAttention(MultiHeadAttention):
         r"""
         ### Causal self-attention with a state
 
-        `x` is a whole text, or what follows on a text whose state the last call returned. The
-        second result is the new state, as large as the old.
+        For a whole text, or for what follows on a text whose state the last call returned.
         """
         q, k, v = feature_map(self.query(x)), feature_map(self.key(x)), self.value(x)
-
-        # A text begins with nothing in the state.
         x, state = in_chunks(q, k, v, state or empty_state(k, v))
         return self.output(self.dropout(x).flatten(start_dim=2)), state
 
@@ -206,7 +208,6 @@ def in_transformer(
     In the place of the attention of the
     [small transformer](../basic/autoregressive_experiment.py).
     """
-    # The model passes a causal mask, so it trains with `forward`.
     return {"self_attn": lambda: LinearAttention(heads, d_model, dropout_prob)}
 
 
@@ -226,23 +227,18 @@ def example(
         All keys and values: $e^{q \cdot k}$ can't be split into a part for $q$ and a finite part
         for $k$, so nothing can be added up before the query is known.
 
-    ??? question "Take a ReLU for the feature map. What can go wrong in `step_by_step`?"
-        A query whose features are all negative becomes zero, and its result 0/0.
-
     ??? question "In float32 `F.elu(x) + 1` is exactly zero from about $x = -17.5$ on. Why?"
-        `F.elu` gives $e^x - 1$, which rounds to $-1$ there, since $e^{-17.5}$ is below half the
-        distance between $-1$ and the next number. Adding 1 afterwards can't bring it back.
+        `F.elu` gives $e^x - 1$, which rounds to $-1$ there.
     """
-    # Values may be of another width than keys: the state is a rectangle then.
     query, key = feature_map(torch.randn(2, seq_len, batch_size, heads, d_k))
     value = torch.randn(seq_len, batch_size, heads, d_v)
 
     # Three forms, one result: with all weights, position by position, and three positions at a
     # time.
-    weights = attention_weights(query, key, causal_mask(seq_len).unsqueeze(-1))
+    weights = attention_weights(query, key, causal_mask(seq_len))
     at_once = torch.einsum("ijbh,jbhv->ibhv", weights, value)
     steps, state = step_by_step(query, key, value, empty_state(key, value))
-    chunks, _ = in_chunks(query, key, value, empty_state(key, value), chunk_len=3)
+    chunks, _ = in_chunks(query, key, value, state=empty_state(key, value), chunk_len=3)
 
     # The module at the seam, and with its state: the second part of the text doesn't read the
     # first.
@@ -251,5 +247,4 @@ def example(
     x = torch.randn(seq_len, batch_size, d_model)
     whole = attention(query=x, key=x, value=x, mask=causal_mask(seq_len))
     begun, carried = attention.extend(x[:2])
-    end, _ = attention.extend(x[2:], carried)
-    return at_once, steps, chunks, whole, torch.cat([begun, end])
+    return at_once, steps, chunks, whole, begun, attention.extend(x[2:], carried)[0]

@@ -1,47 +1,34 @@
-r"""Gated attention, against Qwen3-Next's, and with loops over numbers for the gate."""
+r"""Gated attention, against Qwen3-Next's and loops over numbers."""
 
 import math
 from collections.abc import Callable
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from transformers.models.qwen3_next.configuration_qwen3_next import Qwen3NextConfig
 from transformers.models.qwen3_next.modeling_qwen3_next import Qwen3NextAttention
 
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from labml_nn.transformers.variants import gated_attention
-from labml_nn.transformers.variants.gated_attention import (
-    GatedAttention,
-    in_transformer,
-    without_gate,
-)
-from tests.labml_nn.transformers.variants.seam import (
-    BATCH_SIZE,
-    D_K,
-    D_MODEL,
-    HEADS,
-    MASKS,
-    SEAM,
-    SEQ_LEN_K,
-    SEQ_LEN_Q,
-    added_mask,
-    all_in_double,
-    assert_near,
-    copied,
-    gradients,
-    inputs,
-    largest_difference,
-    not_turned,
-    per_batch,
-    randomised,
-    sequence,
-)
+from labml_nn.transformers.variants import gated_attention as page
+from labml_nn.transformers.variants.gated_attention import GatedAttention, in_transformer
+from tests.labml_nn.transformers.variants import seam
+from tests.labml_nn.transformers.variants.seam import D_K, D_MODEL, HEADS
+from tests.oracles.compare import difference, largest
+from tests.oracles.hugging_face import added_mask
 
 
-def attention(**options: float) -> GatedAttention:
-    r"""In evaluation."""
-    return GatedAttention(HEADS, D_MODEL, **options).eval()
+def attention() -> GatedAttention:
+    r"""As a page would make it."""
+    return GatedAttention(HEADS, D_MODEL)
+
+
+def ungated(module: GatedAttention) -> MultiHeadAttention:
+    r"""Plain attention with the same weights."""
+    plain = MultiHeadAttention(HEADS, D_MODEL).double().eval()
+    names = {name: name for name in ("query", "key", "value")}
+    seam.copied(module, plain, names | {"gated_output": "output"})
+    return plain
 
 
 def qwen3_next() -> float:
@@ -54,74 +41,50 @@ def qwen3_next() -> float:
         attention_bias=True,
         attn_implementation="eager",
     )
-    ours = randomised(attention().double())
+    ours = seam.randomised(attention())
     theirs = Qwen3NextAttention(config, layer_idx=0).double().eval()
     theirs.q_norm, theirs.k_norm = nn.Identity(), nn.Identity()
-    copied(
-        [
-            (ours.key.linear, theirs.k_proj),
-            (ours.value.linear, theirs.v_proj),
-            (ours.gated_output, theirs.o_proj),
-        ]
-    )
-    # Theirs has a head's query features, then its gate's, then those of the next head.
-    both = nn.Linear(D_MODEL, 2 * D_MODEL).double()
-    weights = (ours.query.linear.weight, ours.gate.weight)
-    biases = (ours.query.linear.bias, ours.gate.bias)
-    with torch.no_grad():
-        both.weight.copy_(
-            torch.stack([w.unflatten(0, (HEADS, D_K)) for w in weights], dim=1).flatten(0, 2)
-        )
-        both.bias.copy_(
-            torch.stack([w.unflatten(0, (HEADS, D_K)) for w in biases], dim=1).flatten()
-        )
-    theirs.q_proj = both
+    names = {"key.linear": "k_proj", "value.linear": "v_proj", "gated_output": "o_proj"}
+    seam.copied(ours, theirs, names)
 
-    given, mask = sequence(), causal_mask(SEQ_LEN_K)
+    # Theirs has a head's query features, then its gate's, then those of the next head.
+    def interleaved(query: Tensor, gate: Tensor) -> Tensor:
+        both = [one.unflatten(0, (HEADS, D_K)) for one in (query, gate)]
+        return torch.stack(both, dim=1).flatten(0, 2)
+
+    query, gate = ours.query.linear, ours.gate
+    theirs.q_proj.weight.data.copy_(interleaved(query.weight, gate.weight))
+    theirs.q_proj.bias.data.copy_(interleaved(query.bias, gate.bias))
+
+    given, mask = seam.sequence(), causal_mask(seam.SEQ_LEN_K)
     x = given["query"]
-    with all_in_double():
-        expected, _ = theirs(x.transpose(0, 1), not_turned(SEQ_LEN_K, D_K), added_mask(mask))
-    expected = expected.transpose(0, 1)
-    found = ours(**given, mask=mask)
-    mine = gradients(
-        found, [x, *weights, *ours.value.parameters(), *ours.gated_output.parameters()]
-    )
-    others = gradients(
-        expected,
-        [x, theirs.q_proj.weight, *theirs.v_proj.parameters(), *theirs.o_proj.parameters()],
-    )
-    query_gate = others.pop(1).unflatten(0, (HEADS, 2, D_K))
-    others[1:1] = [query_gate[:, 0].flatten(0, 1), query_gate[:, 1].flatten(0, 1)]
-    return largest_difference([found, *mine], [expected, *others])
+    with seam.all_in_double():
+        turn = seam.not_turned(seam.SEQ_LEN_K, D_K)
+        expected, _ = theirs(x.transpose(0, 1), turn, added_mask(mask))
+    variables = [x, *ours.value.parameters(), *ours.gated_output.parameters()]
+    others = [x, *theirs.v_proj.parameters(), *theirs.o_proj.parameters()]
+    return difference(ours(**given, mask=mask), expected.transpose(0, 1), variables, others)
 
 
 def loops() -> float:
-    r"""PyTorch's attention for the heads, and each gate from Python's own numbers."""
-    ours, given, mask = randomised(attention().double()), inputs(), per_batch()
-    plain = nn.MultiheadAttention(D_MODEL, HEADS).double()
-    parts = [ours.query.linear, ours.key.linear, ours.value.linear]
-    with torch.no_grad():
-        plain.in_proj_weight.copy_(torch.cat([part.weight for part in parts]))
-        plain.in_proj_bias.copy_(torch.cat([part.bias for part in parts]))
-        plain.out_proj.weight.copy_(torch.eye(D_MODEL))
-        plain.out_proj.bias.zero_()
-    hidden = ~mask.permute(2, 0, 1).repeat_interleave(HEADS, dim=0)
-    heads = plain(*given.values(), attn_mask=hidden)[0].tolist()
-    ours.gated_output = nn.Identity()
-    found, worst = ours(**given, mask=mask).tolist(), 0.0
-    weight, bias, x = ours.gate.weight.tolist(), ours.gate.bias.tolist(), given["query"].tolist()
-    for i in range(SEQ_LEN_Q):
-        for b in range(BATCH_SIZE):
+    r"""Each gate from Python's own numbers, between plain attention and its output layer."""
+    module, given, mask = seam.randomised(attention()), seam.inputs(), seam.per_batch()
+    plain = ungated(module)
+    plain.output, module.gated_output = nn.Identity(), nn.Identity()
+    heads = plain(**given, mask=mask).tolist()
+    found, worst = module(**given, mask=mask).tolist(), 0.0
+    weight, bias, x = (t.tolist() for t in (*module.gate.parameters(), given["query"]))
+    for i in range(seam.SEQ_LEN_Q):
+        for b in range(seam.BATCH_SIZE):
             for c in range(D_MODEL):
                 gate = sum(w * f for w, f in zip(weight[c], x[i][b], strict=True)) + bias[c]
-                expected = heads[i][b][c] / (1 + math.exp(-gate))
-                worst = max(worst, abs(expected - found[i][b][c]))
+                worst = max(worst, abs(heads[i][b][c] / (1 + math.exp(-gate)) - found[i][b][c]))
     return worst
 
 
 ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face Qwen3-Next": qwen3_next,
-    "torch.nn.MultiheadAttention and a loop over scalars": loops,
+    "a loop over scalars": loops,
 }
 
 
@@ -130,103 +93,60 @@ def test_it_equals_what_others_compute(oracle: str) -> None:
     assert ORACLES[oracle]() < 1e-10
 
 
-@pytest.mark.parametrize("check", SEAM)
-def test_it_takes_the_place_of_other_attention(check: str) -> None:
-    SEAM[check](attention)
-
-
-@pytest.mark.parametrize("mask", MASKS)
-def test_both_ways_agree(mask: str) -> None:
-    module, given = randomised(attention().double()), inputs()
-    variables = [*given.values(), *module.parameters()]
-    assert module.fused
-    fused = module(**given, mask=MASKS[mask])
-    module.fused = False
-    readable = module(**given, mask=MASKS[mask])
-    assert_near(fused, readable)
-    found, expected = gradients(fused, variables), gradients(readable, variables)
-    assert largest_difference(found, expected) < 1e-10
-
-
-@pytest.mark.parametrize("bias", [True, False])
-def test_with_gates_wide_open_it_is_plain_attention(bias: bool) -> None:
-    module, given = randomised(attention(bias=bias).double()), inputs()
-    before = module(**given)
-    plain = without_gate(module)
-    assert torch.equal(module(**given), before)
-    assert type(plain) is MultiHeadAttention
-    assert not torch.equal(plain.eval()(**given), module(**given))
-    module.gate = nn.Linear(D_MODEL, D_MODEL).double()
-    nn.init.zeros_(module.gate.weight)
-    nn.init.constant_(module.gate.bias, 100.0)
-    assert_near(module(**given), plain(**given))
-
-
-def test_the_plain_one_keeps_precision_and_dropout() -> None:
-    plain = without_gate(attention(dropout_prob=0.3).bfloat16())
-    assert plain.output.weight.dtype is torch.bfloat16
-    assert plain.dropout.p == 0.3
-    assert (plain.d_model, plain.d_k) == (D_MODEL, D_K)
-
-
-def test_with_gates_shut_nothing_is_brought_home() -> None:
-    module = attention().double()
-    nn.init.zeros_(module.gate.weight)
-    nn.init.constant_(module.gate.bias, -1e3)
-    output = module(**inputs())
-    assert torch.equal(output, module.gated_output.bias.expand_as(output))
-
-
-def test_the_gate_is_the_query_tokens_and_of_each_feature_alone() -> None:
-    module, given = attention().double(), inputs()
-    nn.init.zeros_(module.gate.weight)
-    nn.init.zeros_(module.gate.bias)
-    module.gated_output = nn.Identity()
-    half = module(**given)
-    module.gate.weight.data[3, 5] = 1.0
-    changed = module(**given)
-    gate = given["query"][..., 5].sigmoid()
-    assert_near(changed[..., 3], 2 * half[..., 3] * gate)
-    assert torch.equal(changed[..., 4:], half[..., 4:])
-
-
-def test_values_and_output_are_no_longer_one_matrix() -> None:
-    r"""To double the values doubles the result; to shift the query's token is no linear change."""
-    module, given = attention(bias=False).double(), inputs(1, 1)
-    once = module(**given)
-    doubled = module(**{**given, "value": 2 * given["value"]})
-    assert_near(doubled, 2 * once)
-    other = module(**{**given, "query": 2 * given["query"]})
-    opposite = module(**{**given, "query": -given["query"]})
-    assert largest_difference([other], [once]) > 1e-3
-    plain = without_gate(module).eval()
-    assert_near(once + opposite, plain(**given))
+@pytest.mark.parametrize("check", seam.SEAM)
+def test_it_takes_the_place_of_other_attention(check: Callable[[seam.Make], None]) -> None:
+    check(attention)
 
 
 def test_the_parameters_are_those_of_attention_and_a_gate() -> None:
-    square, row = (D_MODEL, D_MODEL), (D_MODEL,)
-    names = ["query.linear", "key.linear", "value.linear", "gate", "gated_output"]
-    expected = {f"{name}.weight": square for name in names} | {
-        f"{name}.bias": row for name in names
-    }
-    assert {name: tuple(p.shape) for name, p in attention().state_dict().items()} == expected
-    assert not [name for name in attention(bias=False).state_dict() if name.endswith("bias")]
+    seam.check_parameters(attention, {"gate.weight": (D_MODEL, D_MODEL), "gate.bias": (D_MODEL,)})
+    assert not [name for name in GatedAttention(2, 6, bias=False).state_dict() if "bias" in name]
 
 
-def test_the_part_for_the_transformer_has_a_quarter_more_weights() -> None:
-    parts = in_transformer(d_model=D_MODEL, heads=HEADS, seq_len=7, dropout_prob=0.3)
-    assert list(parts) == ["self_attn"]
-    made = parts["self_attn"]()
-    assert type(made) is GatedAttention
-    assert (made.d_k, made.dropout.p) == (D_K, 0.3)
-    plain = MultiHeadAttention(HEADS, D_MODEL)
-    count = [sum(p.numel() for p in one.parameters()) for one in (made, plain)]
-    assert count[0] * 4 == count[1] * 5
+def test_with_open_gates_it_is_plain_attention_and_with_shut_ones_a_bias() -> None:
+    module, given = seam.randomised(attention()), seam.inputs()
+    module.gate.bias.data.fill_(100.0)
+    expected = ungated(module)(**given, mask=seam.per_batch())
+    assert largest([module(**given, mask=seam.per_batch())], [expected]) < 1e-10
+    module.gate.bias.data.fill_(-100.0)
+    shut = module(**given)
+    assert largest([shut], [module.gated_output.bias.expand_as(shut)]) < 1e-10
 
 
-def test_the_example_takes_the_gates_off() -> None:
-    torch.manual_seed(8)
-    crossed, causal, ungated = gated_attention.example(7, 11, 13, 3, 5, 2)
-    assert crossed.shape == (7, 3, 10)
-    assert causal.shape == ungated.shape == (13, 3, 10)
-    assert not torch.equal(causal, ungated)
+def test_a_gate_can_refuse_one_head_alone() -> None:
+    module, given = seam.randomised(attention()), seam.inputs()
+    nn.init.zeros_(module.gate.weight)
+    module.gate.bias.data[:D_K] = -100.0
+    expected = module(**given)
+    module.value.linear.weight.data[:D_K] *= 9
+    assert largest([module(**given)], [expected]) < 1e-10
+    module.value.linear.weight.data[D_K:] *= 9
+    assert largest([module(**given)], [expected]) > 1
+
+
+def test_values_and_output_are_no_longer_one_matrix() -> None:
+    # A single token sees itself, so without a gate the result is linear in it.
+    for module, is_linear in ((seam.randomised(attention()), False), (None, True)):
+        module = module or ungated(seam.randomised(attention()))
+        one, two = (x[:1] for x in list(seam.inputs().values())[:2])
+        sums = [module(query=x, key=x, value=x) for x in (one, two, one + two, 0 * one)]
+        gap = (sums[0] + sums[1] - sums[2] - sums[3]).abs().max().item()
+        assert (gap < 1e-10) is is_linear
+
+
+def test_the_gate_for_128_features_has_as_many_weights_as_the_page_says() -> None:
+    module = GatedAttention(4, 128)
+    gate = sum(p.numel() for p in module.gate.parameters())
+    assert gate == 16_512
+    assert 5 * gate == sum(p.numel() for p in module.parameters())
+
+
+def test_the_part_for_the_transformer_is_this_attention() -> None:
+    parts = in_transformer(d_model=D_MODEL, heads=HEADS, seq_len=7, dropout_prob=0.5)
+    seam.check_part_for_the_transformer(parts, GatedAttention)
+
+
+def test_the_example_runs_over_a_memory_and_its_own_past() -> None:
+    crossed, causal = page.example()
+    assert crossed.shape == causal.shape == (7, 3, 10)
+    assert not torch.equal(crossed, causal)

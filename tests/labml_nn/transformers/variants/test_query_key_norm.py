@@ -1,4 +1,4 @@
-r"""Normalised queries and keys, against Qwen3, PyTorch's own functions and loops over numbers."""
+r"""Normalised queries and keys, against Qwen3's and the paper's own form."""
 
 import math
 from collections.abc import Callable
@@ -6,47 +6,27 @@ from collections.abc import Callable
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 from transformers.models.qwen3.configuration_qwen3 import Qwen3Config
 from transformers.models.qwen3.modeling_qwen3 import Qwen3Attention
 
-from labml_nn.transformers.fast_attention import mean_of_values
-from labml_nn.transformers.mha import causal_mask
-from labml_nn.transformers.variants import query_key_norm
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from labml_nn.transformers.rms_norm import rms_norm
+from labml_nn.transformers.variants import query_key_norm as page
 from labml_nn.transformers.variants.query_key_norm import (
     NormalisedProjection,
     QueryKeyNormAttention,
-    first_temperature,
-    gain_of,
     in_transformer,
-    largest_weight,
 )
-from tests.labml_nn.transformers.variants.seam import (
-    BATCH_SIZE,
-    D_K,
-    D_MODEL,
-    HEADS,
-    MASKS,
-    SEAM,
-    SEQ_LEN_K,
-    SEQ_LEN_Q,
-    added_mask,
-    all_in_double,
-    assert_near,
-    copied,
-    gradients,
-    inputs,
-    largest_difference,
-    not_turned,
-    per_batch,
-    randomised,
-    sequence,
-)
+from tests.labml_nn.transformers.variants import seam
+from tests.labml_nn.transformers.variants.seam import D_K, D_MODEL, HEADS
+from tests.oracles.compare import difference, largest
+from tests.oracles.hugging_face import added_mask
 
 
-def attention(**options: float) -> QueryKeyNormAttention:
-    r"""In evaluation, as it is at the start."""
-    return QueryKeyNormAttention(HEADS, D_MODEL, **options).eval()
+def attention(eps: float = 1e-6) -> QueryKeyNormAttention:
+    r"""As a page would make it."""
+    return QueryKeyNormAttention(HEADS, D_MODEL, eps=eps)
 
 
 def qwen3() -> float:
@@ -60,87 +40,44 @@ def qwen3() -> float:
         rms_norm_eps=0.01,
         attn_implementation="eager",
     )
-    ours = randomised(attention(eps=0.01).double())
+    ours = seam.randomised(attention(eps=0.01))
     theirs = Qwen3Attention(config, layer_idx=0).double().eval()
-    pairs = [
-        (ours.query.linear, theirs.q_proj),
-        (ours.key.linear, theirs.k_proj),
-        (ours.value.linear, theirs.v_proj),
-        (ours.output, theirs.o_proj),
-        (ours.query.norm, theirs.q_norm),
-        (ours.key.norm, theirs.k_norm),
-    ]
-    copied(pairs)
-    given, mask = sequence(), causal_mask(SEQ_LEN_K)
+    linear = {"query.linear": "q_proj", "key.linear": "k_proj", "value.linear": "v_proj"}
+    seam.copied(ours, theirs, linear | {"output": "o_proj"})
+    theirs.q_norm.weight.data.copy_(ours.query.norm.gain)
+    theirs.k_norm.weight.data.copy_(ours.key.norm.gain)
+
+    given, mask = seam.sequence(), causal_mask(seam.SEQ_LEN_K)
     x = given["query"]
-    with all_in_double():
-        expected, _ = theirs(x.transpose(0, 1), not_turned(SEQ_LEN_K, D_K), added_mask(mask))
-    expected = expected.transpose(0, 1)
-    found = ours(**given, mask=mask)
-    mine = [x, *(p for one, _ in pairs for p in one.parameters())]
-    others = [x, *(p for _, other in pairs for p in other.parameters())]
-    return largest_difference(
-        [found, *gradients(found, mine)], [expected, *gradients(expected, others)]
+    with seam.all_in_double():
+        turn = seam.not_turned(seam.SEQ_LEN_K, D_K)
+        expected, _ = theirs(x.transpose(0, 1), turn, added_mask(mask))
+    parts = ["query.linear", "key.linear", "value.linear", "output", "query.norm", "key.norm"]
+    mine = [p for part in parts for p in ours.get_submodule(part).parameters()]
+    return difference(
+        ours(**given, mask=mask), expected.transpose(0, 1), [x, *mine], [x, *theirs.parameters()]
     )
 
 
 def pytorch() -> float:
     r"""The paper's own form: vectors of length one, and a temperature instead of the root."""
-    torch.manual_seed(1)
-    ours, given, temperature = attention(eps=0.0).double(), inputs(), 3.7
+    ours, given, temperature = attention(eps=0.0).double().eval(), seam.inputs(), 3.7
     for part in (ours.query, ours.key):
-        nn.init.constant_(part.norm.gain, gain_of(temperature, D_K))
-    q, k, v = (
-        part.linear(x).unflatten(-1, (HEADS, D_K)).permute(1, 2, 0, 3)
-        for part, x in zip((ours.query, ours.key, ours.value), given.values(), strict=True)
-    )
-    mean = F.scaled_dot_product_attention(
-        F.normalize(q, dim=-1),
-        F.normalize(k, dim=-1),
-        v,
-        per_batch().permute(2, 0, 1).unsqueeze(1),
-        scale=temperature,
-    )
+        nn.init.constant_(part.norm.gain, math.sqrt(temperature / math.sqrt(D_K)))
+    parts = zip((ours.query, ours.key, ours.value), given.values(), strict=True)
+    q, k, v = (p.linear(x).unflatten(-1, (HEADS, D_K)).permute(1, 2, 0, 3) for p, x in parts)
+    q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
+    mask = seam.per_batch().permute(2, 0, 1).unsqueeze(1)
+    mean = F.scaled_dot_product_attention(q, k, v, mask, scale=temperature)
     expected = ours.output(mean.permute(2, 0, 1, 3).flatten(start_dim=2))
-    found = ours(**given, mask=per_batch())
     linear = [ours.query.linear, ours.key.linear, ours.value.linear, ours.output]
-    variables = [*given.values(), *(p for part in linear for p in part.parameters())]
-    return largest_difference(
-        [found, *gradients(found, variables)], [expected, *gradients(expected, variables)]
-    )
-
-
-def loops() -> float:
-    r"""Each score from Python's own numbers."""
-    module, given, mask = randomised(attention().double()), inputs(), per_batch()
-    module.output = nn.Identity()
-    q = module.query.linear(given["query"]).unflatten(-1, (HEADS, D_K)).tolist()
-    k = module.key.linear(given["key"]).unflatten(-1, (HEADS, D_K)).tolist()
-    v = module.value.linear(given["value"]).unflatten(-1, (HEADS, D_K)).tolist()
-    q_gain, k_gain = module.query.norm.gain.tolist(), module.key.norm.gain.tolist()
-    found, worst = module(**given, mask=mask).tolist(), 0.0
-    for i in range(SEQ_LEN_Q):
-        for b in range(BATCH_SIZE):
-            for h in range(HEADS):
-                weights = []
-                for j in range(SEQ_LEN_K):
-                    q_size = math.sqrt(sum(x * x for x in q[i][b][h]) / D_K + 1e-6)
-                    k_size = math.sqrt(sum(x * x for x in k[j][b][h]) / D_K + 1e-6)
-                    score = sum(
-                        q[i][b][h][d] / q_size * q_gain[d] * k[j][b][h][d] / k_size * k_gain[d]
-                        for d in range(D_K)
-                    )
-                    weights.append(math.exp(score / math.sqrt(D_K)) * mask[i, j, b].item())
-                for d in range(D_K):
-                    mean = sum(w * v[j][b][h][d] for j, w in enumerate(weights)) / sum(weights)
-                    worst = max(worst, abs(mean - found[i][b][h * D_K + d]))
-    return worst
+    variables = [*given.values(), *(p for layer in linear for p in layer.parameters())]
+    return difference(ours(**given, mask=seam.per_batch()), expected, variables, variables)
 
 
 ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face Qwen3": qwen3,
     "scaled_dot_product_attention of normalised vectors": pytorch,
-    "a loop over scalars": loops,
 }
 
 
@@ -149,142 +86,76 @@ def test_it_equals_what_others_compute(oracle: str) -> None:
     assert ORACLES[oracle]() < 1e-10
 
 
-@pytest.mark.parametrize("check", SEAM)
-def test_it_takes_the_place_of_other_attention(check: str) -> None:
-    SEAM[check](attention)
+@pytest.mark.parametrize("check", seam.SEAM)
+def test_it_takes_the_place_of_other_attention(check: Callable[[seam.Make], None]) -> None:
+    check(attention)
 
 
-@pytest.mark.parametrize("mask", MASKS)
-def test_both_ways_agree(mask: str) -> None:
-    module, given = randomised(attention().double()), inputs()
-    variables = [*given.values(), *module.parameters()]
-    assert module.fused
-    fused = module(**given, mask=MASKS[mask])
-    module.fused = False
-    readable = module(**given, mask=MASKS[mask])
-    assert_near(fused, readable)
-    found, expected = gradients(fused, variables), gradients(readable, variables)
-    assert largest_difference(found, expected) < 1e-10
+def test_the_parameters_are_those_of_attention_and_two_gains() -> None:
+    seam.check_parameters(attention, {"query.norm.gain": (D_K,), "key.norm.gain": (D_K,)})
 
 
-def test_the_fused_way_leaves_scores_to_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    lengths = []
-
-    def remember(query: Tensor, key: Tensor, *more: Tensor) -> Tensor:
-        lengths.extend([query.norm(dim=-1), key.norm(dim=-1)])
-        return mean_of_values(query, key, *more)
-
-    monkeypatch.setattr("labml_nn.transformers.mha.mean_of_values", remember)
-    attention(eps=0.0).double()(**inputs())
-    assert_near(lengths[0], torch.ones_like(lengths[0]))
-    assert_near(lengths[1], torch.full_like(lengths[1], math.sqrt(D_K)))
-
-
-def test_louder_queries_and_keys_change_nothing_and_louder_values_do() -> None:
-    module, given = attention(eps=0.0).double(), inputs()
+def test_longer_queries_and_keys_change_nothing_and_longer_values_do() -> None:
+    module, given = attention(eps=0.0).double().eval(), seam.inputs()
     expected = module(**given)
     for part in (module.query, module.key):
         part.linear.weight.data *= 100
         part.linear.bias.data *= 100
-    assert_near(module(**given), expected)
+    assert largest([module(**given)], [expected]) < 1e-10
     module.value.linear.weight.data *= 100
-    assert largest_difference([module(**given)], [expected]) > 1
+    assert largest([module(**given)], [expected]) > 1
 
 
-def test_the_projection_is_normalised_last() -> None:
-    projection = randomised(NormalisedProjection(D_MODEL, HEADS, D_K, True, eps=0.1).double())
-    x = inputs()["query"]
-    expected = F.rms_norm(projection.linear(x).unflatten(-1, (HEADS, D_K)), (D_K,), eps=0.1)
-    assert_near(projection(x), expected * projection.norm.gain)
-
-
-def test_a_loud_head_does_not_quieten_the_others() -> None:
+def test_a_head_with_large_features_does_not_change_the_others() -> None:
     projection = NormalisedProjection(D_MODEL, HEADS, D_K, bias=False, eps=0.0).double()
-    x = inputs()["query"]
+    x = seam.inputs()["query"]
     expected = projection(x)
     projection.linear.weight.data[:D_K] *= 100
-    assert_near(projection(x), expected)
+    assert largest([projection(x)], [expected]) < 1e-10
 
 
-def test_no_score_is_larger_than_the_bound_and_some_reach_it() -> None:
-    module = randomised(attention(eps=0.0).double())
-    for part in (module.query, module.key):
-        part.linear.weight.data *= 1000
-    x = inputs()
-    scores = module.get_scores(module.query(x["query"]) / math.sqrt(D_K), module.key(x["key"]))
+def test_no_score_is_larger_than_the_bound_and_one_can_reach_it() -> None:
+    module, given = seam.randomised(attention(eps=0.0)), seam.inputs()
+    query = 1000 * given["query"]
+    scores = module.get_scores(module.query(query) / math.sqrt(D_K), module.key(given["key"]))
     bound = module.largest_score().item()
     assert 0 < scores.abs().max().item() <= bound
 
-    gains = module.query.norm.gain * module.key.norm.gain
     one = torch.zeros(D_K, dtype=torch.float64)
-    one[gains.abs().argmax()] = 1.0
-    normed = module.query.norm(one) * module.key.norm(one) / math.sqrt(D_K)
-    assert normed.sum().abs().item() == pytest.approx(bound)
+    one[(module.query.norm.gain * module.key.norm.gain).abs().argmax()] = 1.0
+    reached = (module.query.norm(one) * module.key.norm(one)).sum().abs() / math.sqrt(D_K)
+    assert reached.item() == pytest.approx(bound)
 
 
-@pytest.mark.parametrize("temperature", [0.5, 7.0])
-def test_equal_gains_are_a_temperature(temperature: float) -> None:
-    module, given = attention(eps=0.0).double(), inputs()
-    for part in (module.query, module.key):
-        nn.init.constant_(part.norm.gain, gain_of(temperature, D_K))
-    q, k = module.query(given["query"]), module.key(given["key"])
-    found = module.get_scores(q / math.sqrt(D_K), k)
-    cosines = torch.cosine_similarity(
-        module.query.linear(given["query"]).unflatten(-1, (HEADS, D_K))[:, None],
-        module.key.linear(given["key"]).unflatten(-1, (HEADS, D_K))[None],
-        dim=-1,
-    )
-    assert_near(found, temperature * cosines)
+def test_the_table_of_the_page() -> None:
+    torch.manual_seed(0)
+    plain, x = MultiHeadAttention(4, 128), torch.randn(64, 1, 128)
+    rows = []
+    for factor in (1, 3, 10):
+        q, k = factor * plain.query(x), factor * plain.key(x)
+        row = [factor]
+        for query, key in ((q, k), (rms_norm(q), rms_norm(k))):
+            scores = plain.get_scores(query / math.sqrt(32), key)
+            row.append(round(scores.abs().max().item(), 1))
+            row.append(round(scores.softmax(dim=1).amax(dim=1).mean().item(), 2))
+        rows.append(row)
+    expected = [[1, 1.5, 0.03, 3.6, 0.1], [3, 13.3, 0.46, 3.6, 0.1], [10, 148.0, 0.94, 3.6, 0.1]]
+    assert rows == [pytest.approx(row, abs=0.11) for row in expected]
 
 
-def test_a_gain_of_one_is_the_root_of_the_width() -> None:
-    assert gain_of(4.0, 16) == 1.0
+def test_the_answers_of_the_exercises() -> None:
+    def weight(score: float, others: int) -> float:
+        return torch.tensor([score] + [0.0] * others).softmax(0)[0].item()
 
-
-def test_the_first_temperature_is_that_of_the_paper() -> None:
-    assert first_temperature(2) == 1.0
-    assert first_temperature(100) == pytest.approx(math.log(9900) / math.log(2))
-    with pytest.raises(ValueError, match="length of at least 2, got 1"):
-        first_temperature(1)
-
-
-@pytest.mark.parametrize("temperature", [1.0, 5.0])
-def test_the_sharpest_softmax_is_that_of_opposite_keys(temperature: float) -> None:
-    scores = torch.full((1000,), -temperature, dtype=torch.float64)
-    scores[3] = temperature
-    expected = scores.softmax(dim=0)[3].item()
-    assert largest_weight(temperature, 1000) == pytest.approx(expected)
-    assert largest_weight(1.0, 1000) < 0.01
-
-
-def test_the_parameters_are_those_of_attention_and_two_gains() -> None:
-    square, row, feature = (D_MODEL, D_MODEL), (D_MODEL,), (D_K,)
-    assert {name: tuple(p.shape) for name, p in attention().state_dict().items()} == {
-        "query.linear.weight": square,
-        "query.linear.bias": row,
-        "query.norm.gain": feature,
-        "key.linear.weight": square,
-        "key.linear.bias": row,
-        "key.norm.gain": feature,
-        "value.linear.weight": square,
-        "value.linear.bias": row,
-        "output.weight": square,
-        "output.bias": row,
-    }
-    assert not [name for name in attention(bias=False).state_dict() if name.endswith("bias")]
+    found = [weight(math.sqrt(32), 63), weight(1.0, 63), weight(math.sqrt(32), 999)]
+    assert [round(one, 2) for one in found] == [0.82, 0.04, 0.22]
+    assert round(math.log2(64**2 - 64)) == 12
 
 
 def test_the_part_for_the_transformer_is_this_attention() -> None:
-    parts = in_transformer(d_model=D_MODEL, heads=HEADS, seq_len=7, dropout_prob=0.3)
-    assert list(parts) == ["self_attn"]
-    made = parts["self_attn"]()
-    assert type(made) is QueryKeyNormAttention
-    assert (made.d_k, made.dropout.p) == (D_K, 0.3)
-    assert made is not parts["self_attn"]()
+    parts = in_transformer(d_model=D_MODEL, heads=HEADS, seq_len=7, dropout_prob=0.5)
+    seam.check_part_for_the_transformer(parts, QueryKeyNormAttention)
 
 
-def test_the_example_shows_two_temperatures() -> None:
-    torch.manual_seed(8)
-    started, tempered = query_key_norm.example(7, 3, 5, 2)
-    assert started.shape == tempered.shape == (7, 3, 10)
-    assert not torch.equal(started, tempered)
+def test_the_example_knows_its_bound() -> None:
+    assert page.example()[1].item() == pytest.approx(math.sqrt(2))
