@@ -34,8 +34,8 @@ What happens to a file, in this order:
 10. [closure](closure.py), with its [namesakes](namesakes.py), [snippet](snippet.py) and
     [notebook](notebook.py), which brings its own [set-up](set_up.py): what a reader takes away runs
     by itself, and [all notebooks](notebooks.py) are written, also for packages
-    [anywhere](anywhere.py); they are [run](execute.py) for the site, which keeps what they put out
-    when they were [executed](executed.py), the [outcome](outcome.py) of a page;
+    [anywhere](anywhere.py); they are [executed](execute.py), by kernels from
+    [one server](kernel_server.py), to see that they run;
 11. [lighten](lighten.py) and [policy](policy.py): the built site loses what no page needs, of its
     [fonts](fonts.py) too, has its style sheets [joined](joined.py), and says what browsers may be
     told to refuse.

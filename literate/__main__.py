@@ -90,11 +90,11 @@ def _parser() -> argparse.ArgumentParser:
         "--check", action="store_true", help="write nothing; fail if a notebook is out of date"
     )
     books.set_defaults(run=_notebooks)
-    outputs = commands.add_parser(
-        "execute", help="execute the notebooks and keep their outputs for the site"
+    run = commands.add_parser(
+        "execute", help="run the notebooks without the package, and name every one that fails"
     )
-    _add_paths(outputs)
-    outputs.set_defaults(run=_execute)
+    _add_paths(run)
+    run.set_defaults(run=_execute)
 
     take = commands.add_parser("snippet", help="print a definition with all that it needs")
     take.add_argument(
@@ -245,19 +245,12 @@ def _write_notebooks(
 
 def _execute(chosen: argparse.Namespace) -> int:
     # A kernel and its client take a second to import.
-    from literate import execute
-    from literate.executed import Shelf
+    from literate.execute import execute
 
     loaded = site.load(settings.load(Path.cwd()))
-    known = loaded.settings
     texts = site.notebooks(loaded, _choose(loaded, chosen.paths))
-    if not chosen.paths:
-        slips = execute.unused(texts.values(), known.form, str(known.root / "pyproject.toml"))
-        if slips:
-            raise LiterateError(slips)
-    shelf = Shelf(known.root / known.store, known.form)
-    count = execute.execute(by_module(loaded.sources.values()), texts, shelf, _say)
-    print(f"Notebooks: {count} executed, {len(texts) - count} kept from before.")
+    execute(by_module(loaded.sources.values()), texts, loaded.settings.form, _say)
+    print(f"Notebooks executed: {len(texts)}, no problems.")
     return 0
 
 

@@ -34,8 +34,7 @@ class Settings:
     * `results` holds the [results](results.py) that programs have written
     * `sequels` maps the name of a function to the page that goes on, in its
       [notebook](notebook.py), where a page with such a function ends
-    * `form` has values for the forms of notebooks, with which they are
-      [executed](executed.py) for the site
+    * `form` has values for the forms of notebooks, with which they are [executed](execute.py)
     * `katex` is the npm package that sets formulas
     * `store` keeps what was measured, until the sources change
     """

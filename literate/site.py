@@ -235,7 +235,6 @@ class _Takeaways:
         self.uris = site.uris
         self.by_module = by_module(site.sources.values())
         self.sequels = site.settings.sequels
-        self.settings = site.settings
         self.addresses = Addresses(
             page=partial(_address, site) if site.url else None,
             repository=address(site.settings.root),
@@ -244,9 +243,9 @@ class _Takeaways:
 
     def of(self, source: Source, measured: Measurement | None) -> tuple[Takeaways, list[Problem]]:
         r"""
-        The notebook shows what its example gave, or all that it gave when it was executed, and
-        links to the site that it is taken from. The one in the repository does none of it: it
-        doesn't depend on the machine that it was built on.
+        The notebook shows the shapes of its example, and links to the site that it is taken from.
+        The one in the repository does neither: it doesn't depend on the machine that it was built
+        on.
         """
         snippets: dict[str, File] = {}
         bare: dict[str, File] = {}
@@ -255,7 +254,6 @@ class _Takeaways:
         if not has_notebook(source):
             return Takeaways(None, None, snippets, bare), []
         # Most sites of most people have no notebooks, and nbformat takes long to import.
-        from literate.executed import Shelf
         from literate.notebook import build, file_name
 
         module = module_name(source.path)
@@ -264,10 +262,8 @@ class _Takeaways:
             text = build(self.by_module, module, self.addresses, self.sequels, measured)
         except LiterateError as error:
             return Takeaways(None, None, snippets, bare), list(error.problems)
-        shelf = Shelf(self.settings.root / self.settings.store, self.settings.form)
-        text, outcome = shelf.look_up(module, text) or (text, None)
         notebook = File(f"notebooks/{name}", text)
-        return Takeaways(notebook, self.addresses.of_colab(name), snippets, bare, outcome), []
+        return Takeaways(notebook, self.addresses.of_colab(name), snippets, bare), []
 
     def snippets(self, source: Source) -> Iterator[tuple[str, File, File]]:
         r"""
