@@ -1,7 +1,7 @@
 r"""
 ---
 title: Command line
-summary: New, check, measure, write, zensical, notebooks, execute, snippet, lighten, policy.
+summary: New, check, measure, count, write, zensical, notebooks, execute, snippet, lighten, policy.
 ---
 
 ```
@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from literate import anywhere, new, settings, site, zensical
+from literate.count import RULES, table
 from literate.lighten import lighten
 from literate.measure import Measurement
 from literate.pieces import by_module, module_name
@@ -63,7 +64,14 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(run=_check)
     shapes = commands.add_parser("measure", help="run the examples and print the measured shapes")
     shapes.set_defaults(run=_measure)
-    for command in (check, shapes):
+    size = commands.add_parser(
+        "count",
+        help="print how long the pages are, and how much of them is explained",
+        description=RULES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    size.set_defaults(run=_count)
+    for command in (check, shapes, size):
         _add_paths(command)
 
     write = commands.add_parser("write", help="write the pages as Markdown, for any engine")
@@ -194,6 +202,13 @@ def _print_measurement(path: str, measurement: Measurement) -> None:
         for tensor in tensors:
             axes = ", ".join(tensor.axes)
             print(f"  {line:>4}  {tensor.name}: [{axes}] {tensor.dtype} {list(tensor.sizes[0])}")
+
+
+def _count(chosen: argparse.Namespace) -> int:
+    loaded = site.load(settings.load(Path.cwd()))
+    for line in table(_choose(loaded, chosen.paths), loaded.settings.limits):
+        print(line)
+    return 0
 
 
 def _write(chosen: argparse.Namespace) -> int:

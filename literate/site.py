@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from literate import result_pages, results, rules, search, spelling
+from literate import result_pages, results, rules, search, spelling, words
 from literate.addresses import Addresses
 from literate.body import has_notebook
 from literate.documents import document
@@ -200,6 +200,7 @@ def pages(
             written = page(source, links, formulas, measured, takeaways, references)
             problems += [*written.problems, *rules.problems(source)]
             problems += spelling.problems(source, names)
+            problems += words.problems(source, site.settings.words)
             yield replace(written, problems=tuple(sorted(problems)))
 
 
