@@ -32,10 +32,9 @@ What happens to a file, in this order:
    [repository](repository.py) and with [ready HTML](ready.py); while an author writes, its
    [server](server.py) shows pages that are [live](live.py); or [Zensical](zensical.py) is, which
    will take its place;
-10. [closure](closure.py), with its [namesakes](namesakes.py), [snippet](snippet.py) and
-    [notebook](notebook.py), which brings its own [set-up](set_up.py): what a reader takes away runs
-    by itself, and [all notebooks](notebooks.py) are written, also for packages
-    [anywhere](anywhere.py); they are [executed](execute.py), by kernels from
+10. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py), which brings its own
+    [set-up](set_up.py): what a reader takes away runs by itself, and
+    [all notebooks](notebooks.py) are written; they are [executed](execute.py), by kernels from
     [one server](kernel_server.py), to see that they run;
 11. [lighten](lighten.py) and [policy](policy.py): the built site loses what no page needs, of its
     [fonts](fonts.py) too, has its style sheets [joined](joined.py), and says what browsers may be

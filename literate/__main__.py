@@ -15,10 +15,10 @@ stream, one per line, and the exit status is 1 if there are any, 2 if the comman
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from literate import anywhere, new, settings, site, zensical
+from literate import new, settings, site, zensical
 from literate.count import RULES, table
 from literate.lighten import lighten
 from literate.measure import Measurement
@@ -85,12 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     other.set_defaults(run=_zensical)
 
     books = commands.add_parser("notebooks", help="write the notebooks")
-    books.add_argument(
-        "sources",
-        nargs="*",
-        metavar="SOURCE",
-        help="packages or modules anywhere; those of the settings if none is named",
-    )
+    _add_paths(books)
     books.add_argument(
         "--out", type=Path, metavar="DIR", help="the folder to write to; notebooks/ if not given"
     )
@@ -224,30 +219,15 @@ def _zensical(chosen: argparse.Namespace) -> int:
 
 
 def _notebooks(chosen: argparse.Namespace) -> int:
-    if chosen.sources:
-        found = anywhere.read(chosen.sources)
-        out = chosen.out or Path("notebooks")
-        try:
-            return _write_notebooks(found.sources, out, {}, found.chosen, chosen.check)
-        except LiterateError as error:
-            raise found.placed(error) from None
-    loaded = site.load(settings.load(Path.cwd()))
-    sources = by_module(loaded.sources.values())
-    out = chosen.out or Path(os.path.relpath(loaded.settings.root / loaded.settings.notebooks))
-    return _write_notebooks(sources, out, loaded.settings.sequels, [*sources], chosen.check)
-
-
-def _write_notebooks(
-    sources: Mapping[str, Source],
-    out: Path,
-    sequels: Mapping[str, str],
-    modules: Sequence[str],
-    check: bool,
-) -> int:
     # Jupytext takes longer to import than all other commands take to run.
     from literate import notebooks
 
-    if check:
+    loaded = site.load(settings.load(Path.cwd()))
+    sources, sequels = by_module(loaded.sources.values()), loaded.settings.sequels
+    paths = _choose(loaded, chosen.paths) if chosen.paths else None
+    modules = None if paths is None else [module_name(one.path) for one in paths]
+    out = chosen.out or Path(os.path.relpath(loaded.settings.root / loaded.settings.notebooks))
+    if chosen.check:
         problems = notebooks.stale(sources, out, sequels, modules)
         if problems:
             raise LiterateError(problems)

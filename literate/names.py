@@ -20,7 +20,7 @@ the scope outside.
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from literate.trees import Visitor, children, nodes
@@ -34,7 +34,7 @@ class Use:
     r"""
     ## A name that a statement takes from its module
 
-    * `line` is where it stands, and `column` the byte of the line, or -1 inside a string
+    * `line` is where it stands
     * `now` tells that the name is read while the module runs, as a base class is; else it is read
       later, when a function is called
     """
@@ -42,7 +42,6 @@ class Use:
     name: str
     line: int
     now: bool
-    column: int = field(default=-1, compare=False)
 
 
 def uses(statement: ast.stmt, lazy_annotations: bool = False) -> list[Use]:
@@ -120,14 +119,14 @@ class _Reader(Visitor):
         self.now = True
         self.found: list[Use] = []
 
-    def use(self, name: str, line: int, column: int) -> None:
+    def use(self, name: str, line: int) -> None:
         innermost = len(self.scopes) - 1
         for depth in range(innermost, -1, -1):
             scope = self.scopes[depth]
             # Methods don't see the names of their class.
             if name in scope.bound and (scope.kind != "class" or depth == innermost):
                 return
-        self.found.append(Use(name, line, self.now, column))
+        self.found.append(Use(name, line, self.now))
 
     def bind(self, *names: str) -> None:
         # The body of a class runs from top to bottom: before `x = x` the name is the module's,
@@ -137,7 +136,7 @@ class _Reader(Visitor):
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
-            self.use(node.id, node.lineno, node.col_offset)
+            self.use(node.id, node.lineno)
         else:
             self.bind(node.id)
 
@@ -153,7 +152,7 @@ class _Reader(Visitor):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
-            self.use(node.target.id, node.lineno, node.target.col_offset)
+            self.use(node.target.id, node.lineno)
         self.visit(node.value)
         self.visit(node.target)
 

@@ -61,7 +61,7 @@ def stale(
     ## The notebooks that are out of date
 
     Those below the folder `out` that are missing, or are not byte for byte what
-    [write](#write) would write there, and those that no page has any more.
+    [write](#write) would write there, and, if none are chosen, those that no page has any more.
     """
     built = _build_all(sources, out, sequels, sources if chosen is None else chosen)
     again = "write the notebooks again, `python -m literate notebooks`."
@@ -71,7 +71,7 @@ def stale(
             problems.append(Problem(path.as_posix(), 1, f"is missing; {again}"))
         elif path.read_bytes() != text.encode():
             problems.append(Problem(path.as_posix(), 1, f"is not what the sources give; {again}"))
-    for path in sorted(out.rglob("*.ipynb")):
+    for path in sorted(out.rglob("*.ipynb")) if chosen is None else ():
         if path not in built:
             problems.append(Problem(path.as_posix(), 1, "no page has this notebook; delete it."))
     return sorted(problems)

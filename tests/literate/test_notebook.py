@@ -2,7 +2,6 @@ r"""A notebook says what its page says, and is the same whenever the sources are
 
 import ast
 import json
-import re
 import subprocess
 import sys
 import warnings
@@ -430,11 +429,6 @@ def without_docstrings(definition: ast.stmt) -> str:
     return ast.dump(definition)
 
 
-def with_its_own_name(text: str) -> str:
-    r"""The same text, in which a class that shares its name with another has it again."""
-    return re.sub(r"'([A-Z]\w*?)_of_[a-z]\w*'", r"'\1'", text)
-
-
 def own_notebooks(repository: Path) -> Iterator[tuple[Path, NotebookNode]]:
     r"""The notebooks that were committed."""
     paths = sorted((repository / "notebooks").rglob("*.ipynb"))
@@ -454,7 +448,7 @@ def test_every_definition_in_our_notebooks_is_that_of_its_source(repository: Pat
     compared = 0
     for path, notebook in own_notebooks(repository):
         inlined = [one for one in definitions(notebook) if one.name not in brought]
-        texts = {one.name: with_its_own_name(without_docstrings(one)) for one in inlined}
+        texts = {one.name: without_docstrings(one) for one in inlined}
         assert [name for name, text in texts.items() if text not in originals] == [], path
         compared += len(inlined)
     assert compared > 100
