@@ -223,17 +223,18 @@ def _notebooks(chosen: argparse.Namespace) -> int:
     from literate import notebooks
 
     loaded = site.load(settings.load(Path.cwd()))
-    sources, sequels = by_module(loaded.sources.values()), loaded.settings.sequels
+    known = loaded.settings
+    sources = by_module(loaded.sources.values())
     paths = _choose(loaded, chosen.paths) if chosen.paths else None
     modules = None if paths is None else [module_name(one.path) for one in paths]
-    out = chosen.out or Path(os.path.relpath(loaded.settings.root / loaded.settings.notebooks))
+    out = chosen.out or Path(os.path.relpath(known.root / known.notebooks))
     if chosen.check:
-        problems = notebooks.stale(sources, out, sequels, modules)
+        problems = notebooks.stale(sources, out, known.sequels, modules, known.machinery)
         if problems:
             raise LiterateError(problems)
         print(f"The notebooks in {out} are what the sources give.")
         return 0
-    for path in notebooks.write(sources, out, sequels, modules):
+    for path in notebooks.write(sources, out, known.sequels, modules, known.machinery):
         print(f"wrote {path}")
     return 0
 

@@ -20,7 +20,7 @@ the scope outside.
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from literate.trees import Visitor, children, nodes
@@ -34,7 +34,7 @@ class Use:
     r"""
     ## A name that a statement takes from its module
 
-    * `line` is where it stands
+    * `line` is where it stands, and `column` the byte of the line, or -1 inside a string
     * `now` tells that the name is read while the module runs, as a base class is; else it is read
       later, when a function is called
     """
@@ -42,6 +42,7 @@ class Use:
     name: str
     line: int
     now: bool
+    column: int = field(default=-1, compare=False)
 
 
 def uses(statement: ast.stmt, lazy_annotations: bool = False) -> list[Use]:
@@ -119,14 +120,14 @@ class _Reader(Visitor):
         self.now = True
         self.found: list[Use] = []
 
-    def use(self, name: str, line: int) -> None:
+    def use(self, name: str, line: int, column: int) -> None:
         innermost = len(self.scopes) - 1
         for depth in range(innermost, -1, -1):
             scope = self.scopes[depth]
             # Methods don't see the names of their class.
             if name in scope.bound and (scope.kind != "class" or depth == innermost):
                 return
-        self.found.append(Use(name, line, self.now))
+        self.found.append(Use(name, line, self.now, column))
 
     def bind(self, *names: str) -> None:
         # The body of a class runs from top to bottom: before `x = x` the name is the module's,
@@ -136,7 +137,7 @@ class _Reader(Visitor):
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
-            self.use(node.id, node.lineno)
+            self.use(node.id, node.lineno, node.col_offset)
         else:
             self.bind(node.id)
 
@@ -152,7 +153,7 @@ class _Reader(Visitor):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
-            self.use(node.target.id, node.lineno)
+            self.use(node.target.id, node.lineno, node.target.col_offset)
         self.visit(node.value)
         self.visit(node.target)
 

@@ -8,7 +8,7 @@ A [notebook](notebook.py) that goes to a folder is tried first: as a script of j
 py:percent, which people edit and review instead of JSON, it has to stay the same.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -35,14 +35,17 @@ def write(
     out: Path,
     sequels: Mapping[str, str] = NO_SEQUELS,
     chosen: Iterable[str] | None = None,
+    machinery: Sequence[str] = (),
 ) -> list[Path]:
     r"""
     ## Write all notebooks
 
     Below the folder `out`, each under its [name](notebook.py#file_name), and nothing if one of them
-    can't be built; only those of the `chosen` modules, if these are given. Returns their paths.
+    can't be built; only those of the `chosen` modules, if these are given, and none of what is
+    `machinery` in the [settings](settings.py). Returns their paths.
     """
-    built = _build_all(sources, out, sequels, sources if chosen is None else chosen)
+    modules = sources if chosen is None else chosen
+    built = _build_all(sources, out, sequels, modules, machinery)
     for path, text in built.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(path.name + ".part")
@@ -56,6 +59,7 @@ def stale(
     out: Path,
     sequels: Mapping[str, str] = NO_SEQUELS,
     chosen: Iterable[str] | None = None,
+    machinery: Sequence[str] = (),
 ) -> list[Problem]:
     r"""
     ## The notebooks that are out of date
@@ -63,7 +67,8 @@ def stale(
     Those below the folder `out` that are missing, or are not byte for byte what
     [write](#write) would write there, and, if none are chosen, those that no page has any more.
     """
-    built = _build_all(sources, out, sequels, sources if chosen is None else chosen)
+    modules = sources if chosen is None else chosen
+    built = _build_all(sources, out, sequels, modules, machinery)
     again = "write the notebooks again, `python -m literate notebooks`."
     problems = []
     for path, text in built.items():
@@ -78,12 +83,16 @@ def stale(
 
 
 def _build_all(
-    sources: Mapping[str, Source], out: Path, sequels: Mapping[str, str], chosen: Iterable[str]
+    sources: Mapping[str, Source],
+    out: Path,
+    sequels: Mapping[str, str],
+    chosen: Iterable[str],
+    machinery: Sequence[str],
 ) -> dict[Path, str]:
     built: dict[Path, str] = {}
     problems: set[Problem] = set()
     for module in chosen:
-        if has_notebook(sources[module]):
+        if has_notebook(sources[module], machinery):
             path = out / file_name(sources[module], module)
             if path in built:
                 sentence = f"would be {path}, as another page is; give it a folder of its own."

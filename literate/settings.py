@@ -14,7 +14,7 @@ sources = { my_package = "" }
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -35,6 +35,8 @@ class Settings:
     * `results` holds the [results](results.py) that programs have written
     * `sequels` maps the name of a function to the page that goes on, in its
       [notebook](notebook.py), where a page with such a function ends
+    * `machinery` are patterns of paths, of programs that nobody copies out of their package, so
+      their pages have no [notebooks](notebook.py)
     * `form` has values for the forms of notebooks, with which they are [executed](execute.py)
     * `words` maps [words](words.py) that notes should not say to what to say for them
     * `limits` has, for patterns of paths, what a page should keep to, as it is
@@ -50,6 +52,7 @@ class Settings:
     notebooks: str = "notebooks"
     results: str = "results"
     sequels: Mapping[str, str] = field(default_factory=dict)
+    machinery: Sequence[str] = ()
     form: Mapping[str, object] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -110,6 +113,10 @@ def _settings(file: Path, table: Mapping[str, object]) -> Settings:
         if not (file.parent / page).is_file():
             sentence = f"`tool.literate` names the sequel `{page}`, which is not a file here."
             raise LiterateError([Problem(str(file), 1, sentence)])
+    machinery = table.get("machinery", [])
+    if not isinstance(machinery, list) or not all(isinstance(one, str) for one in machinery):
+        sentence = "`machinery` of `tool.literate` is a list of patterns of paths."
+        raise LiterateError([Problem(str(file), 1, sentence)])
     form = table.get("form", {})
     if not isinstance(form, dict) or not all(
         isinstance(one, str | int | float) for one in form.values()

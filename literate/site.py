@@ -236,6 +236,7 @@ class _Takeaways:
         self.uris = site.uris
         self.by_module = by_module(site.sources.values())
         self.sequels = site.settings.sequels
+        self.machinery = site.settings.machinery
         self.addresses = Addresses(
             page=partial(_address, site) if site.url else None,
             repository=address(site.settings.root),
@@ -252,7 +253,7 @@ class _Takeaways:
         bare: dict[str, File] = {}
         for name, noted, without in self.snippets(source):
             snippets[name], bare[name] = noted, without
-        if not has_notebook(source):
+        if not has_notebook(source, self.machinery):
             return Takeaways(None, None, snippets, bare), []
         # Most sites of most people have no notebooks, and nbformat takes long to import.
         from literate.notebook import build, file_name
@@ -302,7 +303,9 @@ def notebooks(site: Site, chosen: Iterable[Source]) -> dict[str, str]:
     modules = by_module(site.sources.values())
     texts: dict[str, str] = {}
     problems: list[Problem] = []
-    for source in filter(has_notebook, chosen):
+    for source in chosen:
+        if not has_notebook(source, site.settings.machinery):
+            continue
         module = module_name(source.path)
         try:
             texts[module] = build(modules, module, sequels=site.settings.sequels)

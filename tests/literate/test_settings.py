@@ -54,6 +54,10 @@ def test_settings_are_found_above(tmp_path: Path) -> None:
             "`sequels` of `tool.literate` maps names of functions to files of pages",
         ),
         (
+            "[tool.literate]\nsources = { pkg = '' }\nmachinery = 'pkg'",
+            "`machinery` of `tool.literate` is a list of patterns of paths.",
+        ),
+        (
             "[tool.literate]\nsources = { pkg = '' }\nwords = { Card = 'GPU' }",
             "`words` of `tool.literate` maps words, in lower case, to better ones.",
         ),
