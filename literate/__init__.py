@@ -23,19 +23,19 @@ What happens to a file, in this order:
    names become links, and rows become Markdown; what a reader may ask, such as the
    [places](places.py) of a name, is told [about](about.py) the page in a file beside it;
 7. [site](site.py): so do all files of a project, as its [settings](settings.py) say, by its
-   [rules](rules.py), [documents](documents.py) written by hand too, each page with its
-   [card](card.py), and each [problem](problems.py) is named;
+   [rules](rules.py) and [words](words.py), [documents](documents.py) written by hand too, each
+   page with its [card](card.py), and each [problem](problems.py) is named; [count](count.py) says
+   how long the pages are;
 8. [search](search.py): the rows, as [plain text](plain.py), become the index that readers look
    words up in;
 9. [plug-in](plugin.py): MkDocs is handed the pages, with links to their
    [repository](repository.py) and with [ready HTML](ready.py); while an author writes, its
    [server](server.py) shows pages that are [live](live.py); or [Zensical](zensical.py) is, which
    will take its place;
-10. [closure](closure.py), with its [namesakes](namesakes.py), [snippet](snippet.py) and
-    [notebook](notebook.py), which brings its own [set-up](set_up.py): what a reader takes away runs
-    by itself, and [all notebooks](notebooks.py) are written, also for packages
-    [anywhere](anywhere.py); they are [run](execute.py) for the site, which keeps what they put out
-    when they were [executed](executed.py), the [outcome](outcome.py) of a page;
+10. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py), which brings its own
+    [set-up](set_up.py): what a reader takes away runs by itself, and
+    [all notebooks](notebooks.py) are written; they are [executed](execute.py), by kernels from
+    [one server](kernel_server.py), to see that they run;
 11. [lighten](lighten.py) and [policy](policy.py): the built site loses what no page needs, of its
     [fonts](fonts.py) too, has its style sheets [joined](joined.py), and says what browsers may be
     told to refuse.

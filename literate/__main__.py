@@ -1,7 +1,7 @@
 r"""
 ---
 title: Command line
-summary: New, check, measure, write, zensical, notebooks, execute, snippet, lighten, policy.
+summary: New, check, measure, count, write, zensical, notebooks, execute, snippet, lighten, policy.
 ---
 
 ```
@@ -15,10 +15,11 @@ stream, one per line, and the exit status is 1 if there are any, 2 if the comman
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from literate import anywhere, new, settings, site, zensical
+from literate import new, settings, site, zensical
+from literate.count import RULES, table
 from literate.lighten import lighten
 from literate.measure import Measurement
 from literate.pieces import by_module, module_name
@@ -63,7 +64,14 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(run=_check)
     shapes = commands.add_parser("measure", help="run the examples and print the measured shapes")
     shapes.set_defaults(run=_measure)
-    for command in (check, shapes):
+    size = commands.add_parser(
+        "count",
+        help="print how long the pages are, and how much of them is explained",
+        description=RULES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    size.set_defaults(run=_count)
+    for command in (check, shapes, size):
         _add_paths(command)
 
     write = commands.add_parser("write", help="write the pages as Markdown, for any engine")
@@ -77,12 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     other.set_defaults(run=_zensical)
 
     books = commands.add_parser("notebooks", help="write the notebooks")
-    books.add_argument(
-        "sources",
-        nargs="*",
-        metavar="SOURCE",
-        help="packages or modules anywhere; those of the settings if none is named",
-    )
+    _add_paths(books)
     books.add_argument(
         "--out", type=Path, metavar="DIR", help="the folder to write to; notebooks/ if not given"
     )
@@ -90,11 +93,11 @@ def _parser() -> argparse.ArgumentParser:
         "--check", action="store_true", help="write nothing; fail if a notebook is out of date"
     )
     books.set_defaults(run=_notebooks)
-    outputs = commands.add_parser(
-        "execute", help="execute the notebooks and keep their outputs for the site"
+    run = commands.add_parser(
+        "execute", help="run the notebooks without the package, and name every one that fails"
     )
-    _add_paths(outputs)
-    outputs.set_defaults(run=_execute)
+    _add_paths(run)
+    run.set_defaults(run=_execute)
 
     take = commands.add_parser("snippet", help="print a definition with all that it needs")
     take.add_argument(
@@ -196,6 +199,13 @@ def _print_measurement(path: str, measurement: Measurement) -> None:
             print(f"  {line:>4}  {tensor.name}: [{axes}] {tensor.dtype} {list(tensor.sizes[0])}")
 
 
+def _count(chosen: argparse.Namespace) -> int:
+    loaded = site.load(settings.load(Path.cwd()))
+    for line in table(_choose(loaded, chosen.paths), loaded.settings.limits):
+        print(line)
+    return 0
+
+
 def _write(chosen: argparse.Namespace) -> int:
     written = site.write(site.load(settings.load(Path.cwd())), chosen.folder, _say)
     print(f"{len(written)} files written to {chosen.folder}.")
@@ -209,55 +219,34 @@ def _zensical(chosen: argparse.Namespace) -> int:
 
 
 def _notebooks(chosen: argparse.Namespace) -> int:
-    if chosen.sources:
-        found = anywhere.read(chosen.sources)
-        out = chosen.out or Path("notebooks")
-        try:
-            return _write_notebooks(found.sources, out, {}, found.chosen, chosen.check)
-        except LiterateError as error:
-            raise found.placed(error) from None
-    loaded = site.load(settings.load(Path.cwd()))
-    sources = by_module(loaded.sources.values())
-    out = chosen.out or Path(os.path.relpath(loaded.settings.root / loaded.settings.notebooks))
-    return _write_notebooks(sources, out, loaded.settings.sequels, [*sources], chosen.check)
-
-
-def _write_notebooks(
-    sources: Mapping[str, Source],
-    out: Path,
-    sequels: Mapping[str, str],
-    modules: Sequence[str],
-    check: bool,
-) -> int:
     # Jupytext takes longer to import than all other commands take to run.
     from literate import notebooks
 
-    if check:
-        problems = notebooks.stale(sources, out, sequels, modules)
+    loaded = site.load(settings.load(Path.cwd()))
+    known = loaded.settings
+    sources = by_module(loaded.sources.values())
+    paths = _choose(loaded, chosen.paths) if chosen.paths else None
+    modules = None if paths is None else [module_name(one.path) for one in paths]
+    out = chosen.out or Path(os.path.relpath(known.root / known.notebooks))
+    if chosen.check:
+        problems = notebooks.stale(sources, out, known.sequels, modules, known.machinery)
         if problems:
             raise LiterateError(problems)
         print(f"The notebooks in {out} are what the sources give.")
         return 0
-    for path in notebooks.write(sources, out, sequels, modules):
+    for path in notebooks.write(sources, out, known.sequels, modules, known.machinery):
         print(f"wrote {path}")
     return 0
 
 
 def _execute(chosen: argparse.Namespace) -> int:
     # A kernel and its client take a second to import.
-    from literate import execute
-    from literate.executed import Shelf
+    from literate.execute import execute
 
     loaded = site.load(settings.load(Path.cwd()))
-    known = loaded.settings
     texts = site.notebooks(loaded, _choose(loaded, chosen.paths))
-    if not chosen.paths:
-        slips = execute.unused(texts.values(), known.form, str(known.root / "pyproject.toml"))
-        if slips:
-            raise LiterateError(slips)
-    shelf = Shelf(known.root / known.store, known.form)
-    count = execute.execute(by_module(loaded.sources.values()), texts, shelf, _say)
-    print(f"Notebooks: {count} executed, {len(texts) - count} kept from before.")
+    execute(by_module(loaded.sources.values()), texts, loaded.settings.form, _say)
+    print(f"Notebooks executed: {len(texts)}, no problems.")
     return 0
 
 

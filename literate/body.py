@@ -24,6 +24,7 @@ import json
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from typing import TypeGuard
 
 from literate.names import Function, bindings
@@ -55,12 +56,15 @@ class Body:
     names: Mapping[str, int]
 
 
-def has_notebook(source: Source) -> bool:
+def has_notebook(source: Source, machinery: Iterable[str] = ()) -> bool:
     r"""
     ## Whether a page has a notebook
 
-    It has one if there is something to run: an example, or a function `notebook`.
+    It has one if there is something to run: an example, or a function `notebook`. What fits one of
+    the patterns in `machinery` has none.
     """
+    if any(fnmatch(source.path, pattern) for pattern in machinery):
+        return False
     return defines(source, ENTRY) or defines(source, EXAMPLE)
 
 

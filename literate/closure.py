@@ -4,13 +4,13 @@ title: Closure
 summary: What a definition needs, from everywhere in its package, in an order that runs.
 ---
 
-Whoever copies `MultiHeadAttention` into a file of their own also needs what it calls, what that
+A copy of `MultiHeadAttention` in a file of your own also needs what it calls, what that
 calls, and the imports of all of them. This page follows the [names](names.py) from
 [piece](pieces.py) to piece, through the imports of the package, until nothing is missing.
 
-The copy has to mean what the original means. Two classes of one name become
-[two names](namesakes.py). Where one file can't mean the same, because two modules give one name to
-different things or a module is imported by a computed name, that is an error, never a guess.
+The copy has to mean what the original means. Where one file can't mean the same, because two
+modules give one name to different things or a module is imported by a computed name, that is an
+error, never a guess.
 """
 
 import ast
@@ -19,7 +19,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from literate.names import Use
-from literate.namesakes import told_apart
 from literate.order import Circle, Found, Needs, in_order
 from literate.pieces import (
     Import,
@@ -88,16 +87,7 @@ def closure(
         raise LiterateError([Problem(module, 1, "is not a module of the package.")])
     own = [one for name in names for one in package.pieces(module, name)]
     others = [one for where, name in also for one in package.pieces(where, name)]
-    first, reading = package.follow(own), {name: place for place, name in enumerate(sources)}
-
-    def rank(piece: Piece) -> tuple[bool, bool, int, int]:
-        r"""
-        The names on the page itself are the best known; what only follows it gives way first.
-        """
-        return piece.module != module, piece not in first, reading[piece.module], piece.line
-
-    original = {**package.follow(others), **first}
-    needs = told_apart(original, rank)
+    needs = package.follow([*own, *others])
     _check_names(package, needs)
     try:
         pieces = in_order(needs, list(sources), module, package.module)
@@ -110,7 +100,7 @@ def closure(
         raise package.error(one.module, one.line, sentence) from None
 
     imports = _merged(one for piece in pieces for _, found in needs[piece] for one in found)
-    inside = {one for piece in original for one in package.imported_inside(piece)}
+    inside = {one for piece in needs for one in package.imported_inside(piece)}
     return Closure(
         pieces=tuple(pieces),
         imports=tuple(imports),
@@ -146,7 +136,7 @@ def _listed(names: Iterable[str]) -> str:
 class _Package:
     r"""
     The modules of a package, taken apart when they are first asked for. What a piece needs, it
-    needs for whoever asks.
+    needs for all who ask.
     """
 
     def __init__(

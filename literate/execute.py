@@ -9,50 +9,72 @@ packages that are installed here, but none that is installed from its sources: a
 needs the package it is made from fails.
 
 Each notebook has its own process and its own empty folder. As many run at a time as there are
-processors, each on one thread, so that the sums come out the same on every machine of a kind.
+processors, each on one thread.
 """
 
 import asyncio
 import json
-import logging
 import os
 import re
 import signal
+import subprocess
 import sysconfig
+import threading
 import time
 import venv
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty
 from tempfile import TemporaryDirectory, mkdtemp
 
-from jupyter_client import AsyncKernelManager
-from jupyter_client.kernelspec import KernelSpecManager
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+import nbformat
+from jupyter_client import AsyncKernelClient
 from nbformat import NotebookNode
+from nbformat.v4 import output_from_msg
 
-from literate.executed import Shelf
 from literate.problems import LiterateError, Problem
 from literate.source import Source
 
-KERNEL = "alone"
+SERVER = Path(__file__).with_name("kernel_server.py")
 # Seconds that a cell may take, on a machine that is busy with other things.
 SECONDS = 300
 # No accelerator, and pictures below their cells, wherever this runs.
 ENVIRONMENT = {
     "CUDA_VISIBLE_DEVICES": "",
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES",  # macOS: the server only imports and forks
     "OMP_NUM_THREADS": "1",
 }
-# Isolated, and silent about what it takes for granted.
-ARGUMENTS = ["-I", "-m", "ipykernel_launcher", "--log-level=ERROR"]
-# What went wrong is told in a problem, and nowhere else.
-_LOG = logging.getLogger(__name__)
-_LOG.addHandler(logging.NullHandler())
+# The first line of the cell that holds the form, and a field of it: name, value and kind.
+FORM = "#@title Settings\n"
+_FIELD = re.compile(r"(?m)^(?P<name>\w+) = (?P<value>.*?)(?P<kind>  #@param .*)$")
+_OUTPUTS = {"stream", "display_data", "execute_result", "error"}
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def fill_in(text: str, values: Mapping[str, object]) -> NotebookNode:
+    r"""
+    ## Fill in the form of a notebook
+
+    Each field takes its value from `values`, if there is one. So a notebook that trains for minutes
+    can be tried in seconds.
+    """
+
+    def filled(field: re.Match[str]) -> str:
+        if field["name"] not in values:
+            return field[0]
+        value = values[field["name"]]
+        written = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+        return f"{field['name']} = {written}{field['kind']}"
+
+    notebook = nbformat.reads(text, as_version=4)
+    for cell in notebook.cells:
+        if cell.source.startswith(FORM):
+            cell.source = _FIELD.sub(filled, cell.source)
+    return notebook
 
 
 @dataclass(frozen=True)
@@ -67,20 +89,19 @@ class Failure:
 
     cell: int
     reason: str
-    line: str
+    line: str = ""
 
 
 class Kernels:
     r"""
     ## An environment without the checkout
 
-    `folder` is an empty one, which has to stay while notebooks run.
+    Its kernels are copies of [one process](kernel_server.py). `folder` is an empty one, which has
+    to stay while notebooks run. At the end of a `with` block every kernel has ended.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._processes: set[int] = set()
-        self._is_stopped = False
         environment = folder / "environment"
         venv.create(environment, symlinks=True)
         scheme = {"base": str(environment), "platbase": str(environment)}
@@ -91,15 +112,33 @@ class Kernels:
         (packages / "packages.pth").write_text("\n".join(here) + "\n", encoding="utf-8")
         python = Path(sysconfig.get_path("scripts", "venv", scheme)) / "python"
         own = {name: str(folder / name) for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR")}
-        spec = {
-            "argv": [str(python), *ARGUMENTS, "-f", "{connection_file}"],
-            "display_name": "Python without the checkout",
-            "language": "python",
-            "env": ENVIRONMENT | own,
-        }
-        file = folder / "kernels" / KERNEL / "kernel.json"
-        file.parent.mkdir(parents=True)
-        file.write_text(json.dumps(spec), encoding="utf-8")
+
+        # Isolated, it looks for modules neither beside its file nor where it runs. In a session of
+        # its own it isn't interrupted before its notebooks are.
+        self._asking = threading.Lock()
+        self._server = subprocess.Popen(
+            [python, "-I", SERVER],
+            env=os.environ | ENVIRONMENT | own,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            text=True,
+        )
+
+    def __enter__(self) -> "Kernels":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        r"""
+        ### End all kernels
+        """
+        with suppress(ProcessLookupError):
+            os.killpg(self._server.pid, signal.SIGKILL)
+        self._server.communicate()
 
     def run(self, notebook: NotebookNode, seconds: float = SECONDS) -> Failure | None:
         r"""
@@ -110,56 +149,79 @@ class Kernels:
         # A loop of its own, which is closed: several notebooks run at a time.
         return asyncio.run(self._run(notebook, seconds))
 
-    def stop(self) -> None:
-        r"""
-        ### End what runs
+    async def _run(self, notebook: NotebookNode, seconds: float) -> Failure | None:
+        async with self._kernel() as (client, process):
+            for number, cell in enumerate(notebook.cells):
+                if cell.cell_type == "code":
+                    reason = await _run_cell(client, process, cell, seconds)
+                    if reason:
+                        return Failure(number, reason, _line(cell))
+        return None
 
-        What is just starting ends when it has.
-        """
-        self._is_stopped = True
-        for process in tuple(self._processes):
+    @asynccontextmanager
+    async def _kernel(self) -> AsyncIterator[tuple[AsyncKernelClient, int]]:
+        file = Path(mkdtemp(dir=self.folder), "kernel.json")
+        place = mkdtemp(dir=self.folder)
+        with self._asking:
+            assert self._server.stdin and self._server.stdout
+            self._server.stdin.write(f"{file}\t{place}\n")
+            self._server.stdin.flush()
+            process = int(self._server.stdout.readline())
+        try:
+            # The kernel chooses its ports, and writes the file when it has them.
+            while not _is_written(file):
+                os.kill(process, 0)
+                await asyncio.sleep(0.01)
+            client = AsyncKernelClient(connection_file=str(file))
+            client.load_connection_file()
+            client.start_channels(stdin=False, hb=False)
+            try:
+                await client.wait_for_ready(SECONDS)
+                yield client, process
+            finally:
+                client.stop_channels()
+                client.context.term()
+        finally:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
 
-    async def _run(self, notebook: NotebookNode, seconds: float) -> Failure | None:
-        with TemporaryDirectory(dir=self.folder, prefix="connection-") as connection:
-            manager = AsyncKernelManager(
-                kernel_name=KERNEL,
-                kernel_spec_manager=KernelSpecManager(
-                    kernel_dirs=[str(self.folder / "kernels")], ensure_native_kernel=False
-                ),
-                connection_file=str(Path(connection, "kernel.json")),
-            )
-            client = NotebookClient(
-                notebook,
-                km=manager,
-                timeout=seconds,
-                record_timing=False,
-                log=_LOG,
-                resources={"metadata": {"path": mkdtemp(dir=self.folder)}},
-            )
-            # With this it ends the kernel, too.
-            client.owns_km = True
-            async with client.async_setup_kernel():
-                process = manager.provisioner.pid
-                self._processes.add(process)
-                try:
-                    return None if self._is_stopped else await _run_cells(client, notebook)
-                finally:
-                    self._processes.discard(process)
+
+def _is_written(file: Path) -> bool:
+    try:
+        return bool(json.loads(file.read_text(encoding="utf-8")))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return False
 
 
-async def _run_cells(client: NotebookClient, notebook: NotebookNode) -> Failure | None:
-    for number, cell in enumerate(notebook.cells):
+async def _run_cell(
+    client: AsyncKernelClient, process: int, cell: NotebookNode, seconds: float
+) -> str:
+    r"""
+    Collects the outputs of a cell until the kernel says that it is idle again. Returns why the
+    notebook can't go on, empty if it can.
+    """
+    asked = client.execute(cell.source, store_history=True)
+    end = time.monotonic() + seconds
+    reason = ""
+    while time.monotonic() < end:
         try:
-            await client.async_execute_cell(cell, number)
-        except CellExecutionError as error:
-            return Failure(number, f"raises {error.ename}: {error.evalue}", _line(cell))
-        except CellTimeoutError:
-            return Failure(number, f"takes longer than {client.timeout:g} s", "")
-        except DeadKernelError:
-            return Failure(number, "ends the process", "")
-    return None
+            message = await client.get_iopub_msg(timeout=0.2)
+        except Empty:
+            try:
+                os.kill(process, 0)
+            except ProcessLookupError:
+                return "ends the process"
+            continue
+        kind, content = message["msg_type"], message["content"]
+        if message["parent_header"].get("msg_id") != asked:
+            continue
+        if kind in _OUTPUTS:
+            cell.outputs.append(output_from_msg(message))
+        if kind == "error":
+            reason = f"raises {content['ename']}: {content['evalue']}"
+        if kind == "status" and content["execution_state"] == "idle":
+            return reason
+    return f"takes longer than {seconds:g} s"
 
 
 def _line(cell: NotebookNode) -> str:
@@ -179,53 +241,48 @@ def _line(cell: NotebookNode) -> str:
 def execute(
     sources: Mapping[str, Source],
     texts: Mapping[str, str],
-    shelf: Shelf,
+    values: Mapping[str, object],
     report: Callable[[str], None],
     seconds: float = SECONDS,
-) -> int:
+) -> None:
     r"""
-    ## Execute notebooks and keep their outputs
+    ## Execute notebooks
 
     * `sources` are all modules
     * `texts` are the notebooks, by module
-    * `shelf` is where outputs are kept; a notebook that has some there is not executed
-    * `report` gets a line for each notebook that is
+    * `values` are those for their forms
+    * `report` gets a line for each notebook that has run
 
-    Returns how many were executed. Raises a [LiterateError](problems.py#LiterateError) that names
-    each notebook that failed, its cell and, if that stands in one place only, the line of the
-    source. The outputs of the others are kept.
+    Raises a [LiterateError](problems.py#LiterateError) that names each notebook that failed, its
+    cell and, if that stands in one place only, the line of the source.
     """
-    waiting = {module: text for module, text in texts.items() if not shelf.has(module, text)}
-    if not waiting:
-        return 0
     problems: list[Problem] = []
 
     def one(module: str) -> None:
         started = time.perf_counter()
-        notebook = shelf.fill_in(waiting[module])
+        notebook = fill_in(texts[module], values)
         failure = kernels.run(notebook, seconds)
-        path = sources[module].path
         if failure is not None:
             problems.append(_problem(sources, module, notebook, failure))
             return
-        shelf.keep(module, notebook)
-        report(f"executed the notebook of {path}, {time.perf_counter() - started:.1f} s")
+        seconds_taken = time.perf_counter() - started
+        report(f"executed the notebook of {sources[module].path}, {seconds_taken:.1f} s")
 
-    workers = min(len(waiting), os.cpu_count() or 1)
-    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        kernels = Kernels(Path(folder))
-        with ThreadPoolExecutor(workers) as pool:
-            try:
-                # The longest first would be best; it isn't known.
-                for running in [pool.submit(one, module) for module in waiting]:
-                    running.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                kernels.stop()
-                raise
+    with (
+        TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        Kernels(Path(folder)) as kernels,
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+    ):
+        try:
+            for running in [pool.submit(one, module) for module in texts]:
+                running.result()
+        except BaseException:
+            # What runs fails at once, for its kernels have ended; what waits isn't begun.
+            pool.shutdown(wait=False, cancel_futures=True)
+            kernels.stop()
+            raise
     if problems:
         raise LiterateError(problems)
-    return len(waiting)
 
 
 def _problem(
@@ -255,17 +312,3 @@ def _place(sources: Mapping[str, Source], module: str, text: str) -> tuple[str, 
         if len(places) == 1:
             return places[0]
     return sources[module].path, 1
-
-
-def unused(texts: Iterable[str], values: Mapping[str, object], file: str) -> list[Problem]:
-    r"""
-    ## The values that no form takes
-
-    Each may be a slip of the pen. `file` is where they are set.
-    """
-    named = {name for text in texts for name in re.findall(r'"(\w+) = .*  #@param', text)}
-    return [
-        Problem(file, 1, f"`form` of `tool.literate` sets `{name}`, which no notebook's form has.")
-        for name in values
-        if name not in named
-    ]

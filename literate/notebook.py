@@ -5,8 +5,9 @@ summary: A page becomes a notebook that runs anywhere, without this repository.
 ---
 
 A page with something to run has a notebook: an example, or a function `notebook`. It is made of
-what the page is made of. What the page uses from other pages comes first; the notes become text,
-and the definitions become code; the example is run, and shows its shapes; and the
+what the page is made of. What the page uses from other pages comes first, a hidden cell for each of
+them. Then each definition of the page is one cell: its docstrings are text above it, and its
+comments stay where they are. The example is run, and shows its shapes; and the
 [body](body.py) of the function `notebook` comes last.
 
 A page can leave that last part to another page, its *sequel*: whatever attends can be tried in the
@@ -18,10 +19,12 @@ give the same bytes, so that a check can compare them.
 """
 
 import hashlib
-import json
+import html
 import posixpath
+import re
+import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -34,11 +37,11 @@ from literate.closure import Closure, closure
 from literate.front_matter import FrontMatter, split
 from literate.measure import Measurement
 from literate.names import uses
-from literate.pieces import Import, Piece, is_main_guard, module_name, take_apart, third_party
+from literate.pieces import Piece, is_main_guard, module_name, take_apart, third_party
 from literate.problems import LiterateError, Problem
 from literate.rows import Note, rows
-from literate.set_up import DISTRIBUTIONS, SET_UP, SET_UP_NAME, SHAPES, SHAPES_NAME, shapes
-from literate.snippet import import_lines, path_of, without_own_docstring
+from literate.set_up import SET_UP_NAME, SHAPES_NAME, set_up, shapes
+from literate.snippet import import_lines, path_of, without_docstrings
 from literate.source import Source
 
 HIDDEN = {"cellView": "form", "jupyter": {"source_hidden": True}}
@@ -73,36 +76,38 @@ def build(
     a copy can't do what the original does.
     """
     source = sources[module]
-    names = _names(source)
-    found = closure(sources, module, names)
-    own = [one for one in found.pieces if one.module == module]
-    others = [one for one in found.pieces if one.module != module]
-    _check_order(found, sources, module)
-    whole, following = found, module
+    following, also, instead = module, [], {}
     sequel = _sequel(source, module, sequels)
     if sequel is not None:
         name, following = sequel
-        instead = {(following, name): (module, name)}
-        whole = closure(sources, module, names, [(following, ENTRY)], instead)
-    entry = next((one for one in whole.pieces if _is(one, following, ENTRY)), None)
+        also, instead = [(following, ENTRY)], {(following, name): (module, name)}
+    found = closure(sources, module, _names(source), also, instead)
+    entry = next((one for one in found.pieces if _is(one, following, ENTRY)), None)
+    example = next((one for one in found.pieces if _is(one, module, EXAMPLE)), None)
     body = take_body(entry, sources[following].path) if entry else NO_BODY
-    _check_names(whole, body, sources, following)
+    _check_names(found, body, sources, following)
+
+    # What the page imports has run before the page, and never needs what comes after it.
+    imported = _imported(sources, module)
+    before = [one for one in found.pieces if one.module in imported]
+    own = [one for one in found.pieces if one.module == module and one != entry]
+    after = [one for one in found.pieces if one not in (*before, *own, entry)]
+    _check_order(found, before, own, source)
 
     page = _Page(sources, module, addresses)
-    cells = [*page.introduction(), *page.set_up(whole), *page.imports(found)]
-    if others:
-        about = "What this page uses, under the names of the pages it is from."
-        cells += page.other_pages(others, f"## From other pages\n\n{about}", FOLDED, found)
-        cells.append(_text("## On this page"))
-    example = next((one for one in own if _is(one, module, EXAMPLE)), None)
-    cells += page.definitions(one for one in own if one not in (entry, example))
+    cells = [*page.introduction()]
+    cells.append(_code(set_up(third_party(found.outside), example is not None), HIDDEN))
+    imports = import_lines(found.imports, found.lazy_annotations).rstrip("\n")
+    if imports:
+        cells.append(_code(imports))
+    if before:
+        about = "## From other pages\n\nWhat this page builds on:"
+        cells += [*page.other_pages(before, about, FOLDED), _text("## On this page")]
+    cells += page.definitions(one for one in own if one != example)
     cells += page.example(example, measured)
-    needed_later = [one for one in whole.pieces if one not in (*found.pieces, entry)]
-    if needed_later:
-        about = "More from other pages, to try this one in its place."
-        cells += page.other_pages(
-            needed_later, f"## For what follows\n\n{about}", FOLDED_TOO, whole
-        )
+    if after:
+        about = "## For what follows\n\nWhat else the rest of the notebook needs:"
+        cells += page.other_pages(after, about, FOLDED_TOO)
     cells += page.body(entry, body)
     return _written(cells)
 
@@ -177,15 +182,32 @@ def _check_names(found: Closure, body: Body, sources: Mapping[str, Source], modu
                 raise LiterateError([Problem(path, use.line, sentence)])
 
 
-def _check_order(found: Closure, sources: Mapping[str, Source], module: str) -> None:
-    own = [one.module == module for one in found.pieces]
-    if own != sorted(own):
-        first = found.pieces[own.index(True)]
+def _imported(sources: Mapping[str, Source], module: str) -> set[str]:
+    r"""
+    The modules of the package that a module imports, and those that they import.
+    """
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in sources and name not in found:
+            found.add(name)
+            imports = sources[name].once(take_apart).imports.values()
+            waiting += [one.module for them in imports for one in them if not one.typing_only]
+    return found - {module}
+
+
+def _check_order(
+    found: Closure, before: Sequence[Piece], own: Sequence[Piece], source: Source
+) -> None:
+    place = {piece: number for number, piece in enumerate(found.pieces)}
+    if before and own and place[before[-1]] > place[own[0]]:
         sentence = (
-            f"`{first.names[0]}` has to be defined before what {module} imports, because the "
-            "modules import each other; a notebook needs pages that import earlier pages only."
+            f"`{own[0].names[0]}` has to be defined before what {module_name(source.path)} "
+            "imports, because the modules import each other; a notebook needs pages that import "
+            "earlier pages only."
         )
-        raise LiterateError([Problem(sources[module].path, first.line, sentence)])
+        raise LiterateError([Problem(source.path, own[0].line, sentence)])
 
 
 class _Page:
@@ -197,7 +219,6 @@ class _Page:
         self.sources = sources
         self.module = module
         self.addresses = addresses
-        self.imported: set[Import] = set()
 
     def introduction(self) -> Iterator[NotebookNode]:
         source = self.sources[self.module]
@@ -218,56 +239,68 @@ class _Page:
         yield _text("\n\n".join(parts))
         yield from self.note(rest, self.module)
 
-    def set_up(self, found: Closure) -> Iterator[NotebookNode]:
-        needed = {name: DISTRIBUTIONS.get(name, name) for name in third_party(found.outside)}
-        text = f"{SET_UP}{SET_UP_NAME}({json.dumps(needed, indent=4)})"
-        yield _code(text, HIDDEN)
-
-    def imports(self, found: Closure) -> Iterator[NotebookNode]:
-        r"""
-        Each import once, where it is first needed.
-        """
-        new = [one for one in found.imports if one not in self.imported]
-        self.imported.update(new)
-        text = import_lines(new, found.lazy_annotations).rstrip("\n")
-        if text:
-            yield _code(text)
-
     def other_pages(
-        self, pieces: Iterable[Piece], about: str, name: str, whole: Closure
+        self, pieces: Iterable[Piece], heading: str, name: str
     ) -> Iterator[NotebookNode]:
         r"""
-        JupyterLab folds a heading by the one mark, Colab by the other, below the notebook's own.
+        A hidden cell for each page, which has its definitions with their comments; the docstrings
+        stand on the page. JupyterLab folds a heading by the one mark, Colab by the other, below the
+        notebook's own.
         """
         metadata = {"id": name, "jp-MarkdownHeadingCollapsed": True}
-        yield _text(about, metadata)
-        yield from self.imports(whole)
+        listed, cells = [], []
         for module, group in groupby(pieces, lambda one: one.module):
-            source = self.sources[module]
+            source, taken = self.sources[module], list(group)
+            path = path_of(module, source)
             title = _front_matter(source)[0].title or module
-            heading = f"### {self.linked(title, module)}\n\n`{path_of(module, source)}`"
-            yield _text(heading)
-            for block in _blocks(group):
-                title = ", ".join(name for one in block for name in one.names)
-                texts = [f"{one.note}\n{one.text}" if one.note else one.text for one in block]
-                yield _code(f"#@title {title}\n{''.join(texts).rstrip()}", HIDDEN)
+            names = ", ".join(f"`{each}`" for one in taken for each in one.names)
+            listed.append(f"* {names} from {self.linked(title, module)}, `{path}`")
+            code = without_docstrings(_together(taken))
+            cells.append(_code(f"#@title {title} ({path})\n{code}".rstrip(), HIDDEN))
+        yield _text("\n".join([f"{heading}", "", *listed]), metadata)
+        yield from cells
 
     def definitions(self, pieces: Iterable[Piece]) -> Iterator[NotebookNode]:
-        for block in _blocks(pieces):
-            first = block[0]
-            yield from self.note(_comment(first), self.module)
-            text = "".join(one.text for one in block)
-            docstring = self.docstring(first)
-            if docstring is not None:
-                yield from self.note(docstring, self.module)
-                text = without_own_docstring(text)
-            yield _code(text.rstrip())
+        r"""
+        A cell for each definition, and one for constants that stand together.
+        """
+        for constants, group in groupby(pieces, lambda one: one.definition is None):
+            if constants:
+                yield _code(_together(group).rstrip())
+                continue
+            for piece in group:
+                text = "\n\n".join(self.notes(piece))
+                if text:
+                    yield _text(text)
+                yield _code(without_docstrings(piece.text).rstrip())
+
+    def notes(self, piece: Piece) -> Iterator[str]:
+        r"""
+        The comment above a definition, its docstring and those of all that is inside, in order.
+        Each but the first says which method it is about.
+        """
+        comment = _comment(piece)
+        if comment is not None:
+            yield self.markdown(comment, piece.module)
+        assert piece.definition is not None
+        last = piece.definition.end_lineno or piece.definition.lineno
+        for row in rows(self.sources[piece.module]):
+            if row.documents is None or not piece.line <= row.documents.line <= last:
+                continue
+            text = self.markdown(row.note, piece.module)
+            name = row.documents.name.rpartition(".")[2]
+            if row.documents.line == piece.definition.lineno:
+                yield text
+            elif text.startswith("#"):
+                heading, _, rest = text.partition("\n")
+                yield f"{heading} (`{name}`)\n{rest}"
+            else:
+                yield f"**`{name}`**\n\n{text}"
 
     def example(self, piece: Piece | None, measured: Measurement | None) -> Iterator[NotebookNode]:
         if piece is None:
             return
         yield from self.definitions([piece])
-        yield _code(SHAPES.rstrip(), HIDDEN)
         cell = _code(f"{SHAPES_NAME}({EXAMPLE})")
         if measured is not None:
             text = shapes(self.sources[self.module], measured)
@@ -278,8 +311,9 @@ class _Page:
     def body(self, entry: Piece | None, body: Body) -> Iterator[NotebookNode]:
         if entry is None:
             return
-        yield from self.note(_comment(entry), entry.module)
-        yield from self.note(self.docstring(entry), entry.module)
+        text = "\n\n".join(self.notes(entry))
+        if text:
+            yield _text(text)
         if body.form:
             text = f"#@title Settings\n{body.form}".rstrip()
             yield _code(text, {"cellView": "form"})
@@ -289,17 +323,15 @@ class _Page:
                 yield _code(code.rstrip())
 
     def note(self, note: Note | None, module: str) -> Iterator[NotebookNode]:
-        if note is not None:
-            text = with_addresses(note, self.sources[module].path, self.sources, self.addresses)
-            if text.strip():
-                yield _text(text)
+        text = self.markdown(note, module)
+        if text:
+            yield _text(text)
 
-    def docstring(self, piece: Piece) -> Note | None:
-        if piece.definition is None:
-            return None
-        line = piece.definition.lineno
-        documented = (row for row in rows(self.sources[piece.module]) if row.documents)
-        return next((row.note for row in documented if row.documents.line == line), None)
+    def markdown(self, note: Note | None, module: str) -> str:
+        if note is None:
+            return ""
+        text = with_addresses(note, self.sources[module].path, self.sources, self.addresses)
+        return _unfolded(text).strip()
 
     def linked(self, text: str, module: str) -> str:
         address = self.addresses.of_module(self.sources[module])
@@ -321,18 +353,38 @@ def _comment(piece: Piece) -> Note | None:
     return Note("comment", piece.line - len(texts), tuple(texts))
 
 
-def _blocks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+def _together(pieces: Iterable[Piece]) -> str:
     r"""
-    Constants without notes of their own share a cell with the ones before them.
+    Pieces with the comments above them. Constants without notes of their own stand below the ones
+    before them.
     """
-    block: list[Piece] = []
-    for piece in pieces:
-        if block and (block[-1].definition or piece.definition or piece.note):
-            yield block
-            block = []
-        block.append(piece)
-    if block:
-        yield block
+    text, before = "", None
+    for one in pieces:
+        if before and (before.definition or one.definition or one.note):
+            text += "\n"
+        text += f"{one.note}\n{one.text}" if one.note else one.text
+        before = one
+    return text
+
+
+_FOLDED = re.compile(
+    r'(?m)^\?\?\?(?P<open>\+?) [\w -]*"(?P<title>.*)"$(?P<text>(?:\n(?: {4}.*|[ \t]*$))+)'
+)
+
+
+def _unfolded(text: str) -> str:
+    r"""
+    On the site `??? question "Why?"` folds the answer below it. A notebook has HTML for that, in
+    which the title is no Markdown.
+    """
+
+    def details(found: re.Match[str]) -> str:
+        title = re.sub("`(.+?)`", r"<code>\1</code>", html.escape(found["title"], quote=False))
+        is_open = " open" if found["open"] else ""
+        answer = textwrap.dedent(found["text"]).strip("\n")
+        return f"<details{is_open}><summary>{title}</summary>\n\n{answer}\n\n</details>\n"
+
+    return _FOLDED.sub(details, text)
 
 
 def _text(source: str, metadata: Mapping[str, Any] = NO_METADATA) -> NotebookNode:

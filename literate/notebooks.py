@@ -8,7 +8,7 @@ A [notebook](notebook.py) that goes to a folder is tried first: as a script of j
 py:percent, which people edit and review instead of JSON, it has to stay the same.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -35,14 +35,17 @@ def write(
     out: Path,
     sequels: Mapping[str, str] = NO_SEQUELS,
     chosen: Iterable[str] | None = None,
+    machinery: Sequence[str] = (),
 ) -> list[Path]:
     r"""
     ## Write all notebooks
 
     Below the folder `out`, each under its [name](notebook.py#file_name), and nothing if one of them
-    can't be built; only those of the `chosen` modules, if these are given. Returns their paths.
+    can't be built; only those of the `chosen` modules, if these are given, and none of what is
+    `machinery` in the [settings](settings.py). Returns their paths.
     """
-    built = _build_all(sources, out, sequels, sources if chosen is None else chosen)
+    modules = sources if chosen is None else chosen
+    built = _build_all(sources, out, sequels, modules, machinery)
     for path, text in built.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(path.name + ".part")
@@ -56,14 +59,16 @@ def stale(
     out: Path,
     sequels: Mapping[str, str] = NO_SEQUELS,
     chosen: Iterable[str] | None = None,
+    machinery: Sequence[str] = (),
 ) -> list[Problem]:
     r"""
     ## The notebooks that are out of date
 
     Those below the folder `out` that are missing, or are not byte for byte what
-    [write](#write) would write there, and those that no page has any more.
+    [write](#write) would write there, and, if none are chosen, those that no page has any more.
     """
-    built = _build_all(sources, out, sequels, sources if chosen is None else chosen)
+    modules = sources if chosen is None else chosen
+    built = _build_all(sources, out, sequels, modules, machinery)
     again = "write the notebooks again, `python -m literate notebooks`."
     problems = []
     for path, text in built.items():
@@ -71,19 +76,23 @@ def stale(
             problems.append(Problem(path.as_posix(), 1, f"is missing; {again}"))
         elif path.read_bytes() != text.encode():
             problems.append(Problem(path.as_posix(), 1, f"is not what the sources give; {again}"))
-    for path in sorted(out.rglob("*.ipynb")):
+    for path in sorted(out.rglob("*.ipynb")) if chosen is None else ():
         if path not in built:
             problems.append(Problem(path.as_posix(), 1, "no page has this notebook; delete it."))
     return sorted(problems)
 
 
 def _build_all(
-    sources: Mapping[str, Source], out: Path, sequels: Mapping[str, str], chosen: Iterable[str]
+    sources: Mapping[str, Source],
+    out: Path,
+    sequels: Mapping[str, str],
+    chosen: Iterable[str],
+    machinery: Sequence[str],
 ) -> dict[Path, str]:
     built: dict[Path, str] = {}
     problems: set[Problem] = set()
     for module in chosen:
-        if has_notebook(sources[module]):
+        if has_notebook(sources[module], machinery):
             path = out / file_name(sources[module], module)
             if path in built:
                 sentence = f"would be {path}, as another page is; give it a folder of its own."

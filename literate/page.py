@@ -30,7 +30,6 @@ from literate.links import Links, UnknownTarget, folder, targets
 from literate.listing import Listing
 from literate.measure import Measurement
 from literate.notes import Span, literal, spans
-from literate.outcome import Outcome, show
 from literate.places import places
 from literate.problems import Problem
 from literate.references import Network, network
@@ -59,8 +58,8 @@ class Page:
     ## A page
 
     * `uri` is where it goes on the site, `transformers/mha.md`
-    * `files` go with it, by where they go: its notebook, its snippets, what is
-      [told about it](about.py), and the pictures of its [outcome](outcome.py)
+    * `files` go with it, by where they go: its notebook, its snippets, and what is
+      [told about it](about.py)
     * `styles` are those that its [formulas](formulas.py#style_sheet) need
     * `problems` is what its author has to correct; a site is built only when there are none
     """
@@ -96,14 +95,12 @@ class Takeaways:
     * `snippets` are the definitions that can be copied with all that they need, by name; the empty
       name is the whole module
     * `bare` are the same without their notes
-    * `outcome` is what the notebook gave, if it was executed
     """
 
     notebook: File | None
     colab: str | None
     snippets: Mapping[str, File]
     bare: Mapping[str, File]
-    outcome: Outcome | None = None
 
 
 NOTHING = Takeaways(None, None, {}, {})
@@ -175,8 +172,6 @@ def page(
         )
     if not has_front_matter:
         context.report(1, "the module has no docstring; a page begins with one, and front matter.")
-    outcome = takeaways.outcome
-    shown = show(outcome, uri, links) if outcome and outcome.parts else None
     title = matter.title or posixpath.splitext(posixpath.basename(source.path))[0]
     markdown = _TEMPLATES.get_template("page.md.jinja").render(
         title=stated(title),
@@ -190,12 +185,10 @@ def page(
         bare=_beside(links, uri, takeaways.bare, ""),
         shapes=context.measurement is not None,
         rows=[row for row in written if row["note"] or row["code"]],
-        outcome=shown,
     )
     files = [*takeaways.snippets.values(), *takeaways.bare.values()]
     files += [takeaways.notebook] if takeaways.notebook else []
     texts: dict[str, str | bytes] = {file.uri: file.text for file in files}
-    texts |= shown.files if shown else {}
     told = posixpath.join(folder(uri), "about.json")
     texts[told] = about(source, title, context.measurement)
     problems = tuple(context.problems)

@@ -9,7 +9,7 @@ above it. Classes and functions are pieces, so are constants and aliases of type
 whole `if` or `try` that defines something one way or another.
 
 A copy of some pieces does what the module does only if nothing else happens at the module's top
-level. What else happens is a problem of the module, for whoever wants a piece of it.
+level. What else happens is a problem for everybody who wants a piece of the module.
 """
 
 import ast

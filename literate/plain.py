@@ -1,7 +1,7 @@
 r"""
 ---
 title: Plain text
-summary: A note without the marks of Markdown, for whoever reads words and not pages.
+summary: A note without the marks of Markdown, for programs that read words and not pages.
 ---
 
 A search compares words, and shows them where no Markdown is rendered. It needs what a reader of the

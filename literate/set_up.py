@@ -5,13 +5,15 @@ summary: The little code that a notebook has and its page has not.
 ---
 
 A notebook begins by looking at the machine that it finds itself on, and shows the shapes of its
-example. Both are functions that stand in the notebook, in closed cells.
+example. Both are functions that stand in the notebook, in one hidden cell.
 
 What the second one prints is known before anybody runs it: the example has been
 [measured](measure.py), with the very sizes that a notebook gives it.
 """
 
+import json
 import re
+from collections.abc import Iterable
 
 from literate.axes import example_of
 from literate.measure import Measurement, Tensor
@@ -34,41 +36,26 @@ def set_up_notebook(needed: dict[str, str]) -> None:
     import platform
     import subprocess
     import sys
-    from importlib.metadata import version
     from importlib.util import find_spec
 
-    missing = {name: package for name, package in needed.items() if find_spec(name) is None}
-    if "torch" in missing:
-        raise ModuleNotFoundError(
-            "This notebook needs torch: https://pytorch.org/get-started tells how to install it."
-        )
-    packages = list(missing.values())
-    if packages and "google.colab" not in sys.modules:
-        print(f"This notebook also needs {', '.join(packages)}: pip install {' '.join(packages)}")
-    elif packages:
-        # The torch that is here stays: a package that wants another one is not installed.
-        kept = [f"torch=={version('torch')}"] if "torch" in needed else []
-        command = [sys.executable, "-m", "pip", "install", "--quiet", *packages, *kept]
-        subprocess.run(command, check=True)
-    found = [f"Python {platform.python_version()}"]
+    missing = " ".join(package for name, package in needed.items() if find_spec(name) is None)
+    if missing and "google.colab" not in sys.modules:
+        raise ModuleNotFoundError(f"This notebook needs more packages: pip install {missing}")
+    if missing:
+        pip = [sys.executable, "-m", "pip", "install", "--quiet"]
+        subprocess.run([*pip, *missing.split()], check=True)
+    found = f"Python {platform.python_version()}"
     if "torch" in needed:
         import torch
 
-        found.append(f"torch {torch.__version__}")
-        if torch.cuda.is_available():
-            found.append(torch.cuda.get_device_name())
-        elif torch.backends.mps.is_available():
-            found.append("Apple GPU")
-        else:
-            found.append("no GPU, so the CPU does the work")
-    print(", ".join(found))
-
-
+        gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "no NVIDIA GPU"
+        found += f", torch {torch.__version__}, {gpu}"
+    print(found)
 '''
 
 # Prints what `shapes` says.
 SHAPES_NAME = "show_shapes"
-SHAPES = r'''#@title Shapes
+SHAPES = r'''
 def show_shapes(example) -> None:
     """Call it; print the shape of each tensor that it names and returns."""
     import sys
@@ -97,9 +84,18 @@ def show_shapes(example) -> None:
     for name, value in named.items():
         show(name, value, 0)
     show("result", result, 2)
-
-
 '''
+
+
+def set_up(packages: Iterable[str], shows_shapes: bool) -> str:
+    r"""
+    ## The first code of a notebook
+
+    * `packages` are those that it imports, by Python's names
+    * `shows_shapes` is whether it has an example whose shapes are shown
+    """
+    needed = json.dumps({name: DISTRIBUTIONS.get(name, name) for name in packages})
+    return f"{SET_UP}\n{SHAPES if shows_shapes else ''}\n{SET_UP_NAME}({needed})"
 
 
 def shapes(source: Source, measurement: Measurement) -> str:

@@ -14,10 +14,11 @@ sources = { my_package = "" }
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+from literate.count import COLUMNS
 from literate.problems import LiterateError, Problem
 
 
@@ -34,8 +35,12 @@ class Settings:
     * `results` holds the [results](results.py) that programs have written
     * `sequels` maps the name of a function to the page that goes on, in its
       [notebook](notebook.py), where a page with such a function ends
-    * `form` has values for the forms of notebooks, with which they are
-      [executed](executed.py) for the site
+    * `machinery` are patterns of paths, of programs that nobody copies out of their package, so
+      their pages have no [notebooks](notebook.py)
+    * `form` has values for the forms of notebooks, with which they are [executed](execute.py)
+    * `words` maps [words](words.py) that notes should not say to what to say for them
+    * `limits` has, for patterns of paths, what a page should keep to, as it is
+      [counted](count.py)
     * `katex` is the npm package that sets formulas
     * `store` keeps what was measured, until the sources change
     """
@@ -47,7 +52,10 @@ class Settings:
     notebooks: str = "notebooks"
     results: str = "results"
     sequels: Mapping[str, str] = field(default_factory=dict)
+    machinery: Sequence[str] = ()
     form: Mapping[str, object] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     katex: str = "node_modules/katex"
     store: str = ".cache/literate"
 
@@ -105,10 +113,33 @@ def _settings(file: Path, table: Mapping[str, object]) -> Settings:
         if not (file.parent / page).is_file():
             sentence = f"`tool.literate` names the sequel `{page}`, which is not a file here."
             raise LiterateError([Problem(str(file), 1, sentence)])
+    machinery = table.get("machinery", [])
+    if not isinstance(machinery, list) or not all(isinstance(one, str) for one in machinery):
+        sentence = "`machinery` of `tool.literate` is a list of patterns of paths."
+        raise LiterateError([Problem(str(file), 1, sentence)])
     form = table.get("form", {})
     if not isinstance(form, dict) or not all(
         isinstance(one, str | int | float) for one in form.values()
     ):
         sentence = "`form` of `tool.literate` maps names of fields to texts or numbers."
+        raise LiterateError([Problem(str(file), 1, sentence)])
+    words = table.get("words", {})
+    if not isinstance(words, dict) or not all(
+        isinstance(one, str) and word == " ".join(word.lower().split())
+        for word, one in words.items()
+    ):
+        sentence = "`words` of `tool.literate` maps words, in lower case, to better ones."
+        raise LiterateError([Problem(str(file), 1, sentence)])
+    limits = table.get("limits", {})
+    if not isinstance(limits, dict) or not all(
+        isinstance(one, dict)
+        and one.keys() <= set(COLUMNS)
+        and all(isinstance(number, int | float) for number in one.values())
+        for one in limits.values()
+    ):
+        sentence = (
+            "`limits` of `tool.literate` maps patterns of paths to tables of numbers for "
+            f"{', '.join(COLUMNS)}."
+        )
         raise LiterateError([Problem(str(file), 1, sentence)])
     return Settings(root=file.parent, **{key: table[key] for key in table})  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from literate import result_pages, results, rules, search, spelling
+from literate import result_pages, results, rules, search, spelling, words
 from literate.addresses import Addresses
 from literate.body import has_notebook
 from literate.documents import document
@@ -200,6 +200,7 @@ def pages(
             written = page(source, links, formulas, measured, takeaways, references)
             problems += [*written.problems, *rules.problems(source)]
             problems += spelling.problems(source, names)
+            problems += words.problems(source, site.settings.words)
             yield replace(written, problems=tuple(sorted(problems)))
 
 
@@ -235,7 +236,7 @@ class _Takeaways:
         self.uris = site.uris
         self.by_module = by_module(site.sources.values())
         self.sequels = site.settings.sequels
-        self.settings = site.settings
+        self.machinery = site.settings.machinery
         self.addresses = Addresses(
             page=partial(_address, site) if site.url else None,
             repository=address(site.settings.root),
@@ -244,18 +245,17 @@ class _Takeaways:
 
     def of(self, source: Source, measured: Measurement | None) -> tuple[Takeaways, list[Problem]]:
         r"""
-        The notebook shows what its example gave, or all that it gave when it was executed, and
-        links to the site that it is taken from. The one in the repository does none of it: it
-        doesn't depend on the machine that it was built on.
+        The notebook shows the shapes of its example, and links to the site that it is taken from.
+        The one in the repository does neither: it doesn't depend on the machine that it was built
+        on.
         """
         snippets: dict[str, File] = {}
         bare: dict[str, File] = {}
         for name, noted, without in self.snippets(source):
             snippets[name], bare[name] = noted, without
-        if not has_notebook(source):
+        if not has_notebook(source, self.machinery):
             return Takeaways(None, None, snippets, bare), []
         # Most sites of most people have no notebooks, and nbformat takes long to import.
-        from literate.executed import Shelf
         from literate.notebook import build, file_name
 
         module = module_name(source.path)
@@ -264,10 +264,8 @@ class _Takeaways:
             text = build(self.by_module, module, self.addresses, self.sequels, measured)
         except LiterateError as error:
             return Takeaways(None, None, snippets, bare), list(error.problems)
-        shelf = Shelf(self.settings.root / self.settings.store, self.settings.form)
-        text, outcome = shelf.look_up(module, text) or (text, None)
         notebook = File(f"notebooks/{name}", text)
-        return Takeaways(notebook, self.addresses.of_colab(name), snippets, bare, outcome), []
+        return Takeaways(notebook, self.addresses.of_colab(name), snippets, bare), []
 
     def snippets(self, source: Source) -> Iterator[tuple[str, File, File]]:
         r"""
@@ -305,7 +303,9 @@ def notebooks(site: Site, chosen: Iterable[Source]) -> dict[str, str]:
     modules = by_module(site.sources.values())
     texts: dict[str, str] = {}
     problems: list[Problem] = []
-    for source in filter(has_notebook, chosen):
+    for source in chosen:
+        if not has_notebook(source, site.settings.machinery):
+            continue
         module = module_name(source.path)
         try:
             texts[module] = build(modules, module, sequels=site.settings.sequels)

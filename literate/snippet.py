@@ -191,14 +191,13 @@ def without_notes(text: str) -> str:
     return _cut(text, [*_docstrings(text), *_comments(text)])
 
 
-def without_own_docstring(text: str) -> str:
+def without_docstrings(text: str) -> str:
     r"""
-    ## Remove the docstring of a definition
+    ## Remove docstrings
 
-    Those of its methods stay.
+    The comments stay.
     """
-    (definition,) = ast.parse(text).body
-    return _cut(text, _docstring(text.split("\n"), definition))
+    return _cut(text, _docstrings(text))
 
 
 Position = tuple[int, int]

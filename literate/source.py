@@ -104,7 +104,7 @@ class Source:
         ### What follows from the source alone
 
         `make` works it out when it is first asked for. The result is kept as long as the source,
-        so whoever gets it must not change it.
+        so nobody may change it.
         """
         if make not in self._made:
             self._made[make] = make(self)

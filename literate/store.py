@@ -152,7 +152,7 @@ def _imports(data: bytes, package: str) -> Iterator[str]:
             warnings.simplefilter("ignore")
             tree = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        # Whoever imports it gets the error.
+        # The import raises the error, where it is needed.
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -29,7 +29,7 @@ import nbformat
 from playwright.sync_api import Page
 
 from literate import settings
-from literate.executed import Shelf
+from literate.execute import fill_in
 from tests.browser.chromium import running_browser
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -120,7 +120,7 @@ def main() -> int:
         place = Path(folder) / "here"
         place.mkdir()
         form = settings.load(ROOT).form
-        filled = Shelf(place, form).fill_in(chosen.notebook.read_text(encoding="utf-8"))
+        filled = fill_in(chosen.notebook.read_text(encoding="utf-8"), form)
         nbformat.write(filled, place / "notebook.ipynb")
         with serving(Path(folder), place) as address, running_browser() as browser:
             page = browser.new_page(viewport={"width": 1400, "height": 1000})

@@ -7,14 +7,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from benchmarks.figures.figure import Figure, none_of
-from literate.settings import load
 
 
 def twice(repository: Path, site: Path, out: Path) -> Figure:
-    r"""Compare the site with one whose sources lie elsewhere and are measured anew.
-
-    What its notebooks have put out is not: in that there is chance, so it is kept once for both.
-    """
+    r"""Compare the site with one whose sources lie elsewhere and are measured anew."""
     copy = out / "a folder elsewhere" / "sources"
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -29,9 +25,6 @@ def twice(repository: Path, site: Path, out: Path) -> Figure:
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, copy / name)
     (copy / "node_modules").symlink_to(repository / "node_modules")
-    executed = Path(load(repository).store) / "executed"
-    if (repository / executed).is_dir():
-        shutil.copytree(repository / executed, copy / executed)
     build(copy, copy / "site")
     one, other = hashes(site), hashes(copy / "site")
     different = sorted(name for name in {*one, *other} if one.get(name) != other.get(name))

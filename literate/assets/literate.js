@@ -426,8 +426,8 @@ const headerHeight = () => document.querySelector(".md-header")?.offsetHeight ??
 
 // ## Where the reader is
 
-// A heading of the page itself, such as that below all rows, ends a definition; one within it doesn't.
-const headings = every(":is(.row, .outcome) :is(h2, .definition)[id]");
+// A heading of the page itself ends a definition; one within it doesn't.
+const headings = every(".row :is(h2, .definition)[id]");
 if (headings.some((one) => one.matches(".definition"))) {
   const here = make("nav", "here");
   here.setAttribute("aria-label", "Definition in view");

@@ -1,4 +1,4 @@
-r"""Notebooks are executed once, and one that fails is named with its cell and its line."""
+r"""Notebooks run where their package is not, and one that fails is named with cell and line."""
 
 import os
 import signal
@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from literate.execute import execute, unused
-from literate.executed import Shelf
+from literate.execute import Kernels, execute, fill_in
 from literate.notebook import build
 from literate.problems import LiterateError
 from literate.source import Source
@@ -69,25 +68,20 @@ def pages() -> dict[str, Source]:
     return package({"pkg/__init__.py": "", **{f"pkg/{name}.py": made[name] for name in made}})
 
 
-def test_a_notebook_is_executed_once(pages: dict[str, Source], tmp_path: Path) -> None:
-    shelf, lines = Shelf(tmp_path, {"n": 5}), []
-    found = texts(pages, "good")
-    assert execute(pages, found, shelf, lines.append) == 1
-    assert [line.partition(",")[0] for line in lines] == ["executed the notebook of pkg/good.py"]
-    shown, outcome = shelf.look_up("pkg.good", found["pkg.good"])
-    assert [one.text for one in outcome.parts] == ["5"]
-    assert '"5\\n"' in shown
-    assert execute(pages, found, shelf, lines.append) == 0
-    assert len(lines) == 1
+def test_a_field_takes_its_value_and_a_text_of_any_kind_stays_a_text() -> None:
+    page = GOOD.replace("n: int = 30", "n: int = 30, m: str = 'b'").replace("(n)", "(n, m)")
+    notebook = fill_in(build(package({"pkg/a.py": page}), "pkg.a"), {"m": "\"'é\n", "other": 1})
+    names: dict[str, object] = {}
+    exec(notebook.cells[-3].source, names)
+    assert (names["n"], names["m"]) == (30, "\"'é\n")
+    assert "other" not in names
 
 
-def test_what_fails_is_named_and_the_others_are_kept(
-    pages: dict[str, Source], tmp_path: Path
-) -> None:
-    shelf = Shelf(tmp_path, {"n": 5})
+def test_what_fails_is_named_and_the_others_are_executed(pages: dict[str, Source]) -> None:
+    lines: list[str] = []
     found = texts(pages, "fails", "never", "dies", "good")
     with pytest.raises(LiterateError) as caught:
-        execute(pages, found, shelf, lambda line: None, seconds=8)
+        execute(pages, found, {"n": 5}, lines.append, seconds=8)
     line = FAILS.splitlines().index('    assert n % 2 == 0, "odd"') + 1
     begins = GOOD.splitlines().index("    print(n)") + 1
     cell = "of the notebook of pkg/{0}.py, which begins with `{1}`,"
@@ -98,23 +92,38 @@ def test_what_fails_is_named_and_the_others_are_kept(
         f"pkg/never.py:{begins}: cell 3 {cell.format('never', 'import time')} takes longer than "
         "8 s.",
     ]
-    assert [name for name, text in found.items() if shelf.has(name, text)] == ["pkg.good"]
+    assert [line.partition(",")[0] for line in lines] == ["executed the notebook of pkg/good.py"]
 
 
-def test_a_value_that_no_form_takes_is_named(pages: dict[str, Source]) -> None:
-    (problem,) = unused(texts(pages, "good").values(), {"n": 5, "steps": 7}, "pyproject.toml")
-    assert str(problem) == (
-        "pyproject.toml:1: `form` of `tool.literate` sets `steps`, which no notebook's form has."
-    )
+def test_a_kernel_is_as_one_that_was_started_for_it_alone(tmp_path: Path) -> None:
+    # What one of them defines the next one doesn't have, and each has its own empty folder.
+    body = """
+    import os
+    import subprocess
+    import sys
+
+    print(globals().get("seen"), os.listdir(), "torch.optim" in sys.modules)
+    seen = open("file", "w").close()
+    print(subprocess.run([sys.executable, "-c", "exit(3)"]).returncode)
+"""
+    page = GOOD.replace("    print(n)\n", body)
+    text = build(package({"pkg/a.py": page}), "pkg.a")
+    with Kernels(tmp_path) as kernels:
+        for _ in range(2):
+            notebook = fill_in(text, {})
+            assert kernels.run(notebook) is None
+            (output,) = notebook.cells[-1].outputs
+            assert output.text == "None [] True\n3\n"
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    r"""A project with a notebook that takes its time."""
+    r"""A project of some pages."""
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg" / "__init__.py").write_text("")
-    (tmp_path / "pkg" / "never.py").write_text(NEVER)
-    (tmp_path / "pyproject.toml").write_text('[tool.literate]\nsources = { pkg = "" }\n')
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.literate]\nsources = { pkg = "" }\nform = { n = 5 }\n'
+    )
     return tmp_path
 
 
@@ -123,43 +132,27 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "literate", "execute", *arguments]
 
 
-def test_the_command_executes_what_is_chosen_and_the_site_has_it(tmp_path: Path) -> None:
-    (tmp_path / "pkg").mkdir()
-    (tmp_path / "pkg" / "__init__.py").write_text("")
-    (tmp_path / "pkg" / "good.py").write_text(GOOD)
-    (tmp_path / "pkg" / "fails.py").write_text(FAILS)
-    (tmp_path / "pyproject.toml").write_text(
-        '[tool.literate]\nsources = { pkg = "" }\nform = { n = 5 }\n'
-        f'katex = "{ROOT / "node_modules" / "katex"}"\n'
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+def test_the_command_executes_what_is_chosen(project: Path) -> None:
+    (project / "pkg" / "good.py").write_text(GOOD)
+    (project / "pkg" / "fails.py").write_text(FAILS)
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         return subprocess.run(
-            arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            arguments, cwd=project, env=environment, capture_output=True, text=True, check=False
         )
 
     done = run(*command("pkg/good.py"))
-    assert (done.returncode, done.stdout) == (
-        0,
-        "Notebooks: 1 executed, 0 kept from before.\n",
-    )
+    assert (done.returncode, done.stdout) == (0, "Notebooks executed: 1, no problems.\n")
     failed = run(*command())
     assert failed.returncode == 1
     assert "cell 5 of the notebook of pkg/fails.py" in failed.stderr
     assert "Traceback" not in failed.stderr
-    written = run(sys.executable, "-m", "literate", "write", "out")
-    assert written.returncode == 0, written.stderr
-    served = (tmp_path / "out" / "notebooks" / "good.ipynb").read_text()
-    assert "with `n = 5`." in served
-    assert '"5\\n"' in served
-    page = (tmp_path / "out" / "good.md").read_text()
-    assert "What the notebook gave" in page
-    assert "<code>n = 5</code>" in page
-    assert "What the notebook gave" not in (tmp_path / "out" / "fails.md").read_text()
 
 
 def test_an_interrupted_command_leaves_no_process(project: Path) -> None:
+    page = NEVER.replace("    import time", '    open("begun", "w").close()\n    import time')
+    (project / "pkg" / "never.py").write_text(page)
     running = subprocess.Popen(
         command(),
         cwd=project,
@@ -167,11 +160,11 @@ def test_an_interrupted_command_leaves_no_process(project: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not kernels(project):
+    while not list(project.rglob("begun")):
         assert running.poll() is None
         time.sleep(0.1)
+    assert kernels(project) != []
     running.send_signal(signal.SIGINT)
-    # A kernel that is just starting may take its minute first, on a busy machine.
     assert running.wait(100) == 130
     assert kernels(project) == []
     assert "Traceback" not in running.stderr.read()
@@ -179,9 +172,9 @@ def test_an_interrupted_command_leaves_no_process(project: Path) -> None:
 
 
 def kernels(project: Path) -> list[str]:
-    r"""The processes that were started with a file below the folder."""
+    r"""The processes that were started with a Python below the folder."""
     listed = subprocess.run(
         ["ps", "-ww", "-eo", "args"], capture_output=True, text=True, check=True
     )
     lines = listed.stdout.splitlines()
-    return [line for line in lines if "ipykernel_launcher" in line and str(project) in line]
+    return [line for line in lines if "kernel_server" in line and str(project) in line]

@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-import nbformat
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from literate.execute import Kernels
-from literate.executed import Shelf
+from literate import site
+from literate.execute import Kernels, fill_in
 from literate.notebook import build
+from literate.set_up import shapes
+from literate.settings import load
 from tests.literate.packages import package
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,25 +28,24 @@ print(find_spec("labml_nn"), find_spec("literate"), os.listdir())
 
 
 @pytest.fixture(scope="module")
-def execute(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def execute(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     r"""
     A function that executes the text of a notebook from top to bottom, up to a cell that fails,
-    with other values in its form, as it is done for the site.
+    with other values in its form.
     """
-    tmp_path = tmp_path_factory.mktemp("notebooks")
-    kernels = Kernels(tmp_path)
+    with Kernels(tmp_path_factory.mktemp("notebooks")) as kernels:
 
-    def run(text: str, form: Mapping[str, object], first: str = "pass") -> NotebookNode:
-        notebook = Shelf(tmp_path, form).fill_in(text)
-        notebook.cells.insert(0, new_code_cell(WHERE, id="where"))
-        notebook.cells.insert(1, new_code_cell(first, id="first"))
-        failure = kernels.run(notebook)
-        # What a cell raises is an output; what ends it from outside is none.
-        assert failure is None or failure.reason.startswith("raises "), failure
-        assert printed(notebook.cells[0]) == "None None []\n"
-        return notebook
+        def run(text: str, form: Mapping[str, object], first: str = "pass") -> NotebookNode:
+            notebook = fill_in(text, form)
+            notebook.cells.insert(0, new_code_cell(WHERE, id="where"))
+            notebook.cells.insert(1, new_code_cell(first, id="first"))
+            failure = kernels.run(notebook)
+            # What a cell raises is an output; what ends it from outside is none.
+            assert failure is None or failure.reason.startswith("raises "), failure
+            assert printed(notebook.cells[0]) == "None None []\n"
+            return notebook
 
-    return run
+        yield run
 
 
 def outputs(cell: NotebookNode) -> list[NotebookNode]:
@@ -154,64 +154,42 @@ def test_without_torch_a_notebook_says_so_in_one_sentence(execute: Run) -> None:
     ]
 
 
-# The sizes with which a notebook that trains is tried here, where it has such a field.
-SMALL = {
-    "size": "tiny",
-    "steps": 40,
-    "seq_len": 13,
-    "d_model": 34,
-    "heads": 2,
-    "n_layers": 3,
-    "sample_length": 20,
-}
+@pytest.fixture(scope="module")
+def executions(execute: Run) -> Iterator[dict[Path, Future[NotebookNode]]]:
+    r"""All notebooks that were committed, executed by as many at a time as there are cores."""
+    form = load(ROOT).form
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        yield {
+            path: pool.submit(execute, path.read_text(encoding="utf-8"), form) for path in NOTEBOOKS
+        }
 
 
 @pytest.fixture(scope="module")
-def executions(
-    execute: Run, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[Path, Future[NotebookNode]]]:
-    r"""All notebooks that were committed, executed by as many at a time as there are cores."""
-    text_file = tmp_path_factory.mktemp("text") / "text.txt"
-    text_file.write_text("the cat sat on the mat, and the dog sat on the log. " * 100)
-    small = SMALL | {"text_file": str(text_file)}
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        running = {}
-        for path in NOTEBOOKS:
-            text = path.read_text(encoding="utf-8")
-            fields = set(re.findall(r'"(\w+) = .*  #@param', text))
-            form = {name: value for name, value in small.items() if name in fields}
-            running[path] = pool.submit(execute, text, form)
-        yield running
+def expected() -> dict[str, str]:
+    r"""What the site shows below the example of each page: the shapes that were measured."""
+    loaded = site.load(load(ROOT))
+    measured = site.measurements(loaded, loaded.sources.values(), lambda line: None)
+    return {path: shapes(loaded.sources[path], one) for path, one in measured.items()}
 
 
 @pytest.mark.parametrize(
     "path", NOTEBOOKS, ids=lambda path: path.relative_to(ROOT / "notebooks").as_posix()
 )
 def test_our_notebook_runs_from_top_to_bottom(
-    executions: dict[Path, Future[NotebookNode]], path: Path, site: Path
+    executions: dict[Path, Future[NotebookNode]], path: Path, expected: dict[str, str]
 ) -> None:
     done = executions[path].result()
     assert errors(done) == []
-    # What the site shows below the example was measured, or executed: it is the same.
-    served = nbformat.read(site / "notebooks" / path.relative_to(ROOT / "notebooks"), as_version=4)
-    shown, example = (
-        next(printed(cell) for cell in cells if cell.source == "show_shapes(example)")
-        for cells in (served.cells, done.cells)
-    )
-    assert example == shown
+    (example,) = (printed(cell) for cell in done.cells if cell.source == "show_shapes(example)")
+    page = Path("labml_nn", path.relative_to(ROOT / "notebooks")).with_suffix(".py")
+    assert example == expected[page.as_posix()]
 
 
-def test_every_notebook_shows_shapes_where_its_example_has_tensors(site: Path) -> None:
-    folder = site / "notebooks"
-    without = [
-        path.relative_to(folder).as_posix()
-        for path in sorted(folder.rglob("*.ipynb"))
-        for cell in nbformat.read(path, as_version=4).cells
-        if cell.source == "show_shapes(example)" and not printed(cell)
-    ]
+def test_every_example_has_tensors_whose_shapes_are_shown(expected: dict[str, str]) -> None:
+    without = [path for path, shown in expected.items() if path.startswith("labml") and not shown]
     # Sentences and plain numbers come out of these.
     assert without == [
-        f"transformers/mistakes/{name}.ipynb"
+        f"labml_nn/transformers/mistakes/{name}.py"
         for name in ("attention_tests", "experiment", "verdicts")
     ]
 
@@ -239,3 +217,10 @@ def test_a_notebook_that_trains_shows_pictures_and_ends_with_a_check(
 
 def test_all_our_notebooks_are_executed() -> None:
     assert len(NOTEBOOKS) > 9
+
+
+def test_each_value_for_the_forms_has_a_field() -> None:
+    # A form takes the values that it has; one that no form has is a slip of the pen.
+    texts = [path.read_text(encoding="utf-8") for path in NOTEBOOKS]
+    fields = {name for text in texts for name in re.findall(r'"(\w+) = .*  #@param', text)}
+    assert set(load(ROOT).form) <= fields

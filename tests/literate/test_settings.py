@@ -53,6 +53,18 @@ def test_settings_are_found_above(tmp_path: Path) -> None:
             "[tool.literate]\nsources = { pkg = '' }\nsequels = { f = 1 }",
             "`sequels` of `tool.literate` maps names of functions to files of pages",
         ),
+        (
+            "[tool.literate]\nsources = { pkg = '' }\nmachinery = 'pkg'",
+            "`machinery` of `tool.literate` is a list of patterns of paths.",
+        ),
+        (
+            "[tool.literate]\nsources = { pkg = '' }\nwords = { Card = 'GPU' }",
+            "`words` of `tool.literate` maps words, in lower case, to better ones.",
+        ),
+        (
+            "[tool.literate]\nsources = { pkg = '' }\nlimits = { 'pkg/*' = { size = 1 } }",
+            "tables of numbers for code, comments, ratio, words, lines.",
+        ),
     ],
 )
 def test_wrong_settings_are_named(tmp_path: Path, text: str, words: str) -> None:
