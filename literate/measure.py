@@ -87,8 +87,8 @@ class Measurement:
 
     * `axes` are the names that may stand in a claim, with their sizes in all runs: the parameters
       of the example and the numbers that it assigns
-    * `lines` holds, for the first line of a statement, what it binds or returns, in this order; the
-      arguments of a function are on the line of its `def`
+    * `lines` holds, for the first line of a statement, what it binds or returns, in this order; an
+      argument of a function is on its own line
     * `functions` holds the arguments and results of each function, by qualified name; and for a
       class, what it binds in its body and on `self`
     """

@@ -168,6 +168,7 @@ def page(
                 "note": heading + (_note(note, row, context) if note else ""),
                 "uses": code.uses(anchored) if anchored else (),
                 "code": code.of(row, anchored),
+                "legend": code.legend(row),
                 # The empty name is that of the module.
                 "snippet": anchored and _beside(links, uri, takeaways.snippets, anchored),
                 "bare": anchored and _beside(links, uri, takeaways.bare, anchored),
@@ -188,7 +189,6 @@ def page(
         colab=html.escape(takeaways.colab or ""),
         module=_beside(links, uri, takeaways.snippets, ""),
         bare=_beside(links, uri, takeaways.bare, ""),
-        shapes=context.measurement is not None,
         rows=[row for row in written if row["note"] or row["code"]],
         outcome=shown,
     )

@@ -114,13 +114,34 @@ def test_copied_code_has_neither_numbers_nor_shapes(mha: Page, repository: Path)
 
 def test_measured_shapes_are_shown_at_the_end_of_their_lines(mha: Page) -> None:
     shapes = mha.evaluate(
-        """() => [...document.querySelectorAll('.line[data-shape]')].map(line =>
-            [line.textContent.trim(), getComputedStyle(line, '::after').content])"""
+        """() => [...document.querySelectorAll('.shape')].map(shape => [
+            shape.parentElement.textContent.trim(),
+            getComputedStyle(shape, '::after').content,
+            shape.title,
+            shape.getBoundingClientRect().toJSON(),
+            shape.parentElement.lastElementChild.getBoundingClientRect().toJSON()])"""
     )
-    shown = {code: content.strip('"') for code, content in shapes}
-    scores = next(code for code in shown if code.startswith("scores = "))
-    assert shown[scores] == "[seq_len_q, seq_len_k, batch_size, heads]"
-    assert len(shown) > 15
+    letters = [content for code, content, *_ in shapes if code.startswith("scores = ")]
+    assert letters[0].strip('"').split(" (")[0] in ("i j b h", "i i b h")
+    assert "[seq_len_q, seq_len_k, batch_size, heads]" in "".join(
+        title for *_, title, _, _ in shapes
+    )
+    assert len(shapes) > 10
+    # On the line, to the right of the code.
+    for code, _, _, shape, text in shapes:
+        assert shape["left"] >= text["right"], code
+        assert abs(shape["top"] - text["top"]) < 3, code
+        assert text["height"] < 30, code
+
+
+def test_a_legend_has_the_letters_of_the_shapes(mha: Page) -> None:
+    legend = mha.locator("article .axes")
+    expect(legend).to_have_count(1)
+    expect(legend).to_contain_text("h heads")
+    # It stays in view, beside the name of the definition.
+    mha.locator(".row").last.scroll_into_view_if_needed()
+    expect(mha.locator(".here .axes")).to_be_in_viewport()
+    expect(mha.locator(".here .axes")).to_have_text(legend.inner_text())
 
 
 def test_a_link_to_a_line_brings_it_into_view_below_the_header(page: Page, address: str) -> None:

@@ -118,8 +118,8 @@ class Lines(HTMLParser):
             self._line, self._depth = values["id"], 0
             assert self._line not in self.code
             self.code[self._line] = ""
-            if "data-shape" in values:
-                self.shapes[self._line] = values["data-shape"]
+        if "data-shape" in values:
+            self.shapes[self._line] = values["data-shape"]
         if values.get("class") == "claim":
             self._claim = True
             self.claims.append("")
@@ -148,11 +148,10 @@ def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
         f"L{number}": source[number - 1] for number in [10, 11, 14, 21, 22, 25, 29, 30]
     }
     assert page.shapes == {
-        "L14": "query [seq_len, batch_size, d_k], key [seq_len, batch_size, d_k]",
-        "L21": "[seq_len, seq_len, batch_size]",
-        "L22": "→ [seq_len, seq_len, batch_size]",
-        "L29": "[seq_len, batch_size, d_k]",
-        "L30": "→ [seq_len, seq_len, batch_size]",
+        "L14": "query, key i b d",
+        "L21": "i i b",
+        "L29": "i b d",
+        "L30": "→ i i b",
     }
     assert page.claims == [
         "[seq_len, batch_size, d_k]",
