@@ -4,9 +4,9 @@ title: Letters
 summary: A shape in a line of code has one letter for each axis, as in einsum.
 ---
 
-`[seq_len_q, seq_len_k, batch_size, heads]` is longer than most lines of code, and a page has one
-such shape for nearly every line. `i j b h` fits at the end of the line. The letters are those that
-people write in an `einsum`; a legend on the page has their names.
+The shape of attention scores has four axes: `seq_len_q`, `seq_len_k`, `batch_size` and `heads`. In
+full it is longer than most lines of code. In letters it is `i j b h`, and fits at the end of the
+line. The letters are those that people write in an `einsum`; a legend on the page has their names.
 """
 
 import re
@@ -63,7 +63,7 @@ def short(axes: Iterable[str], known: Mapping[str, str]) -> str:
     r"""
     ## A shape in letters
 
-    `[seq_len, 2*d_k, 3]` is `i 2d 3`. A tensor without axes is called a scalar.
+    The axes `seq_len`, `2*d_k` and `3` are `i 2d 3`. A tensor without axes is called a scalar.
     """
     shape = [_NAME.sub(lambda name: known[name[0]], axis).replace("*", "") for axis in axes]
     return " ".join(shape) or "scalar"

@@ -78,7 +78,7 @@ class Listing:
         r"""
         ### The letters of the shapes, with their names
 
-        They stand above the first code that has a shape, so for all other rows there are none.
+        They stand below the first code that has a shape, so for all other rows there are none.
         """
         if not self._needs_legend or not any(line.number in self.shapes.lines for line in row.code):
             return {}

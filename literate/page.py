@@ -25,6 +25,7 @@ import jinja2
 
 from literate import claims, exhibit, front_matter, highlight
 from literate.about import about
+from literate.columns import columns
 from literate.formulas import FormulaError, Formulas
 from literate.links import Links, UnknownTarget, folder, targets
 from literate.listing import Listing
@@ -40,6 +41,7 @@ from literate.symbols import symbols
 
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
 _OPENING = re.compile(r"(\s*(?:[-*+] +|\d+\. +)?)(`{3,}|~{3,})\s*([\w+-]*)")
+_DISPLAYED = re.compile(r'<math [^>]*display="block".*?</math>')
 _DEFINITION = re.compile(r"(?P<footnote>^ {0,3}\[\^[^\]\n]+\]:)|\]:", re.MULTILINE)
 _IN_ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", '"': "%22", "`": "%60"})
 _TEMPLATES = jinja2.Environment(
@@ -159,13 +161,15 @@ def page(
             matter, note, problems = front_matter.split(note, source.path)
             context.problems.extend(problems)
             has_front_matter = True
-        wide = is_module or _is_long(row)
         heading, note = _heading(row, note, context)
+        text = _note(note, row, context) if note else ""
+        taken = columns(note, len(row.code), _DISPLAYED.findall(text))
         anchored = row.documents.name if heading and row.documents else ""
         written.append(
             {
-                "wide": wide,
-                "note": heading + (_note(note, row, context) if note else ""),
+                # What a module is for is read before its first import.
+                "columns": taken or ("note" if is_module else ""),
+                "note": heading + text,
                 "uses": code.uses(anchored) if anchored else (),
                 "code": code.of(row, anchored),
                 "legend": code.legend(row),
@@ -241,16 +245,6 @@ def _repeated(source: Source) -> frozenset[str]:
     )
     names = {name.removeprefix("self.") for name in source.once(places)}
     return frozenset(key for key, number in count.items() if number > 1 or key in names)
-
-
-def _is_long(row: Row) -> bool:
-    r"""
-    A long note of a class would leave the code column empty for a screenful: below its header
-    comes its first method, which has a row of its own. Such a note goes over the full width.
-    """
-    if row.note is None or row.documents is None or row.documents.kind != "class":
-        return False
-    return len(row.note.texts) > len(row.code) + 8
 
 
 def _heading(row: Row, note: Note | None, context: _Context) -> tuple[str, Note | None]:

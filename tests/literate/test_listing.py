@@ -53,7 +53,7 @@ def test_a_shape_stands_on_its_line_and_not_in_its_text() -> None:
     assert html.count("data-shape") == 1
 
 
-def test_the_legend_stands_above_the_first_code_with_a_shape() -> None:
+def test_the_legend_stands_below_the_first_code_with_a_shape() -> None:
     source = parse(CODE, "a.py")
     measurement = Measurement({"batch_size": (2,), "n": (3,)}, {8: (tensor("y", "n"),)}, {})
     one = listing([source], measurement)
