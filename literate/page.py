@@ -36,8 +36,11 @@ from literate.places import places
 from literate.problems import Problem
 from literate.references import Network, network
 from literate.rows import Note, Row, rows
-from literate.source import Source
+from literate.source import Definition, Source
 from literate.symbols import symbols
+
+# The contents of a page fit beside it.
+MOST_ENTRIES = 12
 
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
 _OPENING = re.compile(r"(\s*(?:[-*+] +|\d+\. +)?)(`{3,}|~{3,})\s*([\w+-]*)")
@@ -98,6 +101,7 @@ class Takeaways:
     * `snippets` are the definitions that can be copied with all that they need, by name; the empty
       name is the whole module
     * `bare` are the same without their notes
+    * `source` is the address of the file in the repository, if that is known
     * `outcome` is what the notebook gave, if it was executed
     """
 
@@ -105,6 +109,7 @@ class Takeaways:
     colab: str | None
     snippets: Mapping[str, File]
     bare: Mapping[str, File]
+    source: str | None = None
     outcome: Outcome | None = None
 
 
@@ -193,6 +198,7 @@ def page(
         colab=html.escape(takeaways.colab or ""),
         module=_beside(links, uri, takeaways.snippets, ""),
         bare=_beside(links, uri, takeaways.bare, ""),
+        source=html.escape(takeaways.source or ""),
         rows=[row for row in written if row["note"] or row["code"]],
         outcome=shown,
     )
@@ -261,11 +267,30 @@ def _heading(row: Row, note: Note | None, context: _Context) -> tuple[str, Note 
             words = _note(Note(note.kind, note.first + index, (match[2],)), row, context)
             name = html.escape(row.documents.name)
             rest = Note(note.kind, note.first + index + 1, note.texts[index + 1 :])
-            opened = f'<h{level} id="{name}" class="definition" markdown="1">'
-            return f"{opened}{words}</h{level}>\n\n", rest
+            if _is_in_contents(row.documents, context.source):
+                opened = f'<h{level} id="{name}" class="definition" markdown="1">'
+                return f"{opened}{words}</h{level}>\n\n", rest
+            # A heading for readers, and none for the engine, which makes the contents.
+            marks = f'class="definition level-{level}" role="heading" aria-level="{level}"'
+            return f'<div id="{name}" {marks} markdown="span">{words}</div>\n\n', rest
         if text.strip():
             break
     return "", note
+
+
+def _is_in_contents(definition: Definition, source: Source) -> bool:
+    r"""
+    The contents of a page are short: no helpers, no examples of a class, and no methods at all
+    where they would make the list too long.
+    """
+    listed = [
+        one
+        for one in source.definitions
+        if one.docstring and not re.search(r"(^|\.)_|\.example$", one.name)
+    ]
+    if len(listed) > MOST_ENTRIES:
+        listed = [one for one in listed if one.depth == 0]
+    return definition in listed
 
 
 def _note(note: Note, row: Row, context: _Context) -> str:

@@ -350,24 +350,27 @@ def notebook(seq_len: int = 7) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "badge"),
+    ("address", "offered"),
     [
         ("", []),
         (
             "https://github.com/a/b",
-            ["https://colab.research.google.com/github/a/b/blob/main/notebooks/attention.ipynb"],
+            [
+                "https://colab.research.google.com/github/a/b/blob/main/notebooks/attention.ipynb",
+                "https://github.com/a/b/blob/main/pkg/attention.py",
+            ],
         ),
     ],
 )
 def test_a_page_offers_its_own_notebook(
-    project: Path, monkeypatch: pytest.MonkeyPatch, address: str, badge: list[str]
+    project: Path, monkeypatch: pytest.MonkeyPatch, address: str, offered: list[str]
 ) -> None:
     monkeypatch.setenv("REPOSITORY_URL", address)
     (project / "pkg" / "attention.py").write_text(ATTENTION + NOTEBOOK)
     built = build(project)
     assert built.returncode == 0, built.stderr
     page = Lines(project / "site" / "attention" / "index.html")
-    assert [link for link in page.links if "colab" in link] == badge
+    assert [link for link in page.links if "blob" in link] == offered
     assert "../notebooks/attention.ipynb" in page.links
     assert not [link for link in Lines(project / "site" / "index.html").links if "ipynb" in link]
     served = json.loads((project / "site" / "notebooks" / "attention.ipynb").read_text())
