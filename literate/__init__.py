@@ -19,9 +19,10 @@ What happens to a file, in this order:
 5. [claims](claims.py), [links](links.py), [formulas](formulas.py) with their
    [symbols](symbols.py), and the [spelling of names](spelling.py): what a note says is checked;
 6. [references](references.py), found in [trees](trees.py), the documentation of
-   [PyTorch](pytorch.py), [highlighting](highlight.py), [listing](listing.py) and [page](page.py):
-   names become links, and rows become Markdown; what a reader may ask, such as the
-   [places](places.py) of a name, is told [about](about.py) the page in a file beside it;
+   [PyTorch](pytorch.py), [highlighting](highlight.py), [listing](listing.py) with the
+   [shapes](shapes.py) of lines in [letters](letters.py), and [page](page.py) in its two
+   [columns](columns.py): names become links, and rows become Markdown; what a reader may ask, such
+   as the [places](places.py) of a name, is told [about](about.py) the page in a file beside it;
 7. [site](site.py): so do all files of a project, as its [settings](settings.py) say, by its
    [rules](rules.py) and [words](words.py), [documents](documents.py) written by hand too, each
    page with its [card](card.py), and each [problem](problems.py) is named; [count](count.py) says

@@ -192,7 +192,7 @@ def _measure(chosen: argparse.Namespace) -> int:
 
 def _print_measurement(path: str, measurement: Measurement) -> None:
     axes = measurement.axes.items()
-    print(f"{path}: " + ", ".join(f"{name}={one}|{two}" for name, (one, two) in axes))
+    print(f"{path}: " + ", ".join(f"{name}={'|'.join(map(str, sizes))}" for name, sizes in axes))
     for line, tensors in sorted(measurement.lines.items()):
         for tensor in tensors:
             axes = ", ".join(tensor.axes)

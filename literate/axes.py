@@ -1,27 +1,37 @@
 r"""
 ---
 title: Axes
-summary: Which name an axis has is recovered from two runs with different sizes.
+summary: The name of an axis is found by running the example four times with different sizes.
 ---
 
 An axis of length 10 could be `heads * d_k`, five heads of two features each, or `2 * heads`, or
-`seq_len + batch_size`, or always 10. One run can't tell. In a second run with other sizes the same
-axis has length 391, say, and of all the simple formulas only one gives both numbers.
+`seq_len + batch_size`, or always 10. One run can't tell. Run the example again with other sizes,
+and the same axis has length 391, say: of all the simple formulas only one gives both numbers.
 
-The sizes of the first run are the author's, pairwise different primes. Those of the second are
-chosen here, so that they leave as little as possible to chance.
+Two runs are not enough. Cut a sequence into blocks of four, and the last block has some length from
+1 to 4. A difference of two axes may have the same lengths in two runs by coincidence. So there are
+four runs, and a name has to hold in each of them. An axis without a name is shown as the number
+that it had in the first run.
+
+The sizes of the first run are the author's, pairwise different primes. Those of the others are
+chosen here.
 """
 
 import ast
 import itertools
 import math
+import operator
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from literate.problems import LiterateError, Problem
 from literate.source import Source
 
-Sizes = tuple[int, int]
+# The lengths of one axis in all runs, the author's first.
+Sizes = tuple[int, ...]
+
+# How often an example runs.
+RUNS = 4
 
 
 def example_of(source: Source) -> ast.FunctionDef | None:
@@ -79,13 +89,23 @@ def is_prime(number: int) -> bool:
     return number > 1 and all(number % one for one in range(2, math.isqrt(number) + 1))
 
 
-def second_run(first: Mapping[str, int]) -> dict[str, int]:
+def all_runs(first: Mapping[str, int]) -> list[dict[str, int]]:
     r"""
-    ## The sizes of the second run
+    ## The sizes of all runs
 
-    They are primes above all of the first run, and keep their order: where an example needs
-    `seq_len <= max_len`, the second run has it too. A prime with which some formula could be taken
-    for a name, for a product of two or for a number is passed over.
+    They are primes and keep the order of the first run: where an example needs
+    `seq_len <= max_len`, every run has it. No size is smaller than that of the first run.
+    """
+    runs = [dict(first), _second_run(first)]
+    while len(runs) < RUNS:
+        runs.append(_next_run(runs))
+    return runs
+
+
+def _second_run(first: Mapping[str, int]) -> dict[str, int]:
+    r"""
+    All sizes are above those of the first run. A prime with which some formula could be taken for a
+    name, for a product of two or for a number is passed over.
     """
     axes: dict[str, Sizes] = {}
     size = max(first.values(), default=1)
@@ -97,20 +117,40 @@ def second_run(first: Mapping[str, int]) -> dict[str, int]:
     return {name: axes[name][1] for name in first}
 
 
+def _next_run(earlier: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    r"""
+    Each axis gets a size that it never had, and each two axes a difference that they never had. So
+    a length that varies little can't be a difference in all runs.
+    """
+    first = earlier[0]
+    found: dict[str, int] = {}
+    size = 1
+    for name in sorted(first, key=first.__getitem__):
+        size = max(size, first[name]) + 1
+        while not is_prime(size) or any(
+            size == run[name] or any(size - found[one] == run[name] - run[one] for one in found)
+            for run in earlier
+        ):
+            size += 1
+        found[name] = size
+    return {name: found[name] for name in first}
+
+
 def namer(axes: Mapping[str, Sizes]) -> Callable[[Sizes], str]:
     r"""
-    ## Name an axis by its two sizes
+    ## Name an axis by its sizes
 
     `axes` are the known names, the more important ones first. The result takes the sizes of an
-    axis in both runs and gives its name: one of the known names; a number, if both sizes are that
-    number; else the simplest formula that gives both; and `?` where there is none.
+    axis in all runs and gives its name: one of the known names, or else the simplest formula that
+    gives all sizes. Where there is none, and where all sizes are the same, it is the size of the
+    first run.
     """
     names: dict[Sizes, str] = {}
     for name, sizes in _formulas(axes):
         names.setdefault(sizes, name)
 
     def name_of(sizes: Sizes) -> str:
-        return str(sizes[0]) if sizes[0] == sizes[1] else names.get(sizes, "?")
+        return str(sizes[0]) if len(set(sizes)) == 1 else names.get(sizes, str(sizes[0]))
 
     return name_of
 
@@ -122,40 +162,40 @@ def _ambiguous(axes: Mapping[str, Sizes]) -> bool:
     formulas = [sizes for _, sizes in _formulas(axes)]
     times = Counter(formulas)
     return any(times[sizes] > 1 for _, sizes in _names_and_products(axes)) or any(
-        one == two for one, two in formulas
+        len(set(sizes)) == 1 for sizes in formulas
     )
 
 
 def _formulas(axes: Mapping[str, Sizes]) -> Iterator[tuple[str, Sizes]]:
     r"""
-    All formulas with their values in both runs, the simplest first.
+    All formulas with their values in all runs, the simplest first.
     """
-    # A name with the same size in both runs can't be told from a number, so it names nothing:
+    # A name with the same size in all runs can't be told from a number, so it names nothing:
     # that two layers are stacked doesn't make every axis of length two an axis of layers.
-    axes = {name: (one, two) for name, (one, two) in axes.items() if one != two}
+    axes = {name: sizes for name, sizes in axes.items() if len(set(sizes)) > 1}
     yield from _names_and_products(axes)
     yield from _products(axes, 3)
 
-    for (a, (a1, a2)), (b, (b1, b2)) in itertools.combinations(axes.items(), 2):
-        yield f"{a}+{b}", (a1 + b1, a2 + b2)
-    for (a, (a1, a2)), (b, (b1, b2)) in itertools.permutations(axes.items(), 2):
-        yield f"{a}-{b}", (a1 - b1, a2 - b2)
+    for (a, one), (b, two) in itertools.combinations(axes.items(), 2):
+        yield f"{a}+{b}", tuple(map(operator.add, one, two))
+    for (a, one), (b, two) in itertools.permutations(axes.items(), 2):
+        yield f"{a}-{b}", tuple(map(operator.sub, one, two))
 
-    for name, (one, two) in axes.items():
+    for name, sizes in axes.items():
         for more in (1, 2):
-            yield f"{name}+{more}", (one + more, two + more)
-            yield f"{name}-{more}", (one - more, two - more)
+            yield f"{name}+{more}", tuple(size + more for size in sizes)
+            yield f"{name}-{more}", tuple(size - more for size in sizes)
         for times in (2, 3, 4):
-            yield f"{times}*{name}", (times * one, times * two)
+            yield f"{times}*{name}", tuple(times * size for size in sizes)
         # Half of them, every other one from the first on, and all distances between two.
-        yield f"{name}//2", (one // 2, two // 2)
-        yield f"({name}+1)//2", ((one + 1) // 2, (two + 1) // 2)
-        yield f"2*{name}-1", (2 * one - 1, 2 * two - 1)
-        yield f"2*{name}+1", (2 * one + 1, 2 * two + 1)
+        yield f"{name}//2", tuple(size // 2 for size in sizes)
+        yield f"({name}+1)//2", tuple((size + 1) // 2 for size in sizes)
+        yield f"2*{name}-1", tuple(2 * size - 1 for size in sizes)
+        yield f"2*{name}+1", tuple(2 * size + 1 for size in sizes)
 
     for times in (2, 3, 4):
-        for name, (one, two) in _products(axes, 2):
-            yield f"{times}*{name}", (times * one, times * two)
+        for name, sizes in _products(axes, 2):
+            yield f"{times}*{name}", tuple(times * size for size in sizes)
 
 
 def _names_and_products(axes: Mapping[str, Sizes]) -> Iterator[tuple[str, Sizes]]:
@@ -165,5 +205,5 @@ def _names_and_products(axes: Mapping[str, Sizes]) -> Iterator[tuple[str, Sizes]
 
 def _products(axes: Mapping[str, Sizes], count: int) -> Iterator[tuple[str, Sizes]]:
     for names in itertools.combinations_with_replacement(axes, count):
-        one, two = (math.prod(axes[name][run] for name in names) for run in (0, 1))
-        yield "*".join(names), (one, two)
+        factors = (axes[name] for name in names)
+        yield "*".join(names), tuple(map(math.prod, zip(*factors, strict=True)))

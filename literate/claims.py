@@ -10,7 +10,7 @@ Inline code that is a list of axes is a *claim*: here is a tensor of this shape.
 [seq_len, batch_size, heads * d_k]
 ```
 
-It is compared with what was [measured](measure.py) by its sizes in both runs, so it may be written
+It is compared with what was [measured](measure.py) by its sizes in all runs, so it may be written
 in any way that comes to the same.
 
 What it is compared with depends on where it stands. A comment speaks of the code beside it, a
@@ -153,15 +153,16 @@ def _is_arithmetic(node: ast.expr) -> bool:
 
 def _sizes(node: ast.expr, axes: Mapping[str, Sizes]) -> Sizes:
     r"""
-    What an axis comes to, in both runs.
+    What an axis comes to, in each run.
     """
     if isinstance(node, ast.BinOp):
         compute = OPERATORS[type(node.op)]
         left, right = _sizes(node.left, axes), _sizes(node.right, axes)
-        return compute(left[0], right[0]), compute(left[1], right[1])
+        return tuple(map(compute, left, right))
     if isinstance(node, ast.Name):
         return axes[node.id]
-    return node.value, node.value
+    # A claim has at least one name, and so there is at least one axis.
+    return (node.value,) * len(next(iter(axes.values())))
 
 
 def _fits(wanted: Sequence[Sizes | EllipsisType], sizes: Sequence[Sizes]) -> bool:

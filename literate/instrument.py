@@ -38,7 +38,7 @@ def instrument(text: str, filename: str) -> CodeType:
     the name of a value and the value, and that returns the value. Its method `axis` is called with
     the names and values that `example` assigns.
 
-    * The line is the first one of the statement. That of an argument is the line of the `def`
+    * The line is the first one of the statement, and for an argument its own
     * The qualified name tells what the value is part of: for an argument or a result the function,
       for something set on `self` or in the body of a class the class, else None
     """
@@ -125,7 +125,11 @@ class Instrument(ast.NodeTransformer):
         inside = self._visit_body(node, "function")
         every = node.args
         names = [*every.posonlyargs, *every.args, every.vararg, *every.kwonlyargs, every.kwarg]
-        calls = [self._call(one.arg, _read(one.arg), inside.name) for one in names if one]
+        calls = []
+        for one in filter(None, names):
+            call = self._call(one.arg, _read(one.arg), inside.name)
+            call.args[0] = ast.Constant(one.lineno)
+            calls.append(call)
         start = 1 if _is_docstring(node.body[0]) else 0
         node.body[start:start] = [self._statement(call) for call in calls]
         return node

@@ -5,8 +5,8 @@ summary: The code of a row as HTML, with numbers, links and measured shapes.
 ---
 
 Each line is an element with the number of the line as its id. What the tool adds to a line, its
-number and the shapes that were measured on it, are attributes that the style sheet shows: so the
-text of the element is exactly the line, whoever copies it.
+number and the [shape](shapes.py) that is new on it, are attributes that the style sheet shows: so
+the text of the element is exactly the line, and copied code is nothing but code.
 """
 
 import html
@@ -16,9 +16,10 @@ from functools import cached_property
 
 from literate import highlight, pytorch
 from literate.links import Links
-from literate.measure import Measurement, Tensor
+from literate.measure import Measurement
 from literate.references import Network
 from literate.rows import Row
+from literate.shapes import PageShapes
 from literate.source import Source
 
 # A page must not grow with the site.
@@ -49,7 +50,8 @@ class Listing:
         self.source = source
         self.links = links
         self.network = network
-        self.measurement = measurement
+        self.shapes = PageShapes(source, measurement) if measurement else None
+        self._needs_legend = bool(self.shapes and self.shapes.legend)
 
     def of(self, row: Row, anchored: str) -> str:
         r"""
@@ -64,15 +66,24 @@ class Listing:
             if line.kind == "blank":
                 shown.append('<span class="line"></span>')
                 continue
-            shape = self._shape(number)
-            attribute = f' data-shape="{html.escape(shape)}"' if shape else ""
             anchor = f'<a id="{html.escape(names[number])}"></a>' if number in names else ""
             link = f'<a href="#L{number}" data-line="{number}" aria-label="Line {number}"></a>'
             shown.append(
-                f'<span class="line" id="L{number}"{attribute}>{anchor}{link}'
+                f'<span class="line" id="L{number}">{anchor}{link}{self._shape(number)}'
                 f"<span>{self._lines[number - 1]}</span></span>"
             )
         return "\n".join(shown)
+
+    def legend(self, row: Row) -> dict[str, str]:
+        r"""
+        ### The letters of the shapes, with their names
+
+        They stand below the first code that has a shape, so for all other rows there are none.
+        """
+        if not self._needs_legend or not any(line.number in self.shapes.lines for line in row.code):
+            return {}
+        self._needs_legend = False
+        return {letter: html.escape(name) for name, letter in self.shapes.legend.items()}
 
     def uses(self, name: str) -> Uses:
         r"""
@@ -111,23 +122,12 @@ class Listing:
         }
 
     def _shape(self, number: int) -> str:
-        r"""
-        One tensor needs no name, the line names it; several do. A result has an arrow.
-        """
-        tensors = self.measurement.lines.get(number, ()) if self.measurement else ()
-        by_name: dict[str, list[str]] = {}
-        for tensor in tensors:
-            shapes = by_name.setdefault(tensor.name, [])
-            if _axes(tensor) not in shapes:
-                shapes.append(_axes(tensor))
-        parts = []
-        for name, shapes in by_name.items():
-            is_result = name.startswith(("return", "yield"))
-            label = f"→{name.removeprefix('return').removeprefix('yield')}" if is_result else name
-            alone = len(by_name) == 1 and not is_result
-            parts.append(" or ".join(shapes) if alone else f"{label} {' or '.join(shapes)}")
-        return ", ".join(parts)
-
-
-def _axes(tensor: Tensor) -> str:
-    return f"[{', '.join(tensor.axes)}]"
+        shape = self.shapes.lines.get(number) if self.shapes else None
+        if shape is None:
+            return ""
+        full = html.escape(shape.full).replace("\n", "&#10;")
+        place = "shape" if shape.fits else "shape beyond"
+        return (
+            f'<i class="{place}" data-shape="{html.escape(shape.short)}" title="{full}" '
+            f'role="img" aria-label="{full}"></i>'
+        )

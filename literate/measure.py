@@ -11,9 +11,9 @@ their sizes:
 def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2) -> torch.Tensor:
 ```
 
-It is called twice, with these sizes and with [larger ones](axes.py#second_run), and every tensor
-that the module binds or returns on the way is written down. What is known about a tensor
-afterwards is what was measured, so a page can't say anything else.
+It is called with these sizes and with [three sets of others](axes.py#all_runs), and every tensor
+that the module binds or returns is written down. A page can then say nothing about a tensor but
+what was measured.
 
 The code runs in a [child process](child.py); what it gave is [kept](store.py) until the sources
 change. PyTorch is not imported here.
@@ -62,7 +62,7 @@ class Tensor:
 
     * `name` is the name it is bound to: `scores`, `self.attn`, an argument; or `return`, or
       `yield`; or a part of something of that name, `return[0]`
-    * `sizes` are the lengths of its axes in the first and in the second run
+    * `sizes` are its shapes, one for each run
     * `axes` are their names
     * `dtype` is `float32`, for example
     * `low`, `mean` and `high` sum up its numbers in the first run, with four digits; None if there
@@ -71,7 +71,7 @@ class Tensor:
     """
 
     name: str
-    sizes: tuple[tuple[int, ...], tuple[int, ...]]
+    sizes: tuple[tuple[int, ...], ...]
     axes: tuple[str, ...]
     dtype: str
     low: float | None
@@ -85,10 +85,10 @@ class Measurement:
     r"""
     ## All that was measured on a page
 
-    * `axes` are the names that may stand in a claim, with their sizes in both runs: the parameters
+    * `axes` are the names that may stand in a claim, with their sizes in all runs: the parameters
       of the example and the numbers that it assigns
-    * `lines` holds, for the first line of a statement, what it binds or returns, in this order; the
-      arguments of a function are on the line of its `def`
+    * `lines` holds, for the first line of a statement, what it binds or returns, in this order; an
+      argument of a function is on its own line
     * `functions` holds the arguments and results of each function, by qualified name; and for a
       class, what it binds in its body and on `self`
     """
@@ -214,8 +214,7 @@ class _Page:
         # `package/folder/page.py` is imported as `package.folder.page`.
         parts = self.file.relative_to(root).with_suffix("").parts
         self.module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        first = axes.first_run(source, example)
-        self.runs = (first, axes.second_run(first))
+        self.runs = axes.all_runs(axes.first_run(source, example))
 
     def error(self, sentence: str, line: int | None = None) -> LiterateError:
         problem = Problem(self.source.path, line or self.example.lineno, f"{sentence}.")
@@ -233,7 +232,7 @@ class _Page:
             return measurement
         child.start()
         started = time.perf_counter()
-        measurement = self.compare(*self.run(child, seconds))
+        measurement = self.compare(self.run(child, seconds))
         store.save(self.module, key, asdict(measurement))
         lines = measurement.lines
         count = sum(len(tensors) for tensors in lines.values())
@@ -274,26 +273,26 @@ class _Page:
         arguments = (f"{name}={size}" for name, size in self.runs[run].items())
         return f"example({', '.join(arguments)})"
 
-    def compare(self, one: Mapping[str, Any], two: Mapping[str, Any]) -> Measurement:
+    def compare(self, runs: Sequence[Mapping[str, Any]]) -> Measurement:
         r"""
         What was seen at a place in the first run is the same tensor as what was seen there in the
-        second.
+        others.
         """
-        known = {name: (size, self.runs[1][name]) for name, size in self.runs[0].items()}
-        for name, size in one["axes"].items():
-            if name in two["axes"]:
-                known.setdefault(name, (size, two["axes"][name]))
+        known = {name: tuple(run[name] for run in self.runs) for name in self.runs[0]}
+        for name in runs[0]["axes"]:
+            if all(name in run["axes"] for run in runs):
+                known.setdefault(name, tuple(run["axes"][name] for run in runs))
         name_of = axes.namer(known)
 
         lines: dict[int, dict[Any, Tensor]] = {}
         functions: dict[str, dict[Any, Tensor]] = {}
-        first, second = _places(one), _places(two)
-        for place in first | second:
+        by_place = [_places(run) for run in runs]
+        for place in {place: None for places in by_place for place in places}:
             line, owner, name = place
-            for seen, again in self.pairs(place, first.get(place, []), second.get(place, [])):
-                shape, dtype, *numbers = seen
-                sizes = (tuple(shape), tuple(again[0]))
-                named = tuple(name_of(both) for both in zip(*sizes, strict=True))
+            for matching in self.matched(place, [places.get(place, []) for places in by_place]):
+                _, dtype, *numbers = matching[0]
+                sizes = tuple(tuple(seen[0]) for seen in matching)
+                named = tuple(map(name_of, zip(*sizes, strict=True)))
                 tensor = Tensor(name, sizes, named, dtype, *numbers)
                 # The same again, with other numbers, is nothing new.
                 lines.setdefault(line, {}).setdefault((name, sizes, dtype), tensor)
@@ -305,30 +304,48 @@ class _Page:
             functions={name: tuple(found.values()) for name, found in functions.items()},
         )
 
-    def pairs(
-        self, place: Place, first: Sequence[Seen], second: Sequence[Seen]
-    ) -> list[tuple[Seen, Seen]]:
+    def matched(self, place: Place, runs: Sequence[Sequence[Seen]]) -> list[tuple[Seen, ...]]:
         r"""
-        One by one. Where a loop goes round more often in one run than in the other, one different
-        shape by one; and where something grows in such a loop, the first and the last shape.
+        What was seen at a place, one tensor of each run at a time. Where a loop goes round more
+        often in one run than in another, one different shape at a time; and where something grows
+        in such a loop, the first and the last shape.
         """
         line, _, name = place
-        if len(first) != len(second):
-            first, second = _different(first), _different(second)
-        if first and second and len(first) != len(second):
-            first, second = [first[0], first[-1]], [second[0], second[-1]]
-        if len(first) == len(second):
-            pairs = list(zip(first, second, strict=True))
-            if all(len(one[0]) == len(two[0]) and one[1] == two[1] for one, two in pairs):
-                return pairs
+        found = runs
+        if _lengths(found) > 1:
+            found = [_different(seen) for seen in runs]
+        if _lengths(found) > 1 and all(found):
+            found = [[seen[0], seen[-1]] for seen in found]
+        if _lengths(found) == 1:
+            matching = list(zip(*found, strict=True))
+            if all(_kinds(seen) == 1 for seen in matching):
+                return matching
         # A list may have more elements in one run.
-        if "[" in name and not (first and second):
+        if "[" in name and not all(found):
             return []
+        # The first run that differs from the author's shows why.
+        other = next(
+            number
+            for number, seen in enumerate(found)
+            if len(seen) != len(found[0])
+            or any(_kinds(both) > 1 for both in zip(found[0], seen, strict=True))
+        )
         raise self.error(
-            f"`{name}` is {_shapes(first)} in {self.call(0)}, but {_shapes(second)} in "
-            f"{self.call(1)}; the steps of an example can't depend on its sizes",
+            f"`{name}` is {_shapes(found[0])} in {self.call(0)}, but {_shapes(found[other])} in "
+            f"{self.call(other)}; the steps of an example can't depend on its sizes",
             line,
         )
+
+
+def _lengths(runs: Sequence[Sequence[Seen]]) -> int:
+    return len({len(seen) for seen in runs})
+
+
+def _kinds(tensors: Sequence[Seen]) -> int:
+    r"""
+    How many different numbers of axes and types they have.
+    """
+    return len({(len(shape), dtype) for shape, dtype, *_ in tensors})
 
 
 def _places(run: Mapping[str, Any]) -> dict[Place, list[Seen]]:
@@ -358,7 +375,7 @@ def _from_json(kept: Any) -> Measurement | None:
     """
     try:
         return Measurement(
-            axes={name: (int(one), int(two)) for name, (one, two) in kept["axes"].items()},
+            axes={name: tuple(map(int, sizes)) for name, sizes in kept["axes"].items()},
             lines={int(line): _tensors(found) for line, found in kept["lines"].items()},
             functions={name: _tensors(found) for name, found in kept["functions"].items()},
         )
@@ -370,7 +387,7 @@ def _tensors(kept: Sequence[Mapping[str, Any]]) -> tuple[Tensor, ...]:
     return tuple(
         Tensor(
             name=one["name"],
-            sizes=(tuple(one["sizes"][0]), tuple(one["sizes"][1])),
+            sizes=tuple(tuple(shape) for shape in one["sizes"]),
             axes=tuple(one["axes"]),
             dtype=one["dtype"],
             low=one["low"],

@@ -45,6 +45,9 @@ PICTURE = (16, 32)
 # What one tensor was: shape, dtype, low, mean, high, picture.
 Seen = tuple[tuple[int, ...], str, float | None, float | None, float | None, str]
 
+# What is told of the numbers of a tensor that has none to tell.
+NOTHING = (None, None, None, "")
+
 # The line, the qualified name that it is part of, and the name of the value.
 Place = tuple[int, str | None, str]
 
@@ -55,11 +58,13 @@ class Recorder:
 
     * `places` holds what was seen at each place, in the order in which it was seen
     * `axes` holds the numbers that `example` assigned
+    * `sums_up` is whether the numbers of a tensor are read, not its shape alone
     """
 
     def __init__(self) -> None:
         self.places: dict[Place, list[Seen]] = {}
         self.axes: dict[str, int] = {}
+        self.sums_up = True
         self.recording = False
 
     def __call__(self, line: int, owner: str | None, name: str, value: Any) -> Any:
@@ -94,7 +99,8 @@ class Recorder:
         dtype = str(tensor.dtype).removeprefix("torch.")
         seen = self.places.setdefault(place, [])
         known = next((one for one in seen if one[:2] == (shape, dtype)), None)
-        seen.append(known or (shape, dtype, *summed_up(tensor)))
+        numbers = summed_up(tensor) if self.sums_up and known is None else NOTHING
+        seen.append(known or (shape, dtype, *numbers))
 
 
 def tensors_in(name: str, value: Any, depth: int = 2) -> Iterator[tuple[str, torch.Tensor]]:
@@ -136,17 +142,16 @@ def summed_up(tensor: torch.Tensor) -> tuple[float | None, float | None, float |
     that is empty or holds numbers which are not finite or have no order. Some tensors have no
     numbers to read, such as those inside of `torch.vmap`.
     """
-    nothing = (None, None, None, "")
     try:
         with torch.no_grad():
             numbers = tensor.detach().to("cpu", torch.float64)
             found = [float(one) for one in (numbers.min(), numbers.mean(), numbers.max())]
             if tensor.is_complex() or not all(math.isfinite(one) for one in found):
-                return nothing
+                return NOTHING
             low, mean, high = found
             drawn = picture(numbers, low, high)
     except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
-        return nothing
+        return NOTHING
     if abs(mean) < NOISE * max(-low, high):
         mean = 0.0
     return rounded(low), rounded(mean), rounded(high), drawn
@@ -251,6 +256,8 @@ def measure(request: Mapping[str, Any], root: str) -> dict[str, Any]:
             stage = str(number)
             recorder.places = {place: list(seen) for place, seen in imported.items()}
             recorder.axes = {}
+            # The page shows the numbers of the first run.
+            recorder.sums_up = number == 0
             reset_torch()
             module.example(**sizes)
             places = [[*place, seen] for place, seen in recorder.places.items()]

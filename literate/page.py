@@ -25,6 +25,7 @@ import jinja2
 
 from literate import claims, exhibit, front_matter, highlight
 from literate.about import about
+from literate.columns import columns
 from literate.formulas import FormulaError, Formulas
 from literate.links import Links, UnknownTarget, folder, targets
 from literate.listing import Listing
@@ -34,11 +35,15 @@ from literate.places import places
 from literate.problems import Problem
 from literate.references import Network, network
 from literate.rows import Note, Row, rows
-from literate.source import Source
+from literate.source import Definition, Source
 from literate.symbols import symbols
+
+# The contents of a page fit beside it.
+MOST_ENTRIES = 12
 
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
 _OPENING = re.compile(r"(\s*(?:[-*+] +|\d+\. +)?)(`{3,}|~{3,})\s*([\w+-]*)")
+_DISPLAYED = re.compile(r'<math [^>]*display="block".*?</math>')
 _DEFINITION = re.compile(r"(?P<footnote>^ {0,3}\[\^[^\]\n]+\]:)|\]:", re.MULTILINE)
 _IN_ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", '"': "%22", "`": "%60"})
 _TEMPLATES = jinja2.Environment(
@@ -95,12 +100,14 @@ class Takeaways:
     * `snippets` are the definitions that can be copied with all that they need, by name; the empty
       name is the whole module
     * `bare` are the same without their notes
+    * `source` is the address of the file in the repository, if that is known
     """
 
     notebook: File | None
     colab: str | None
     snippets: Mapping[str, File]
     bare: Mapping[str, File]
+    source: str | None = None
 
 
 NOTHING = Takeaways(None, None, {}, {})
@@ -156,15 +163,18 @@ def page(
             matter, note, problems = front_matter.split(note, source.path)
             context.problems.extend(problems)
             has_front_matter = True
-        wide = is_module or _is_long(row)
         heading, note = _heading(row, note, context)
+        text = _note(note, row, context) if note else ""
+        taken = columns(note, len(row.code), _DISPLAYED.findall(text))
         anchored = row.documents.name if heading and row.documents else ""
         written.append(
             {
-                "wide": wide,
-                "note": heading + (_note(note, row, context) if note else ""),
+                # What a module is for is read before its first import.
+                "columns": taken or ("note" if is_module else ""),
+                "note": heading + text,
                 "uses": code.uses(anchored) if anchored else (),
                 "code": code.of(row, anchored),
+                "legend": code.legend(row),
                 # The empty name is that of the module.
                 "snippet": anchored and _beside(links, uri, takeaways.snippets, anchored),
                 "bare": anchored and _beside(links, uri, takeaways.bare, anchored),
@@ -183,7 +193,7 @@ def page(
         colab=html.escape(takeaways.colab or ""),
         module=_beside(links, uri, takeaways.snippets, ""),
         bare=_beside(links, uri, takeaways.bare, ""),
-        shapes=context.measurement is not None,
+        source=html.escape(takeaways.source or ""),
         rows=[row for row in written if row["note"] or row["code"]],
     )
     files = [*takeaways.snippets.values(), *takeaways.bare.values()]
@@ -236,16 +246,6 @@ def _repeated(source: Source) -> frozenset[str]:
     return frozenset(key for key, number in count.items() if number > 1 or key in names)
 
 
-def _is_long(row: Row) -> bool:
-    r"""
-    A long note of a class would leave the code column empty for a screenful: below its header
-    comes its first method, which has a row of its own. Such a note goes over the full width.
-    """
-    if row.note is None or row.documents is None or row.documents.kind != "class":
-        return False
-    return len(row.note.texts) > len(row.code) + 8
-
-
 def _heading(row: Row, note: Note | None, context: _Context) -> tuple[str, Note | None]:
     r"""
     The heading of a docstring gets the name of what it documents as its anchor, which no edit
@@ -260,11 +260,30 @@ def _heading(row: Row, note: Note | None, context: _Context) -> tuple[str, Note 
             words = _note(Note(note.kind, note.first + index, (match[2],)), row, context)
             name = html.escape(row.documents.name)
             rest = Note(note.kind, note.first + index + 1, note.texts[index + 1 :])
-            opened = f'<h{level} id="{name}" class="definition" markdown="1">'
-            return f"{opened}{words}</h{level}>\n\n", rest
+            if _is_in_contents(row.documents, context.source):
+                opened = f'<h{level} id="{name}" class="definition" markdown="1">'
+                return f"{opened}{words}</h{level}>\n\n", rest
+            # A heading for readers, and none for the engine, which makes the contents.
+            marks = f'class="definition level-{level}" role="heading" aria-level="{level}"'
+            return f'<div id="{name}" {marks} markdown="span">{words}</div>\n\n', rest
         if text.strip():
             break
     return "", note
+
+
+def _is_in_contents(definition: Definition, source: Source) -> bool:
+    r"""
+    The contents of a page are short: no helpers, no examples of a class, and no methods at all
+    where they would make the list too long.
+    """
+    listed = [
+        one
+        for one in source.definitions
+        if one.docstring and not re.search(r"(^|\.)_|\.example$", one.name)
+    ]
+    if len(listed) > MOST_ENTRIES:
+        listed = [one for one in listed if one.depth == 0]
+    return definition in listed
 
 
 def _note(note: Note, row: Row, context: _Context) -> str:

@@ -25,7 +25,7 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as Document
 
-from literate import repository, site
+from literate import site
 from literate.lighten import lighten
 from literate.live import Live
 from literate.page import Page
@@ -91,8 +91,6 @@ class LiteratePlugin(BasePlugin):
             raise PluginError("literate needs `use_directory_urls: true`, which is the default.")
         # Below the folder of overrides that the project itself may have.
         config.theme.dirs.insert(1 if config.theme.custom_dir else 0, str(site.THEME))
-        # Not “repo_url”: for an address at GitHub, Material would ask GitHub from every page.
-        config.edit_uri = repository.editing(self.settings.root)
         config.markdown_extensions.append(ReadyHtml())
         return config
 
@@ -106,7 +104,6 @@ class LiteratePlugin(BasePlugin):
             loaded, written = self._pages(config.site_url or "")
         except LiterateError as error:
             raise PluginError(f"\n{error}") from None
-        sources = loaded.files
         # The pages of results need no place in the navigation: what they are about leads to them.
         in_nav = {*loaded.uris.values(), *loaded.documents.values()}
         for page in written:
@@ -116,7 +113,8 @@ class LiteratePlugin(BasePlugin):
             file = File.generated(config, page.uri, content=page.markdown)
             if page.uri not in in_nav:
                 file.inclusion = InclusionLevel.NOT_IN_NAV
-            file.edit_uri = sources.get(page.uri) if config.edit_uri else None
+            # The page itself has a link to its source.
+            file.edit_uri = None
             files.append(file)
             for uri, content in page.files.items():
                 files.append(File.generated(config, uri, content=content))

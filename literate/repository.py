@@ -4,7 +4,7 @@ title: Repository
 summary: Where the sources can be seen, if that is known.
 ---
 
-Links to the source, to its editor and to Colab need the address of the repository. It is not
+Links to the source and to Colab need the address of the repository. It is not
 written into any page: a fork, or a copy without a remote, would carry links to somebody else.
 """
 
@@ -30,16 +30,6 @@ def address(root: Path) -> str | None:
         server = environment.get("GITHUB_SERVER_URL", "https://github.com")
         given = f"{server}/{environment['GITHUB_REPOSITORY']}"
     return _https(_remote(root) if given is None else given)
-
-
-def editing(root: Path) -> str:
-    r"""
-    ## Where its files can be edited
-
-    What the path of a file follows there; empty without an address.
-    """
-    known = address(root)
-    return f"{known}/edit/{BRANCH}/" if known else ""
 
 
 def _remote(root: Path) -> str:

@@ -28,7 +28,7 @@ from literate.page import File, Page, Takeaways, page
 from literate.pieces import by_module, module_name
 from literate.problems import LiterateError, Problem
 from literate.references import network
-from literate.repository import address, editing
+from literate.repository import address
 from literate.results import Result
 from literate.settings import Settings
 from literate.snippet import snippets
@@ -74,18 +74,6 @@ class Site:
             self.results,
             self.settings.results,
         )
-
-    @property
-    def files(self) -> dict[str, str]:
-        r"""
-        ### Where a page is written
-
-        The path of its file, by its own.
-        """
-        named = {**self.uris, **self.documents}
-        return {uri: path for path, uri in named.items()} | {
-            one.uri: path for path, one in self.results.items()
-        }
 
     @property
     def search_index(self) -> dict[str, str]:
@@ -253,8 +241,9 @@ class _Takeaways:
         bare: dict[str, File] = {}
         for name, noted, without in self.snippets(source):
             snippets[name], bare[name] = noted, without
+        address = self.addresses.of_file(source.path)
         if not has_notebook(source, self.machinery):
-            return Takeaways(None, None, snippets, bare), []
+            return Takeaways(None, None, snippets, bare, address), []
         # Most sites of most people have no notebooks, and nbformat takes long to import.
         from literate.notebook import build, file_name
 
@@ -263,9 +252,9 @@ class _Takeaways:
         try:
             text = build(self.by_module, module, self.addresses, self.sequels, measured)
         except LiterateError as error:
-            return Takeaways(None, None, snippets, bare), list(error.problems)
+            return Takeaways(None, None, snippets, bare, address), list(error.problems)
         notebook = File(f"notebooks/{name}", text)
-        return Takeaways(notebook, self.addresses.of_colab(name), snippets, bare), []
+        return Takeaways(notebook, self.addresses.of_colab(name), snippets, bare, address), []
 
     def snippets(self, source: Source) -> Iterator[tuple[str, File, File]]:
         r"""
@@ -383,16 +372,14 @@ def write(
     ## Write the pages to a folder
 
     For any other engine that builds a site from Markdown: the hand-written documents, the pages
-    and what they need, with their cards if `cards_for` gives the name of the site. A page names the
-    place to edit its file. Nothing is written when a page has a problem. Files that lie in the
-    folder and are not part of the site stay.
+    and what they need, with their cards if `cards_for` gives the name of the site. Nothing is
+    written when a page has a problem. Files that lie in the folder and are not part of the site
+    stay.
     """
     pages_by_uri: dict[str, str | bytes] = {}
     correct = correct_pages(site, report)
-    editor, files = editing(site.settings.root), site.files
     for one in correct:
-        edit_url = f"{editor}{files[one.uri]}" if editor and one.uri in files else ""
-        pages_by_uri |= {one.uri: _with_meta(one.markdown, edit_url=edit_url), **one.files}
+        pages_by_uri |= {one.uri: one.markdown, **one.files}
     pages_by_uri |= generated(correct) | site.search_index
     docs = site.settings.root / site.settings.docs
     copied = {path.relative_to(docs).as_posix(): path for path in _files(docs)}
@@ -412,18 +399,6 @@ def write(
         beside.replace(target)
         written.append(target)
     return written
-
-
-def _with_meta(markdown: str, **more: str) -> str:
-    r"""
-    What a page says of itself stands between two lines of dashes, if it says anything.
-    """
-    lines = "".join(f"{name}: {value}\n" for name, value in more.items() if value)
-    if not lines:
-        return markdown
-    if markdown.startswith("---\n"):
-        return markdown.replace("---\n", f"---\n{lines}", 1)
-    return f"---\n{lines}---\n\n{markdown}"
 
 
 def _files(folder: Path) -> Iterator[Path]:

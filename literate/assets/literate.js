@@ -364,24 +364,18 @@ function soon(owner, tell, box, wait) {
   }, wait);
 }
 
-function lookAt(target, x) {
+function lookAt(target) {
   const link = target.closest?.(".line span a");
   if (link) return [link, tellName, () => link.getBoundingClientRect()];
-  // The shape is drawn by the style sheet: to the right of the text there is nothing else.
-  const line = target.closest?.(".line[data-shape]");
-  const end = line?.lastElementChild.getBoundingClientRect().right;
-  if (line === target && x > end) return [line, tellTensors, () => shapeBox(line, x)];
-  return null;
-}
-
-function shapeBox(line, x) {
-  const box = line.getBoundingClientRect();
-  return { left: x, top: box.top, bottom: box.bottom };
+  const shape = target.closest?.(".shape");
+  // The card says all that the browser would say from this attribute.
+  shape?.removeAttribute("title");
+  return shape ? [shape.parentElement, tellTensors, () => shape.getBoundingClientRect()] : null;
 }
 
 document.addEventListener("pointerover", (event) => {
   if (card.contains(event.target)) return clearTimeout(timer);
-  const found = lookAt(event.target, event.clientX);
+  const found = lookAt(event.target);
   if (!found) {
     clearTimeout(timer);
     if (!card.hidden) timer = setTimeout(hide, 250);
@@ -394,9 +388,9 @@ document.addEventListener("pointerover", (event) => {
 
 document.addEventListener("focusin", ({ target }) => {
   if (!target.matches(":focus-visible")) return;
-  const line = target.closest("a[data-line]")?.closest(".line[data-shape]");
+  const line = target.closest("a[data-line]")?.closest(".line:has(> .shape)");
   if (line) soon(target, () => tellTensors(line), () => line.getBoundingClientRect(), 0);
-  else if (target.matches(".line span a")) soon(...lookAt(target, 0), 0);
+  else if (target.matches(".line span a")) soon(...lookAt(target), 0);
   else hide();
 });
 
@@ -434,6 +428,8 @@ if (headings.some((one) => one.matches(".definition"))) {
   here.hidden = true;
   // Not inside of the article: there all that follows would have to be looked at again.
   document.querySelector("article").before(here);
+  // Wherever a reader is, the letters of the shapes can be looked up.
+  const legend = document.querySelector(".axes")?.cloneNode(true);
   let shown = "";
   const follow = () => {
     const top = headerHeight() + 56;
@@ -444,13 +440,12 @@ if (headings.some((one) => one.matches(".definition"))) {
     shown = name;
     here.hidden = !name;
     const parts = name.split(".");
-    here.replaceChildren(
-      ...parts.map((part, index) => {
-        const link = make("a", "", part);
-        link.href = `#${parts.slice(0, index + 1).join(".")}`;
-        return link;
-      }),
-    );
+    const links = parts.map((part, index) => {
+      const link = make("a", "", part);
+      link.href = `#${parts.slice(0, index + 1).join(".")}`;
+      return link;
+    });
+    here.replaceChildren(...links, ...(legend ? [legend] : []));
   };
   addEventListener("scroll", () => requestAnimationFrame(follow), { passive: true });
   // At the top of the page there is none, and nobody has to look for it.
@@ -507,32 +502,6 @@ if (themes.length && !themes[0].closest("[data-md-component=palette]")) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => ofSystem(themes[chosen]) && set(chosen));
   const kept = __md_get("__palette")?.index;
   set(kept in themes ? kept : chosen);
-}
-
-// ## What is shown
-
-// By the classes without-notes and without-shapes: who lightens the style sheet looks for these names.
-for (const button of every("[data-view]")) {
-  const without = button.dataset.view;
-  const set = (on) => {
-    button.setAttribute("aria-pressed", on);
-    document.documentElement.classList.toggle(without, !on);
-  };
-  // A browser that keeps nothing for this site shows everything.
-  try {
-    if (localStorage.getItem(`literate.${without}`) === "on") set(false);
-  } catch {
-    // It shows everything already.
-  }
-  button.addEventListener("click", () => {
-    const on = button.getAttribute("aria-pressed") !== "true";
-    set(on);
-    try {
-      localStorage.setItem(`literate.${without}`, on ? "off" : "on");
-    } catch {
-      // It holds for this page.
-    }
-  });
 }
 
 // The theme calls two things “Navigation”.

@@ -91,11 +91,6 @@ def test_a_tap_lights_a_symbol_until_the_next_tap(browser: Browser, address: str
         assert page.locator(".lit").count() == 0
 
 
-def test_the_page_says_once_what_can_be_pointed_at(mha: Page) -> None:
-    expect(mha.get_by_text("Point at a symbol, or click a name")).to_have_count(1)
-    expect(mha.get_by_text("The shapes at the ends of the lines were measured")).to_be_visible()
-
-
 def test_a_checked_claim_carries_a_mark_that_says_so(mha: Page) -> None:
     claim = mha.locator("code.claim").first
     assert claim.evaluate("one => getComputedStyle(one, '::after').content") == '" ✓"'
@@ -160,9 +155,9 @@ def test_a_name_of_pytorch_leads_to_its_documentation(mha: Page) -> None:
 def test_a_shape_shows_the_numbers_of_the_run(mha: Page, repository: Path, site: Path) -> None:
     number = line_of(repository, "scores = self.get_scores(query, key)")
     told = json.loads((site / MHA / "about.json").read_text())["tensors"][number[1:]][0]
-    mha.locator(f"#{number}").scroll_into_view_if_needed()
-    box = mha.locator(f"#{number}").bounding_box()
-    mha.mouse.move(box["x"] + box["width"] - 40, box["y"] + box["height"] - 6)
+    mha.locator(f"#{number} .shape").hover()
+    # One card is enough.
+    assert mha.locator(f"#{number} .shape").get_attribute("title") is None
     card = mha.locator(".card")
     expect(card).to_contain_text(f"min {told[4]}, mean {told[5]}, max {told[6]}")
     expect(card).to_contain_text("scores: float32 [seq_len_q 7, seq_len_k 11, batch_size 3")
@@ -263,24 +258,6 @@ def test_a_heading_within_a_definition_is_none(page: Page, address: str) -> None
         expect(page.locator(".here")).to_have_text(shown)
 
 
-def test_notes_and_shapes_can_be_switched_off_and_stay_so(mha: Page) -> None:
-    paragraph = mha.locator(".row .note > p").first
-    line = mha.locator(".line[data-shape]").first
-    drawn = "one => getComputedStyle(one, '::after').content"
-    assert line.evaluate(drawn) != "none"
-    mha.get_by_role("button", name="Notes").click()
-    mha.get_by_role("button", name="Shapes").click()
-    expect(paragraph).to_be_hidden()
-    assert line.evaluate(drawn) == "none"
-    # The headings, which links lead to, stay; so does all code, in one wide column.
-    expect(mha.locator("[id='MultiHeadAttention.forward']")).to_be_visible()
-    assert mha.locator(".row .code").last.bounding_box()["width"] > 900
-    mha.reload(wait_until="networkidle")
-    expect(paragraph).to_be_hidden()
-    mha.get_by_role("button", name="Notes").click()
-    expect(paragraph).to_be_visible()
-
-
 def test_the_keys_j_and_k_go_from_row_to_row(mha: Page) -> None:
     focused = "[...document.querySelectorAll('.row')].indexOf(document.activeElement)"
     mha.keyboard.press("j")
@@ -310,7 +287,7 @@ def test_nothing_is_told_before_it_is_asked_for(page: Page, address: str) -> Non
 
 def test_on_paper_the_page_is_black_on_white_and_has_no_buttons(mha: Page) -> None:
     mha.emulate_media(media="print", color_scheme="dark")
-    assert mha.locator(".view").is_hidden() and mha.locator(".actions").first.is_hidden()
+    assert mha.locator(".axes").first.is_visible() and mha.locator(".actions").first.is_hidden()
     colours = mha.locator(".row .line > span").first.evaluate(
         """one => [getComputedStyle(one).color,
                    getComputedStyle(one.closest('.code')).backgroundColor]"""

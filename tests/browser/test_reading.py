@@ -114,13 +114,33 @@ def test_copied_code_has_neither_numbers_nor_shapes(mha: Page, repository: Path)
 
 def test_measured_shapes_are_shown_at_the_end_of_their_lines(mha: Page) -> None:
     shapes = mha.evaluate(
-        """() => [...document.querySelectorAll('.line[data-shape]')].map(line =>
-            [line.textContent.trim(), getComputedStyle(line, '::after').content])"""
+        """() => [...document.querySelectorAll('.shape')].map(shape => [
+            shape.parentElement.textContent.trim(),
+            getComputedStyle(shape, '::after').content,
+            shape.title,
+            shape.getBoundingClientRect().toJSON(),
+            shape.parentElement.lastElementChild.getBoundingClientRect().toJSON()])"""
     )
-    shown = {code: content.strip('"') for code, content in shapes}
-    scores = next(code for code in shown if code.startswith("scores = "))
-    assert shown[scores] == "[seq_len_q, seq_len_k, batch_size, heads]"
-    assert len(shown) > 15
+    letters = [content for code, content, *_ in shapes if code.startswith("scores = ")]
+    assert letters[0].strip('"').split(" (")[0] in ("i j b h", "i i b h")
+    titles = [title for _, _, title, _, _ in shapes]
+    assert any("[seq_len_q, seq_len_k, batch_size, heads]" in title for title in titles)
+    assert len(shapes) > 10
+    # On the line, to the right of the code.
+    for code, _, _, shape, text in shapes:
+        assert shape["left"] >= text["right"], code
+        assert abs(shape["top"] - text["top"]) < 3, code
+        assert text["height"] < 30, code
+
+
+def test_a_legend_has_the_letters_of_the_shapes(mha: Page) -> None:
+    legend = mha.locator("article .axes")
+    expect(legend).to_have_count(1)
+    expect(legend).to_contain_text("h heads")
+    # It stays in view, beside the name of the definition.
+    mha.locator(".row").last.scroll_into_view_if_needed()
+    expect(mha.locator(".here .axes")).to_be_in_viewport()
+    expect(mha.locator(".here .axes")).to_have_text(legend.text_content())
 
 
 def test_a_link_to_a_line_brings_it_into_view_below_the_header(page: Page, address: str) -> None:
@@ -360,3 +380,23 @@ def test_formulas_have_their_widths_before_their_fonts_have_come(page: Page, add
         found += page.evaluate(widths)
     assert len(found) > 20
     assert max(abs(computed - real) for computed, real in found) < 0.02
+
+
+def test_no_formula_is_cut_and_no_column_is_empty_for_long(page: Page, address: str) -> None:
+    for path in (MHA, "transformers/memory/flash/", "transformers/positions/alibi/"):
+        page.goto(urljoin(address, path), wait_until="networkidle")
+        cut = page.evaluate(
+            """() => [...document.querySelectorAll('.row .katex-display')]
+                .filter(one => one.scrollWidth > one.clientWidth + 1).length"""
+        )
+        assert cut == 0, path
+        beside = [row for row in page.evaluate(ROWS) if not row["wide"]]
+        heights = page.evaluate(
+            """() => [...document.querySelectorAll('.row:not(.wide)')].map(row => {
+                const height = one => one ? one.getBoundingClientRect().height : 0;
+                const note = [...row.querySelectorAll('.note > *')].map(height);
+                const code = height(row.querySelector('.code pre'));
+                return [note.reduce((sum, one) => sum + one, 0), code];
+            })"""
+        )
+        assert beside and max(abs(note - code) for note, code in heights) < 450, path

@@ -19,15 +19,15 @@ ROOT = Path(__file__).resolve().parents[2]
 VOID = {"br", "hr", "img"}
 # What Markdown makes of a note, what this tool adds, and what KaTeX sets formulas with.
 ELEMENTS = set(
-    "a bdi blockquote br code div em h1 h2 h3 h4 h5 h6 hr img li ol p pre section span strong sup "
-    "table tbody td th thead tr ul button details summary "
+    "a b bdi blockquote br code div em h1 h2 h3 h4 h5 h6 hr i img li ol p pre section span strong "
+    "sup table tbody td th thead tr ul button details summary "
     "math semantics annotation mfrac mi mn mo mover mpadded mrow mspace msqrt mstyle msub msubsup "
     "msup mtable mtd mtext mtr munder munderover path svg".split()
 )
 ATTRIBUTES = set(
-    "align alt aria-hidden aria-label aria-pressed class d data-line data-name data-number data-s "
+    "align alt aria-hidden aria-label class d data-line data-name data-number data-s "
     "data-shape "
-    "data-view encoding height href id role src start tabindex title type viewbox width "
+    "encoding height href id role src start tabindex title type viewbox width "
     "xmlns preserveaspectratio display mathvariant stretchy fence separator accent "
     "linebreak lspace rspace columnalign rowspacing columnspacing mathsize minsize maxsize "
     "scriptlevel displaystyle mathcolor accentunder depth voffset rowlines columnlines notation "

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from literate.axes import Sizes, example_of, first_run, is_prime, namer, second_run
+from literate.axes import RUNS, Sizes, all_runs, example_of, first_run, is_prime, namer
 from literate.problems import LiterateError
 from literate.source import parse
 
@@ -18,9 +18,13 @@ first_runs = st.lists(st.sampled_from(PRIMES), min_size=1, max_size=6, unique=Tr
 )
 
 
-def both(first: dict[str, int]) -> dict[str, Sizes]:
-    second = second_run(first)
-    return {name: (first[name], second[name]) for name in first}
+def sizes_of(first: dict[str, int]) -> dict[str, Sizes]:
+    runs = all_runs(first)
+    return {name: tuple(run[name] for run in runs) for name in first}
+
+
+def values(formula: str, axes: dict[str, Sizes]) -> Sizes:
+    return tuple(value(formula, axes, run) for run in range(RUNS))
 
 
 def value(formula: str, axes: dict[str, Sizes], run: int) -> int:
@@ -40,38 +44,49 @@ def test_primes_are_what_the_sieve_leaves() -> None:
 
 
 @given(first_runs)
-def test_the_second_run_has_larger_primes_in_the_same_order(first: dict[str, int]) -> None:
-    second = second_run(first)
-    assert list(second) == list(first)
-    assert all(is_prime(size) and size > max(first.values()) for size in second.values())
-    assert sorted(first, key=first.get) == sorted(second, key=second.get)
-    assert len(set(second.values())) == len(second)
+def test_all_runs_have_different_primes_in_the_same_order(first: dict[str, int]) -> None:
+    runs = all_runs(first)
+    assert runs[0] == first and len(runs) == RUNS == 4
+    for run in runs:
+        assert list(run) == list(first)
+        assert all(is_prime(size) and size >= first[name] for name, size in run.items())
+        assert sorted(first, key=first.get) == sorted(run, key=run.get)
+        assert len(set(run.values())) == len(run)
+    assert all(len(set(sizes)) == RUNS for sizes in sizes_of(first).values())
+
+
+@given(first_runs)
+def test_no_two_axes_keep_their_difference(first: dict[str, int]) -> None:
+    _, _, *more = runs = all_runs(first)
+    for a, b in itertools.combinations(first, 2):
+        differences = [run[a] - run[b] for run in runs]
+        assert all(differences.count(run[a] - run[b]) == 1 for run in more)
 
 
 @given(first_runs)
 def test_no_other_formula_looks_like_a_name_or_a_number(first: dict[str, int]) -> None:
-    axes = both(first)
+    axes = sizes_of(first)
     more = [f"{name}{change}" for name in axes for change in ("+1", "-1", "+2", "-2", "//2")]
     times = [f"{times}*{name}" for name in axes for times in (2, 3, 4)]
     pairs = [f"{a}{sign}{b}" for a, b in itertools.permutations(axes, 2) for sign in "+-"]
     products = [f"{a}*{b}" for a, b in itertools.combinations_with_replacement(axes, 2)]
     for formula in more + times + pairs + products:
-        sizes = (value(formula, axes, 0), value(formula, axes, 1))
+        sizes = values(formula, axes)
         assert sizes not in axes.values(), formula
-        assert sizes[0] != sizes[1], formula
+        assert len(set(sizes)) > 1, formula
 
 
 @given(first_runs, st.data())
-def test_a_name_has_the_right_value_in_both_runs(
+def test_a_name_has_the_right_value_in_every_run(
     first: dict[str, int], data: st.DataObject
 ) -> None:
-    axes = both(first)
-    known = [(value(f"{a}*{b}", axes, 0), value(f"{a}*{b}", axes, 1)) for a in axes for b in axes]
-    near = st.sampled_from(known).map(lambda sizes: (sizes[0] + 1, sizes[1] + 1))
-    anything = st.tuples(st.integers(0, 3000), st.integers(0, 3000))
+    axes = sizes_of(first)
+    known = [values(f"{a}*{b}", axes) for a in axes for b in axes]
+    near = st.sampled_from(known).map(lambda sizes: (*sizes[:-1], sizes[-1] + 1))
+    anything = st.tuples(*[st.integers(0, 3000)] * RUNS)
     sizes = data.draw(st.one_of(anything, near, st.sampled_from([*known, *axes.values()])))
     name = namer(axes)(sizes)
-    assert name == "?" or (value(name, axes, 0), value(name, axes, 1)) == sizes
+    assert name == str(sizes[0]) or values(name, axes) == sizes
 
 
 @pytest.mark.parametrize(
@@ -84,8 +99,8 @@ def test_a_name_has_the_right_value_in_both_runs(
     ],
 )
 def test_formulas_are_found_again(formula: str) -> None:
-    axes = both({"seq_len": 13, "heads": 5, "d_k": 3})
-    assert namer(axes)((value(formula, axes, 0), value(formula, axes, 1))) == formula
+    axes = sizes_of({"seq_len": 13, "heads": 5, "d_k": 3})
+    assert namer(axes)(values(formula, axes)) == formula
 
 
 @pytest.mark.parametrize(("sizes", "name"), [((1, 1), "1"), ((0, 0), "0"), ((5, 5), "5")])
@@ -99,9 +114,16 @@ def test_a_name_that_doesn_t_change_is_no_part_of_a_formula() -> None:
     assert [name_of((10, 58)), name_of((7, 31)), name_of((4, 4))] == ["2*heads", "heads+2", "4"]
 
 
-def test_what_fits_one_run_only_has_no_name() -> None:
-    name_of = namer({"heads": (5, 29), "d_k": (2, 17)})
-    assert [name_of((5, 31)), name_of((3, 29)), name_of((10, 494))] == ["?", "?", "?"]
+def test_what_does_not_fit_every_run_has_no_name() -> None:
+    axes = sizes_of({"seq_len": 7, "batch_size": 3, "d_k": 2})
+    name_of = namer(axes)
+    for formula in ("seq_len", "batch_size-d_k", "batch_size*d_k", "seq_len+1"):
+        fits = values(formula, axes)
+        assert name_of(fits) == formula
+        for run in range(RUNS):
+            almost = (*fits[:run], fits[run] + 1, *fits[run + 1 :])
+            # The number that it had in the first run.
+            assert name_of(almost) == str(almost[0])
 
 
 def test_earlier_names_win_and_names_win_over_formulas() -> None:
@@ -110,8 +132,8 @@ def test_earlier_names_win_and_names_win_over_formulas() -> None:
 
 
 def test_without_axes_only_numbers_have_names() -> None:
-    assert [namer({})((3, 3)), namer({})((3, 5))] == ["3", "?"]
-    assert second_run({}) == {}
+    assert [namer({})((3, 3)), namer({})((4, 5))] == ["3", "4"]
+    assert all_runs({}) == [{}] * RUNS
 
 
 def test_the_first_run_has_the_defaults_in_the_order_of_the_parameters() -> None:
@@ -167,5 +189,5 @@ def test_every_parameter_is_looked_at_and_named_on_its_line() -> None:
 
 
 def test_sizes_stay_small_enough_for_a_quick_example() -> None:
-    second = second_run({"a": 2, "b": 3, "c": 5, "d": 7, "e": 11, "f": 13})
-    assert max(second.values()) < 40
+    runs = all_runs({"a": 2, "b": 3, "c": 5, "d": 7, "e": 11, "f": 13})
+    assert max(size for run in runs for size in run.values()) < 60

@@ -151,7 +151,7 @@ def test_a_function_has_arguments_and_a_result() -> None:
     ]
 
 
-def test_the_line_of_a_decorated_function_is_that_of_its_def() -> None:
+def test_arguments_and_results_are_on_lines_of_their_own() -> None:
     text = """
     import functools
     @functools.lru_cache(
@@ -165,7 +165,7 @@ def test_the_line_of_a_decorated_function_is_that_of_its_def() -> None:
         )
     f(1), f(1)
     """
-    assert told(text) == [(6, "f", "a", 1), (9, "f", "return", 1)]
+    assert told(text) == [(7, "f", "a", 1), (9, "f", "return", 1)]
 
 
 def test_a_call_that_raises_has_arguments_but_no_result() -> None:

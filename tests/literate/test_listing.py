@@ -3,8 +3,6 @@ r"""The code of a row: numbers, anchors, links and shapes, and where definitions
 import re
 from pathlib import Path
 
-import pytest
-
 from literate.links import Links
 from literate.listing import MOST_USES, Listing
 from literate.measure import Measurement, Tensor
@@ -29,8 +27,7 @@ def shown(measurement: Measurement | None = None) -> str:
 
 
 def tensor(name: str, *axes: str) -> Tensor:
-    sizes = tuple(range(2, 2 + len(axes)))
-    return Tensor(name, (sizes, sizes), axes, "float32", None, None, None)
+    return Tensor(name, (tuple(range(2, 2 + len(axes))),), axes, "float32", None, None, None)
 
 
 def test_names_lead_to_definitions_and_to_the_documentation_of_pytorch() -> None:
@@ -45,20 +42,23 @@ def test_a_definition_without_a_heading_has_its_anchor_in_the_code() -> None:
     assert '<span class="line" id="L4"><a id="scale"></a>' in shown()
 
 
-@pytest.mark.parametrize(
-    ("tensors", "shape"),
-    [
-        ([tensor("x", "n", "m")], "[n, m]"),
-        ([tensor("x", "n"), tensor("x", "m")], "[n] or [m]"),
-        ([tensor("x", "n"), tensor("y", "m")], "x [n], y [m]"),
-        ([tensor("return", "n")], "→ [n]"),
-        ([tensor("yield", "n")], "→ [n]"),
-        ([tensor("return[0]", "n"), tensor("return[1]")], "→[0] [n], →[1] []"),
-    ],
-)
-def test_shapes_stand_on_their_line(tensors: list[Tensor], shape: str) -> None:
-    html = shown(Measurement({}, {5: tuple(tensors)}, {}))
-    assert re.findall(r'id="(L\d+)" data-shape="([^"]*)"', html) == [("L5", shape)]
+def test_a_shape_stands_on_its_line_and_not_in_its_text() -> None:
+    html = shown(Measurement({"n": (2,)}, {5: (tensor("return", "n", "3"),)}, {}))
+    (line,) = [one for one in html.split("\n") if 'id="L5"' in one]
+    full = "return: [n, 3]"
+    assert (
+        '<i class="shape" data-shape="→ n 3" '
+        f'title="{full}" role="img" aria-label="{full}"></i><span>' in line
+    )
+    assert html.count("data-shape") == 1
+
+
+def test_the_legend_stands_below_the_first_code_with_a_shape() -> None:
+    source = parse(CODE, "a.py")
+    measurement = Measurement({"batch_size": (2,), "n": (3,)}, {8: (tensor("y", "n"),)}, {})
+    one = listing([source], measurement)
+    assert [one.legend(row) for row in rows(source)] == [{}, {"n": "n"}]
+    assert [one.legend(row) for row in rows(source)] == [{}, {}]
 
 
 def test_uses_are_listed_once_for_each_definition_that_uses() -> None:

@@ -352,31 +352,54 @@ def test_functions_have_arguments_and_results_and_classes_what_they_hold(
     }
 
 
-def test_sizes_are_those_of_both_runs(measured: dict[str, Measurement]) -> None:
+def test_sizes_are_those_of_all_runs(measured: dict[str, Measurement]) -> None:
     measurement = measured["package/attention.py"]
     axes = measurement.axes
-    assert {name: one for name, (one, _) in axes.items()} == {
+    assert {name: sizes[0] for name, sizes in axes.items()} == {
         **{"seq_len": 7, "batch_size": 3, "heads": 5, "d_k": 2, "d_model": 10}
     }
     assert list(axes) == ["seq_len", "batch_size", "heads", "d_k", "d_model"]
-    assert axes["d_model"][1] == axes["heads"][1] * axes["d_k"][1]
+    heads_and_features = zip(axes["heads"], axes["d_k"], strict=True)
+    assert axes["d_model"] == tuple(heads * d_k for heads, d_k in heads_and_features)
     (x,) = measurement.lines[33]
     named = [axes[name] for name in ("seq_len", "batch_size", "d_model")]
-    assert x.sizes == ((7, 3, 10), tuple(two for _, two in named))
+    assert x.sizes == tuple(zip(*named, strict=True))
+    assert len(x.sizes) == 4 and x.sizes[0] == (7, 3, 10)
     assert x.dtype == "float32"
     assert measurement.lines[35][0].dtype == "bool"
 
 
-def test_axes_are_named_from_both_runs(measured: dict[str, Measurement]) -> None:
+def test_axes_are_named_from_all_runs(measured: dict[str, Measurement]) -> None:
     measurement = measured["package/names.py"]
     assert list(measurement.axes) == ["n", "m", "k", "p", "two"]
-    assert measurement.axes["two"] == (2, 2)
+    assert measurement.axes["two"] == (2,) * 4
     assert {line: seen(tensors) for line, tensors in measurement.lines.items()} == {
         7: ["a[0]: n*k, p", "a[1]: n+m, 2*n-1, n//2, 2"],
         8: ["b: m, 0, 3"],
-        9: ["c: ?"],
-        11: ["d: ?, m*m*k"],
+        # Without a name they have the number of the first run.
+        9: ["c: 26"],
+        11: ["d: 2, m*m*k"],
     }
+
+
+def test_a_coincidence_of_three_runs_is_no_name(tmp_path: Path) -> None:
+    page = """\
+        import torch
+
+
+        def example(seq_len=11, batch_size=3, d_k=2):
+            for tile in torch.ones(seq_len, batch_size).split(5):
+                x = tile
+        """
+    (source,) = write(tmp_path, {"page.py": page})
+    measurement = measure([source], tmp_path, tmp_path / "store")["page.py"]
+    whole, last = measurement.lines[6]
+    # In all runs but one, the last tile is as long as the difference of two axes.
+    axes = measurement.axes
+    differences = [b - d for b, d in zip(axes["batch_size"], axes["d_k"], strict=True)]
+    assert [shape[0] for shape in last.sizes[:3]] == differences[:3]
+    assert last.sizes[3][0] != differences[3]
+    assert [whole.axes, last.axes] == [("5", "batch_size"), ("1", "batch_size")]
 
 
 def test_passes_of_a_loop_are_told_once_for_each_shape(measured: dict[str, Measurement]) -> None:
@@ -390,8 +413,8 @@ def test_passes_of_a_loop_are_told_once_for_each_shape(measured: dict[str, Measu
         12: ["y: n", "y: m"],
         14: ["z: m"],
         # The second one looks like the first in the first run only.
-        15: ["w: 2, m", "w: ?, m", "w: 1, m"],
-        16: ["v: 2, m", "v: ?, m", "v: 1, m"],
+        15: ["w: 2, m", "w: 2, m", "w: 1, m"],
+        16: ["v: 2, m", "v: 2, m", "v: 1, m"],
         # The second run has more of them, and both have more than are looked at.
         18: [f"pieces[{index}]: 1" for index in range(7)],
     }

@@ -116,6 +116,38 @@ def test_anchors_are_names_and_none_stands_twice() -> None:
     assert len(set(shown.ids)) == len(shown.ids)
 
 
+def contents(text: str) -> list[str]:
+    converter = markdown.Markdown(extensions=["md_in_html", "toc"])
+    converter.convert(written(parse(text, "a.py")).markdown.split("\n---\n", 1)[1])
+    waiting, found = list(converter.toc_tokens), []
+    while waiting:
+        token = waiting.pop(0)
+        found.append(token["id"])
+        waiting = [*token["children"], *waiting]
+    return found[1:]
+
+
+def method(name: str) -> str:
+    return f'    def {name}(self):\n        r"""\n        ### {name} *it*\n        """\n'
+
+
+def test_the_contents_list_no_helpers() -> None:
+    top = 'r"""\n---\ntitle: A\nsummary: B\n---\n"""\n\n\nclass A:\n    r"""\n    ## A\n    """\n'
+    names = ["__init__", "forward", "_split", "example"]
+    below = (
+        'def _f():\n    r"""\n    ## F\n    """\ndef example():\n    r"""\n    ## Try\n    """\n'
+    )
+    text = top + "".join(map(method, names)) + below
+    assert contents(text) == ["A", "A.forward", "example"]
+    # They are headings all the same, and links lead to them.
+    shown = rendered(written(parse(text, "a.py")).markdown)
+    assert {"A._split", "A.example", "_f"} <= set(shown.ids)
+    assert "_split it" in shown.text
+    # Where there are many, the contents list no methods.
+    many = [f"step{number}" for number in range(20)]
+    assert contents(top + "".join(map(method, many)) + below) == ["A", "example"]
+
+
 @pytest.mark.parametrize(
     ("note", "line", "words"),
     [

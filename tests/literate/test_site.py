@@ -118,8 +118,8 @@ class Lines(HTMLParser):
             self._line, self._depth = values["id"], 0
             assert self._line not in self.code
             self.code[self._line] = ""
-            if "data-shape" in values:
-                self.shapes[self._line] = values["data-shape"]
+        if "data-shape" in values:
+            self.shapes[self._line] = values["data-shape"]
         if values.get("class") == "claim":
             self._claim = True
             self.claims.append("")
@@ -148,11 +148,10 @@ def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
         f"L{number}": source[number - 1] for number in [10, 11, 14, 21, 22, 25, 29, 30]
     }
     assert page.shapes == {
-        "L14": "query [seq_len, batch_size, d_k], key [seq_len, batch_size, d_k]",
-        "L21": "[seq_len, seq_len, batch_size]",
-        "L22": "→ [seq_len, seq_len, batch_size]",
-        "L29": "[seq_len, batch_size, d_k]",
-        "L30": "→ [seq_len, seq_len, batch_size]",
+        "L14": "query, key i b d",
+        "L21": "i i b",
+        "L29": "i b d",
+        "L30": "→ i i b",
     }
     assert page.claims == [
         "[seq_len, batch_size, d_k]",
@@ -351,24 +350,27 @@ def notebook(seq_len: int = 7) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "badge"),
+    ("address", "offered"),
     [
         ("", []),
         (
             "https://github.com/a/b",
-            ["https://colab.research.google.com/github/a/b/blob/main/notebooks/attention.ipynb"],
+            [
+                "https://colab.research.google.com/github/a/b/blob/main/notebooks/attention.ipynb",
+                "https://github.com/a/b/blob/main/pkg/attention.py",
+            ],
         ),
     ],
 )
 def test_a_page_offers_its_own_notebook(
-    project: Path, monkeypatch: pytest.MonkeyPatch, address: str, badge: list[str]
+    project: Path, monkeypatch: pytest.MonkeyPatch, address: str, offered: list[str]
 ) -> None:
     monkeypatch.setenv("REPOSITORY_URL", address)
     (project / "pkg" / "attention.py").write_text(ATTENTION + NOTEBOOK)
     built = build(project)
     assert built.returncode == 0, built.stderr
     page = Lines(project / "site" / "attention" / "index.html")
-    assert [link for link in page.links if "colab" in link] == badge
+    assert [link for link in page.links if "blob" in link] == offered
     assert "../notebooks/attention.ipynb" in page.links
     assert not [link for link in Lines(project / "site" / "index.html").links if "ipynb" in link]
     served = json.loads((project / "site" / "notebooks" / "attention.ipynb").read_text())

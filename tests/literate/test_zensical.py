@@ -1,7 +1,6 @@
 r"""Small sites built by Zensical: its settings, what stops it, what it leaves alone."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -135,28 +134,6 @@ def test_with_an_address_a_site_has_both_and_they_are_escaped(
     assert '<meta property="og:description" content="Where &quot;it&quot; starts.">' in home
     cards = sorted(path.parent.name for path in (project / "site").rglob("card.png"))
     assert cards == ["guide", "news", "other", "site"]
-
-
-@pytest.mark.parametrize("engine", [("literate", "zensical"), ("mkdocs", "build", "--strict")])
-@pytest.mark.parametrize("address", ["", "https://example.org/a/b"])
-def test_each_page_leads_to_its_source_if_the_repository_is_known(
-    project: Path, engine: tuple[str, ...], address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("REPOSITORY_URL", address)
-    features = "font: false, features: [content.action.edit, content.action.view]"
-    (project / "mkdocs.yml").write_text(MKDOCS.replace("font: false", features))
-    built = build(project, *engine)
-    assert built.returncode == 0, built.stdout + built.stderr
-    for page, path in [
-        ("index.html", "pkg/__init__.py"),
-        ("other/index.html", "pkg/other.py"),
-        ("news/index.html", "NEWS.md"),
-        ("guide/index.html", "docs/guide.md"),
-    ]:
-        text = (project / "site" / page).read_text()
-        found = re.findall(r'<a href="([^"]*)"[^>]*class="md-content__button', text)
-        expected = [f"{address}/{way}/main/{path}" for way in ("edit", "raw")]
-        assert found == (expected if address else []), page
 
 
 def test_the_settings_are_those_of_mkdocs_but_for_what_differs(project: Path) -> None:
