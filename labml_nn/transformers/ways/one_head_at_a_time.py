@@ -9,15 +9,15 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 ---
 
-A model that looks at one word at a time can't know what *it* or *sat* refers to: the answer is in
-another word. Attention lets each position of a sequence collect what it needs from the others.
+A model that looks at one word at a time can't know who *sat*, or what *it* refers to: the answer is
+in another word. With attention, each position of a sequence collects what it needs from the others.
 
 **In:** a vector for each position, `[batch_size, seq_len, d_model]`. **Out:** a vector for each
-position, of the same shape, that also knows something of the positions before it.
+position, of the same shape, with something of the positions before it mixed in.
 
 Think of people in a room, each with a question, a name tag and something to say. You hold your
 question against every name tag, and the better a tag fits, the more closely you listen to that
-person. What you take home is a blend of what was said. The question is called the **query**, the
+person. What you remember is a blend of what was said. The question is called the **query**, the
 tag the **key**, and what is said the **value**:
 
 $$
@@ -50,7 +50,7 @@ def answer(
 
     In *the cat sat*, the word *sat* wants to know who sat, so it looks for a noun. Say that the
     four features of a key tell whether a word is an article, a noun, a verb or an adjective, and
-    that the two features of a value tell how much a word speaks of animals and of deeds.
+    that the two features of a value tell how much a word speaks of animals and of actions.
 
     | Word | Key | Value | Score | Weight |
     | --- | --- | --- | --- | --- |
@@ -62,7 +62,7 @@ def answer(
     model nobody writes these features down. They are learned, and rarely so easy to read.
     """
     # The score of a key is the dot product with the query: large if both are large in the same
-    # features. With more features it is larger by chance, and the root makes up for that.
+    # features. With more features there are more terms, so sums are larger; the root corrects that.
     root = math.sqrt(len(query))
     scores = [sum(q * k for q, k in zip(query, key, strict=True)) / root for key in keys]
 
