@@ -38,8 +38,7 @@ What happens to a file, in this order:
     [all notebooks](notebooks.py) are written; they are [executed](execute.py), by kernels from
     [one server](kernel_server.py), to see that they run;
 11. [lighten](lighten.py) and [policy](policy.py): the built site loses what no page needs, of its
-    [fonts](fonts.py) too, has its style sheets [joined](joined.py), and says what browsers may be
-    told to refuse.
+    [fonts](fonts.py) too, and says what browsers may be told to refuse.
 
 The [command line](__main__.py) offers each step on its own, and writes [new pages](new.py).
 """

@@ -21,7 +21,6 @@ from hashlib import sha256
 from pathlib import Path
 
 from literate.fonts import cut_fonts
-from literate.joined import join, part
 
 # Strings and addresses may hold braces and semicolons that mean nothing.
 _TOKEN = re.compile(
@@ -71,10 +70,9 @@ def lighten(site: Path, kept: Path | None = None) -> None:
 
     `kept` is a folder in which to keep [fonts](fonts.py#cut_fonts) for the next time.
 
-    Style sheets lose the rules that no page of the site can need and [become one](joined.py#join),
-    but for the [sizes of formulas](joined.py#part); the [fonts](fonts.py#cut_fonts) of formulas
-    lose the characters, scripts wait until the page has been read, and the theme's script leaves
-    the colours to ours. To do it again changes nothing.
+    Style sheets lose the rules that no page of the site can need, the [fonts](fonts.py#cut_fonts)
+    of formulas lose the characters, scripts wait until the page has been read, and the theme's
+    script leaves the colours to ours. To do it again changes nothing.
     """
     pages = {path: path.read_text(encoding="utf-8") for path in _files(site, "*.html")}
     tags = {word for text in pages.values() for word in _words_of_tags(text)}
@@ -83,7 +81,7 @@ def lighten(site: Path, kept: Path | None = None) -> None:
     for path, text in sheets.items():
         sheets[path], pages = cut_fonts(path, text, pages, kept)
     fewer = reduced(list(sheets.values()), words, tags)
-    sheets, pages = part(site, *join(site, dict(zip(sheets, fewer, strict=True)), pages))
+    sheets = dict(zip(sheets, fewer, strict=True))
     names = {}
     for path, text in sheets.items():
         content = text.encode()
