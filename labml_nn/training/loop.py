@@ -64,11 +64,14 @@ def adamw(model: nn.Module, rate: float = 3e-3, weight_decay: float = 0.1) -> to
     # A matrix has two axes or more, and so has a table of embeddings.
     matrices = [p for p in model.parameters() if p.dim() >= 2]
     vectors = [p for p in model.parameters() if p.dim() < 2]
-    groups = [{"params": matrices}, {"params": vectors, "weight_decay": 0.0}]
+    groups = [
+        {"params": matrices, "weight_decay": weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
 
     # Squared gradients are averaged over about 100 steps, not the usual 1,000, because the run is
     # short. `fused` updates all weights in one call, with the same result.
-    return torch.optim.AdamW(groups, rate, betas=(0.9, 0.99), weight_decay=weight_decay, fused=True)
+    return torch.optim.AdamW(groups, rate, betas=(0.9, 0.99), fused=True)
 
 
 def gradients(
@@ -219,10 +222,14 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
 
     # Each column is the alphabet from another place on; the same batch at every step.
     text = (torch.arange(seq_len + 1)[:, None] + torch.arange(batch_size)) % n_vocab
-    batch = text[:-1], text[1:]
 
     # What `after_step` is good for: here it collects the losses.
     losses: list[Tensor] = []
-    optimizers = [adamw(model, rate=0.3)]
-    train(model, lambda _: batch, optimizers, 50, after_step=lambda _, loss: losses.append(loss))
+    train(
+        model,
+        lambda step: (text[:-1], text[1:]),
+        [adamw(model, rate=0.3)],
+        50,
+        after_step=lambda step, loss: losses.append(loss),
+    )
     return torch.stack(losses)

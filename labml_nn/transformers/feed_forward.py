@@ -20,6 +20,13 @@ weights.
 
 **In** and **out:** one vector for each position, `[seq_len, batch_size, d_model]`.
 
+$$
+\operatorname{FFN}(x) = \max(0,\, x W_1 + b_1)\, W_2 + b_2
+$$
+
+The maximum with zero is the paper's activation, ReLU. Without an activation the two layers would be
+no more than a single linear one.
+
 You can read the network as a list of patterns. The rows of the first matrix are what to look for,
 and the columns of the second are what to add to the result when it is found. (That is an
 interpretation, of [Geva et al. 2020](https://arxiv.org/abs/2012.14913); the code only multiplies.)
@@ -39,13 +46,6 @@ from torch import Tensor, nn
 class FeedForward(nn.Module):
     r"""
     ## Feed-forward network
-
-    $$
-    \operatorname{FFN}(x) = \max(0,\, x W_1 + b_1)\, W_2 + b_2
-    $$
-
-    The maximum with zero is the paper's activation, ReLU. Without an activation the two layers
-    would be no more than a single linear one.
     """
 
     def __init__(
@@ -64,8 +64,7 @@ class FeedForward(nn.Module):
         * `bias` is whether the two linear layers have biases
         """
         super().__init__()
-        # Four times as wide as the model in the paper and in most models since, so that this
-        # network holds two thirds of the weights of a layer.
+        # In the paper `d_ff` is four times `d_model`. So most weights of a layer are here.
         self.layer1 = nn.Linear(d_model, d_ff, bias=bias)
         self.activation = activation()
         self.dropout = nn.Dropout(dropout_prob)
@@ -76,7 +75,7 @@ class FeedForward(nn.Module):
         # stays silent, at zero, where the pattern is absent: `[seq_len, batch_size, d_ff]`.
         hidden = self.activation(self.layer1(x))
 
-        # Some patterns are dropped in training, so that no output relies on a single one.
+        # Some are dropped in training, so that no output relies on a single one.
         hidden = self.dropout(hidden)
 
         # Each pattern that was found adds its own vector to the result.

@@ -42,6 +42,21 @@ its scores. That is the reason usually given. On this text and at this size we f
 wide head reaches [0.000](../../results/without.json#tables.without.One%20wide%20head.loss), four
 heads [0.000](../../results/without.json#tables.without.The%20whole%20model.loss).
 
+$$
+\operatorname{MultiHead}(Q, K, V) =
+\operatorname{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O
+$$
+
+In the code, $i$ is the position of a query, $j$ that of a key, $b$ the sequence in the batch, $h$
+the head and $d$ the feature. `torch.einsum` multiplies what has the same letter, and sums over the
+letters that the result doesn't have.
+
+A model that predicts the next token must not see it, so each query may look only at its own
+position and those before it. Without this [mask](mha.py#causal_mask) the loss falls to
+[0.000](../../results/without.json#tables.without.No%20mask.loss), because each position simply
+looks at the answer. When it has to predict from a prefix alone, the same model has a loss of
+[0.000](../../results/without.json#tables.without.No%20mask.honest).
+
 If this page goes too fast, begin with [one head](ways/one_head_at_a_time.py). It departs from the
 paper in two things that have become usual: projections have biases, and attention weights have
 dropout.
@@ -58,16 +73,12 @@ class PrepareForMultiHeadAttention(nn.Module):
     r"""
     ## Projection to heads
 
-    A linear layer decides *what to ask* (for queries), *what to be found by* (for keys) or *what to
-    answer* (for values). One matrix holds the projections of all heads; its output is cut into
-    pieces.
+    What to ask (for queries), what to be found by (for keys) or what to answer (for values).
     """
 
     def __init__(self, d_model: int, heads: int, d_k: int, bias: bool) -> None:
         r"""
-        * `d_model` is the number of features of the input
-        * `heads` is the number of heads
-        * `d_k` is the number of features of each head
+        * `d_model` is the number of features of the input, `d_k` that of each of the `heads`
         * `bias` is whether the projection has a bias
         """
         super().__init__()
@@ -76,22 +87,15 @@ class PrepareForMultiHeadAttention(nn.Module):
         self.d_k = d_k
 
     def forward(self, x: Tensor) -> Tensor:
-        # All heads at once: one large product is faster than `heads` small ones.
+        # One product for all heads gives their features one after another. Then each head gets an
+        # axis of its own, which moves no numbers: `[..., heads, d_k]`
         x = self.linear(x)
-
-        # The last axis is the heads' features one after another. Giving each head its own axis
-        # moves no numbers: `[..., heads, d_k]`
         return x.unflatten(-1, (self.heads, self.d_k))
 
 
 class MultiHeadAttention(nn.Module):
     r"""
     ## Multi-head attention
-
-    $$
-    \operatorname{MultiHead}(Q, K, V) =
-    \operatorname{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O
-    $$
     """
 
     def __init__(
@@ -109,12 +113,10 @@ class MultiHeadAttention(nn.Module):
         self.heads = heads
         self.d_k = d_model // heads
 
-        # What to ask, what to be found by, and what to answer.
+        # What to ask, what to be found by, what to answer, and what mixes the heads' answers.
         self.query = PrepareForMultiHeadAttention(d_model, heads, self.d_k, bias)
         self.key = PrepareForMultiHeadAttention(d_model, heads, self.d_k, bias)
         self.value = PrepareForMultiHeadAttention(d_model, heads, self.d_k, bias)
-
-        # Mixes the answers of the heads.
         self.output = nn.Linear(d_model, d_model, bias=bias)
         self.dropout = nn.Dropout(dropout_prob)
 
@@ -125,19 +127,16 @@ class MultiHeadAttention(nn.Module):
         r"""
         ### Scores
 
-        How well does each query match each key? The dot product is large when the two vectors
-        point the same way. Variants such as [relative positions](positions/shaw_relative.py)
-        override this method.
+        How well does each query match each key? Variants override this method.
         """
-        # $S_{ijbh} = \sum_d Q_{ibhd} K_{jbhd}$, for every pair of positions at once.
+        # $S_{ijbh} = \sum_d Q_{ibhd} K_{jbhd}$, large where two vectors point the same way.
         return torch.einsum("ibhd,jbhd->ijbh", query, key)
 
     def prepare_mask(self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
         r"""
         ### Mask
 
-        `mask[i, j, b]` is true where query $i$ of sequence $b$ may look at key $j$. The first and
-        the last axis may have length one, for "the same for all".
+        `mask[i, j, b]` is true where query $i$ of sequence $b$ may look at key $j$.
         """
         # A mask of numbers is refused: zero means *hidden* to some libraries, *visible* to others.
         expected = [query_shape[0], key_shape[0], query_shape[1]]
@@ -146,8 +145,6 @@ class MultiHeadAttention(nn.Module):
         if mask.dtype != torch.bool or not fits:
             got = f"{mask.dtype} {list(mask.shape)}"
             raise ValueError(f"expected a mask of torch.bool {expected}, got {got}")
-
-        # The same for all heads.
         return mask.unsqueeze(-1)
 
     def forward(
@@ -156,10 +153,7 @@ class MultiHeadAttention(nn.Module):
         r"""
         ### Attend
 
-        Self-attention passes the same tensor three times; cross-attention takes keys and values
-        from another sequence. In the sums below, $i$ is the position of a query, $j$ that of a key,
-        $b$ the sequence in the batch, $h$ the head and $d$ the feature. `einsum` multiplies what
-        has the same letter and sums over letters that the result doesn't have.
+        Self-attention passes one tensor three times; in cross-attention the keys are of another.
         """
         # Shapes that don't fit would be broadcast in silence: one key for all, say.
         if key.shape != value.shape or query.shape[1:] != key.shape[1:]:
@@ -173,9 +167,8 @@ class MultiHeadAttention(nn.Module):
         key = self.key(key)
         value = self.value(value)
 
-        # If the features of a query and a key are independent, with mean 0 and variance 1, their
-        # dot product has variance $d_k$. Dividing by $\sqrt{d_k}$ brings it back to 1. Scaling the
-        # query is cheaper than scaling the scores, and in float16 the sums overflow less easily.
+        # The dot product of $d_k$ features of variance 1 has variance $d_k$; this makes it 1 again.
+        # Scaling the query is cheaper than scaling the scores, and float16 overflows less easily.
         scores = self.get_scores(query / math.sqrt(self.d_k), key)
 
         # A hidden key gets the smallest finite score. After the softmax its weight is exactly zero.
@@ -183,12 +176,10 @@ class MultiHeadAttention(nn.Module):
         if mask is not None:
             scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
-        # Along the keys, so that the weights of each query sum to one. Which axis is `dim=1`? The
-        # scores are `[seq_len_q, seq_len_k, batch_size, heads]`.
+        # Along the keys, so that weights sum to one: `[seq_len_q, seq_len_k, batch_size, heads]`.
         attn = scores.softmax(dim=1)
 
-        # A query that may look at nothing now has equal weights. With weights of zero it takes
-        # zero from every head.
+        # A query that may look at nothing has equal weights now. It should take nothing.
         if mask is not None:
             attn = attn.masked_fill(~mask, 0)
         self.attn = attn.detach()
@@ -197,8 +188,7 @@ class MultiHeadAttention(nn.Module):
         # weights in training, so that no head can rely on a single position.
         x = torch.einsum("ijbh,jbhd->ibhd", self.dropout(attn), value)
 
-        # The heads' answers side by side, `[seq_len_q, batch_size, d_model]`, mixed by a last
-        # projection.
+        # The heads' answers side by side, mixed by the last projection.
         return self.output(x.flatten(start_dim=2))
 
 
@@ -206,13 +196,7 @@ def causal_mask(seq_len: int) -> Tensor:
     r"""
     ## Causal mask
 
-    A model that predicts the next token must not see it. Position $i$ may look at position $j$ only
-    if $j \le i$: `[seq_len, seq_len, 1]`, the same for the whole batch.
-
-    Without the mask the loss falls to
-    [0.000](../../results/without.json#tables.without.No%20mask.loss), because each position simply
-    looks at the answer. When it has to predict from a prefix alone, the same model has a loss of
-    [0.000](../../results/without.json#tables.without.No%20mask.honest).
+    Position $i$ may look at position $j$ if $j \le i$: `[seq_len, seq_len, 1]`.
     """
     # `tril` keeps the lower triangle of the *last two* axes, so the axis of the batch comes after
     # it. With that axis already there nothing would be masked, and every loss would look wonderful.

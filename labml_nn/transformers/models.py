@@ -20,7 +20,8 @@ tokens ── embedding ──┬───────────────(+
                       └────────────── one layer ─────────────────┘
 ```
 
-The line that runs through is the *residual stream*, `[seq_len, batch_size, d_model]`. Each layer
+The paper calls the stack of layers an encoder. With a causal mask it is the decoder of a language
+model. The line that runs through is the *residual stream*, `[seq_len, batch_size, d_model]`. Each layer
 reads from it and adds to it. [Attention](mha.py) moves information between its positions, and the
 [feed-forward network](feed_forward.py) changes each position on its own.
 
@@ -30,6 +31,17 @@ output of a layer *replaces* the stream, the small transformer of four layers st
 [counting single letters](../training/counting.py) gives. Without any normalisation it reaches
 [0.000](../../results/without.json#tables.without.No%20normalisation.loss), with both
 [0.000](../../results/without.json#tables.without.The%20whole%20model.loss).
+
+Each of the two sublayers reads a normalised copy of the stream:
+
+$$
+x \leftarrow x + \operatorname{Sublayer}(\operatorname{LayerNorm}(x))
+$$
+
+The paper normalises the sum of a sublayer and the stream instead, which is called *post-norm*. Then
+every normalisation of the stack stands between the loss and the first layer. With *pre-norm*, as
+here, a path of plain additions leads from the loss to every layer, and training needs no slow start
+([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)).
 
 [The training loss without each of the parts](../../results/without.json#figures.curves)
 """
@@ -49,8 +61,7 @@ class TokenEmbedding(nn.Module):
     r"""
     ## Token embedding
 
-    A table with one row of features for each token of the vocabulary. The paper multiplies the rows
-    by $\sqrt{d_{model}}$ (section 3.4) and doesn't say how large they are at the start.
+    A table with one row of features for each token, times $\sqrt{d_{model}}$ (section 3.4).
     """
 
     def __init__(self, n_vocab: int, d_model: int) -> None:
@@ -61,8 +72,8 @@ class TokenEmbedding(nn.Module):
         super().__init__()
         self.scale = math.sqrt(d_model)
 
-        # So small that features have variance 1 *after* the scaling. PyTorch's own variance of 1
-        # before it would make tokens 16 times as large as positions at 128 features.
+        # Variance 1 *after* the scaling. With PyTorch's variance of 1 before it, and 128 features,
+        # tokens would be 16 times as large as positions.
         self.embedding = nn.Embedding(n_vocab, d_model)
         nn.init.normal_(self.embedding.weight, std=1 / self.scale)
 
@@ -74,8 +85,6 @@ class TokenEmbedding(nn.Module):
 class Embeddings(nn.Module):
     r"""
     ## Tokens and positions
-
-    The sum of both is what the first layer gets.
     """
 
     def __init__(self, n_vocab: int, d_model: int, positions: nn.Module) -> None:
@@ -89,6 +98,7 @@ class Embeddings(nn.Module):
         self.positions = positions
 
     def forward(self, tokens: Tensor) -> Tensor:
+        # The sum of both is what the first layer gets.
         return self.positions(self.tokens(tokens))
 
 
@@ -96,17 +106,7 @@ class TransformerLayer(nn.Module):
     r"""
     ## Transformer layer
 
-    Attention, then the feed-forward network. Each reads a normalised copy of the residual stream,
-    and *adds* its result to it:
-
-    $$
-    x \leftarrow x + \operatorname{Sublayer}(\operatorname{LayerNorm}(x))
-    $$
-
-    The paper normalises the sum instead, which is called *post-norm*. Then every normalisation of
-    the stack stands between the loss and the first layer. With *pre-norm*, as here, a path of plain
-    additions leads from the loss to every layer, and training needs no slow start ([Xiong et al.
-    2020](https://arxiv.org/abs/2002.04745)).
+    Attention, then the feed-forward network, each added to the residual stream.
     """
 
     def __init__(
@@ -119,8 +119,7 @@ class TransformerLayer(nn.Module):
     ) -> None:
         r"""
         * `d_model` is the number of features
-        * `self_attn` is the attention, called as
-          [MultiHeadAttention](mha.py#MultiHeadAttention.forward) is
+        * `self_attn` is [attention](mha.py#MultiHeadAttention.forward)
         * `feed_forward` is the network that follows it
         * `dropout_prob` is the probability that a feature is dropped before it is added
         """
@@ -146,21 +145,17 @@ class TransformerLayer(nn.Module):
 class Encoder(nn.Module):
     r"""
     ## The stack of layers
-
-    The paper calls a stack of such layers an encoder. With a causal mask it is the decoder of a
-    language model: the only difference is what the mask hides.
     """
 
     def __init__(self, layers: Iterable[TransformerLayer], d_model: int) -> None:
         r"""
-        * `layers` are the layers, each made by a call of its own; copies of one layer would all
-          start with the same weights
+        * `layers` are the layers; copies of one layer would all start with the same weights
         * `d_model` is the number of features
         """
         super().__init__()
         self.layers = nn.ModuleList(layers)
 
-        # Every layer has added to the stream, and nothing has normalised the sum so far.
+        # Every layer has added to the stream, and nothing has normalised the sum.
         self.norm = nn.LayerNorm(d_model)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -173,8 +168,7 @@ class Generator(nn.Module):
     r"""
     ## Logits
 
-    A score for each token of the vocabulary. The softmax that turns scores into probabilities is
-    left to the loss, which rounds less when it gets the scores themselves.
+    A score for each token of the vocabulary. The softmax is left to the loss, which rounds less.
     """
 
     def __init__(self, n_vocab: int, d_model: int) -> None:

@@ -33,7 +33,8 @@ $$
 Think of a clock. Its second hand tells neighbouring moments apart and its hour hand tells morning
 from evening; together they give each moment a position of the hands of its own. Each pair of
 features is one hand. The first turns by one radian from one position to the next, the last one so
-slowly that it doesn't come round within any text.
+slowly that it doesn't come round within any text: with 128 features, in 54,410 positions. The
+constant 10000 is the paper's, which gives no reason for it.
 
 **Learned** encodings are parameters like any other. The paper found next to no difference between
 the two (table 3, row E).
@@ -57,12 +58,9 @@ def frequencies(d_model: int) -> Tensor:
     r"""
     ## Frequencies
 
-    $\omega_i$ for each pair of a sine and a cosine, `[n_pairs]`. They fall from 1 to nearly
-    $1/10000$. The constant is the paper's; it gives no reason for it. With 128 features the slowest
-    wave takes 54,410 positions to come round.
+    $\omega_i$ for each pair of a sine and a cosine, `[n_pairs]`, from 1 to nearly $1/10000$.
     """
-    # In double precision. In single precision, the angle of position 5000 is so rough that its sine
-    # is wrong in the fourth decimal.
+    # In single precision, the sine of position 5000 would be wrong in its fourth decimal.
     exponents = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
     return torch.exp(-math.log(10_000) * exponents)
 
@@ -126,8 +124,7 @@ class PositionalEncoding(nn.Module):
             raise ValueError(f"d_model must be even, for pairs of sine and cosine, got {d_model}")
         self.dropout = nn.Dropout(dropout_prob)
 
-        # A buffer moves to the GPU with the model. It isn't saved with the weights, because it can
-        # be computed: `[max_len, 1, d_model]`, the same for the whole batch.
+        # Moves to the GPU with the model, and isn't saved with its weights: `[max_len, 1, d_model]`.
         encodings = sinusoidal_positions(d_model, max_len).unsqueeze(1)
         self.register_buffer("encodings", encodings, persistent=False)
 

@@ -44,8 +44,7 @@ class AutoregressiveTransformer(nn.Module):
     r"""
     ## The model
 
-    [Embeddings](../models.py#Embeddings), a [stack of layers](../models.py#Encoder) that may not
-    look ahead, and [logits](../models.py#Generator).
+    [Embeddings](../models.py#Embeddings), a [stack](../models.py#Encoder), and logits.
     """
 
     def __init__(
@@ -67,8 +66,7 @@ class AutoregressiveTransformer(nn.Module):
         * `d_ff` is the number of features inside the feed-forward networks
         * `seq_len` is the greatest length of a sequence, the *context*
         * `dropout_prob` is the probability of dropping a feature or an attention weight
-        * `attention` makes the attention of a layer; [FusedAttention](../fused_attention.py) is
-          faster
+        * `attention` makes it; [FusedAttention](../fused_attention.py) is faster
         """
         super().__init__()
         positions = PositionalEncoding(d_model, dropout_prob, seq_len)
