@@ -21,9 +21,9 @@ tokens ── embedding ──┬───────────────(+
 ```
 
 The paper calls the stack of layers an encoder. With a causal mask it is the decoder of a language
-model. The line that runs through is the *residual stream*, `[seq_len, batch_size, d_model]`. Each layer
-reads from it and adds to it. [Attention](mha.py) moves information between its positions, and the
-[feed-forward network](feed_forward.py) changes each position on its own.
+model. The line that runs through is the *residual stream*, `[seq_len, batch_size, d_model]`. Each
+layer reads from it and adds to it. [Attention](mha.py) moves information between its positions, and
+the [feed-forward network](feed_forward.py) changes each position on its own.
 
 Both the additions and the normalisations are there because of what happens without them. When the
 output of a layer *replaces* the stream, the small transformer of four layers stays at

@@ -124,7 +124,7 @@ class PositionalEncoding(nn.Module):
             raise ValueError(f"d_model must be even, for pairs of sine and cosine, got {d_model}")
         self.dropout = nn.Dropout(dropout_prob)
 
-        # Moves to the GPU with the model, and isn't saved with its weights: `[max_len, 1, d_model]`.
+        # Moves to the GPU with the model, isn't saved with the weights: `[max_len, 1, d_model]`.
         encodings = sinusoidal_positions(d_model, max_len).unsqueeze(1)
         self.register_buffer("encodings", encodings, persistent=False)
 
