@@ -77,15 +77,18 @@ def test_without_a_text_it_guesses() -> None:
     assert BackOff("", 0, SYMBOLS).loss(TEXT, 7) == pytest.approx(math.log(N_VOCAB))
 
 
+def test_a_model_counts_no_context_that_is_longer_than_it_needs() -> None:
+    assert max(map(len, BackOff(TEXT, 3, SYMBOLS).total)) == 3
+
+
 def test_what_it_writes_is_drawn_from_its_probabilities() -> None:
-    model = BackOff(TEXT, 1, SYMBOLS)
-    written = model.write("t", 20_000, seed=1)
-    assert written[:50] == model.write("t", 49, seed=1) != model.write("t", 49, seed=2)
-    after = Counter(
-        second for first, second in zip(written, written[1:], strict=False) if first == "t"
-    )
-    for symbol in SYMBOLS:
-        p = model.probability(symbol, "t")
-        # Five standard deviations.
-        tolerance = 5 * math.sqrt(p * (1 - p) / after.total())
-        assert abs(after[symbol] / after.total() - p) < tolerance
+    model = BackOff(TEXT, 2, SYMBOLS)
+    assert model.write("t", 50, seed=1) == model.write("t", 50, seed=1) != model.write("t", 50, 2)
+
+    # After a prompt that is shorter than the context, and after one that is longer.
+    for prompt, context in (("t", "t"), ("he c", " c")):
+        counts = Counter(model.write(prompt, 1, seed)[-1] for seed in range(2000))
+        for symbol in SYMBOLS:
+            p = model.probability(symbol, context)
+            # Five standard deviations.
+            assert abs(counts[symbol] / 2000 - p) < 5 * math.sqrt(p * (1 - p) / 2000)
