@@ -8,7 +8,7 @@ from typing import Any
 
 import labml_nn.training
 from benchmarks.results import documents
-from benchmarks.results.nanogpt import CARD, Peer, run_script
+from benchmarks.results.nanogpt import GPU, Peer, run_script
 from benchmarks.results.one_run import ROOT, train
 
 
@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             run = Path(train(arguments.what, changes, text, folder).result["run"])
         command = told(arguments.what, arguments)
         if checkout and arguments.what == "gpu":
-            peer = run_script(checkout, text, folder, CARD, steps)
+            peer = run_script(checkout, text, folder, GPU, steps)
         print(documents.long(run.resolve(), arguments.what, command, peer, arguments.to))
         return 0
 

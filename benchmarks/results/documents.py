@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from benchmarks.record import ROOT, fingerprints, write
 from benchmarks.results.nanogpt import Peer
 from benchmarks.results.one_run import Run, train
+from labml_nn.training.engine.command_line import load_run
 from labml_nn.training.engine.compare import read_result
 from labml_nn.training.engine.history import read_history
-from labml_nn.training.engine.honest import load_run
 from labml_nn.training.engine.runs import read_about
 from labml_nn.training.sampling import generate
 from labml_nn.training.sampling import write as write_text
@@ -186,7 +186,9 @@ def passing(text: Path, folder: Path, changes: dict[str, Any], peer: Peer) -> di
 def long(run: Path, name: str, command: str, peer: Peer | None = None, root: Path = ROOT) -> Path:
     r"""What a finished run of a preset reached, wrote, and how fast it writes."""
     about, history = read_about(run), read_history(run)
-    sources = fingerprints([*(f"{MODERN}/{page}.py" for page in ("experiment", "model", "attention")), *LOOP])
+    sources = fingerprints(
+        [*(f"{MODERN}/{page}.py" for page in ("experiment", "model", "attention")), *LOOP]
+    )
     trainer, tokenizer = load_run(run)
     config = trainer.config
     known = Run(read_result(run), history, 0.0)

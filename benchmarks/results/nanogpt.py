@@ -42,8 +42,8 @@ CPU = Setting(
     seq_len=64,
     steps=2000,
 )
-# What it does on a card.
-CARD = Setting((CONFIG,), batch_size=64, seq_len=256, steps=5000)
+# What it does on a GPU.
+GPU = Setting((CONFIG,), batch_size=64, seq_len=256, steps=5000)
 # What it is made of.
 FILES = ("train.py", "model.py", "configurator.py", CONFIG)
 
@@ -113,7 +113,7 @@ def load_model(folder: Path, checkpoint: Path) -> nn.Module:
 
 
 class SequenceFirst(nn.Module):
-    r"""It has the batch first, and gives all logits only to who has targets."""
+    r"""It has the batch first, and gives all logits only if it gets targets."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()

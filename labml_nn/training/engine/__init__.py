@@ -19,7 +19,6 @@ arguments. So it imports the lessons, and no lesson imports anything from here; 
 * **Resume:** [checkpoints](checkpoint.py), [the folder of a run](runs.py), and
   [atomic writes](files.py)
 * **Look:** the [history](history.py) of a run, [labml](recorder.py) beside it, [runs side by
-  side](compare.py), [the honest loss of a run](honest.py), [memory](memory.py), [FLOP
-  utilisation](utilisation.py)
+  side](compare.py), [memory](memory.py)
 * **Fail:** [errors in one sentence](errors.py)
 """

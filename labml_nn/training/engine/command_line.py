@@ -55,7 +55,6 @@ from labml_nn.training.engine.runs import MAY_CHANGE, keep, new_run, newest_good
 from labml_nn.training.engine.text import CORPORA, Prepared, prepare_text, read_text
 from labml_nn.training.engine.token_file import open_tokens
 from labml_nn.training.engine.trainer import Trainer
-from labml_nn.training.engine.utilisation import flops_per_token, utilisation
 from labml_nn.training.leaks import honest_loss
 from labml_nn.training.loop import evaluate
 from labml_nn.training.sampling import generate
@@ -199,6 +198,27 @@ def resumed_config(
     return config | {one: given[one] for one in MAY_CHANGE & given.keys()}
 
 
+def load_run(run: Path) -> tuple[Trainer, Any]:
+    r"""
+    ## Load a run
+
+    Its trainer and tokenizer, at the newest good checkpoint.
+    """
+    # As if the run was resumed.
+    argv = [f"--resume={run}"]
+    name = choose_preset(argv, PRESETS)
+    preset = PRESETS[name]
+    parser = make_parser(name, tuple(PRESETS), preset.config, preset.defaults)
+    about, config, text = prepare_run(name, preset, parser.parse_args(argv))
+    trainer = preset.make_trainer(config, text)
+    found = newest_good(run, about)
+    if found is None:
+        raise InputError(f"{run} has no checkpoint yet")
+    state, path, _ = found
+    restore(trainer, state, path)
+    return trainer, text.tokenizer
+
+
 class Writer:
     r"""
     ## Samples
@@ -307,9 +327,7 @@ def progress_bar(trainer: Trainer) -> Any:
     return tqdm(total=trainer.config.steps, initial=trainer.step, unit="step", disable=None)
 
 
-def finish(
-    trainer: Trainer, run: Path, text: Prepared, latest: float | None, flops: float
-) -> dict[str, Any]:
+def finish(trainer: Trainer, run: Path, text: Prepared, latest: float | None) -> dict[str, Any]:
     r"""
     ## The result
 
@@ -327,7 +345,6 @@ def finish(
     # Losses of different tokenizers compare only per character.
     per_character = loss * len(trainer.validation) / text.n_characters
     n_tokens = trainer.step * config.batch_size * config.seq_len
-    speed = n_tokens / trainer.seconds
     return {
         "val_loss": loss,
         "val_loss_per_character": per_character,
@@ -336,10 +353,8 @@ def finish(
         "honest_loss": honest.honest,
         "honest": not honest.leaks,
         "honest_sentence": str(honest),
-        "tokens_per_second": speed,
+        "tokens_per_second": n_tokens / trainer.seconds,
         "seconds": trainer.seconds,
-        "flops_per_second": flops * speed,
-        "flop_utilisation": utilisation(flops * speed, trainer.device, trainer.dtype),
         "peak_memory": peak_memory(trainer.device),
         "parameters": sum(one.numel() for one in trainer.model.parameters()),
         "steps": trainer.step,
@@ -352,8 +367,6 @@ def described(result: dict[str, Any], seq_len: int) -> str:
     r"""
     ### The result in words
     """
-    share = result["flop_utilisation"]
-    of_peak = "" if share is None else f", {share:.1%} of the GPU's peak"
     return (
         f"validation loss {result['val_loss']:.4f} nats a token, over the whole validation text "
         f"in windows of {seq_len}\n"
@@ -362,7 +375,6 @@ def described(result: dict[str, Any], seq_len: int) -> str:
         f"{result['steps']:,} steps in {result['seconds']:.1f} seconds, "
         f"{result['tokens_per_second']:,.0f} tokens a second, at most "
         f"{result['peak_memory'] / 1e6:,.0f} MB of memory\n"
-        f"{result['flops_per_second'] / 1e9:,.1f} GFLOP/s in the model's matrix products{of_peak}\n"
         f"run {result['run']}"
     )
 
@@ -392,11 +404,6 @@ def run_preset(name: str, preset: Preset, arguments: argparse.Namespace) -> int:
         for sentence in refused if not rank() else []:
             print(f"not used: {sentence}", file=sys.stderr)
 
-    # Not for shards: all ranks would have to count together.
-    flops = 0.0
-    if not config.sharded:
-        flops = flops_per_token(trainer.model, trainer.batch_at(0)[0][:, :1])
-
     # The folder is made last, so that a mistake leaves none behind.
     if not run:
         run = broadcast(lambda: new_run(arguments.runs, name))
@@ -419,7 +426,7 @@ def run_preset(name: str, preset: Preset, arguments: argparse.Namespace) -> int:
         train(trainer, run, about, writer, arguments.labml)
     history = read_history(run) if not rank() and not is_complete else []
     latest = broadcast(lambda: history[-1][1]["loss.validation"] if history else None)
-    result = finish(trainer, run, text, latest, flops)
+    result = finish(trainer, run, text, latest)
     sample = writer.write(arguments.sample_length)
     if not rank():
         write_json(run / "result.json", result)
