@@ -32,17 +32,16 @@ The rest makes one of them learn to write, a character at a time:
 8. [The loop](../training/loop.py) trains it.
 9. [An autoregressive transformer](basic/autoregressive_experiment.py) is the model, and
    the experiment from beginning to end.
-10. [Its decoder](basic/decoder.py) writes with that cache.
-11. [Two transformers](basic/comparison_experiment.py), the same but for one part.
+10. [Two transformers](basic/comparison_experiment.py), the same but for one part.
 
 Since then most of its parts have been replaced by better ones:
 
-12. [The fast way through attention](fast_attention.py), fused or plain
-13. [Rotary positions](rotary.py) turn queries and keys instead of adding to tokens.
-14. [RMSNorm](rms_norm.py) divides by the usual size and takes no mean off.
-15. [SwiGLU](swiglu.py) is a feed-forward network with a gate, and
+11. [Fused attention](fused_attention.py) is one call of PyTorch's kernel.
+12. [Rotary positions](rotary.py) turn queries and keys instead of adding to tokens.
+13. [RMSNorm](rms_norm.py) divides by the usual size and takes no mean off.
+14. [SwiGLU](swiglu.py) is a feed-forward network with a gate, and
     [stacked linear layers](stacked_linear.py) make it one product less.
-16. [A modern transformer](modern/__init__.py) has them all, and others.
+15. [A modern transformer](modern/__init__.py) has them all, and others.
 
 Attention alone fills the rest of the pages:
 
