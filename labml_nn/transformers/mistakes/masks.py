@@ -174,7 +174,7 @@ def example(
     ### Find the bug
 
     ??? question "`torch.ones(n, n, 1).tril()` for scores whose first two axes are positions"
-        It masks nothing: `tril` takes the triangle of the *last two* axes, `[n, 1]`. All shapes are
+        It masks nothing: `tril` takes the triangle of the *last two* axes, $n$ by 1. All shapes are
         right. Only this test notices: change the last token; no earlier output may move.
 
     ??? question "`torch.ones(n, n).triu(1)`, given to `scaled_dot_product_attention`"

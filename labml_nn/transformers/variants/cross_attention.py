@@ -99,7 +99,7 @@ class CrossAttention(MultiHeadAttention):
         its projections, and without dropout, as nothing is trained while writing.
         """
         # Only the new positions need a result, so the query is usually one token long.
-        scores = self.get_scores(self.query(query) / self.d_k, memory.key)
+        scores = self.get_scores(self.query(query) / math.sqrt(self.d_k), memory.key)
 
         # Padding gets no weight. If a memory is nothing but padding, its queries get zero.
         if memory.visible is not None:
