@@ -187,12 +187,19 @@ def same_as_torch(output: Tensor, x: Tensor, matrices: Sequence[Matrix], heads: 
         value, last = order[2:]
         if off(output, of_torch([value, value, value, last], heads, x, causal)) < NEAR:
             return f"{said}: one projection is used for query, key and value"
-        for cause, allowed in wrong_masks(causal):
-            if off(output, of_torch(order, heads, x, allowed)) < NEAR:
-                return f"{said}: {cause}"
-        # With a wrong mask there would be too many ways to be wrong.
-        for cause, n_heads, factor in wrong_scales(heads, d_model) if len(some) < 48 else ():
-            if off(output, of_torch(order, n_heads, x, causal, factor)) < NEAR:
+
+    # One mistake first, then two: a narrow attention that is often copied has a wrong scale *and*
+    # no mask. If any order may be the right one, even the first position is wrong, and a scale
+    # alone can't do that.
+    masks, scales = list(wrong_masks(causal)), list(wrong_scales(heads, d_model))
+    suspects = [(cause, allowed, heads, 1.0) for cause, allowed in masks]
+    if len(some) < 48:
+        suspects += [(cause, causal, n_heads, factor) for cause, n_heads, factor in scales]
+    for mask, allowed in masks:
+        suspects += [(f"{mask}, and {c}", allowed, n, factor) for c, n, factor in scales[:2]]
+    for cause, allowed, n_heads, factor in suspects:
+        for order in some:
+            if off(output, of_torch(order, n_heads, x, allowed, factor)) < NEAR:
                 return f"{said}: {cause}"
     return (
         f"{said}. It is none of the usual scales and masks; look at the axis of the softmax, and "

@@ -26,7 +26,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.optimizers.schedules import cosine
+from labml_nn.training.loop import learning_rate as rate_at
 from labml_nn.transformers.mistakes.right_attention import RightAttention
 
 
@@ -143,7 +143,7 @@ class RightTraining:
             model.parameters(), learning_rate, betas=(0.9, 0.99), weight_decay=0.1, fused=True
         )
         self.schedule = torch.optim.lr_scheduler.LambdaLR(
-            self.optimizer, lambda step: cosine(step, n_steps)
+            self.optimizer, lambda step: rate_at(step, n_steps)
         )
 
     def cut(self, text: Tensor) -> tuple[Tensor, Tensor]:

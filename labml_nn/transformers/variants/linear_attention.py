@@ -101,6 +101,7 @@ def step_by_step(query: Tensor, key: Tensor, value: Tensor, state: State) -> tup
 
     $S$ is the matrix, $z$ the vector, $o$ the result, `[seq_len, batch_size, heads, d_v]`.
     """
+    # A list of results, and a state that each position replaces by a new one of the same size.
     total, norm = state
     results = []
     for q, k, v in zip(query, key, value, strict=True):
@@ -224,8 +225,7 @@ def example(
         shorter than $d_k$ nothing is saved.
 
     ??? question "Write softmax attention step by step. What would its state be?"
-        All keys and values: $e^{q \cdot k}$ can't be split into a part for $q$ and a finite part
-        for $k$, so nothing can be added up before the query is known.
+        All keys and values: $e^{q \cdot k}$ can't be split into a part for $q$ and one for $k$.
 
     ??? question "In float32 `F.elu(x) + 1` is exactly zero from about $x = -17.5$ on. Why?"
         `F.elu` gives $e^x - 1$, which rounds to $-1$ there.

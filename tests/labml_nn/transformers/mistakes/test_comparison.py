@@ -162,6 +162,9 @@ def test_a_mistake_is_called_by_its_name() -> None:
     assert "upside down" in with_mistake(mask=~CAUSAL)
     assert "one projection is used" in with_mistake(three=(2, 2, 2))
     assert "one projection is used" in with_mistake(three=(0, 0, 0))
+    two = with_mistake(mask=every, scale=D_MODEL**-0.5)
+    assert "no causal mask in evaluation, and the scores are divided by the root of" in two
+    assert "next position, and the scores are not sc" in with_mistake(mask=every.tril(1), scale=1.0)
     assert "none of the usual" in with_mistake(scale=0.4)
     assert "none of the usual" in with_mistake(three=(0, 0, 1))
 

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from labml_nn.optimizers.schedules import cosine
+from labml_nn.training.loop import learning_rate
 from labml_nn.transformers.mistakes import right_model
 from labml_nn.transformers.mistakes.right_attention import RightAttention
 from labml_nn.transformers.mistakes.right_model import RightModel, RightTraining
@@ -136,7 +136,7 @@ def test_steps_are_those_of_a_loop_without_methods() -> None:
     inputs, targets = text()[:, :-1], text()[:, 1:]
     for step in range(4):
         loss = training.step(inputs, targets)
-        optimizer.param_groups[0]["lr"] = 0.01 * cosine(step, 40)
+        optimizer.param_groups[0]["lr"] = 0.01 * learning_rate(step, 40)
         optimizer.zero_grad()
         expected = F.cross_entropy(theirs(inputs).transpose(1, 2), targets)
         expected.backward()
