@@ -158,6 +158,7 @@ def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
     ??? question "Leave out the two divisions by $1 - \beta^t$. How long is the first step?"
         $0.1 / \sqrt{0.001} = 3.2$ times as long as it should be, with the usual $\beta$.
     """
+    # A weight and a bias, in one group.
     layer = nn.Linear(d_in, d_out)
     optimizer = AdamW(layer.parameters())
     for _ in range(2):

@@ -119,6 +119,7 @@ class Muon(torch.optim.Optimizer):
 
         Matrices without a gradient stay as they are.
         """
+        # Groups may have different learning rates, so each is on its own.
         for group in self.param_groups:
             # One call for all matrices of a shape: six in a small model, not a hundred.
             shapes: dict[torch.Size, list[nn.Parameter]] = defaultdict(list)
@@ -197,6 +198,8 @@ def example(n_matrices: int = 2, rows: int = 3, columns: int = 5) -> tuple[Tenso
 
     # Both matrices have one shape, so they go through the iteration together.
     optimizer = Muon(matrices)
+
+    # The gradient of each matrix is twice the matrix.
     torch.stack(matrices).square().sum().backward()
     optimizer.step()
     gradients = torch.randn(n_matrices, rows, columns)

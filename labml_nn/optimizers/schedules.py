@@ -118,7 +118,8 @@ def example(n_steps: int = 11) -> torch.Tensor:
     ??? question "A schedule that keeps its own count of steps: what breaks?"
         A resumed run begins at zero again, with a rise in the middle of training.
     """
-    # With two steps of rise.
+    # With two steps of rise: shares of the highest rate for each of the steps. Another `warmup`
+    # moves the peak, and nothing else has to be told.
     steps = range(n_steps)
     shares = [
         [schedule(step, n_steps, warmup=0.2) for step in steps]

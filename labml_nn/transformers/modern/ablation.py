@@ -81,6 +81,7 @@ def layer_norm(model: ModernTransformer) -> None:
     """
     # Layer normalisation does not depend on the length of its input. So after RMSNorm, it gives
     # what it would have given in place of it.
+    # It has no weights, so one serves all places.
     norm = nn.LayerNorm(model.embedding.embedding_dim, elementwise_affine=False)
     model.smear, model.head = nn.Sequential(norm, model.smear), nn.Sequential(norm, model.head)
 
@@ -200,5 +201,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> list[Te
         # The same first weights for all.
         torch.manual_seed(1)
         model = ModernTransformer(n_vocab, 20, 5, 2, 10, seq_len)
+
+        # Three steps are enough to see that each trains.
         losses.append(fit_changed(name, model, batches, 3))
     return losses

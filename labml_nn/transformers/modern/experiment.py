@@ -63,6 +63,7 @@ def muon_and_adamw(
 
     # The embedding and the head are tables with a row for each token, and the rest are vectors
     # and single numbers.
+    # They go to AdamW, which looks at each number alone.
     chosen = set(matrices)
     others = [p for p in model.parameters() if p not in chosen]
 
@@ -128,6 +129,7 @@ def notebook(
     model = ModernTransformer(
         len(tokenizer), d_model, heads, n_layers, d_ff, seq_len, 0.1 if on_gpu else 0.0
     ).to(device)
+    # About as many as the classic model has.
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}")
 
     # ### Training

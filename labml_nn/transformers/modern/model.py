@@ -58,6 +58,8 @@ class Smear(nn.Module):
         # The padding adds one row of zeros before the first position, so each token stands beside
         # the one before it. At the other end, the model would see the future.
         previous = F.pad(x[:-1], (0, 0, 0, 0, 1, 0))
+
+        # The token itself is kept whole.
         return x + self.share * previous
 
 
@@ -141,6 +143,7 @@ class ModernTransformer(nn.Module):
         rotate = RotaryPositions(inverse_frequencies(d_model // heads), seq_len)
 
         # The first layer is the only one without values to mix in.
+        # Each is made by a call of its own, so that each starts with weights of its own.
         self.layers = nn.ModuleList()
         for index in range(n_layers):
             attention = ModernAttention(d_model, heads, rotate, first=index == 0)
