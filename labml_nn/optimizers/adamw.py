@@ -69,6 +69,7 @@ class AdamW(torch.optim.Optimizer):
         # With a $\beta$ of 1 the means would stay at zero for ever.
         if lr < 0 or not all(0 <= beta < 1 for beta in betas):
             raise ValueError(f"expected lr >= 0 and 0 <= betas < 1, got {lr} and {betas}")
+        # Each group of parameters may have other values: no weight decay for biases, say.
         defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
         super().__init__(params, defaults)
 
@@ -77,8 +78,9 @@ class AdamW(torch.optim.Optimizer):
         r"""
         ### One step
 
-        Parameters without a gradient stay as they are.
+        Of all parameters that have a gradient; the others stay as they are.
         """
+        # A parameter that had no part in the loss has no gradient.
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is not None:
@@ -95,7 +97,12 @@ class AdamW(torch.optim.Optimizer):
             state["step"] = 0
             state["mean"] = torch.zeros_like(parameter)
             state["mean_square"] = torch.zeros_like(parameter)
+
+        # How many gradients this parameter has had.
         state["step"] += 1
+
+        # The means forget. Of a gradient ten steps ago, $0.9^{10}$ or a third is left in the
+        # first one.
         beta1, beta2 = group["betas"]
 
         # Weight decay, before the step and not as part of it.
@@ -122,10 +129,13 @@ def first_step(scale: float) -> torch.Tensor:
     The very first step is the learning rate, up or down. Multiplying the loss by `scale` changes
     nothing.
     """
+    # A linear loss, whose gradients are these four numbers times `scale`.
     weights = nn.Parameter(torch.zeros(4))
     optimizer = AdamW([weights], lr=0.1)
     (scale * torch.tensor([1.0, -2.0, 30.0, -400.0]) @ weights).backward()
     optimizer.step()
+
+    # They began at zero, so what they are now is the step.
     return weights.detach()
 
 
@@ -148,9 +158,11 @@ def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
     ??? question "Leave out the two divisions by $1 - \beta^t$. How long is the first step?"
         $0.1 / \sqrt{0.001} = 3.2$ times as long as it should be, with the usual $\beta$.
     """
+    # A weight and a bias, in one group.
     layer = nn.Linear(d_in, d_out)
     optimizer = AdamW(layer.parameters())
     for _ in range(2):
+        # Gradients are added up, so those of the first step have to go.
         optimizer.zero_grad()
         layer(torch.ones(d_in)).square().sum().backward()
         optimizer.step()

@@ -70,8 +70,13 @@ def orthogonalize(matrices: Tensor, steps: int = 5) -> Tensor:
     # The price is that values end between 0.7 and 1.2, which does no harm.
     a, b, c = 3.4445, -4.7750, 2.0315
     for _ in range(steps):
+        # Needed twice, and the smaller one of the two products: `[n_matrices, rows, rows]`.
         square = x @ x.mT
+
+        # $(b X X^\top + c\, (X X^\top)^2)\, X$ has both of the higher powers.
         x = a * x + (b * square + c * square @ square) @ x
+
+    # As it came: the transpose of $U V^\top$ is $V U^\top$.
     return x.mT if tall else x
 
 
@@ -97,7 +102,11 @@ class Muon(torch.optim.Optimizer):
         """
         defaults = {"lr": lr, "weight_decay": weight_decay, "momentum": momentum}
         super().__init__(params, defaults)
+
+        # Not a setting of the groups: it belongs to the machine, and isn't saved with the state.
         self.dtype = dtype
+
+        # A bias has no directions, and a stack of matrices has to be taken apart first.
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.dim() != 2:
@@ -110,6 +119,7 @@ class Muon(torch.optim.Optimizer):
 
         Matrices without a gradient stay as they are.
         """
+        # Groups may have different learning rates, so each is on its own.
         for group in self.param_groups:
             # One call for all matrices of a shape: six in a small model, not a hundred.
             shapes: dict[torch.Size, list[nn.Parameter]] = defaultdict(list)
@@ -123,6 +133,7 @@ class Muon(torch.optim.Optimizer):
         r"""
         ### All matrices of a shape
         """
+        # `[n_matrices, rows, columns]`, in the type of the iteration and back.
         directions = torch.stack([self.direction(p, group["momentum"]) for p in parameters])
         directions = orthogonalize(directions.to(self.dtype)).to(parameters[0].dtype)
 
@@ -130,6 +141,8 @@ class Muon(torch.optim.Optimizer):
         # much as those of a square one, so its step is longer.
         rows, columns = parameters[0].shape
         length = group["lr"] * math.sqrt(max(1, rows / columns))
+
+        # Weight decay, as in [AdamW](adamw.py), and the step.
         for parameter, direction in zip(parameters, directions, strict=True):
             parameter.mul_(1 - group["lr"] * group["weight_decay"])
             parameter.sub_(direction, alpha=length)
@@ -157,8 +170,11 @@ def singular_values(rows: int = 16, columns: int = 32) -> tuple[Tensor, Tensor]:
     Those of a random gradient, largest first, before and after: `[rows]` each. Before, the first is
     a hundred times the last one.
     """
+    # The directions of a random matrix, and singular values of our choice.
     u, _, v = torch.linalg.svd(torch.randn(rows, columns), full_matrices=False)
     before = torch.logspace(0, -2, rows)
+
+    # The iteration never sees the decomposition, only the product.
     after = torch.linalg.svdvals(orthogonalize((u * before) @ v))
     return before, after
 
@@ -179,7 +195,11 @@ def example(n_matrices: int = 2, rows: int = 3, columns: int = 5) -> tuple[Tenso
         $3.4 \cdot 2 - 4.8 \cdot 8 + 2.0 \cdot 32 = 34$, then 88 million, and soon infinity.
     """
     matrices = [nn.Parameter(torch.randn(rows, columns)) for _ in range(n_matrices)]
+
+    # Both matrices have one shape, so they go through the iteration together.
     optimizer = Muon(matrices)
+
+    # The gradient of each matrix is twice the matrix.
     torch.stack(matrices).square().sum().backward()
     optimizer.step()
     gradients = torch.randn(n_matrices, rows, columns)

@@ -35,6 +35,7 @@ def progress(step: int, rising: int, steps: int) -> float:
 
     From 0, where the rate is highest, to 1 at the end.
     """
+    # If training is nothing but a rise, nothing is to be divided by zero.
     return (step - rising) / max(1, steps - rising)
 
 
@@ -71,11 +72,12 @@ def linear(step: int, steps: int, warmup: float = 0.05, final: float = 0.0) -> f
     2023](https://arxiv.org/abs/2310.07831). The [modern
     recipe](../transformers/modern/experiment.py) uses it.
     """
+    # The same rise.
     rising = round(warmup * steps)
     if step < rising:
         return (step + 1) / rising
 
-    # A straight line down.
+    # A straight line down: half of the fall is behind at half of the way.
     return final + (1 - final) * (1 - progress(step, rising, steps))
 
 
@@ -91,6 +93,7 @@ def inverse_square_root(step: int, steps: int, warmup: float = 0.05) -> float:
     with a highest rate of $1 / \sqrt{d_{model} w}$. After the rise it doesn't need to know when
     training ends. The price is that the rate is still high when it does.
     """
+    # At least one step, or the curve would begin with a division by zero.
     rising = max(1, round(warmup * steps))
 
     # The line and the curve meet at 1, in the last step of the rise.
@@ -115,6 +118,8 @@ def example(n_steps: int = 11) -> torch.Tensor:
     ??? question "A schedule that keeps its own count of steps: what breaks?"
         A resumed run begins at zero again, with a rise in the middle of training.
     """
+    # With two steps of rise: shares of the highest rate for each of the steps. Another `warmup`
+    # moves the peak, and nothing else has to be told.
     steps = range(n_steps)
     shares = [
         [schedule(step, n_steps, warmup=0.2) for step in steps]

@@ -120,5 +120,6 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
         Each feature is divided by its size over all positions, also those to come: the model sees
         the future. Change the last token, and earlier outputs move.
     """
+    # Every token is normalised on its own.
     x = torch.randn(seq_len, batch_size, d_model)
     return RMSNorm(d_model)(x)

@@ -136,6 +136,7 @@ def scores_from(offset: int, seq_len: int, d_k: int = 8) -> Tensor:
     The same queries and keys, with the first of them at position `offset`. The scores,
     `[seq_len, seq_len]`, are the same for every offset, up to rounding.
     """
+    # One head, one sequence.
     generator = torch.Generator().manual_seed(1)
     query, key = torch.randn(2, seq_len, 1, 1, d_k, generator=generator)
 
@@ -172,5 +173,7 @@ def example(
     d_k = 2 * n_pairs
     rotate = RotaryPositions(inverse_frequencies(d_k), max_len)
     query = torch.randn(seq_len, batch_size, heads, d_k)
+
+    # The last two positions on their own, as if they had just been written.
     whole, end = rotate(query), rotate(query[-2:], offset=seq_len - 2)
     return whole, end, scores_from(0, seq_len), scores_from(3, seq_len)

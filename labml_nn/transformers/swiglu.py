@@ -67,8 +67,9 @@ class SwiGLU(nn.Module):
         self.dropout = nn.Dropout(dropout_prob)
 
     def forward(self, x: Tensor) -> Tensor:
-        # Each hidden feature is a product, `[seq_len, batch_size, d_ff]`. Without Swish it would
-        # still not be linear in `x`, but of second degree.
+        # Each hidden feature is a product, `[seq_len, batch_size, d_ff]`: two questions about the
+        # token, and large only if both answers are. Without Swish it would still not be linear in
+        # `x`, but of second degree.
         hidden = F.silu(self.gate(x)) * self.value(x)
 
         # Some hidden features are dropped, so that no feature of the result relies on a single one.
@@ -105,5 +106,6 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int =
         Yes: only one of the two goes through Swish. A comparison with weights of Llama finds such a
         mix-up, a test of shapes doesn't.
     """
+    # No token has anything to do with another, so any axes may come before the last.
     network = SwiGLU(d_model, d_ff)
     return network(torch.randn(seq_len, batch_size, d_model))

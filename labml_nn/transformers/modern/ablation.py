@@ -21,7 +21,6 @@ of it. That is better than a model with a switch for each part: the model stays 
 is no combination of switches to test.
 """
 
-import math
 from collections.abc import Callable
 
 import torch
@@ -56,12 +55,14 @@ class Unnormalised(PrepareForMultiHeadAttention):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        # As [before](attention.py#RotaryProjection), but for the normalisation.
+        # As [before](attention.py#RotaryProjection), but for the normalisation. Scores can become
+        # as large as the weights allow.
         return self.rotate(super().forward(x))
 
 
 def unnormalised(model: ModernTransformer) -> None:
-    # The weights are the same, and another method of the class is called.
+    # The same weights, but another `forward`. A new module would draw new random weights, and the
+    # runs would differ in those as well.
     for layer in model.layers:
         layer.attention.query.__class__ = Unnormalised
         layer.attention.key.__class__ = Unnormalised
@@ -69,6 +70,7 @@ def unnormalised(model: ModernTransformer) -> None:
 
 def usual_scale(model: ModernTransformer) -> None:
     # Scores are divided by $\sqrt{d_k}$, and not multiplied by 1.5 afterwards.
+    # So the largest possible score is 5.7 and not 8.5, with 32 features in a head.
     for layer in model.layers:
         layer.attention.scale /= 1.5
 
@@ -79,6 +81,7 @@ def layer_norm(model: ModernTransformer) -> None:
     """
     # Layer normalisation does not depend on the length of its input. So after RMSNorm, it gives
     # what it would have given in place of it.
+    # It has no weights, so one serves all places.
     norm = nn.LayerNorm(model.embedding.embedding_dim, elementwise_affine=False)
     model.smear, model.head = nn.Sequential(norm, model.smear), nn.Sequential(norm, model.head)
 
@@ -92,10 +95,13 @@ def plain_network(model: ModernTransformer) -> None:
     r"""
     ## Feed-forward network
     """
-    # Two matrices with GELU between them, and 1.5 times as wide, for as many weights.
+    # Two matrices with GELU between them. It is 1.5 times as wide, so that it has as many weights:
+    # with fewer, the comparison would be one of sizes.
     for layer in model.layers:
         d_ff, d_model = layer.feed_forward.gate.weight.shape
         layer.feed_forward = FeedForward(d_model, 3 * d_ff // 2, 0.0, nn.GELU, bias=False)
+
+        # The zeros at the start are a change of their own.
         nn.init.zeros_(layer.feed_forward.layer2.weight)
 
 
@@ -114,16 +120,17 @@ def no_previous_token(model: ModernTransformer) -> None:
     r"""
     ## Previous token and first values
     """
-    # Each token is passed on as it is.
+    # Each token is passed on as it is. Attention can still find the one before it.
     model.smear = nn.Identity()
     for layer in model.layers:
         layer.smear_attention = layer.smear_feed_forward = nn.Identity()
 
 
 def own_values(model: ModernTransformer) -> None:
-    # The sigmoid of infinity is 1: the share of the own values, for ever.
+    # The sigmoid of infinity is 1: the share of the own values, for ever. It isn't trained, because
+    # the gradient there is zero.
     for layer in model.layers[1:]:
-        layer.attention.mix = nn.Parameter(torch.tensor(math.inf), requires_grad=False)
+        layer.attention.mix = nn.Parameter(torch.tensor(float("inf")), requires_grad=False)
 
 
 # What each is called in the results. The first one changes nothing, and the next two are not in the
@@ -143,26 +150,28 @@ CHANGES: dict[str, Callable[[ModernTransformer], None]] = {
 }
 
 
-def fit_changed(
-    name: str, model: ModernTransformer, batches: RandomWindows, steps: int
-) -> list[Tensor]:
+def fit_changed(name: str, model: ModernTransformer, batches: RandomWindows, steps: int) -> Tensor:
     r"""
     ## One run
 
     Changes `model` and trains it. Returns the loss of each step.
     """
+    # The change comes first: an optimizer has to be given the new parameters, not the old ones.
     CHANGES[name](model)
     optimizers = [adamw(model)] if "no Muon" in name else muon_and_adamw(model)
+
+    # The schedule of the classic recipe, or the straight line.
     schedule = learning_rate if "cosine" in name else linear
 
     # Everything else is the same for all: the first weights, the batches, the number of steps.
+    # `after_step` keeps the losses, for their curve.
     losses: list[Tensor] = []
 
     def after_step(step: int, loss: Tensor) -> None:
         losses.append(loss)
 
     train(model, batches.at, optimizers, steps, schedule=schedule, after_step=after_step)
-    return losses
+    return torch.stack(losses)
 
 
 def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> list[Tensor]:
@@ -184,6 +193,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> list[Te
         The seed gives all models the same first weights, wherever nothing is exchanged. A model
         that is built otherwise draws its random numbers in another order, and starts elsewhere.
     """
+    # An alphabet over and over.
     text = torch.arange(100 * n_vocab) % n_vocab
     batches = RandomWindows(text, seq_len, batch_size, seed=1)
     losses = []
@@ -191,5 +201,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> list[Te
         # The same first weights for all.
         torch.manual_seed(1)
         model = ModernTransformer(n_vocab, 20, 5, 2, 10, seq_len)
-        losses.append(torch.stack(fit_changed(name, model, batches, 3)))
+
+        # Three steps are enough to see that each trains.
+        losses.append(fit_changed(name, model, batches, 3))
     return losses

@@ -47,6 +47,7 @@ class RotaryProjection(PrepareForMultiHeadAttention):
         * `heads` is the number of heads
         * `rotate` are the [rotary positions](../rotary.py#RotaryPositions)
         """
+        # A bias would add the same vector to all queries, wherever they are.
         super().__init__(d_model, heads, d_model // heads, bias=False)
         self.rotate = rotate
 
@@ -134,6 +135,7 @@ def example(
     """
     d_k = 2 * n_pairs
     d_model = heads * d_k
+    # Both layers share one table.
     rotate = RotaryPositions(inverse_frequencies(d_k), seq_len)
     first = ModernAttention(d_model, heads, rotate, first=True)
     second = ModernAttention(d_model, heads, rotate, first=False)

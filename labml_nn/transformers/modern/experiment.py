@@ -63,6 +63,7 @@ def muon_and_adamw(
 
     # The embedding and the head are tables with a row for each token, and the rest are vectors
     # and single numbers.
+    # They go to AdamW, which looks at each number alone.
     chosen = set(matrices)
     others = [p for p in model.parameters() if p not in chosen]
 
@@ -72,6 +73,8 @@ def muon_and_adamw(
 
     # No weight decay: rare tokens have few gradients, and their rows would only shrink.
     adamw = torch.optim.AdamW(others, rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True)
+
+    # The loop calls one after the other; no parameter is in both.
     return [muon, adamw]
 
 
@@ -107,6 +110,7 @@ def notebook(
     On a GPU a larger model, on a CPU the small one for a few hundred steps.
     """
     # ### The text
+    # The same one as for the classic model, so that losses can be compared.
     text = read_text(corpus)
     print(text[:200])
 
@@ -119,23 +123,27 @@ def notebook(
     )
     steps = steps or (2000 if on_gpu else 600)
 
+    # The seed decides the first weights. The last tenth of the text is for validation.
     tokenizer, training, validation = prepare(text, seq_len)
     torch.manual_seed(seed)
     model = ModernTransformer(
         len(tokenizer), d_model, heads, n_layers, d_ff, seq_len, 0.1 if on_gpu else 0.0
     ).to(device)
+    # About as many as the classic model has.
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}")
 
     # ### Training
     # The loss of each step, and now and then what the model would write.
     losses = []
 
+    # Ten samples in the course of training.
     def after_step(step: int, loss: Tensor) -> None:
         losses.append(loss.item())
         if step % max(1, steps // 10) == 0:
             sample = write(model, tokenizer, "\n", 60, seq_len, 0.8)
             print(f"step {step:5,}  loss {loss.item():.3f}  {sample!r}")
 
+    # The text goes to the device once, and not batch by batch.
     fit(model, training.to(device), steps, seq_len, batch_size, seed, after_step)
 
     # ### How good is it?
@@ -173,11 +181,13 @@ def example(
     ??? question "Which of the two optimizers needs more memory for each weight?"
         AdamW remembers two numbers, Muon one.
     """
+    # Two layers, so that one has the values of the other.
     d_model = heads * 2 * n_pairs
     model = ModernTransformer(n_vocab, d_model, heads, 2, d_ff, seq_len)
 
     # Thirteen letters, a hundred times.
     text = torch.arange(100 * n_vocab) % n_vocab
+    # The loss falls from that of guessing.
     losses: list[Tensor] = []
     fit(model, text, 5, seq_len, batch_size, 1, lambda step, loss: losses.append(loss))
     return torch.stack(losses)

@@ -58,6 +58,8 @@ class Smear(nn.Module):
         # The padding adds one row of zeros before the first position, so each token stands beside
         # the one before it. At the other end, the model would see the future.
         previous = F.pad(x[:-1], (0, 0, 0, 0, 1, 0))
+
+        # The token itself is kept whole.
         return x + self.share * previous
 
 
@@ -141,14 +143,15 @@ class ModernTransformer(nn.Module):
         rotate = RotaryPositions(inverse_frequencies(d_model // heads), seq_len)
 
         # The first layer is the only one without values to mix in.
+        # Each is made by a call of its own, so that each starts with weights of its own.
         self.layers = nn.ModuleList()
         for index in range(n_layers):
             attention = ModernAttention(d_model, heads, rotate, first=index == 0)
             self.layers.append(ModernLayer(attention, d_model, d_ff, dropout_prob))
 
         # With zeros in the head, all tokens are equally likely, and the first loss is the logarithm
-        # of their number. The paper of 2017 uses the weights of the embedding for the head as well; these
-        # can't be zero, or no token would differ from another.
+        # of their number. The paper of 2017 uses the weights of the embedding for the head as well;
+        # those can't be zero, or no token would differ from another.
         self.head = nn.Linear(d_model, n_vocab, bias=False)
         nn.init.zeros_(self.head.weight)
 
@@ -202,6 +205,6 @@ def example(
     d_k = 2 * n_pairs
     d_model = heads * d_k
 
-    # The result is nothing but zeros: see the first exercise.
+    # The result is nothing but zeros, because the head is: see the first exercise.
     model = ModernTransformer(n_vocab, d_model, heads, 2, d_ff, seq_len, dropout_prob=0.1)
     return model(torch.randint(n_vocab, (seq_len, batch_size)))
