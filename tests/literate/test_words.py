@@ -3,7 +3,12 @@ r"""Words that notes should not say are found where they stand, and only there."
 from literate.source import parse
 from literate.words import problems
 
-WORDS = {"card": "GPU", "graphics card": "graphics GPU", "way back": "backward pass", "model card": ""}
+WORDS = {
+    "card": "GPU",
+    "graphics card": "graphics GPU",
+    "way back": "backward pass",
+    "model card": "",
+}
 
 
 def found(text: str) -> list[tuple[int, str]]:
