@@ -13,8 +13,9 @@ card = "GPU"
 "way back" = "backward pass"
 ```
 
-A word of the list in a docstring or a comment is a problem, with the place and the remedy. Code,
-formulas, links and quotations may say what they like.
+A word of the list in a docstring or a comment is a problem, with the place and the remedy. A longer
+phrase with nothing to say for it, `"model card" = ""`, is allowed. Code, formulas, links and
+quotations may say what they like.
 """
 
 import re
@@ -44,8 +45,10 @@ def problems(source: Source, words: Mapping[str, str]) -> Iterator[Problem]:
         for found in listed.finditer(text):
             line = span.line + text.count("\n", 0, found.start())
             said = " ".join(found[0].split())
-            sentence = f"the note says “{said}”; say “{words[said.lower()]}”."
-            yield Problem(source.path, line, sentence)
+            instead = words[said.lower()]
+            if instead:
+                sentence = f"the note says “{said}”; say “{instead}”."
+                yield Problem(source.path, line, sentence)
 
 
 @cache

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+import nbformat
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
@@ -149,18 +150,27 @@ def test_without_torch_a_notebook_says_so_in_one_sentence(execute: Run) -> None:
     first = "import sys; sys.modules['torch'] = None"
     done = execute(build(package(STAND_IN), "pkg.page"), {}, first)
     assert errors(done) == [
-        "#@title Set-up: ModuleNotFoundError: This notebook needs torch: "
-        "https://pytorch.org/get-started tells how to install it."
+        "#@title Set-up: ModuleNotFoundError: This notebook needs more packages: pip install torch"
     ]
 
 
 @pytest.fixture(scope="module")
-def executions(execute: Run) -> Iterator[dict[Path, Future[NotebookNode]]]:
+def executions(
+    execute: Run, request: pytest.FixtureRequest
+) -> Iterator[dict[Path, Future[NotebookNode]]]:
     r"""All notebooks that were committed, executed by as many at a time as there are cores."""
+    # Those that a selection of tests asks for, if it is one.
+    asked = {
+        one.callspec.params["path"]
+        for one in request.session.items
+        if hasattr(one, "callspec") and "executions" in getattr(one, "fixturenames", ())
+    }
     form = load(ROOT).form
     with ThreadPoolExecutor(max_workers=2) as pool:
         yield {
-            path: pool.submit(execute, path.read_text(encoding="utf-8"), form) for path in NOTEBOOKS
+            path: pool.submit(execute, path.read_text(encoding="utf-8"), form)
+            for path in NOTEBOOKS
+            if path in asked
         }
 
 
@@ -194,25 +204,31 @@ def test_every_example_has_tensors_whose_shapes_are_shown(expected: dict[str, st
     ]
 
 
+TRAINING = [path for path in NOTEBOOKS if "#@title Settings" in path.read_text(encoding="utf-8")]
+
+
 @pytest.mark.parametrize(
-    ("path", "n_pictures"),
-    [
-        ("transformers/basic/autoregressive_experiment.ipynb", 2),
-        ("transformers/basic/comparison_experiment.ipynb", 2),
-        ("transformers/feed_forward.ipynb", 2),
-        ("transformers/mha.ipynb", 2),
-        ("transformers/positional_encoding.ipynb", 2),
-    ],
+    "path", TRAINING, ids=lambda path: path.relative_to(ROOT / "notebooks").as_posix()
 )
-def test_a_notebook_that_trains_shows_pictures_and_ends_with_a_check(
-    executions: dict[Path, Future[NotebookNode]], path: str, n_pictures: int
+def test_a_notebook_that_trains_shows_a_picture_and_a_validation_loss(
+    executions: dict[Path, Future[NotebookNode]], path: Path
 ) -> None:
-    done = executions[ROOT / "notebooks" / path].result()
-    assert "validation loss" in printed(done.cells[-1])
-    pictures = [
-        one for cell in done.cells for one in outputs(cell) if "image/png" in one.get("data", {})
-    ]
-    assert len(pictures) == n_pictures
+    done = executions[path].result()
+    assert any("validation loss" in printed(cell) for cell in done.cells)
+    shown = [one.get("data", {}) for cell in done.cells for one in outputs(cell)]
+    assert any("image/png" in one for one in shown)
+
+
+@pytest.mark.parametrize(
+    "path", TRAINING, ids=lambda path: path.relative_to(ROOT / "notebooks").as_posix()
+)
+def test_a_notebook_that_trains_can_be_read(path: Path) -> None:
+    cells = nbformat.read(path, as_version=4).cells
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    lines = [line.strip() for cell in code for line in cell.source.splitlines()]
+    assert len(cells) <= 45
+    assert sum("source_hidden" in cell.metadata.get("jupyter", {}) for cell in code) <= 12
+    assert sum(bool(line) and not line.startswith("#") for line in lines) <= 700
 
 
 def test_all_our_notebooks_are_executed() -> None:

@@ -3,7 +3,12 @@ r"""Words that notes should not say are found where they stand, and only there."
 from literate.source import parse
 from literate.words import problems
 
-WORDS = {"card": "GPU", "graphics card": "graphics GPU", "way back": "backward pass"}
+WORDS = {
+    "card": "GPU",
+    "graphics card": "graphics GPU",
+    "way back": "backward pass",
+    "model card": "",
+}
 
 
 def found(text: str) -> list[tuple[int, str]]:
@@ -50,7 +55,8 @@ A `card`, $card$, a [link](card.py#card), <a id="card">, “a card”, "a card".
 card
 ```
 
-Cardboard, discard, a card-holder, a way. Back.
+Cardboard, discard, a card-holder, a way. Back. The Model
+Card.
 """
 card = "card"  # card
 '''
