@@ -54,6 +54,7 @@ def draw_attention(axes: "Axes", weights: Tensor, queries: str, keys: str) -> No
     `queries` and `keys` are the characters at the positions.
     """
     # The colours mean the same in every figure: white is 0, dark blue is 1.
+    # Attention weights may be in bfloat16, which matplotlib doesn't know; a list it does.
     axes.imshow(weights.tolist(), cmap="Blues", vmin=0.0, vmax=1.0)
     axes.set(xlabel="key", ylabel="query")
 

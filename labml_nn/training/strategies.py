@@ -130,6 +130,7 @@ class Sampling:
         In the usual order. Each filter sees what the one before it has left: after top-k, the
         probabilities of top-p are those among the $k$.
         """
+        # The temperature comes first, so that top-p and min-p see the changed probabilities.
         logits = logits / self.temperature
         if self.top_k:
             logits = keep_top_k(logits, self.top_k)
