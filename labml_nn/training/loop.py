@@ -153,7 +153,7 @@ def train(
             group["lr"] = group["initial_lr"] * schedule(step, steps)
 
         # `backward` adds to the gradients that are there, so the old ones go first.
-        model.zero_grad()
+        model.zero_grad(set_to_none=True)
 
         # Then predict, compare and differentiate.
         loss = gradients(model, *batch_at(step))
