@@ -79,12 +79,13 @@ class FusedAttention(MultiHeadAttention):
         if mask is not None:
             mask = self.prepare_mask(mask, query.shape, key.shape).permute(2, 3, 0, 1)
 
-        # The kernel divides by $\sqrt{d_k}$ itself. It has no module for its dropout, so it has to
-        # be told that there is none outside training.
+        # The kernel divides by $\sqrt{d_k}$ itself, so the query isn't scaled here. It knows no
+        # modules, so it has to be told that outside training no weights are dropped.
         dropout = self.dropout.p if self.training else 0.0
         x = F.scaled_dot_product_attention(q, k, v, mask, dropout, self.is_causal)
 
-        # Back to the sequence first, and the heads side by side.
+        # Back to the sequence first, and the heads side by side, for the projection that mixes what
+        # the heads have found.
         return self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2))
 
 
@@ -109,8 +110,10 @@ def example(
         All that change scores in another way than adding numbers to them: a soft cap, say. There
         [FlexAttention](memory/flex.py) helps.
     """
+    # Self-attention: one tensor is query, key and value.
     x = torch.randn(seq_len, batch_size, heads * d_k)
-    # One with a mask, one with the flag.
+    # One gets a mask, the other one has the flag. They have different weights, so the results
+    # differ.
     masked = FusedAttention(heads, heads * d_k)
     causal = FusedAttention(heads, heads * d_k, is_causal=True)
     return masked(query=x, key=x, value=x, mask=causal_mask(seq_len)), causal(

@@ -14,8 +14,8 @@ as many. These pages compute the same without holding all of them:
 * [Attention from two functions](score_functions.py), one for a score and one for the mask
 * [FlexAttention](flex.py), which makes a kernel of the two functions
 
-**While a model writes**, the [cache](../kv_cache.py) holds a key and a value for each token, in each
-head of each layer, and all of it is read for each new token. Take a model with 32 heads of 128
+**While a model writes**, the [cache](../kv_cache.py) holds a key and a value for each token, in
+each head of each layer, and all of it is read for each new token. Take a model with 32 heads of 128
 features, a text of 8,192 tokens, and count the numbers of one layer:
 
 | | kept of each token | tokens kept | numbers |

@@ -100,9 +100,8 @@ class AbsorbedLatentAttention(LatentAttention):
 def example(
     n_read: int = 7,
     n_new: int = 3,
-    batch_size: int = 19,
+    batch_size: int = 11,
     heads: int = 5,
-    d_k: int = 11,
     d_latent: int = 13,
     n_pairs: int = 2,
 ) -> tuple[Tensor, Tensor]:
@@ -126,11 +125,12 @@ def example(
         Yes. It is cached after the rotation, and where it came from doesn't matter.
     """
     # Pairs of features are rotated, so their number is even.
-    d_model, d_rotary = heads * d_k, 2 * n_pairs
-    n_keys = n_read + n_new
+    d_k, d_rotary = 3 * n_pairs, 2 * n_pairs
+    d_model, n_keys = heads * d_k, n_read + n_new
     sizes = {"d_latent": d_latent, "d_rotary": d_rotary, "max_len": n_keys}
 
-    # The same parameters in both forms.
+    # The same parameters in both forms. Nothing has to be converted: to absorb is to compute in
+    # another order.
     written_out = LatentAttention(heads, d_model, 0.0, **sizes)
     absorbed = AbsorbedLatentAttention(heads, d_model, 0.0, **sizes)
     absorbed.load_state_dict(written_out.state_dict())

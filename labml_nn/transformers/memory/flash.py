@@ -41,8 +41,9 @@ def blocks(length: int, size: int) -> list[slice]:
     r"""
     ## Blocks
 
-    With a size of 3, seven positions make blocks of 3, 3 and 1.
+    The last one may be shorter.
     """
+    # Seven positions in blocks of 3 are positions 0 to 2, 3 to 5, and 6.
     return [slice(start, min(start + size, length)) for start in range(0, length, size)]
 
 
@@ -164,7 +165,7 @@ class Tiled(torch.autograd.Function):
                 d_query[:, :, rows] += d_scores @ key[:, :, columns]
                 d_key[:, :, columns] += d_scores.mT @ query[:, :, rows]
 
-        # None for mask and size.
+        # Mask and size get none.
         return d_query, d_key, d_value, None, None
 
 
@@ -219,7 +220,7 @@ def in_transformer(
 
     In two by two tiles, of which one lies in the future and is skipped. No weights are dropped.
     """
-    # Half of the positions in a block.
+    # Half of the positions in a block, or one more.
     return {"self_attn": lambda: FlashAttention(heads, d_model, size=(seq_len + 1) // 2)}
 
 
@@ -232,11 +233,10 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2)
     ### Exercises
 
     ??? question "Seven positions in tiles of 3, causal: how many tiles are computed?"
-        3 by 3 are 9. Three of them lie in the future and are skipped: 6.
+        6 of 9. The other three lie in the future.
 
     ??? question "Scores 2 and 4 in one tile, 0 in the next. What are $m$ and $l$ after each?"
-        $m = 4$ and $l = e^{-2} + 1$. The second tile has no larger score, so nothing shrinks:
-        $m = 4$ and $l = e^{-2} + 1 + e^{-4}$.
+        $m$ is 4 after both: nothing shrinks. $l$ is $e^{-2} + 1$, then $e^{-2} + 1 + e^{-4}$.
 
     ??? question "Leave out the shrinking of $o$. When would nobody notice?"
         If there is one tile only: nothing has to shrink then.

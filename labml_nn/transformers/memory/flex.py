@@ -55,7 +55,8 @@ def flex(
     Takes and returns what [attend](score_functions.py#attend) does, but for the weights. Not
     compiled, it computes all scores, which is good for trying things out.
     """
-    # Imported here, because PyTorch 2.4 doesn't have it, and because it takes long to import.
+    # Imported here, because PyTorch 2.4 doesn't have it, and because it takes long to import. All
+    # else on this page works without it.
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
     # Which tiles count is found out before.
@@ -64,6 +65,8 @@ def flex(
         # A mask that is the same for all sequences, or all heads, gives a tensor without that axis.
         # Then one map of tiles serves them all.
         visible = mask_mod(*indices(query[:, :, :1], key[:, :, :1]))
+
+        # Missing axes have the length one.
         n_sequences, n_heads = ([1] * (4 - visible.dim()) + list(visible.shape))[:2]
         sizes = n_sequences, n_heads, query.shape[2], key.shape[2]
         block_mask = create_block_mask(mask_mod, *sizes, device=query.device)
@@ -117,18 +120,20 @@ class FlexAttention(MultiHeadAttention):
             own = self.mask_mod or (lambda b, h, i, j: True)
             mask_mod = lambda b, h, i, j: given[i, j, b] & own(b, h, i, j)  # noqa: E731
 
-        # Batch and heads first: `[batch_size, heads, seq_len_q, d_k]`.
+        # Batch and heads first: `[batch_size, heads, seq_len_q, d_k]`. These are views, so that no
+        # number moves.
         q = self.query(query).permute(1, 2, 0, 3)
         k = self.key(key).permute(1, 2, 0, 3)
         v = self.value(value).permute(1, 2, 0, 3)
 
-        # The same function in two ways. Both divide by $\sqrt{d_k}$.
+        # The same function in two ways. Both divide by $\sqrt{d_k}$. The kernel is for GPUs, where
+        # it has a backward pass, too.
         if self.kernel:
             x = flex(q, k, v, self.score_mod, mask_mod)
         else:
             x, attn = attend(q, k, v, self.score_mod, mask_mod)
 
-            # Only here there are weights to look at.
+            # Only here there are weights to look at: the kernel never holds them.
             self.attn = attn.detach().permute(2, 3, 0, 1)
 
         # Back to the sequence first, and the heads side by side.

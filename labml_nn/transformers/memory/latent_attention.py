@@ -67,7 +67,8 @@ class LatentAttention(MultiHeadAttention):
         super().__init__(heads, d_model, dropout_prob, bias=False)
         self.d_latent, self.d_rotary = d_latent, d_rotary
 
-        # Of the features of a token, latent and shared key: all that a cache needs.
+        # From the features of a token to its latent and its shared key, side by side. That is all a
+        # cache needs.
         self.compress = nn.Linear(d_model, d_latent + d_rotary, bias=False)
 
         # The paper normalises the narrow latent to keep training stable.
@@ -128,7 +129,7 @@ class LatentAttention(MultiHeadAttention):
         if mask is not None:
             attn = attn.masked_fill(~mask, 0)
 
-        # Kept for looking at them.
+        # Kept for looking at them, as they are before dropout.
         self.attn = attn.detach()
         return self.dropout(attn)
 
@@ -142,10 +143,11 @@ class LatentAttention(MultiHeadAttention):
         query, rotated = self.get_queries(query)
         latent, shared = self.get_latents(key)
 
-        # What the head looks for, `[seq_len, seq_len, batch_size, heads]`, ...
+        # What the head looks for: its own keys are made of the latents, here for all positions.
+        # `[seq_len, seq_len, batch_size, heads]`
         scores = self.get_scores(query, self.key(latent))
 
-        # ... and what the positions add. The shared key has no letter for the head.
+        # And what the positions add. The shared key has no letter for the head.
         scores = scores + torch.einsum("ibhd,jbd->ijbh", rotated, shared)
 
         # The average of the values, which are made of the latents, too.
@@ -194,6 +196,7 @@ def example(
     ??? question "Leave the rotation out. What can a score no longer know?"
         Where the two tokens stand. Of the order it then sees only what the mask tells.
     """
+    # Features are rotated in pairs, so their number is even.
     d_model, d_rotary = heads * d_k, 2 * n_pairs
     sizes = {"d_latent": d_latent, "d_rotary": d_rotary, "max_len": seq_len}
     attention = LatentAttention(heads, d_model, **sizes)

@@ -51,6 +51,7 @@ def causal(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
 
     The key must not be later than the query.
     """
+    # For one pair true or false; for tensors of indices a tensor.
     return i >= j
 
 
@@ -101,7 +102,8 @@ def indices(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]
     """
     b, h, i, j = (torch.arange(n, device=query.device) for n in (*query.shape[:3], key.shape[2]))
 
-    # Axes 0, 1, 2 and 3 of the scores.
+    # Axes 0, 1, 2 and 3 of the scores. `i >= j` then has two axes, and is the same for all
+    # sequences and heads; a slope that depends on `h` has one more.
     return b[:, None, None, None], h[:, None, None], i[:, None], j
 
 
@@ -121,7 +123,7 @@ def attend(
     # All of them: `[batch_size, heads, seq_len_q, seq_len_k]`.
     scores = query @ key.mT / math.sqrt(query.shape[-1])
 
-    # Called once, for all scores.
+    # Called once, for all scores. A kernel calls it for one score after the other, in each tile.
     if score_mod is not None:
         scores = score_mod(scores, *indices(query, key))
 

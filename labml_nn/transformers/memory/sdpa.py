@@ -57,7 +57,7 @@ def spelled_out(
     * `is_causal` hides the future, with the first query at the first key
     * `scale` multiplies the scores; it is $1/\sqrt{d_k}$ unless you give one
     """
-    # Each head of keys for as many heads of queries, neighbours first.
+    # Each head of keys serves a group of neighbouring heads of queries.
     if enable_gqa:
         group = query.shape[1] // key.shape[1]
         key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
@@ -65,7 +65,8 @@ def spelled_out(
     # All scores at once: `[batch_size, heads, seq_len_q, seq_len_k]`.
     scores = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
 
-    # The diagonal begins at the top left, even if there are more keys than queries.
+    # The diagonal begins at the top left, even if there are more keys than queries: query 0 sees
+    # key 0. See the trap below.
     if is_causal:
         attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
 
@@ -93,7 +94,7 @@ def weights_of_newest_query(n_keys: int) -> Tensor:
     The right mask for new tokens is the [last rows](../kv_cache.py#CachedAttention.prepare_mask) of
     the causal one. For a single token that is no mask at all.
     """
-    # All scores are zero, so the weights are equal wherever the query may look.
+    # One query with all its scores zero, so the weights are equal wherever it may look.
     query, key = torch.zeros(1, 1, 1, 1), torch.zeros(1, 1, n_keys, 1)
 
     # Values of zeros and a single one turn the average into the weights themselves.
@@ -108,6 +109,8 @@ def each_backend(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> 
     The results of all backends that accept this input here.
     """
     found = {}
+
+    # Those for GPUs are asked, too, and refuse on a CPU.
     for backend in (
         SDPBackend.MATH,
         SDPBackend.FLASH_ATTENTION,
@@ -151,10 +154,10 @@ def example(
     ??? question "A mask of the numbers 0 and 1 hides nothing. What does it do?"
         It is added to the scores: weights where it is 1 are $e$ times as large.
     """
-    # More keys than queries, so that the corner of the causal mask matters.
+    # More keys than queries, so that it matters where the diagonal of the causal mask begins.
     query = torch.randn(batch_size, heads, seq_len_q, d_k)
     key, value = torch.randn(2, batch_size, heads, seq_len_k, d_k)
 
-    # The same from each.
+    # The same from each, up to rounding: they add in different orders.
     mean = spelled_out(query, key, value, is_causal=True)
     return mean, each_backend(query, key, value, True), weights_of_newest_query(n_keys)
