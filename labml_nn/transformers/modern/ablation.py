@@ -101,7 +101,8 @@ def plain_network(model: ModernTransformer) -> None:
         d_ff, d_model = layer.feed_forward.gate.weight.shape
         layer.feed_forward = FeedForward(d_model, 3 * d_ff // 2, 0.0, nn.GELU, bias=False)
 
-        # The zeros at the start are a change of their own.
+        # How it starts is not changed: with zeros in the last matrix.
+        nn.init.kaiming_uniform_(layer.feed_forward.layer1.weight, nonlinearity="linear")
         nn.init.zeros_(layer.feed_forward.layer2.weight)
 
 
@@ -109,7 +110,7 @@ def random_start(model: ModernTransformer) -> None:
     r"""
     ## Zeros at the start
     """
-    # The head and the last matrix of each part get random weights like all others.
+    # PyTorch's usual random weights, for the head and the last matrix of each part.
     model.head.reset_parameters()
     for layer in model.layers:
         layer.attention.output.reset_parameters()
@@ -194,8 +195,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> list[Te
         that is built otherwise draws its random numbers in another order, and starts elsewhere.
     """
     # An alphabet over and over.
-    text = torch.arange(100 * n_vocab) % n_vocab
-    batches = RandomWindows(text, seq_len, batch_size, seed=1)
+    batches = RandomWindows(torch.arange(1000) % n_vocab, seq_len, batch_size, seed=1)
     losses = []
     for name in CHANGES:
         # The same first weights for all.

@@ -166,7 +166,7 @@ def example(
     r"""
     ## Try it
 
-    An alphabet over and over, for five steps.
+    An alphabet over and over, for two steps.
 
     ### Exercises
 
@@ -189,5 +189,5 @@ def example(
     text = torch.arange(100 * n_vocab) % n_vocab
     # The loss falls from that of guessing.
     losses: list[Tensor] = []
-    fit(model, text, 5, seq_len, batch_size, 1, lambda step, loss: losses.append(loss))
+    fit(model, text, 2, seq_len, batch_size, 1, lambda step, loss: losses.append(loss))
     return torch.stack(losses)

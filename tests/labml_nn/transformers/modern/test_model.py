@@ -160,6 +160,12 @@ def test_layers_start_differently() -> None:
     assert not first.equal(second)
 
 
+def test_projections_keep_the_variance_of_what_comes_in() -> None:
+    layer, x = ModernTransformer(N_VOCAB, 212, 2, 1, 307).layers[0], torch.randn(997, 1, 212)
+    for projection in (layer.attention.value, layer.feed_forward.gate, layer.feed_forward.value):
+        assert projection(x).var().item() == pytest.approx(1, abs=0.05)
+
+
 def test_dropout_is_for_training() -> None:
     model = make(dropout_prob=0.5)
     assert not model(tokens()).equal(model(tokens()))
