@@ -1,6 +1,6 @@
 r"""
 ---
-title: Card
+title: Preview Picture
 summary: The picture that stands beside a link to a page.
 ---
 
@@ -31,7 +31,7 @@ _CODE = "#232938"
 
 def draw(title: str, summary: str, site_name: str) -> bytes:
     r"""
-    ## Draw a card
+    ## Draw a preview
 
     A PNG of 1200 by 630 pixels, the size that is shown everywhere without being cut. A title or a
     summary that is too long ends with an ellipsis.
@@ -52,7 +52,7 @@ def draw(title: str, summary: str, site_name: str) -> bytes:
 
 def kept(title: str, summary: str, site_name: str, folder: Path) -> Path:
     r"""
-    ## Draw a card once
+    ## Draw a preview once
 
     The file is named by what is on it and by what draws it, so whatever has its name is right.
     """

@@ -86,7 +86,7 @@ class Live:
         try:
             self._bench.child.start()
         except NotStarted:
-            # Whoever needs it will be told.
+            # The page that needs it will be told.
             return
 
     def close(self) -> None:

@@ -100,7 +100,7 @@ class Measurement:
 
 class Asked(Protocol):
     r"""
-    ## Whoever runs pages
+    ## Measure and keep
 
     A [child](child.py), or one that [can be left](behind.py) while it does.
     """

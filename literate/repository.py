@@ -21,7 +21,7 @@ def address(root: Path) -> str | None:
     ## The address of the repository
 
     Without a slash at its end: from the variable `REPOSITORY_URL`, from the variables that GitHub
-    sets for its builds, or from the remote `origin` of git. None if none of them gives an `https`
+    sets for its builds, or from the remote `origin` of git. None if none of them gives an “https”
     address; then a page offers no such links.
     """
     environment = os.environ

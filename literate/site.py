@@ -351,12 +351,12 @@ def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
 
 def cards(settings: Settings, pages: Iterable[Page], site_name: str) -> Iterator[tuple[str, Path]]:
     r"""
-    ## The cards of the pages
+    ## The preview pictures of the pages
 
     Each with its path on the site, in the folder that its page becomes. They are drawn once, and
     then kept beside the measurements.
     """
-    # Pillow takes long to import, and without the address of a site there are no cards.
+    # Pillow takes long to import, and without the address of a site there are no previews.
     from literate import card
 
     kept = settings.root / settings.store / "cards"
@@ -372,7 +372,7 @@ def write(
     ## Write the pages to a folder
 
     For any other engine that builds a site from Markdown: the hand-written documents, the pages
-    and what they need, with their cards if `cards_for` gives the name of the site. Nothing is
+    and what they need, with their previews if `cards_for` gives the name of the site. Nothing is
     written when a page has a problem. Files that lie in the folder and are not part of the site
     stay.
     """

@@ -162,7 +162,7 @@ class MultiHeadAttention(nn.Module):
         if mask is not None:
             mask = self.prepare_mask(mask, query.shape, key.shape)
 
-        # From `[seq_len_q, batch_size, d_model]` to `[seq_len_q, batch_size, heads, d_k]`.
+        # Each position now has a vector for each head: `[seq_len_q, batch_size, heads, d_k]`.
         query = self.query(query)
         key = self.key(key)
         value = self.value(value)
@@ -196,7 +196,7 @@ def causal_mask(seq_len: int) -> Tensor:
     r"""
     ## Causal mask
 
-    Position $i$ may look at position $j$ if $j \le i$: `[seq_len, seq_len, 1]`.
+    Position $i$ may look at position $j$ if $j \le i$. One mask serves the whole batch.
     """
     # `tril` keeps the lower triangle of the *last two* axes, so the axis of the batch comes after
     # it. With that axis already there nothing would be masked, and every loss would look wonderful.
@@ -251,7 +251,7 @@ def example(
         [mistakes](mistakes/axes.py) that lower the printed loss.
 
     ??? question "Write `causal_mask` as `torch.ones(n, n, 1).tril()`. Which test notices?"
-        Nothing is masked: the triangle is taken of the last two axes, `[n, 1]`. Every shape is
+        Nothing is masked: the triangle is taken of the last two axes, of $n$ and 1. Every shape is
         right, and a comparison with PyTorch under the same mask passes. Only this notices: change
         the last token; no earlier output may move.
     """

@@ -8,7 +8,7 @@ summary: Queries, keys and values from a single linear layer.
 linear layers. In self-attention all three read the same vectors. So one layer with a matrix three
 times as high can do the work of three: the same multiplications, in one call.
 
-**In** and **out:** one vector for each position, `[seq_len, batch_size, d_model]`.
+**In** and **out:** one vector for each position.
 
 A call costs time of its own, whatever it computes, and small matrix products leave parts of the
 processor idle. How much that matters depends on the sizes: the [table](__init__.py) has what it
@@ -52,7 +52,7 @@ class OneProjectionAttention(nn.Module):
             raise ValueError("one projection needs one sequence: pass the same tensor three times")
 
         # One product. Its result is cut into queries, keys and values of each head, and the axes
-        # are put in the order of the kernel: `[3, batch_size, heads, seq_len, d_k]`.
+        # are put in the order of the kernel: `[batch_size, heads, seq_len, d_k]`.
         x = self.project(query).unflatten(-1, (3, self.heads, self.d_k))
         q, k, v = x.permute(2, 1, 3, 0, 4)
 

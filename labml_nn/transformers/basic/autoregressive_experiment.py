@@ -75,7 +75,7 @@ def read_text(corpus: str) -> str:
                 raise ValueError(f"the text from {ADDRESS} is not the one that was expected")
             return text.decode()
 
-    # Whoever has PyTorch has its sources.
+    # If you have PyTorch, you have its sources.
     modules = Path(nn.__file__).parent.glob("modules/*.py")
     return "".join(path.read_text(encoding="utf-8") for path in sorted(modules))
 

@@ -78,7 +78,7 @@ class ViewForSplit(RightAttention):
 
 class ViewForMerge(RightAttention):
     r"""
-    ## The same on the way back
+    ## Merging heads in the wrong order
 
     Each position gets what one head found for several positions, and those may come
     later. It was in [a transformer from scratch](https://github.com/jsbaan/transformer-from-scratch/pull/6)

@@ -1,7 +1,7 @@
 r"""
 ---
 title: Tests of a Whole Model
-summary: What a language model, its batches and its training step can be asked, whoever wrote them.
+summary: What a language model, its batches and its training step can be asked.
 ---
 
 These tests know nothing about the inside of a model. They are handed a model, a batch as the
@@ -159,7 +159,7 @@ def each_sequence_alone(whole: Whole) -> str:
 
 def model_twice(whole: Whole) -> str:
     r"""
-    ## Is there chance in evaluation?
+    ## Randomness in evaluation
     """
     model, inputs = whole.rough(), whole.inputs
     if whole.predict(model, inputs).equal(whole.predict(model, inputs)):

@@ -86,7 +86,7 @@ class RightAttention(nn.Module):
         r"""
         ### Put the heads side by side
 
-        The way back: first the order of the axes, then the cut.
+        And back: first the order of the axes, then the cut.
         """
         batch_size, _, seq_len, _ = x.shape
         return x.transpose(1, 2).reshape(batch_size, seq_len, self.d_model)

@@ -58,7 +58,7 @@ class Subject:
 
 def evaluation(subject: Subject) -> str:
     r"""
-    ## Is there chance in evaluation?
+    ## Randomness in evaluation
     """
     first, second = subject(subject.x), subject(subject.x)
     if first.equal(second) or not first.isfinite().all():
