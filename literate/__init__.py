@@ -25,8 +25,8 @@ What happens to a file, in this order:
    as the [places](places.py) of a name, is told [about](about.py) the page in a file beside it;
 7. [site](site.py): so do all files of a project, as its [settings](settings.py) say, by its
    [rules](rules.py) and [words](words.py), [documents](documents.py) written by hand too, each
-   page with its [preview](card.py), and each [problem](problems.py) is named; [count](count.py) says
-   how long the pages are;
+   page with its [preview](card.py), and each [problem](problems.py) is named; [count](count.py)
+   says how long the pages are;
 8. [search](search.py): the rows, as [plain text](plain.py), become the index that readers look
    words up in;
 9. [plug-in](plugin.py): MkDocs is handed the pages, with links to their

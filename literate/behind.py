@@ -7,7 +7,8 @@ summary: A process that measures what nobody waits for, and can be left while it
 While an author writes, the page that was saved is measured at once, and those that depend on it
 behind it. Some of these take seconds, and a file that is saved meanwhile must not wait for them.
 To kill the [process](child.py) would save nothing, because it takes seconds to start another. So
-the one who asked goes, the process finishes what it is at, and the next question is put when it has.
+the one who asked goes, the process finishes what it is at, and the next question is put when it
+has.
 """
 
 from collections.abc import Callable, Mapping
