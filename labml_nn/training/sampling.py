@@ -69,6 +69,9 @@ def with_temperature(temperature: float) -> Choose:
     grow, and likely tokens get likelier: the text is safer, and repeats itself more. Above 1 all
     tokens come closer to each other. At 0 only the likeliest is left.
     [More ways to change the probabilities](strategies.py) plug in at the same place.
+
+    [The classic transformer after “ROMEO:”, at three
+    temperatures](../../results/recipes.json#tables.temperatures)
     """
     # A negative one would turn the order round, and unlikely tokens would be preferred.
     if temperature < 0:
