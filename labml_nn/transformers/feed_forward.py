@@ -14,8 +14,8 @@ once the weights are chosen, its output is linear in the values. The feed-forwar
 what attention has gathered. It takes the features of one position at a time, the same way at each,
 and an activation in the middle makes it more than a linear layer. Without it the small transformer
 reaches a loss of
-[0.000](../../results/without.json#tables.without.No%20feed-forward%20network.loss) in place of
-[0.000](../../results/without.json#tables.without.The%20whole%20model.loss), with a third of the
+[1.943](../../results/without.json#tables.without.No%20feed-forward%20network.loss) in place of
+[1.846](../../results/without.json#tables.without.The%20whole%20model.loss), with a third of the
 weights.
 
 **In** and **out:** one vector for each position, `[seq_len, batch_size, d_model]`.

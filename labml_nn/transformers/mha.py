@@ -12,9 +12,9 @@ paper:
 Everything else in a transformer looks at one position at a time. Attention is where positions look
 at each other. Take it out of [the small transformer](basic/autoregressive_model.py), and the model
 still trains, but it predicts each letter from the letter before it and nothing else. After 1,000
-steps its loss is [0.000](../../results/without.json#tables.without.No%20attention.loss), about
+steps its loss is [2.489](../../results/without.json#tables.without.No%20attention.loss), about
 what [counting pairs of letters](../training/counting.py) reaches. With attention it is
-[0.000](../../results/without.json#tables.without.The%20whole%20model.loss).
+[1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
 
 **In:** queries, `[seq_len_q, batch_size, d_model]`, one for each position that wants to know
 something, and keys and values, `[seq_len_k, batch_size, d_model]`, one pair for each position that
@@ -39,8 +39,8 @@ One average can answer only one question. A word may need its subject *and* its 
 is done by several *heads* side by side, each with its own projections to $d_k$ features. With
 $d_k = d_{model} / h$, eight heads have as many weights and multiplications as one, and eight times
 its scores. That is the reason usually given. On this text and at this size we found no gain: one
-wide head reaches [0.000](../../results/without.json#tables.without.One%20wide%20head.loss), four
-heads [0.000](../../results/without.json#tables.without.The%20whole%20model.loss).
+wide head reaches [1.852](../../results/without.json#tables.without.One%20wide%20head.loss), four
+heads [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
 
 $$
 \operatorname{MultiHead}(Q, K, V) =
@@ -53,9 +53,9 @@ letters that the result doesn't have.
 
 A model that predicts the next token must not see it, so each query may look only at its own
 position and those before it. Without this [mask](mha.py#causal_mask) the loss falls to
-[0.000](../../results/without.json#tables.without.No%20mask.loss), because each position simply
+[0.040](../../results/without.json#tables.without.No%20mask.loss), because each position simply
 looks at the answer. When it has to predict from a prefix alone, the same model has a loss of
-[0.000](../../results/without.json#tables.without.No%20mask.honest).
+[10.682](../../results/without.json#tables.without.No%20mask.honest).
 
 If this page goes too fast, begin with [one head](ways/one_head_at_a_time.py). It departs from the
 paper in two things that have become usual: projections have biases, and attention weights have
@@ -233,8 +233,8 @@ def example(
 
     In the trained model the features start smaller than that, so the harm is smaller. It is there:
     without the scale the loss is
-    [0.000](../../results/without.json#tables.without.Scores%20not%20scaled.loss) in place of
-    [0.000](../../results/without.json#tables.without.The%20whole%20model.loss).
+    [2.019](../../results/without.json#tables.without.Scores%20not%20scaled.loss) in place of
+    [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
 
     ### Exercises
 

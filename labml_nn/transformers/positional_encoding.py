@@ -13,8 +13,8 @@ paper:
 positions of a sequence and its results are the same, shuffled: *dog bites man* is *man bites dog*.
 A causal mask gives some order back, since each position sees only what came before it. So a
 language model can do without positions, but not as well: the small transformer's loss is
-[0.000](../../results/without.json#tables.without.No%20positions.loss) without them and
-[0.000](../../results/without.json#tables.without.The%20whole%20model.loss) with them.
+[2.124](../../results/without.json#tables.without.No%20positions.loss) without them and
+[1.846](../../results/without.json#tables.without.The%20whole%20model.loss) with them.
 
 **In:** the vectors of tokens, `[seq_len, batch_size, d_model]`. **Out:** the same, with a vector
 added that depends on the position alone.
