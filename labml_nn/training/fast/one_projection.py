@@ -38,16 +38,20 @@ class OneProjectionAttention(nn.Module):
         * `dropout_prob` is the probability of dropping an attention weight
         """
         super().__init__()
+        # As for three projections, the features are shared out among the heads.
         self.heads, self.d_k = heads, d_model // heads
         self.dropout_prob = dropout_prob
 
         # Three matrices, one above the other.
         self.project = nn.Linear(d_model, 3 * d_model)
+
+        # Mixes the answers of the heads.
         self.output = nn.Linear(d_model, d_model)
 
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
+        # One product can't read three different sequences, and would silently use the first.
         if query is not key or key is not value:
             raise ValueError("one projection needs one sequence: pass the same tensor three times")
 
@@ -58,8 +62,11 @@ class OneProjectionAttention(nn.Module):
 
         # [The fused kernel](../../transformers/fused_attention.py) does the rest.
         allowed = None if mask is None else mask.permute(2, 0, 1).unsqueeze(1)
+        # The kernel drops weights itself, and has to be told that evaluation drops none.
         dropout = self.dropout_prob if self.training else 0.0
         x = F.scaled_dot_product_attention(q, k, v, allowed, dropout)
+
+        # The sequence first again, and the heads side by side.
         return self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2))
 
 
@@ -70,6 +77,7 @@ def from_three(attention: MultiHeadAttention) -> OneProjectionAttention:
 
     From multi-head attention to one projection that computes the same.
     """
+    # The sizes are those of the attention that is copied.
     d_model = attention.output.in_features
     made = OneProjectionAttention(attention.heads, d_model, attention.dropout.p)
     layers = [attention.query.linear, attention.key.linear, attention.value.linear]
@@ -77,6 +85,8 @@ def from_three(attention: MultiHeadAttention) -> OneProjectionAttention:
     # The order is that in which `forward` cuts the result.
     made.project.weight.copy_(torch.cat([layer.weight for layer in layers]))
     made.project.bias.copy_(torch.cat([layer.bias for layer in layers]))
+
+    # The last layer is the same in both.
     made.output.load_state_dict(attention.output.state_dict())
     return made
 
@@ -102,6 +112,7 @@ def example(
         Yes: the matrix is less than three times as high, and its result is split into parts of
         different widths.
     """
+    # Without dropout, so that the results can be compared.
     x = torch.randn(seq_len, batch_size, heads * d_k)
     three = MultiHeadAttention(heads, heads * d_k, dropout_prob=0.0)
     one = from_three(three)

@@ -39,6 +39,7 @@ def step_in_a_loop(
 
     The first step of [AdamW](../../optimizers/adamw.py), without weight decay.
     """
+    # Five small calls for each of the tensors, one after the other.
     for parameter, gradient in zip(parameters, gradients, strict=True):
         # Running means of the gradient and of its square, which begin at zero.
         mean = (1 - beta1) * gradient
@@ -48,6 +49,8 @@ def step_in_a_loop(
         # make up for it.
         mean = mean / (1 - beta1)
         square = square / (1 - beta2)
+
+        # The gradient divided by its usual size: each weight moves by about the learning rate.
         parameter -= rate * mean / (square.sqrt() + eps)
 
 
@@ -64,6 +67,7 @@ def step_with_lists(
 
     The same lines, each for the whole list. PyTorch's optimizers do that on a GPU.
     """
+    # One call multiplies every gradient, whatever shapes they have.
     mean = torch._foreach_mul(gradients, 1 - beta1)
     square = torch._foreach_mul(gradients, gradients)
     torch._foreach_mul_(square, 1 - beta2)
@@ -71,8 +75,12 @@ def step_with_lists(
     # A name that ends with an underscore changes the tensors in place, which saves memory.
     torch._foreach_div_(mean, 1 - beta1)
     torch._foreach_div_(square, 1 - beta2)
+
+    # A small number keeps a gradient of zero from being divided by zero.
     torch._foreach_sqrt_(square)
     torch._foreach_add_(square, eps)
+
+    # Add, times a number, the quotient of two lists: the whole update in one call.
     torch._foreach_addcdiv_(parameters, mean, square, -rate)
 
 
@@ -82,8 +90,11 @@ def step_fused(parameters: list[Tensor], gradients: list[Tensor], rate: float = 
 
     What the [training loop](../loop.py#adamw) takes: `fused=True`.
     """
+    # The optimizer reads gradients where `backward` leaves them.
     for parameter, gradient in zip(parameters, gradients, strict=True):
         parameter.grad = gradient
+
+    # One call does the five operations for all tensors, number by number.
     torch.optim.AdamW(parameters, rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True).step()
 
 
@@ -106,9 +117,11 @@ def example(d_in: int = 3, d_out: int = 5) -> tuple[list[Tensor], ...]:
     ??? question "A model with ten times as wide layers: does the loop cost as much of a step?"
         Less. The number of calls is the same, and the matrix products take a hundred times as long.
     """
+    # A matrix and a bias, with a gradient each.
     torch.manual_seed(1)
     start = [torch.randn(d_out, d_in), torch.randn(d_out)]
     gradients = [torch.randn(d_out, d_in), torch.randn(d_out)]
+    # Each way begins with a copy, since a step changes the parameters in place.
     moved = []
     for step in (step_in_a_loop, step_with_lists, step_fused):
         parameters = [one.clone() for one in start]

@@ -42,6 +42,7 @@ def put_in_place(model: nn.Module, parts: Parts) -> None:
     Wherever a module of the model has a part with one of the names, a new part takes its place.
     """
     for name, make in parts.items():
+        # Every module that has a part of this name: each layer, or the model itself.
         owners = [one for one in model.modules() if name in dict(one.named_children())]
         if not owners:
             raise ValueError(f"the model has no part {name!r}")
@@ -57,6 +58,7 @@ def make_both(n_vocab: int, seq_len: int, seed: int) -> dict[str, Autoregressive
 
     With [in_transformer](../feed_forward.py#in_transformer) of the page.
     """
+    # Both start as the plain model.
     models = {}
     for name in ("plain", "changed"):
         # The same seed, so that all weights that both have start with the same numbers.
@@ -91,11 +93,13 @@ def notebook(corpus: str = "shakespeare", steps: int = 500, seed: int = 1) -> No
     for name, model in models.items():
         losses = curves[name] = []
 
+        # Five lines of progress for each model.
         def after_step(step: int, loss: Tensor, name: str = name, losses: list = losses) -> None:
             losses.append(loss.item())
             if step % max(1, steps // 5) == 0:
                 print(f"{name}, step {step:,}: loss {loss.item():.3f}")
 
+        # From the same seed come the same batches.
         fit(model.to(device), training.to(device), steps, seq_len, batch_size, seed, after_step)
 
     # ### The loss curves
@@ -123,6 +127,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
 
     Both models, before they are trained.
     """
+    # Two models that differ in one part give different logits for the same tokens.
     tokens = torch.randint(n_vocab, (seq_len, batch_size))
     models = make_both(n_vocab, seq_len, seed=1)
     return models["plain"](tokens) - models["changed"](tokens)
