@@ -34,9 +34,9 @@ PATIENCE = 300.0
 PAGE = "part1/copy1/transformers/mha/"
 MODULE = "labml_nn_1/transformers/mha.py"
 # Each stands there once.
-NOTE = "# For an *idle* query"
-CODE = "        query, key, value = self.project(query, key, value)\n"
-CLAIM = "`[seq_len_q, batch_size, heads, d_k]` from here on"
+NOTE = "# A hidden key gets the smallest finite score."
+CODE = "        attn = scores.softmax(dim=1)\n"
+CLAIM = "Each position now has a vector for each head: `[seq_len_q, batch_size, heads, d_k]`"
 
 
 @contextmanager
@@ -103,7 +103,7 @@ def measure(folder: Path, edits: int, pause: float) -> dict[str, list[float]]:
         time.sleep(10)
         for number in range(1, edits + 1):
             new = f"Edit {number}: for an"
-            text = whole.replace(NOTE, NOTE.replace("For an", new))
+            text = whole.replace(NOTE, NOTE.replace("A hidden", new))
             save("a note", text, lambda page, new=new: new in text_of(page))
 
             bound = f"doubled_{number}"

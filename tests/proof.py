@@ -127,8 +127,12 @@ def shown(difference: float) -> str:
 
 
 def save(rows: dict[str, dict[str, Any]], known: dict[str, str], root: Path = ROOT) -> None:
-    r"""Write the result, of pages that there are."""
-    there = {row_name(page): page for page in pages(root)}
+    r"""Write the result, of pages that are as they were: a row is about today's code, or goes."""
+    there = {
+        row_name(page): page
+        for page in pages(root)
+        if all(fingerprint(root / one) == known.get(one) for one in sources(page))
+    }
     rows = {name: row for name, row in sorted(rows.items()) if name in there}
     table = [
         {
@@ -154,7 +158,15 @@ def save(rows: dict[str, dict[str, Any]], known: dict[str, str], root: Path = RO
         command=COMMAND,
         sources={one: known[one] for name in rows for one in sources(there[name])},
         values={"pages": rows, "total": {"pages": len(rows), "largest": shown(largest), **total}},
-        tables={"proof": {"columns": COLUMNS, "rows": table}},
+        tables={
+            "proof": {"columns": COLUMNS, "rows": table},
+            "waiting": {
+                "columns": COLUMNS[:1],
+                "rows": [
+                    {"page": row_name(page)} for page in pages(root) if row_name(page) not in rows
+                ],
+            },
+        },
         root=root,
     )
 

@@ -35,6 +35,7 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.mha import MultiHeadAttention, PrepareForMultiHeadAttention, causal_mask
+from labml_nn.transformers.rms_norm import RMSNorm
 from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 
 
@@ -72,7 +73,7 @@ class LatentAttention(MultiHeadAttention):
         self.compress = nn.Linear(d_model, d_latent + d_rotary, bias=False)
 
         # The paper normalises the narrow latent to keep training stable.
-        self.norm = nn.RMSNorm(d_latent, eps=1e-6)
+        self.norm = RMSNorm(d_latent)
 
         # One table of angles for queries and shared keys.
         self.rotate = RotaryPositions(inverse_frequencies(d_rotary), max_len)

@@ -118,6 +118,8 @@ def delta_chunks(
         # The factors of $u_j$ in the sum. The solver ignores the diagonal and takes it as 1, which
         # stands for $u_i$ itself.
         system = b * left * (k @ k.mT)
+        # It needs 32 bits.
+        system, known = (x.to(torch.promote_types(x.dtype, torch.float32)) for x in (system, known))
         written = torch.linalg.solve_triangular(system, known, upper=False, unitriangular=True)
 
         # A query reads what was there before the chunk, and what the chunk has written up to it.
