@@ -31,10 +31,10 @@ $$
 [The fixed encodings of 24 positions, with 16 features](../../results/drawings.json#figures.sines)
 
 Think of a clock. Its second hand tells neighbouring moments apart and its hour hand tells morning
-from evening; together they give each moment a position of the hands of its own. Each pair of
-features is one hand. The first turns by one radian from one position to the next, the last one so
-slowly that it doesn't come round within any text: with 128 features, in 54,410 positions. The
-constant 10000 is the paper's, which gives no reason for it.
+from evening; together they point differently at each moment. Each pair of features is one hand. The
+first turns by one radian from one position to the next, the last one so slowly that it doesn't come
+round within any text: with 128 features, in 54,410 positions. The constant 10000 is the paper's,
+which gives no reason for it.
 
 **Learned** encodings are parameters like any other. The paper found next to no difference between
 the two (table 3, row E).
@@ -191,8 +191,8 @@ def example(
         \cdot 2\pi$.
 
     ??? question "Give all positions the encoding of position 0. Which test notices?"
-        Shapes and types don't. The test with complex numbers does, and so does a model: it has no
-        positions then.
+        Not those of shapes and types. The one that computes the encodings again, as complex
+        numbers, does. A model trained like this has no positions, and its loss is higher.
     """
     d_model = 2 * n_pairs
     x = torch.randn(seq_len, batch_size, d_model)

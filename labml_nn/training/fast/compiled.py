@@ -19,8 +19,8 @@ which neighbouring small operations are one loop: each number is read once and w
 **In:** a model, or any function of tensors. **Out:** a function with the same results up to
 rounding. The lessons' loop takes it in the place of the model.
 
-The price is paid first. The first call compiles, which takes from seconds to a minute, and again
-for inputs of other shapes. So it pays for long runs and not for short ones. The
+The price is paid first. The first call compiles, which takes from seconds to a minute, and a later
+call with other shapes may compile once more. So it pays for long runs and not for short ones. The
 [table](__init__.py) has what a step gains.
 """
 

@@ -16,9 +16,9 @@ each: 690 calls for arithmetic that takes hardly any time. The time is in the ca
 moved.
 
 The same step can be written in three ways. A loop over the tensors is the easiest to read.
-PyTorch's “foreach” functions take whole lists, so that there are ten calls and not 690. And the
-*fused* optimizer has one kernel that does all ten operations for all tensors while they are in the
-processor's cache. The results are equal up to rounding. The [table](__init__.py) has what each
+PyTorch's “foreach” functions take whole lists, so that there are eight calls and not 690. And the
+*fused* optimizer has one kernel that does all operations on a number while it is in the processor's
+cache. The results are equal up to rounding. The [table](__init__.py) has what each
 saved of a whole training step.
 """
 
@@ -104,7 +104,8 @@ def example(d_in: int = 3, d_out: int = 5) -> tuple[list[Tensor], ...]:
         fused kernel reads each number once, and does all operations on it.
 
     ??? question "A model with ten times as wide layers: does the loop cost as much of a step?"
-        Less. The number of calls is the same, and the matrix products take a hundred times as long.
+        Less. The number of calls is the same, and everything that is computed in them, as in the
+        rest of the step, takes a hundred times as long.
     """
     torch.manual_seed(1)
     start = [torch.randn(d_out, d_in), torch.randn(d_out)]

@@ -17,11 +17,11 @@ The recipe is small enough for two cores and a few minutes: the [model](autoregr
 [Counting](../../training/counting.py) pairs of letters gives
 [2.482](../../../results/counting.json#values.pairs), and counting up to four letters
 [1.688](../../../results/counting.json#values.best), almost as good. What counting can't do is get
-better: more letters of context make it worse again. A transformer gains from more of everything.
-The [modern one](../modern/__init__.py) reaches
-[0.000](../../../results/recipes.json#tables.losses.modern.loss) with as many steps and parameters;
-an earlier run of it with three times the parameters, windows of 256 characters and 3,600 steps
-reached [1.394](../../../results/long.json#values.loss).
+better: more letters of context make it worse again. A transformer can use a longer context. The
+[modern one](../modern/__init__.py) reaches
+[0.000](../../../results/recipes.json#tables.losses.modern.loss) with as many steps and slightly
+fewer parameters; an earlier run of it with three times the parameters, windows of 256 characters
+and 3,600 steps reached [1.394](../../../results/long.json#values.loss).
 
 [Three seeds of each recipe, and the loss when later characters were never
 given](../../../results/recipes.json#tables.losses)
@@ -102,8 +102,8 @@ def notebook(
     r"""
     ## In a notebook
 
-    On a GPU a larger model trains for about two minutes; on a CPU, the small one for a few hundred
-    steps. Set `steps` for longer or shorter.
+    On a GPU a larger model trains for 2,000 steps; on a CPU, the small one for 1,000. Set `steps`
+    for longer or shorter.
     """
     # ### The text
     # The model sees its characters as numbers, and nothing else.
@@ -175,13 +175,14 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
     r"""
     ## Example
 
-    An alphabet over and over, which a small model learns in twenty steps.
+    An alphabet over and over. Twenty steps are enough to see the loss begin to fall.
 
     ### Exercises
 
     ??? question "The loss before training is a little above $\ln 66$. Why above, and not equal?"
-        If all 66 logits were equal, the loss would be exactly that of guessing. Random logits make
-        some characters likelier than others, and they are wrong ones as often as not.
+        If all 66 logits were equal, the loss would be exactly that of guessing. Random logits give
+        the right character sometimes more than 1/66, sometimes less. $-\ln p$ rises faster below
+        1/66 than it falls above, so the mean is higher.
 
     ??? question "Give the model windows of one character. What is the lowest loss it can reach?"
         That of pairs, 2.482. One character is then all that it knows.

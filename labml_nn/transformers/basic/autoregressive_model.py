@@ -15,8 +15,8 @@ $$
 p(x_1, \dots, x_n) = \prod_t p(x_t \mid x_1, \dots, x_{t-1}),
 $$
 
-which is all it takes to write: draw a token, append it, go on. (The model is as good as its
-predictions. The loss is the mean of $-\ln p(x_t \mid x_1, \dots, x_{t-1})$.)
+which is all it takes to write: draw a token, append it, go on. Its loss is the mean of
+$-\ln p(x_t \mid x_1, \dots, x_{t-1})$ over all positions.
 
 **In:** tokens, `[seq_len, batch_size]`. **Out:** at each position, logits for the token after it,
 `[seq_len, batch_size, n_vocab]`. A sequence of 64 tokens is 64 predictions at once, each from the
