@@ -113,6 +113,9 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int =
         What one linear layer can: $(x W_1 + b_1) W_2 + b_2 = x (W_1 W_2) + (b_1 W_2 + b_2)$. It
         would have 131,712 parameters to do what 16,512 can do.
     """
+    # The class is passed, not an object: it is made inside.
     feed_forward = FeedForward(d_model, d_ff, activation=nn.GELU)
+
+    # Any axes may stand before the features, because each position is worked on alone.
     x = torch.randn(seq_len, batch_size, d_model)
     return feed_forward(x)

@@ -25,8 +25,8 @@ model. The line that runs through is the *residual stream*, `[seq_len, batch_siz
 layer reads from it and adds to it. [Attention](mha.py) moves information between its positions, and
 the [feed-forward network](feed_forward.py) changes each position on its own.
 
-The additions are there because of what happens without them. When the output of a layer *replaces*
-the stream, the small transformer of four layers stays at
+The additions are there because of what happens without them. When the output of each sublayer
+*replaces* the stream, the small transformer of four layers stays at
 [3.348](../../results/without.json#tables.without.No%20residual%20connections.loss), which is what
 [counting single letters](../training/counting.py) gives. With them it reaches
 [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
@@ -223,8 +223,11 @@ def example(
         All four are the same module, so they share their weights. The shapes are right, and the
         model trains, but with a quarter of the parameters in its layers.
     """
+    # The sines and cosines need an even number of features.
     d_model = heads * 2 * n_pairs
     embed = Embeddings(n_vocab, d_model, PositionalEncoding(d_model, 0.1))
+
+    # Two layers, each with weights of its own.
     layers = [
         TransformerLayer(
             d_model=d_model,
@@ -234,6 +237,8 @@ def example(
         )
         for _ in range(2)
     ]
+
+    # From tokens to logits. The mask hides later tokens from each position.
     tokens = torch.randint(n_vocab, (seq_len, batch_size))
     x = Encoder(layers, d_model)(embed(tokens), causal_mask(seq_len))
     return Generator(n_vocab, d_model)(x)

@@ -99,12 +99,15 @@ def shift_positions(encodings: Tensor, offset: int) -> Tensor:
 
     This function moves the rows of `encodings`, `[max_len, d_model]`, by `offset` positions.
     """
+    # Sines and cosines take turns, so each is every second feature.
     sine, cosine = encodings[:, 0::2], encodings[:, 1::2]
     angle = (offset * frequencies(encodings.shape[1])).to(encodings.dtype)
 
     # One rotation for all positions: nothing here depends on $p$.
     shifted_sine = sine * angle.cos() + cosine * angle.sin()
     shifted_cosine = cosine * angle.cos() - sine * angle.sin()
+
+    # Alternating again, as they came.
     return torch.stack([shifted_sine, shifted_cosine], dim=-1).flatten(start_dim=1)
 
 
@@ -153,6 +156,7 @@ class LearnedPositionalEncoding(nn.Module):
         self.encodings = nn.Parameter(torch.randn(max_len, 1, d_model))
 
     def forward(self, x: Tensor) -> Tensor:
+        # The same vectors for each sequence of the batch.
         return x + self.encodings[: len(x)]
 
 
@@ -194,9 +198,12 @@ def example(
         Not those of shapes and types. The one that computes the encodings again, as complex
         numbers, does. A model trained like this has no positions, and its loss is higher.
     """
+    # Both kinds are added to the same tokens.
     d_model = 2 * n_pairs
     x = torch.randn(seq_len, batch_size, d_model)
     fixed = PositionalEncoding(d_model, 0.1, max_len)
     learned = LearnedPositionalEncoding(d_model, max_len)
+
+    # Row $p$ becomes the encoding of position $p + 4$.
     shifted = shift_positions(sinusoidal_positions(d_model, max_len), offset=4)
     return fixed(x), learned(x), shifted

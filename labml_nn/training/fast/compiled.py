@@ -50,6 +50,7 @@ def compiled(model: nn.Module) -> nn.Module:
     The parameters are those of the model: training the one trains the other. What can't be put into
     a graph, such as printing a number, runs eagerly in between.
     """
+    # Nothing happens yet: the first call compiles.
     return torch.compile(model)
 
 
@@ -73,5 +74,6 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
         Yes, but the graph is cut there: the two halves are compiled, and the print runs between
         them, at every step.
     """
+    # The result of a matrix product, and the stream that it is added to.
     x, stream = torch.randn(2, seq_len, batch_size, d_model)
     return between_products(x, torch.randn(d_model), stream)

@@ -8,7 +8,7 @@ summary: Queries, keys and values from a single linear layer.
 linear layers. In self-attention all three read the same vectors. So one layer with a matrix three
 times as high can do the work of three: the same multiplications, in one call.
 
-**In** and **out:** one vector for each position.
+**In** and **out:** one vector for each position, as for multi-head attention.
 
 A call costs time of its own, whatever it computes, and small matrix products leave parts of the
 processor idle. How much that matters depends on the sizes: the [table](__init__.py) has what it
@@ -48,6 +48,7 @@ class OneProjectionAttention(nn.Module):
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
+        # Keys of another sequence would be ignored, and the shapes would be right.
         if query is not key or key is not value:
             raise ValueError("one projection needs one sequence: pass the same tensor three times")
 
@@ -56,10 +57,13 @@ class OneProjectionAttention(nn.Module):
         x = self.project(query).unflatten(-1, (3, self.heads, self.d_k))
         q, k, v = x.permute(2, 1, 3, 0, 4)
 
-        # [The fused kernel](../../transformers/fused_attention.py) does the rest.
+        # [The fused kernel](../../transformers/fused_attention.py) does the rest. Its mask has the
+        # batch first, and an axis for the heads.
         allowed = None if mask is None else mask.permute(2, 0, 1).unsqueeze(1)
         dropout = self.dropout_prob if self.training else 0.0
         x = F.scaled_dot_product_attention(q, k, v, allowed, dropout)
+
+        # The sequence first again, the heads side by side, and mixed.
         return self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2))
 
 
@@ -72,11 +76,15 @@ def from_three(attention: MultiHeadAttention) -> OneProjectionAttention:
     """
     d_model = attention.output.in_features
     made = OneProjectionAttention(attention.heads, d_model, attention.dropout.p)
+
+    # The three that become one.
     layers = [attention.query.linear, attention.key.linear, attention.value.linear]
 
     # The order is that in which `forward` cuts the result.
     made.project.weight.copy_(torch.cat([layer.weight for layer in layers]))
     made.project.bias.copy_(torch.cat([layer.bias for layer in layers]))
+
+    # The layer that mixes the heads is the same in both.
     made.output.load_state_dict(attention.output.state_dict())
     return made
 
@@ -103,7 +111,11 @@ def example(
         different widths.
     """
     x = torch.randn(seq_len, batch_size, heads * d_k)
+
+    # Without dropout, which would drop other weights in each.
     three = MultiHeadAttention(heads, heads * d_k, dropout_prob=0.0)
     one = from_three(three)
+
+    # The two results are equal, up to rounding.
     mask = causal_mask(seq_len)
     return three(query=x, key=x, value=x, mask=mask), one(query=x, key=x, value=x, mask=mask)

@@ -48,6 +48,9 @@ def step_in_a_loop(
         # make up for it.
         mean = mean / (1 - beta1)
         square = square / (1 - beta2)
+
+        # Divided by its own usual size, each gradient makes a step of about the same length. `eps`
+        # is for gradients of zero.
         parameter -= rate * mean / (square.sqrt() + eps)
 
 
@@ -64,6 +67,7 @@ def step_with_lists(
 
     The same lines, each for the whole list. PyTorch's optimizers do that on a GPU.
     """
+    # The running means. Each call takes the tensors of all layers.
     mean = torch._foreach_mul(gradients, 1 - beta1)
     square = torch._foreach_mul(gradients, gradients)
     torch._foreach_mul_(square, 1 - beta2)
@@ -71,6 +75,8 @@ def step_with_lists(
     # A name that ends with an underscore changes the tensors in place, which saves memory.
     torch._foreach_div_(mean, 1 - beta1)
     torch._foreach_div_(square, 1 - beta2)
+
+    # The step: the mean divided by the root of the square, times the rate.
     torch._foreach_sqrt_(square)
     torch._foreach_add_(square, eps)
     torch._foreach_addcdiv_(parameters, mean, square, -rate)
@@ -82,8 +88,11 @@ def step_fused(parameters: list[Tensor], gradients: list[Tensor], rate: float = 
 
     What the [training loop](../loop.py#adamw) takes: `fused=True`.
     """
+    # An optimizer finds the gradients in the parameters.
     for parameter, gradient in zip(parameters, gradients, strict=True):
         parameter.grad = gradient
+
+    # A new optimizer, because this is a first step: it remembers nothing.
     torch.optim.AdamW(parameters, rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True).step()
 
 
@@ -107,9 +116,12 @@ def example(d_in: int = 3, d_out: int = 5) -> tuple[list[Tensor], ...]:
         Less. The number of calls is the same, and everything that is computed in them, as in the
         rest of the step, takes a hundred times as long.
     """
+    # A matrix and a vector, as of one linear layer.
     torch.manual_seed(1)
     start = [torch.randn(d_out, d_in), torch.randn(d_out)]
     gradients = [torch.randn(d_out, d_in), torch.randn(d_out)]
+
+    # Each gets a copy, because it changes what it gets.
     moved = []
     for step in (step_in_a_loop, step_with_lists, step_fused):
         parameters = [one.clone() for one in start]

@@ -77,6 +77,7 @@ def read_text(corpus: str) -> str:
     Tiny Shakespeare for `shakespeare`, the sources of PyTorch's modules for `python`, which needs
     no network, or the path of a file of yours.
     """
+    # A file of yours.
     if corpus not in ("shakespeare", "python"):
         return Path(corpus).read_text(encoding="utf-8")
 
@@ -120,6 +121,7 @@ def notebook(
     )
     steps = steps or (2000 if on_gpu else 1000)
 
+    # The last tenth of the text is for validation. The seed decides the first weights.
     tokenizer, training, validation = prepare(text, seq_len)
     torch.manual_seed(seed)
     model = AutoregressiveTransformer(
@@ -190,8 +192,11 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
     ??? question "Evaluate the validation windows in another order. Does the loss change?"
         No. Each window is predicted on its own, and the loss is a mean over all of them.
     """
+    # Two layers of eight features, and a text in which one token is enough to know the next.
     model = AutoregressiveTransformer(n_vocab, 8, 2, 2, 11, seq_len)
     text = torch.arange(100 * n_vocab) % n_vocab
+
+    # The loss of each step.
     losses: list[Tensor] = []
     fit(model, text, 20, seq_len, batch_size, 1, lambda step, loss: losses.append(loss))
     return torch.stack(losses)

@@ -125,6 +125,7 @@ def example(
         That of [counting pairs](../../training/counting.py): the one character it sees is all that
         it can use.
     """
+    # A small model with a context of twice the text.
     model = AutoregressiveTransformer(
         n_vocab, heads * 2 * n_pairs, heads, 2, d_ff, seq_len=2 * seq_len
     )
