@@ -34,7 +34,8 @@ def between_products(x: Tensor, bias: Tensor, stream: Tensor) -> Tensor:
     ## Small operations
 
     What happens to the result of a matrix product on its way to the next. Eagerly these are four
-    calls; compiled they are two loops, because a mean has to be known before it can be subtracted.
+    calls. Compiled on a CPU they are one, with a few loops in it, since a mean has to be known
+    before it can be subtracted.
     """
     # Add the bias, and the activation.
     x = F.gelu(x + bias)
