@@ -13,7 +13,7 @@ layer](../results/without.json#figures.attention)
 ## Where to begin
 
 * **You are new to transformers.** Start with [a text and a loss](training/data.py) and follow
-  *next* at the foot of each page. After [fifteen lessons](transformers/__init__.py) you have built
+  *next* at the foot of each page. After [eleven lessons](transformers/__init__.py) you have built
   and trained a model that writes.
 * **You know the basics.** Go to [multi-head attention](transformers/mha.py), the
   [modern transformer](transformers/modern/__init__.py), or a family:

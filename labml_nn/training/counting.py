@@ -10,7 +10,8 @@ paper:
 ---
 
 Before you train a network, find out what counting can do. It is exact, it takes seconds, and a
-network that is no better has learned nothing that needs a network.
+network that is no better has learned nothing that needs a network. A *letter* is any character
+here, spaces and line ends too.
 
 **In:** a training text. **Out:** a probability for each letter that may come next, given the
 letters before it. This is the loss on Tiny Shakespeare, with none to six letters of context:
@@ -60,7 +61,9 @@ def count_pairs(tokens: Tensor, n_vocab: int) -> Tensor:
     ## Letter pairs
 
     A table, `[n_vocab, n_vocab]`: the row of a letter has the probabilities of the letter after
-    it. A network can [learn this table](loop.py), and should then reach the same loss.
+    it. A network can [learn this table](loop.py), and should then reach the same loss,
+    [2.482](../../results/counting.json#values.pairs). (One letter of context has a slightly higher
+    loss in the table above, because rare pairs are treated there as in the next section.)
     """
     # Each pair gets a number, so that one pass counts all of them: first letter times the size of
     # the vocabulary, plus second letter.
@@ -137,7 +140,7 @@ class BackOff:
             if not self.total[shorter]:
                 break
 
-            # Counted where there are many, and the shorter context where there are few.
+            # A context that came up often relies on its own counts, a rare one on the shorter one.
             different = self.different[shorter]
             p = (self.count[shorter + letter] + different * p) / (self.total[shorter] + different)
         return p
@@ -186,7 +189,8 @@ def example(n_vocab: int = 5, n_letters: int = 2) -> tuple[Tensor, Tensor]:
     ### Exercises
 
     ??? question "What is the training loss with a context as long as the whole text?"
-        Nearly 0: every context came up once, and $p = (1 + p') / 2$ at each further letter.
+        Nearly 0. Every long context came up once, so $N = T = 1$ and $p = (1 + p') / 2$: each
+        further letter of context halves the distance to 1.
 
     ??? question "Use $p = N(c\,x) / N(c)$ and guess only where $N(c) = 0$. What is the loss?"
         Infinite. In the validation text some letter follows a context that it never followed

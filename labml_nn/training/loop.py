@@ -7,8 +7,8 @@ summary: Predict, compare, differentiate, move, two thousand times.
 A model starts with random weights, and its loss is about that of guessing:
 [4.190](../../results/counting.json#values.guessing) nats a character for the 66 tokens of Tiny
 Shakespeare. Training lowers it by repeating four steps: *predict* the next characters, *compare*
-the predictions with the text, *differentiate* the loss by every weight, and *move* each weight a
-little in the direction that lowers the loss.
+the predictions with the text, *differentiate* the loss with respect to every weight, and *move*
+each weight a little in the direction that lowers the loss.
 
 **In:** a model that turns tokens, `[seq_len, batch_size]`, into logits, `[seq_len, batch_size,
 n_vocab]`; a function that gives the batch of a step; an optimizer. **Out:** the same model with
@@ -70,7 +70,7 @@ def adamw(model: nn.Module, rate: float = 3e-3, weight_decay: float = 0.1) -> to
     ]
 
     # Squared gradients are averaged over about 100 steps, not the usual 1,000, because the run is
-    # short. `fused` updates all weights in one call, with the same result.
+    # short. `fused` updates all weights in one call; the result is the same up to rounding.
     return torch.optim.AdamW(groups, rate, betas=(0.9, 0.99), fused=True)
 
 
@@ -135,12 +135,13 @@ def train(
       that was interrupted sees the batches it would have seen
     * `optimizers` are usually one; some models have another one for their matrices
     * `start` is the first step, above zero for a resumed run
-    * `schedule` gives the share of the highest learning rate at a step of so many
+    * `schedule` takes a step and the number of steps, and gives the learning rate of that step as a
+      share of the highest
     * `gradients` and `clip` are the two functions above, or what a larger run has in their place
     * `after_step` gets the number of steps done and the loss; if it returns true, training stops
     """
-    # The highest rate stays in the optimizer, beside the rate of the moment, so that it is saved
-    # and loaded with it. In a resumed run, `lr` holds the rate of the step where it stopped.
+    # `lr` will hold the rate of the current step. So the highest rate gets another name beside it;
+    # a resumed run, whose `lr` is that of the step where it stopped, then still knows the highest.
     groups = [group for optimizer in optimizers for group in optimizer.param_groups]
     for group in groups:
         group.setdefault("initial_lr", group["lr"])
@@ -215,8 +216,8 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
         The gradients of the halves add up to that of the whole, and so do the losses.
 
     ??? question "In its first step, AdamW divides each gradient by its own size. The result?"
-        Each weight moves by the full learning rate, whether its gradient is large or tiny. That is
-        one reason for a warm-up.
+        Each weight moves by the whole learning rate of that step, whether its gradient is large or
+        tiny. That is one reason to begin with a low rate.
     """
     model = nn.Embedding(n_vocab, n_vocab)
 

@@ -77,7 +77,7 @@ def with_temperature(temperature: float) -> Choose:
     if temperature < 0:
         raise ValueError(f"the temperature must be at least 0, got {temperature}")
 
-    # Nothing can be divided by zero, but the limit is known.
+    # Dividing by zero fails, but we know the limit: all the probability on the likeliest token.
     if temperature == 0:
         return greedy
 
@@ -119,7 +119,8 @@ def generate(
         # Append the token, and go on with the longer text.
         tokens = torch.cat([tokens, choose(logits, generator).unsqueeze(0)])
 
-    # As it was before, so that sampling in the middle of a training changes nothing.
+    # Dropout is on again if it was on before, so that sampling can't end it in the middle of a
+    # training. (Without a generator of its own, drawing still moves the global random numbers.)
     model.train(was_training)
     return tokens
 
@@ -172,8 +173,8 @@ def example(
         It goes on dropping features while it writes, so even greedy text differs from one call to
         the next. The test that looks at the mode during the calls catches it.
 
-    ??? question "A model has a context of 64. Where in its own text does it forget the prompt?"
-        At the 66th character: for that it sees characters 2 to 65.
+    ??? question "A model has a context of 64. Where does it begin to forget its prompt?"
+        At the 66th character of the text: to choose it, the model sees characters 2 to 65.
     """
     # Row $i$ of the table has the logits of the token after token $i$.
     model = nn.Embedding(n_vocab, n_vocab)

@@ -15,8 +15,8 @@ answer to a failure of what came before, and takes ten to fifteen minutes. You n
 little PyTorch.
 
 ```text
-First Ci ── embedding ── layer ── layer ── layer ── layer ── logits ── t: 0.83
-tokens      vectors      attention, feed-forward, four times    scores
+First Ci ── embedding ── layer ── layer ── layer ── layer ── logits ── t
+tokens      vectors      attention, feed-forward, four times    scores    next token
 ```
 
 **A text, a loss, and what counting can do**

@@ -27,8 +27,8 @@ $$
 The maximum with zero is the paper's activation, ReLU. Without an activation the two layers would be
 no more than a single linear one.
 
-You can read the network as a list of patterns. The rows of the first matrix are what to look for,
-and the columns of the second are what to add to the result when it is found. (That is an
+You can read the network as a list of patterns. Each column of $W_1$ is a pattern to look for, and
+the same row of $W_2$ is what to add to the result when that pattern is found. (That is an
 interpretation, of [Geva et al. 2020](https://arxiv.org/abs/2012.14913); the code only multiplies.)
 
 [ReLU, the paper's activation, and two smooth ones](../../results/drawings.json#figures.activations)
@@ -64,7 +64,7 @@ class FeedForward(nn.Module):
         * `bias` is whether the two linear layers have biases
         """
         super().__init__()
-        # In the paper `d_ff` is four times `d_model`. So most weights of a layer are here.
+        # In the paper `d_ff` is four times `d_model`. So two thirds of a layer's weights are here.
         self.layer1 = nn.Linear(d_model, d_ff, bias=bias)
         self.activation = activation()
         self.dropout = nn.Dropout(dropout_prob)
@@ -113,6 +113,9 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int =
         What one linear layer can: $(x W_1 + b_1) W_2 + b_2 = x (W_1 W_2) + (b_1 W_2 + b_2)$. It
         would have 131,712 parameters to do what 16,512 can do.
     """
+    # The class is passed, not an object: it is made inside.
     feed_forward = FeedForward(d_model, d_ff, activation=nn.GELU)
+
+    # Any axes may stand before the features, because each position is worked on alone.
     x = torch.randn(seq_len, batch_size, d_model)
     return feed_forward(x)

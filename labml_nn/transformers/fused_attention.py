@@ -20,7 +20,8 @@ attention](memory/flash.py); here the kernel is only called.
 
 **In** and **out** are those of multi-head attention, and so are the parameters: load the weights
 of one into the other, and the results are equal up to rounding. What you lose: there are no weights
-to look at (`attn` stays empty), and no way to change the scores but a mask.
+to look at (`attn` stays empty), and [scores of a variant's
+own](mha.py#MultiHeadAttention.get_scores) are never computed.
 """
 
 import torch
@@ -107,7 +108,8 @@ def example(
         Zero, as multi-head attention does: the output is then the bias of the last projection.
 
     ??? question "Which variants of attention can't use this kernel?"
-        All that change scores in another way than adding numbers to them: a soft cap, say. There
+        All that change scores in another way than adding numbers to them, which the kernel can do
+        if it gets a mask of numbers. A soft cap is one: it bends large scores down. There
         [FlexAttention](memory/flex.py) helps.
     """
     # Self-attention: one tensor is query, key and value.

@@ -10,7 +10,8 @@ paper:
 ---
 
 [A model that writes](../training/sampling.py) gets its own text back, one token longer each time,
-and computes all of it again. For token 1,024 it computes 1,024 positions and uses the last one.
+and computes all of it again. To add one token to 1,024, it computes 1,024 positions and uses the
+last one.
 
 All the other positions have been computed before, with the same result. Under a [causal
 mask](mha.py#causal_mask) no position sees a later one, so a new token changes nothing that the

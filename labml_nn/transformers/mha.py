@@ -11,9 +11,10 @@ paper:
 
 Everything else in a transformer looks at one position at a time. Attention is where positions look
 at each other. Take it out of [the small transformer](basic/autoregressive_model.py), and the model
-still trains, but it predicts each letter from the letter before it and nothing else. After 1,000
-steps its loss is [2.489](../../results/without.json#tables.without.No%20attention.loss), about
-what [counting pairs of letters](../training/counting.py) reaches. With attention it is
+still trains, but it predicts each letter from the one before it and that letter's position alone.
+After 1,000 steps its loss is
+[2.489](../../results/without.json#tables.without.No%20attention.loss), about what [counting pairs
+of letters](../training/counting.py) reaches. With attention it is
 [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
 
 **In:** queries, `[seq_len_q, batch_size, d_model]`, one for each position that wants to know
@@ -73,7 +74,7 @@ class PrepareForMultiHeadAttention(nn.Module):
     r"""
     ## Projection to heads
 
-    What to ask (for queries), what to be found by (for keys) or what to answer (for values).
+    A linear layer: what to ask (queries), what to be found by (keys), what to answer (values).
     """
 
     def __init__(self, d_model: int, heads: int, d_k: int, bias: bool) -> None:
@@ -153,7 +154,7 @@ class MultiHeadAttention(nn.Module):
         r"""
         ### Attend
 
-        Self-attention passes one tensor three times; in cross-attention the keys are of another.
+        Self-attention passes one tensor three times. In cross-attention, key and value are another.
         """
         # Shapes that don't fit would be broadcast in silence: one key for all, say.
         if key.shape != value.shape or query.shape[1:] != key.shape[1:]:
@@ -231,16 +232,15 @@ def example(
 
     [The mean of the largest of 64 weights](../../results/drawings.json#tables.scale)
 
-    In the trained model the features start smaller than that, so the harm is smaller. It is there:
-    without the scale the loss is
+    In our model queries and keys start smaller than that, since PyTorch's linear layers bring the
+    variance down to a third. Even so, without the scale the loss is
     [2.019](../../results/without.json#tables.without.Scores%20not%20scaled.loss) in place of
-    [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
+    [1.846](../../results/without.json#tables.without.The%20whole%20model.loss). It depends on the
+    recipe: the [museum's](mistakes/experiment.py) model trains as well without the scale,
+    [2.094](../../results/mistakes.json#tables.mistakes.Unscaled.printed) beside
+    [2.114](../../results/mistakes.json#tables.mistakes.RightAttention.printed).
 
     ### Exercises
-
-    ??? question "Scores of 2, 1 and 0 for three keys. What are the weights? Add 100 to all scores?"
-        $e^2$, $e^1$ and $e^0$, divided by their sum: 0.665, 0.245, 0.090. With 100 more the
-        exponentials are larger by the same factor, which the division removes: the same weights.
 
     ??? question "What are the attention weights of the first position under the causal mask?"
         It sees itself alone, so its weight is 1 for every head, whatever the numbers are.
@@ -255,9 +255,12 @@ def example(
         right, and a comparison with PyTorch under the same mask passes. Only this notices: change
         the last token; no earlier output may move.
     """
+    # One module for both calls; the second one would usually have its own.
     d_model = heads * d_k
     attention = MultiHeadAttention(heads, d_model)
     x = torch.randn(seq_len_q, batch_size, d_model)
     memory = torch.randn(seq_len_k, batch_size, d_model)
+
+    # Only self-attention needs the mask. The other sequence is known as a whole.
     x = attention(query=x, key=x, value=x, mask=causal_mask(seq_len_q))
     return attention(query=x, key=memory, value=memory)

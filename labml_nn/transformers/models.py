@@ -25,8 +25,8 @@ model. The line that runs through is the *residual stream*, `[seq_len, batch_siz
 layer reads from it and adds to it. [Attention](mha.py) moves information between its positions, and
 the [feed-forward network](feed_forward.py) changes each position on its own.
 
-The additions are there because of what happens without them. When the output of a layer *replaces*
-the stream, the small transformer of four layers stays at
+The additions are there because of what happens without them. When the output of each sublayer
+*replaces* the stream, the small transformer of four layers stays at
 [3.348](../../results/without.json#tables.without.No%20residual%20connections.loss), which is what
 [counting single letters](../training/counting.py) gives. With them it reaches
 [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
@@ -160,7 +160,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(layers)
 
-        # Every layer has added to the stream, and nothing has normalised the sum.
+        # Every layer has added to the stream, and nothing has normalised the sum yet. This does.
         self.norm = nn.LayerNorm(d_model)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -205,25 +205,29 @@ def example(
     ### The residual stream grows
 
     Each layer adds something. In a trained model the stream after four layers is several times as
-    large as the embeddings that it began with, which is why the last normalisation is needed:
+    large as the embeddings that it began with. The last normalisation undoes that for the logits:
 
     [The residual stream in the trained model](../../results/without.json#figures.stream)
 
     ### Exercises
 
     ??? question "`x = ___ + self.dropout(z)`: what belongs there? What is the loss without it?"
-        `x`. Without it there is no residual connection, and the model of four layers hardly learns
-        anything.
+        `x`. Without it there is no residual connection, and the model of four layers learns how
+        frequent each letter is and no more: 3.348.
 
     ??? question "Which of the parts can move information from one position to another?"
         Attention alone. Embeddings, normalisations, the feed-forward network and the logits treat
         each position on its own.
 
     ??? question "Build all layers with `[layer] * 4`. What goes wrong?"
-        All four are the same module, so they share their weights. Shapes and losses look right.
+        All four are the same module, so they share their weights. The shapes are right, and the
+        model trains, but with a quarter of the parameters in its layers.
     """
+    # The sines and cosines need an even number of features.
     d_model = heads * 2 * n_pairs
     embed = Embeddings(n_vocab, d_model, PositionalEncoding(d_model, 0.1))
+
+    # Two layers, each with weights of its own.
     layers = [
         TransformerLayer(
             d_model=d_model,
@@ -233,6 +237,8 @@ def example(
         )
         for _ in range(2)
     ]
+
+    # From tokens to logits. The mask hides later tokens from each position.
     tokens = torch.randint(n_vocab, (seq_len, batch_size))
     x = Encoder(layers, d_model)(embed(tokens), causal_mask(seq_len))
     return Generator(n_vocab, d_model)(x)

@@ -31,10 +31,10 @@ $$
 [The fixed encodings of 24 positions, with 16 features](../../results/drawings.json#figures.sines)
 
 Think of a clock. Its second hand tells neighbouring moments apart and its hour hand tells morning
-from evening; together they give each moment a position of the hands of its own. Each pair of
-features is one hand. The first turns by one radian from one position to the next, the last one so
-slowly that it doesn't come round within any text: with 128 features, in 54,410 positions. The
-constant 10000 is the paper's, which gives no reason for it.
+from evening; together they point differently at each moment. Each pair of features is one hand. The
+first turns by one radian from one position to the next, the last one so slowly that it doesn't come
+round within any text: with 128 features, in 54,410 positions. The constant 10000 is the paper's,
+which gives no reason for it.
 
 **Learned** encodings are parameters like any other. The paper found next to no difference between
 the two (table 3, row E).
@@ -99,12 +99,15 @@ def shift_positions(encodings: Tensor, offset: int) -> Tensor:
 
     This function moves the rows of `encodings`, `[max_len, d_model]`, by `offset` positions.
     """
+    # Sines and cosines take turns, so each is every second feature.
     sine, cosine = encodings[:, 0::2], encodings[:, 1::2]
     angle = (offset * frequencies(encodings.shape[1])).to(encodings.dtype)
 
     # One rotation for all positions: nothing here depends on $p$.
     shifted_sine = sine * angle.cos() + cosine * angle.sin()
     shifted_cosine = cosine * angle.cos() - sine * angle.sin()
+
+    # Alternating again, as they came.
     return torch.stack([shifted_sine, shifted_cosine], dim=-1).flatten(start_dim=1)
 
 
@@ -153,6 +156,7 @@ class LearnedPositionalEncoding(nn.Module):
         self.encodings = nn.Parameter(torch.randn(max_len, 1, d_model))
 
     def forward(self, x: Tensor) -> Tensor:
+        # The same vectors for each sequence of the batch.
         return x + self.encodings[: len(x)]
 
 
@@ -191,12 +195,15 @@ def example(
         \cdot 2\pi$.
 
     ??? question "Give all positions the encoding of position 0. Which test notices?"
-        Shapes and types don't. The test with complex numbers does, and so does a model: it has no
-        positions then.
+        Not those of shapes and types. The one that computes the encodings again, as complex
+        numbers, does. A model trained like this has no positions, and its loss is higher.
     """
+    # Both kinds are added to the same tokens.
     d_model = 2 * n_pairs
     x = torch.randn(seq_len, batch_size, d_model)
     fixed = PositionalEncoding(d_model, 0.1, max_len)
     learned = LearnedPositionalEncoding(d_model, max_len)
+
+    # Row $p$ becomes the encoding of position $p + 4$.
     shifted = shift_positions(sinusoidal_positions(d_model, max_len), offset=4)
     return fixed(x), learned(x), shifted

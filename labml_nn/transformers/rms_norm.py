@@ -32,9 +32,9 @@ where $d$ is the number of features, $\odot$ multiplies feature by feature, and 
 | layer normalisation | −1.34 | −0.45 | 0.45 | 1.34 |
 | RMSNorm | 0.37 | 0.73 | 1.10 | 1.46 |
 
-RMSNorm without a gain changes the length of the vector and not its direction: 1 to 2 to 3 to 4 is
-what it was. The paper found that models learn as well without subtracting the mean, and that the
-normalisation takes less time.
+RMSNorm without a gain changes the length of the vector and not its direction: the features are
+still in the ratio 1 : 2 : 3 : 4. The paper found that models learn as well without subtracting the
+mean, and that the normalisation takes less time.
 
 Any vector can be normalised so. Models of today do it to [queries and
 keys](variants/query_key_norm.py), too.

@@ -34,7 +34,8 @@ where $\odot$ multiplies number by number. "Gate" is only a name: it isn't betwe
 | $z$ | −10 | −4 | −1.28 | 0 | 1 | 4 | 10 |
 | Swish | −0.00 | −0.07 | −0.28 | 0 | 0.73 | 3.93 | 10.00 |
 
-So a gate far below zero closes, and one far above zero multiplies the value by itself.
+So a gate far below zero makes the product nearly zero, and one far above zero multiplies the value
+by nearly $z$.
 
 Nobody knows why this learns better; the paper ends by giving the credit to "divine benevolence".
 As in the paper, there are no biases. It departs from the paper in dropout.
@@ -68,8 +69,8 @@ class SwiGLU(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         # Each hidden feature is a product, `[seq_len, batch_size, d_ff]`: two questions about the
-        # token, and large only if both answers are. Without Swish it would still not be linear in
-        # `x`, but of second degree.
+        # token, and the product is large only if both answers are. Without Swish it would still not
+        # be linear in `x`, but of second degree.
         hidden = F.silu(self.gate(x)) * self.value(x)
 
         # Some hidden features are dropped, so that no feature of the result relies on a single one.

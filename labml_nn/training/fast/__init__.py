@@ -21,5 +21,6 @@ counts is what it saves of a *whole* step, so that is what we measured:
 Which of them pays depends on the machine and on the sizes. On a GPU, and for long sequences, the
 fused kernel matters most; on this CPU, at 64 positions, it is the optimizer and the compiler.
 
-Did not help here, by at least a twentieth of a step: one vector for all small parameters (0.1 %).
+One measure was left out because it saved less than a twentieth of a step: all small parameters in
+one vector.
 """

@@ -19,8 +19,8 @@ which neighbouring small operations are one loop: each number is read once and w
 **In:** a model, or any function of tensors. **Out:** a function with the same results up to
 rounding. The lessons' loop takes it in the place of the model.
 
-The price is paid first. The first call compiles, which takes from seconds to a minute, and again
-for inputs of other shapes. So it pays for long runs and not for short ones. The
+The price is paid first. The first call compiles, which takes from seconds to a minute, and a later
+call with other shapes may compile once more. So it pays for long runs and not for short ones. The
 [table](__init__.py) has what a step gains.
 """
 
@@ -34,7 +34,8 @@ def between_products(x: Tensor, bias: Tensor, stream: Tensor) -> Tensor:
     ## Small operations
 
     What happens to the result of a matrix product on its way to the next. Eagerly these are four
-    calls; compiled they are two loops, because a mean has to be known before it can be subtracted.
+    calls. Compiled on a CPU they are one, with a few loops in it, since a mean has to be known
+    before it can be subtracted.
     """
     # Add the bias, and the activation.
     x = F.gelu(x + bias)
@@ -50,7 +51,7 @@ def compiled(model: nn.Module) -> nn.Module:
     The parameters are those of the model: training the one trains the other. What can't be put into
     a graph, such as printing a number, runs eagerly in between.
     """
-    # Nothing is compiled yet: that happens in the first call, when the shapes are known.
+    # Nothing happens yet: the first call compiles.
     return torch.compile(model)
 
 
@@ -74,6 +75,6 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
         Yes, but the graph is cut there: the two halves are compiled, and the print runs between
         them, at every step.
     """
-    # The result of a product, and the residual stream beside it.
+    # The result of a matrix product, and the stream that it is added to.
     x, stream = torch.randn(2, seq_len, batch_size, d_model)
     return between_products(x, torch.randn(d_model), stream)

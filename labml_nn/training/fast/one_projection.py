@@ -8,7 +8,7 @@ summary: Queries, keys and values from a single linear layer.
 linear layers. In self-attention all three read the same vectors. So one layer with a matrix three
 times as high can do the work of three: the same multiplications, in one call.
 
-**In** and **out:** one vector for each position.
+**In** and **out:** one vector for each position, as for multi-head attention.
 
 A call costs time of its own, whatever it computes, and small matrix products leave parts of the
 processor idle. How much that matters depends on the sizes: the [table](__init__.py) has what it
@@ -38,20 +38,17 @@ class OneProjectionAttention(nn.Module):
         * `dropout_prob` is the probability of dropping an attention weight
         """
         super().__init__()
-        # As for three projections, the features are shared out among the heads.
         self.heads, self.d_k = heads, d_model // heads
         self.dropout_prob = dropout_prob
 
         # Three matrices, one above the other.
         self.project = nn.Linear(d_model, 3 * d_model)
-
-        # Mixes the answers of the heads.
         self.output = nn.Linear(d_model, d_model)
 
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
-        # One product can't read three different sequences, and would silently use the first.
+        # Keys of another sequence would be ignored, and the shapes would be right.
         if query is not key or key is not value:
             raise ValueError("one projection needs one sequence: pass the same tensor three times")
 
@@ -60,13 +57,13 @@ class OneProjectionAttention(nn.Module):
         x = self.project(query).unflatten(-1, (3, self.heads, self.d_k))
         q, k, v = x.permute(2, 1, 3, 0, 4)
 
-        # [The fused kernel](../../transformers/fused_attention.py) does the rest.
+        # [The fused kernel](../../transformers/fused_attention.py) does the rest. Its mask has the
+        # batch first, and an axis for the heads.
         allowed = None if mask is None else mask.permute(2, 0, 1).unsqueeze(1)
-        # The kernel drops weights itself, and has to be told that evaluation drops none.
         dropout = self.dropout_prob if self.training else 0.0
         x = F.scaled_dot_product_attention(q, k, v, allowed, dropout)
 
-        # The sequence first again, and the heads side by side.
+        # The sequence first again, the heads side by side, and mixed.
         return self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2))
 
 
@@ -77,16 +74,17 @@ def from_three(attention: MultiHeadAttention) -> OneProjectionAttention:
 
     From multi-head attention to one projection that computes the same.
     """
-    # The sizes are those of the attention that is copied.
     d_model = attention.output.in_features
     made = OneProjectionAttention(attention.heads, d_model, attention.dropout.p)
+
+    # The three that become one.
     layers = [attention.query.linear, attention.key.linear, attention.value.linear]
 
     # The order is that in which `forward` cuts the result.
     made.project.weight.copy_(torch.cat([layer.weight for layer in layers]))
     made.project.bias.copy_(torch.cat([layer.bias for layer in layers]))
 
-    # The last layer is the same in both.
+    # The layer that mixes the heads is the same in both.
     made.output.load_state_dict(attention.output.state_dict())
     return made
 
@@ -112,9 +110,12 @@ def example(
         Yes: the matrix is less than three times as high, and its result is split into parts of
         different widths.
     """
-    # Without dropout, so that the results can be compared.
     x = torch.randn(seq_len, batch_size, heads * d_k)
+
+    # Without dropout, which would drop other weights in each.
     three = MultiHeadAttention(heads, heads * d_k, dropout_prob=0.0)
     one = from_three(three)
+
+    # The two results are equal, up to rounding.
     mask = causal_mask(seq_len)
     return three(query=x, key=x, value=x, mask=mask), one(query=x, key=x, value=x, mask=mask)

@@ -16,9 +16,9 @@ each: 690 calls for arithmetic that takes hardly any time. The time is in the ca
 moved.
 
 The same step can be written in three ways. A loop over the tensors is the easiest to read.
-PyTorch's “foreach” functions take whole lists, so that there are ten calls and not 690. And the
-*fused* optimizer has one kernel that does all ten operations for all tensors while they are in the
-processor's cache. The results are equal up to rounding. The [table](__init__.py) has what each
+PyTorch's “foreach” functions take whole lists, so that there are eight calls and not 690. And the
+*fused* optimizer has one kernel that does all operations on a number while it is in the processor's
+cache. The results are equal up to rounding. The [table](__init__.py) has what each
 saved of a whole training step.
 """
 
@@ -39,7 +39,6 @@ def step_in_a_loop(
 
     The first step of [AdamW](../../optimizers/adamw.py), without weight decay.
     """
-    # Five small calls for each of the tensors, one after the other.
     for parameter, gradient in zip(parameters, gradients, strict=True):
         # Running means of the gradient and of its square, which begin at zero.
         mean = (1 - beta1) * gradient
@@ -50,7 +49,8 @@ def step_in_a_loop(
         mean = mean / (1 - beta1)
         square = square / (1 - beta2)
 
-        # The gradient divided by its usual size: each weight moves by about the learning rate.
+        # Divided by its own usual size, each gradient makes a step of about the same length. `eps`
+        # is for gradients of zero.
         parameter -= rate * mean / (square.sqrt() + eps)
 
 
@@ -67,7 +67,7 @@ def step_with_lists(
 
     The same lines, each for the whole list. PyTorch's optimizers do that on a GPU.
     """
-    # One call multiplies every gradient, whatever shapes they have.
+    # The running means. Each call takes the tensors of all layers.
     mean = torch._foreach_mul(gradients, 1 - beta1)
     square = torch._foreach_mul(gradients, gradients)
     torch._foreach_mul_(square, 1 - beta2)
@@ -76,11 +76,9 @@ def step_with_lists(
     torch._foreach_div_(mean, 1 - beta1)
     torch._foreach_div_(square, 1 - beta2)
 
-    # A small number keeps a gradient of zero from being divided by zero.
+    # The step: the mean divided by the root of the square, times the rate.
     torch._foreach_sqrt_(square)
     torch._foreach_add_(square, eps)
-
-    # Add, times a number, the quotient of two lists: the whole update in one call.
     torch._foreach_addcdiv_(parameters, mean, square, -rate)
 
 
@@ -90,11 +88,11 @@ def step_fused(parameters: list[Tensor], gradients: list[Tensor], rate: float = 
 
     What the [training loop](../loop.py#adamw) takes: `fused=True`.
     """
-    # The optimizer reads gradients where `backward` leaves them.
+    # An optimizer finds the gradients in the parameters.
     for parameter, gradient in zip(parameters, gradients, strict=True):
         parameter.grad = gradient
 
-    # One call does the five operations for all tensors, number by number.
+    # A new optimizer, because this is a first step: it remembers nothing.
     torch.optim.AdamW(parameters, rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True).step()
 
 
@@ -115,13 +113,15 @@ def example(d_in: int = 3, d_out: int = 5) -> tuple[list[Tensor], ...]:
         fused kernel reads each number once, and does all operations on it.
 
     ??? question "A model with ten times as wide layers: does the loop cost as much of a step?"
-        Less. The number of calls is the same, and the matrix products take a hundred times as long.
+        Less. The number of calls is the same, and everything that is computed in them, as in the
+        rest of the step, takes a hundred times as long.
     """
-    # A matrix and a bias, with a gradient each.
+    # A matrix and a vector, as of one linear layer.
     torch.manual_seed(1)
     start = [torch.randn(d_out, d_in), torch.randn(d_out)]
     gradients = [torch.randn(d_out, d_in), torch.randn(d_out)]
-    # Each way begins with a copy, since a step changes the parameters in place.
+
+    # Each gets a copy, because it changes what it gets.
     moved = []
     for step in (step_in_a_loop, step_with_lists, step_fused):
         parameters = [one.clone() for one in start]

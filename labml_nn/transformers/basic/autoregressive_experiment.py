@@ -17,11 +17,11 @@ The recipe is small enough for two cores and a few minutes: the [model](autoregr
 [Counting](../../training/counting.py) pairs of letters gives
 [2.482](../../../results/counting.json#values.pairs), and counting up to four letters
 [1.688](../../../results/counting.json#values.best), almost as good. What counting can't do is get
-better: more letters of context make it worse again. A transformer gains from more of everything.
-The [modern one](../modern/__init__.py) reaches
-[1.542](../../../results/recipes.json#tables.losses.modern.loss) with as many steps and parameters;
-an earlier run of it with three times the parameters, windows of 256 characters and 3,600 steps
-reached [1.394](../../../results/long.json#values.loss).
+better: more letters of context make it worse again. A transformer can use a longer context. The
+[modern one](../modern/__init__.py) reaches
+[1.542](../../../results/recipes.json#tables.losses.modern.loss) with as many steps and slightly
+fewer parameters; an earlier run of it with three times the parameters, windows of 256 characters
+and 3,600 steps reached [1.394](../../../results/long.json#values.loss).
 
 [Three seeds of each recipe, and the loss when later characters were never
 given](../../../results/recipes.json#tables.losses)
@@ -77,6 +77,7 @@ def read_text(corpus: str) -> str:
     Tiny Shakespeare for `shakespeare`, the sources of PyTorch's modules for `python`, which needs
     no network, or the path of a file of yours.
     """
+    # A file of yours.
     if corpus not in ("shakespeare", "python"):
         return Path(corpus).read_text(encoding="utf-8")
 
@@ -102,8 +103,8 @@ def notebook(
     r"""
     ## In a notebook
 
-    On a GPU a larger model trains for about two minutes; on a CPU, the small one for a few hundred
-    steps. Set `steps` for longer or shorter.
+    On a GPU a larger model trains for 2,000 steps; on a CPU, the small one for 1,000. Set `steps`
+    for longer or shorter.
     """
     # ### The text
     # The model sees its characters as numbers, and nothing else.
@@ -120,6 +121,7 @@ def notebook(
     )
     steps = steps or (2000 if on_gpu else 1000)
 
+    # The last tenth of the text is for validation. The seed decides the first weights.
     tokenizer, training, validation = prepare(text, seq_len)
     torch.manual_seed(seed)
     model = AutoregressiveTransformer(
@@ -175,13 +177,14 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
     r"""
     ## Example
 
-    An alphabet over and over, which a small model learns in twenty steps.
+    An alphabet over and over. Twenty steps are enough to see the loss begin to fall.
 
     ### Exercises
 
     ??? question "The loss before training is a little above $\ln 66$. Why above, and not equal?"
-        If all 66 logits were equal, the loss would be exactly that of guessing. Random logits make
-        some characters likelier than others, and they are wrong ones as often as not.
+        If all 66 logits were equal, the loss would be exactly that of guessing. Random logits give
+        the right character sometimes more than 1/66, sometimes less. $-\ln p$ rises faster below
+        1/66 than it falls above, so the mean is higher.
 
     ??? question "Give the model windows of one character. What is the lowest loss it can reach?"
         That of pairs, 2.482. One character is then all that it knows.
@@ -189,8 +192,11 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
     ??? question "Evaluate the validation windows in another order. Does the loss change?"
         No. Each window is predicted on its own, and the loss is a mean over all of them.
     """
+    # Two layers of eight features, and a text in which one token is enough to know the next.
     model = AutoregressiveTransformer(n_vocab, 8, 2, 2, 11, seq_len)
     text = torch.arange(100 * n_vocab) % n_vocab
+
+    # The loss of each step.
     losses: list[Tensor] = []
     fit(model, text, 20, seq_len, batch_size, 1, lambda step, loss: losses.append(loss))
     return torch.stack(losses)

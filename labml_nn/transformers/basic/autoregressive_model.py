@@ -15,8 +15,8 @@ $$
 p(x_1, \dots, x_n) = \prod_t p(x_t \mid x_1, \dots, x_{t-1}),
 $$
 
-which is all it takes to write: draw a token, append it, go on. (The model is as good as its
-predictions. The loss is the mean of $-\ln p(x_t \mid x_1, \dots, x_{t-1})$.)
+which is all it takes to write: draw a token, append it, go on. Its loss is the mean of
+$-\ln p(x_t \mid x_1, \dots, x_{t-1})$ over all positions.
 
 **In:** tokens, `[seq_len, batch_size]`. **Out:** at each position, logits for the token after it,
 `[seq_len, batch_size, n_vocab]`. A sequence of 64 tokens is 64 predictions at once, each from the
@@ -125,6 +125,7 @@ def example(
         That of [counting pairs](../../training/counting.py): the one character it sees is all that
         it can use.
     """
+    # A small model with a context of twice the text.
     model = AutoregressiveTransformer(
         n_vocab, heads * 2 * n_pairs, heads, 2, d_ff, seq_len=2 * seq_len
     )

@@ -9,13 +9,13 @@ number of layers, heads, features and steps, and nearly the same number of weigh
 lie the years since 2017, in which most parts were replaced. Read these pages in this order:
 
 1. [Rotary positions](../rotary.py), [RMSNorm](../rms_norm.py) and [SwiGLU](../swiglu.py), each on
-its
-   own
+   its own
 2. [The attention](attention.py), with rotary positions and normalised queries and keys
 3. [The model](model.py), which puts the parts together
 4. [Training it](experiment.py), with [Muon](../../optimizers/muon.py)
 5. [The ablation](ablation.py): what each change is worth
 
-Two presets of the command line train it at larger sizes: `long` for one and a half hours on two
-cores of a CPU, `gpu` for the size that nanoGPT trains on a GPU.
+Two presets of the command line train it at larger sizes: `long` on a CPU (the recorded run took
+[11.6](../../../results/long.json#values.minutes) minutes on two cores, with products of 16-bit
+numbers), and `gpu` with the size that nanoGPT trains on a GPU.
 """

@@ -10,7 +10,7 @@ paper:
 ---
 
 [Attention](../mha.py) as in 2017 has no idea of positions, scores that grow as its weights grow,
-and values that know less and less of the token itself from layer to layer. Here are three remedies.
+and values that know less and less of the token itself from layer to layer. Here are three changes.
 
 **In:** the residual stream, `[seq_len, batch_size, d_model]`, and, after the first layer, the first
 layer's values. **Out:** what is added to the stream, and this layer's values.
@@ -100,7 +100,7 @@ class ModernAttention(nn.Module):
         query, key, value = self.query(x), self.key(x), self.value(x)
 
         # The higher the layer, the more have tokens gathered from others. The first layer's values
-        # come from the token alone, and the mixture keeps them within reach.
+        # come from the token and the [two before it](model.py#Smear). The mixture keeps those.
         if self.mix is not None and first_value is not None:
             share = self.mix.sigmoid().to(value.dtype)
             value = torch.lerp(first_value, value, share)
@@ -125,7 +125,7 @@ def example(
     ### Exercises
 
     ??? question "With 128 features in each head, what is the highest possible score?"
-        $\sqrt{128} \approx 11.3$, times 1.5 with the scale of this page.
+        $1.5 \cdot \sqrt{128} \approx 17.0$, with the scale of this page.
 
     ??? question "Normalise the values too. What is lost?"
         Their length. A value could no longer say "nothing to tell" by being short.

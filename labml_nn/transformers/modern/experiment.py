@@ -107,7 +107,7 @@ def notebook(
     r"""
     ## In a notebook
 
-    On a GPU a larger model, on a CPU the small one for a few hundred steps.
+    On a GPU a larger model for 2,000 steps, on a CPU the small one for 600.
     """
     # ### The text
     # The same one as for the classic model, so that losses can be compared.
@@ -175,8 +175,8 @@ def example(
         likely.
 
     ??? question "Give the embedding to Muon as well. What would its step do?"
-        Treat the rows of all tokens as one matrix, and make a step of full length in each of its
-        directions: rows of tokens that don't occur in the batch would move, too.
+        Treat the rows of all tokens as one matrix, and make a step of the same size in each of its
+        directions. A rare token with a small gradient would move about as far as a frequent one.
 
     ??? question "Which of the two optimizers needs more memory for each weight?"
         AdamW remembers two numbers, Muon one.

@@ -21,10 +21,11 @@ features, slightly fewer weights, and nearly every part is another one:
 
 [The ablation](ablation.py) leaves out one at a time and measures what each is worth.
 
-Most of these are in the large language models of today, such as Llama. The last three before the
-biases come from [modded-nanogpt](https://github.com/KellerJordan/modded-nanogpt), a public contest
-to train a given model in the shortest time. There the feed-forward network has the square of ReLU
-and not SwiGLU. Left out is a cache for writing: [that page](../kv_cache.py) has the classic model.
+Rotary positions, RMSNorm (with gains), SwiGLU and no biases are in large language models such as
+Llama. The three above the last row come from
+[modded-nanogpt](https://github.com/KellerJordan/modded-nanogpt), a public contest to train a given
+model in the shortest time. There the feed-forward network has the square of ReLU and not SwiGLU.
+Left out is a cache for writing: [that page](../kv_cache.py) has the classic model.
 """
 
 import torch
@@ -199,7 +200,8 @@ def example(
 
     ??? question "Which parameters get a gradient other than zero in the very first step?"
         Those of the head alone. Everything before it is multiplied by the head's zeros. In the
-        second step the head isn't zero any more, and the last matrices of the parts begin to learn.
+        second step the head isn't zero any more, and the embedding, its `Smear` and the last matrix
+        of each part begin to learn. The matrices before those follow in the third.
 
     ??? question "Write `F.pad(x[1:], (0, 0, 0, 0, 0, 1))` in `Smear`. Which test notices?"
         Every shape is right, and the loss becomes wonderful: each token sees the next one. Change

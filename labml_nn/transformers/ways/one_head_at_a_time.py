@@ -62,7 +62,7 @@ def answer(
     model nobody writes these features down. They are learned, and rarely so easy to read.
     """
     # The score of a key is the dot product with the query: large if both are large in the same
-    # features. With more features there are more terms, so sums are larger; the root corrects that.
+    # features. With more features the sum has more terms and varies more; the root corrects that.
     root = math.sqrt(len(query))
     scores = [sum(q * k for q, k in zip(query, key, strict=True)) / root for key in keys]
 
@@ -196,7 +196,7 @@ def example(batch_size: int = 3, seq_len: int = 7, heads: int = 5, d_k: int = 2)
     ??? question "What is the answer at the first position, whatever its query is?"
         Its own value. It sees no other key, so the softmax of its one score is 1.
 
-    ??? question "Set weights to zero after the softmax, and no scores before it. What fails?"
+    ??? question "Hide later keys *after* the softmax instead, with weights of zero. What fails?"
         The shapes are right, but the sum of a row is below one, and how far below depends on the
         later keys. Change the last token: earlier outputs move, and none may.
 
