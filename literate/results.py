@@ -23,6 +23,7 @@ import json
 import math
 import posixpath
 import re
+import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -471,12 +472,25 @@ def fingerprint(file: Path) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
+# What makes statements and blocks of tokens.
+_BLOCKS = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+
+
 def of_source(source: Source) -> str:
     r"""
     ## The same for a file that was read before
     """
-    code = [line.text.rstrip("\r\n") for line in source.lines if line.kind == "code"]
-    return hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
+    code = {line.number for line in source.lines if line.kind == "code"}
+    lines = iter([line.text if line.kind == "code" else "\n" for line in source.lines])
+
+    # Where a long line is broken is no matter of the code, and neither are its comments.
+    kept = []
+    for token in tokenize.generate_tokens(lambda: next(lines, "")):
+        if token.type in _BLOCKS:
+            kept.append(tokenize.tok_name[token.type])
+        elif token.start[0] in code and token.type not in (tokenize.COMMENT, tokenize.NL):
+            kept.append(token.string)
+    return hashlib.sha256("\n".join(kept).encode()).hexdigest()[:16]
 
 
 def changed(result: Result, sources: Mapping[str, Source], root: Path) -> list[str]:

@@ -15,9 +15,9 @@ has seen too few to know what is usual.
 **Why a fall?** Each batch pulls the weights another way. At a constant rate they end up jumping
 around a minimum, as far from it as a step is long. Small steps at the end let them settle.
 
-Of 2,000 steps with 5 % of rise, at the steps 0, 50, 99, 550, 1050, 1550 and 1999:
+Of 2,000 steps with 5 % of rise, at seven of them:
 
-| | | | | | | | |
+| step | 0 | 50 | 99 | 550 | 1050 | 1550 | 1999 |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 | cosine to 0.1 | 0.01 | 0.51 | 1.00 | 0.88 | 0.55 | 0.22 | 0.10 |
 | linear to 0 | 0.01 | 0.51 | 1.00 | 0.76 | 0.50 | 0.24 | 0.00 |

@@ -8,7 +8,7 @@ Most of the time of training goes into matrix products, and most hardware multip
 several times faster than 32-bit ones. There are two 16-bit formats, because 16 bits are not enough
 for both many digits and a large range:
 
-| | bits of the exponent | bits of the fraction | smallest normal number | digits |
+| type | bits of the exponent | bits of the fraction | smallest normal number | digits |
 | --- | --- | --- | --- | --- |
 | `float32` | 8 | 23 | $2^{-126}$ | 7 |
 | `bfloat16` | 8 | 7 | $2^{-126}$ | 2 to 3 |

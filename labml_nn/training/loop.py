@@ -227,10 +227,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
     # What `after_step` is good for: here it collects the losses.
     losses: list[Tensor] = []
     train(
-        model,
-        lambda step: (text[:-1], text[1:]),
-        [adamw(model, rate=0.3)],
-        50,
+        model, lambda step: (text[:-1], text[1:]), [adamw(model, rate=0.3)], 50,
         after_step=lambda step, loss: losses.append(loss),
     )
     return torch.stack(losses)

@@ -19,7 +19,7 @@ tail: a removed token gets minus infinity, so that its probability is exactly ze
 gives the others a sum of one again. So one filter can follow another. Here are the probabilities
 of a model with five tokens, and what each filter keeps:
 
-| | e | a | o | i | z |
+| left by | e | a | o | i | z |
 | --- | --- | --- | --- | --- | --- |
 | the model | 0.50 | 0.25 | 0.15 | 0.07 | 0.03 |
 | top-k, $k = 2$ | 0.50 | 0.25 | | | |

@@ -88,8 +88,7 @@ class PrepareForMultiHeadAttention(nn.Module):
         self.d_k = d_k
 
     def forward(self, x: Tensor) -> Tensor:
-        # One product for all heads gives their features one after another. Then each head gets an
-        # axis of its own, which moves no numbers: `[..., heads, d_k]`
+        # One product for all heads. Then each gets an axis of its own: `[..., heads, d_k]`
         x = self.linear(x)
         return x.unflatten(-1, (self.heads, self.d_k))
 
@@ -110,7 +109,8 @@ class MultiHeadAttention(nn.Module):
         """
         super().__init__()
         if d_model % heads:
-            raise ValueError(f"heads must divide d_model, got heads={heads}, d_model={d_model}")
+            raise ValueError(
+                f"heads must divide d_model, got heads={heads}, d_model={d_model}")
         self.heads = heads
         self.d_k = d_model // heads
 
@@ -133,7 +133,8 @@ class MultiHeadAttention(nn.Module):
         # $S_{ijbh} = \sum_d Q_{ibhd} K_{jbhd}$, large where two vectors point the same way.
         return torch.einsum("ibhd,jbhd->ijbh", query, key)
 
-    def prepare_mask(self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
+    def prepare_mask(
+        self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
         r"""
         ### Mask
 
@@ -185,8 +186,7 @@ class MultiHeadAttention(nn.Module):
             attn = attn.masked_fill(~mask, 0)
         self.attn = attn.detach()
 
-        # $X_{ibhd} = \sum_j A_{ijbh} V_{jbhd}$: the average of the values. Dropout removes some
-        # weights in training, so that no head can rely on a single position.
+        # $X_{ibhd} = \sum_j A_{ijbh} V_{jbhd}$, and dropout lets no head rely on one position.
         x = torch.einsum("ijbh,jbhd->ibhd", self.dropout(attn), value)
 
         # The heads' answers side by side, mixed by the last projection.
@@ -217,7 +217,8 @@ def in_transformer(
 
 
 def example(
-    seq_len_q: int = 7, seq_len_k: int = 11, batch_size: int = 3, heads: int = 5, d_k: int = 2
+    seq_len_q: int = 7, seq_len_k: int = 11, batch_size: int = 3, heads: int = 5,
+    d_k: int = 2
 ) -> Tensor:
     r"""
     ## Example

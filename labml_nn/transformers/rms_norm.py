@@ -26,9 +26,8 @@ $$
 where $d$ is the number of features, $\odot$ multiplies feature by feature, and $g$ is a learned
 *gain* for each feature. The same token through both, without gains:
 
-| | | | | |
-| --- | --- | --- | --- | --- |
 | features | 1 | 2 | 3 | 4 |
+| --- | --- | --- | --- | --- |
 | layer normalisation | −1.34 | −0.45 | 0.45 | 1.34 |
 | RMSNorm | 0.37 | 0.73 | 1.10 | 1.46 |
 

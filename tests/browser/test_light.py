@@ -100,12 +100,12 @@ def test_a_checked_claim_carries_a_mark_that_says_so(mha: Page) -> None:
 def test_a_path_leads_back_to_the_sections(mha: Page) -> None:
     path = mha.get_by_role("navigation", name="Path")
     expect(path).to_be_visible()
-    path.get_by_role("link", name="Transformers").click()
+    path.get_by_role("link", name="Lessons").click()
     mha.wait_for_url(lambda address: address.endswith("/transformers/"))
 
 
 def test_a_name_lights_its_uses_and_not_its_namesakes(mha: Page, repository: Path) -> None:
-    forward = line_of(repository, "query, key, value = self.project(query, key, value)")
+    forward = line_of(repository, "query = self.query(query)")
     mha.mouse.click(*mha.evaluate(POINT, [forward, "query"]))
     mha.wait_for_function("CSS.highlights.get('lit').size > 0")
     lines = {int(line[1:]) for line, _ in mha.evaluate(LIT)["places"]}
@@ -153,14 +153,14 @@ def test_a_name_of_pytorch_leads_to_its_documentation(mha: Page) -> None:
 
 
 def test_a_shape_shows_the_numbers_of_the_run(mha: Page, repository: Path, site: Path) -> None:
-    number = line_of(repository, "scores = self.get_scores(query, key)")
+    number = line_of(repository, "scores = self.get_scores(query /")
     told = json.loads((site / MHA / "about.json").read_text())["tensors"][number[1:]][0]
     mha.locator(f"#{number} .shape").hover()
     # One card is enough.
     assert mha.locator(f"#{number} .shape").get_attribute("title") is None
     card = mha.locator(".card")
     expect(card).to_contain_text(f"min {told[4]}, mean {told[5]}, max {told[6]}")
-    expect(card).to_contain_text("scores: float32 [seq_len_q 7, seq_len_k 11, batch_size 3")
+    expect(card).to_contain_text("scores: float32 [seq_len_q 7, seq_len_q 7, batch_size 3")
     rows = told[7].split(":")[1].split("/")
     assert card.locator("canvas").first.evaluate("one => [one.width, one.height]") == [
         len(rows[0]),
@@ -204,7 +204,7 @@ def test_links_to_lines_are_copied(browser: Browser, address: str) -> None:
     with browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
         page = context.new_page()
         page.goto(urljoin(address, MHA), wait_until="networkidle")
-        row = page.locator(".row", has=page.locator("[id='MultiHeadAttention.get_scores']"))
+        row = page.locator(".row", has=page.locator("[id='MultiHeadAttention.forward']"))
         row.locator(".code").hover()
         row.get_by_role("button", name="Copy a link to line").click()
         page.wait_for_function("document.querySelector('[role=status]').textContent === 'Copied'")
@@ -251,9 +251,9 @@ def test_a_page_without_definitions_names_none(page: Page, address: str, path: s
 
 
 def test_a_heading_within_a_definition_is_none(page: Page, address: str) -> None:
-    path = "transformers/basic/autoregressive_experiment/"
-    page.goto(urljoin(address, path), wait_until="networkidle")
-    for name, shown in [("notebook", "notebook"), ("a-sample", "notebook"), ("main", "main")]:
+    page.goto(urljoin(address, MHA), wait_until="networkidle")
+    inside = ("why-the-scores-are-scaled", "example")
+    for name, shown in [("example", "example"), inside, ("causal_mask", "causal_mask")]:
         page.locator(f"[id='{name}']").evaluate("one => one.scrollIntoView()")
         expect(page.locator(".here")).to_have_text(shown)
 

@@ -18,7 +18,7 @@ as many. These pages compute the same without holding all of them:
 each head of each layer, and all of it is read for each new token. Take a model with 32 heads of 128
 features, a text of 8,192 tokens, and count the numbers of one layer:
 
-| | kept of each token | tokens kept | numbers |
+| attention | kept of each token | tokens kept | numbers |
 | --- | --- | --- | --- |
 | multi-head attention | 2 · 32 · 128 = 8,192 | 8,192 | 67,108,864 |
 | [grouped queries](grouped_query.py), 8 heads of keys | 2 · 8 · 128 = 2,048 | 8,192 | 16,777,216 |
