@@ -59,12 +59,13 @@ SHAPES = r'''
 def show_shapes(example) -> None:
     """Call it; print the shape of each tensor that it names and returns."""
     import sys
+    from inspect import unwrap
     from itertools import islice
 
-    named = {}
+    named, code = {}, unwrap(example).__code__
 
     def look(frame, event, _) -> None:
-        if event == "return" and frame.f_code is example.__code__:
+        if event == "return" and frame.f_code is code:
             named.update(frame.f_locals)
 
     def show(name: str, value, depth: int) -> None:

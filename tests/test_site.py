@@ -135,7 +135,7 @@ def test_the_pages_follow_each_other_in_reading_order(documents: dict[str, Docum
     # To the page of a result leads what is said of it, and the list of all.
     aside = [one for one in documents if re.fullmatch(r"results/[^/]+/index\.html", one)]
     assert sorted([*order, *aside]) == sorted(documents)
-    assert order[:3] == ["index.html", "transformers/index.html", "transformers/mha/index.html"]
+    assert order[:3] == ["index.html", "transformers/index.html", "training/data/index.html"]
 
 
 def address_of(page: str) -> str:
@@ -208,6 +208,8 @@ def test_every_page_with_code_of_tensors_is_measured(repository: Path) -> None:
         for path in loaded.sources
         if path.startswith("labml_nn/transformers/")
         and "Tensor" in (repository / path).read_text(encoding="utf-8")
+        # What labml runs is told to it by options, and has no example.
+        and not path.endswith("labml_experiment.py")
     ]
     unmeasured = [path for path in models if path not in measured and "__init__" not in path]
     assert unmeasured == []
@@ -241,7 +243,7 @@ def test_a_served_notebook_leads_to_the_pages_that_it_is_made_from(site: Path) -
     links = set(re.findall(rf"\]\({re.escape(SITE_URL)}([^)]*)\)", text))
     # Its own page, a page below its heading for what follows, and a definition that a note links.
     assert {"transformers/mha/", "training/loop/"} <= links
-    assert "training/data/#entropy" in links
+    assert "training/data/" in links
     for link in links:
         path, _, anchor = link.partition("#")
         page = Document(site / path / "index.html")

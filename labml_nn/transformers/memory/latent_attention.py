@@ -35,7 +35,6 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.mha import MultiHeadAttention, PrepareForMultiHeadAttention, causal_mask
-from labml_nn.transformers.rms_norm import RMSNorm
 from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 
 
@@ -73,7 +72,7 @@ class LatentAttention(MultiHeadAttention):
         self.compress = nn.Linear(d_model, d_latent + d_rotary, bias=False)
 
         # The paper normalises the narrow latent to keep training stable.
-        self.norm = RMSNorm(d_latent)
+        self.norm = nn.RMSNorm(d_latent, eps=1e-6)
 
         # One table of angles for queries and shared keys.
         self.rotate = RotaryPositions(inverse_frequencies(d_rotary), max_len)
@@ -98,7 +97,7 @@ class LatentAttention(MultiHeadAttention):
         # The key is rotated here, once, by the angle of its own position. To be rotated it needs an
         # axis of heads, of which there is one.
         shared = self.rotate(shared.unsqueeze(2), offset).squeeze(2)
-        return self.norm(latent), shared
+        return self.norm(latent.to(self.norm.weight.dtype)), shared
 
     def get_queries(self, x: Tensor, offset: int = 0) -> tuple[Tensor, Tensor]:
         r"""

@@ -131,18 +131,14 @@ def example(
     frequencies = inverse_frequencies(d_k)
 
     # As the model was trained: `[seq_len, batch_size, heads, d_k]`.
-    q, k = (
-        rotate_neighbours((x @ weight.T).unflatten(-1, (heads, d_k)), frequencies)
-        for weight in (query, key)
-    )
+    q = rotate_neighbours((x @ query.T).unflatten(-1, (heads, d_k)), frequencies)
+    k = rotate_neighbours((x @ key.T).unflatten(-1, (heads, d_k)), frequencies)
     neighbours = torch.einsum("ibhd,jbhd->ijbh", q, k)
 
     # With converted weights and the rotary positions of the other pages.
     rotary = RotaryPositions(frequencies, seq_len)
-    q, k = (
-        rotary((x @ neighbours_to_halves(weight, heads).T).unflatten(-1, (heads, d_k)))
-        for weight in (query, key)
-    )
+    q = rotary((x @ neighbours_to_halves(query, heads).T).unflatten(-1, (heads, d_k)))
+    k = rotary((x @ neighbours_to_halves(key, heads).T).unflatten(-1, (heads, d_k)))
     halves = torch.einsum("ibhd,jbhd->ijbh", q, k)
 
     # There and back again.

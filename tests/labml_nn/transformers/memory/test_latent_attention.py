@@ -65,7 +65,7 @@ def from_deepseek() -> float:
     weights = {
         "q_proj.weight": module.query.linear.weight,
         "kv_a_proj_with_mqa.weight": module.compress.weight,
-        "kv_a_layernorm.weight": module.norm.gain,
+        "kv_a_layernorm.weight": module.norm.weight,
         "kv_b_proj.weight": key_and_value(module),
         "o_proj.weight": module.output.weight,
     }
@@ -82,7 +82,7 @@ def from_deepseek() -> float:
     return difference(
         attend(module, x, causal_mask(SEQ_LEN)),
         output.transpose(0, 1),
-        [x, weights["q_proj.weight"], module.compress.weight, module.norm.gain],
+        [x, weights["q_proj.weight"], module.compress.weight, module.norm.weight],
         [x, *(theirs[name] for name in list(weights)[:3])],
     )
 
@@ -124,7 +124,7 @@ def test_the_parameters_are_these() -> None:
         "key.linear.weight": (D_MODEL, 13),
         "value.linear.weight": (D_MODEL, 13),
         "compress.weight": (13 + 4, D_MODEL),
-        "norm.gain": (13,),
+        "norm.weight": (13,),
         "output.weight": (D_MODEL, D_MODEL),
     }
 
