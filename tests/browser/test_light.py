@@ -255,7 +255,7 @@ def test_a_heading_within_a_definition_is_none(page: Page, address: str) -> None
     inside = ("why-the-scores-are-scaled", "example")
     for name, shown in [("example", "example"), inside, ("causal_mask", "causal_mask")]:
         page.locator(f"[id='{name}']").evaluate("one => one.scrollIntoView()")
-        expect(page.locator(".here")).to_have_text(shown)
+        expect(page.locator(".here a").last).to_have_text(shown)
 
 
 def test_the_keys_j_and_k_go_from_row_to_row(mha: Page) -> None:

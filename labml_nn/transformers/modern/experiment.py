@@ -146,17 +146,14 @@ def notebook(
     # The text goes to the device once, and not batch by batch.
     fit(model, training.to(device), steps, seq_len, batch_size, seed, after_step)
 
-    # ### The loss curve
-    # It falls faster than that of the classic model, and ends lower.
+    # ### How good is it?
+    # The loss of each batch, and then over the whole validation text, which the model has not seen.
     import matplotlib.pyplot as plt
 
     plt.plot(losses)
     plt.xlabel("step")
     plt.ylabel("loss, nats a character")
     plt.show()
-
-    # ### How good is it?
-    # Over the whole validation text, which the model has not seen.
     print(f"validation loss {evaluate(model, validation, seq_len):.3f}")
 
     # ### What it writes
