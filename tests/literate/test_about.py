@@ -70,7 +70,7 @@ def test_definitions_are_told_by_signature_and_first_sentence() -> None:
     [
         ("labml_nn/transformers/mha.py", "MultiHeadAttention", mha.MultiHeadAttention),
         ("labml_nn/transformers/mha.py", "causal_mask", mha.causal_mask),
-        ("labml_nn/training/loop.py", "train", loop.train),
+        ("labml_nn/training/loop.py", "learning_rate", loop.learning_rate),
     ],
 )
 def test_a_signature_has_the_parameters_that_python_sees(path: str, name: str, thing: type) -> None:
