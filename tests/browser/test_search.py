@@ -140,7 +140,7 @@ def test_the_keyboard_chooses_a_result(mha: Page) -> None:
         ("MultiHeadAttention.forward", "Multi-Head Attention › MultiHeadAttention.forward"),
         ("projection to heads", "Multi-Head Attention › PrepareForMultiHeadAttention"),
         ("positional enc", "Positional Encodings"),
-        ("n_samples", "Multi-Head Attention › spread_of_scores"),
+        ("PrepareForMulti", "Multi-Head Attention › PrepareForMultiHeadAttention"),
     ],
 )
 def test_names_their_parts_and_headings_are_found_first(mha: Page, query: str, found: str) -> None:
@@ -164,13 +164,13 @@ def test_a_name_in_the_code_leads_to_its_line(mha: Page, repository: Path) -> No
 
 
 def test_words_of_a_note_are_found_and_marked(mha: Page) -> None:
-    results = ask(mha, "readable softmax spel")
-    assert titles(results) == ["Multi-Head Attention › MultiHeadAttention"]
+    results = ask(mha, "broadcast silence sa")
+    assert titles(results) == ["Multi-Head Attention › MultiHeadAttention.forward"]
     marks = results.first.locator(".search-text mark").all_inner_texts()
-    assert {mark.lower() for mark in marks} == {"readable", "softmax", "spel"}
+    assert {mark.lower() for mark in marks} == {"broadcast", "silence", "sa"}
     # Only the last word may be unfinished, and every word has to be there.
-    assert ask(mha, "readab fused").count() == 0
-    assert ask(mha, "fused zebra").count() == 0
+    assert ask(mha, "broadc silence").count() == 0
+    assert ask(mha, "silence zebra").count() == 0
     assert mha.locator("dialog [role=status]").inner_text() == "No results"
     assert mha.get_by_role("combobox").get_attribute("aria-expanded") == "false"
 
@@ -180,9 +180,9 @@ def test_words_of_a_note_are_found_and_marked(mha: Page) -> None:
     ("query", "here"),
     [
         ("MultiHeadAttention", True),
-        ("silently ignore those of a subclass", True),
+        ("would be broadcast in silence", True),
         ("TransformerLayer", False),
-        ("normalises the sum", False),
+        ("attention has gathered is now", False),
     ],
     ids=["definition", "note", "definition elsewhere", "note elsewhere"],
 )
