@@ -29,7 +29,7 @@ from labml_nn.transformers.modern.ablation import CHANGES, fit_changed  # noqa: 
 from labml_nn.transformers.modern.model import ModernTransformer  # noqa: E402
 
 SEEDS = (1, 2, 3)
-STEPS, SEQ_LEN, BATCH_SIZE = 2000, 64, 12
+STEPS, SEQ_LEN, BATCH_SIZE = 600, 64, 12
 SOURCES = [
     "labml_nn/optimizers/muon.py",
     "labml_nn/optimizers/schedules.py",

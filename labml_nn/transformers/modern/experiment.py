@@ -50,7 +50,7 @@ from labml_nn.transformers.modern.model import ModernTransformer
 
 
 def muon_and_adamw(
-    model: ModernTransformer, matrix_rate: float = 0.02, rate: float = 3e-3
+    model: ModernTransformer, matrix_rate: float = 0.016, rate: float = 8e-3
 ) -> list[torch.optim.Optimizer]:
     r"""
     ## Two optimizers
