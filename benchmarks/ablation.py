@@ -134,7 +134,7 @@ def main() -> None:
     ]
     write(
         "ablation",
-        title="The modern recipe, whole and with one change at a time",
+        title=f"The modern recipe, whole and with one change at a time: {STEPS} steps",
         command="python benchmarks/ablation.py",
         sources=sources,
         tables={"changes": {"columns": columns, "rows": rows}},
