@@ -35,8 +35,7 @@ install := $(run) -m pip install --disable-pip-version-check --constraint constr
 # one that is done is done again only when what it depends on has changed.
 made := .venv/made
 
-# As many tests at a time as there are cores. Those in the browser come first and alone: on a busy
-# machine the fonts of a page can come after its text, which then moves by a hair.
+# As many tests at a time as there are cores.
 parallel := --numprocesses=logical --maxprocesses=4 --dist=loadfile
 
 # A cache that would go to the home folder.

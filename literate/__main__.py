@@ -1,7 +1,7 @@
 r"""
 ---
 title: Command line
-summary: New, check, measure, count, write, zensical, notebooks, execute, snippet, lighten, policy.
+summary: New, check, measure, count, write, zensical, notebooks, execute, snippet.
 ---
 
 ```
@@ -20,10 +20,8 @@ from pathlib import Path
 
 from literate import new, settings, site, zensical
 from literate.count import RULES, table
-from literate.lighten import lighten
 from literate.measure import Measurement
 from literate.pieces import by_module, module_name
-from literate.policy import policy
 from literate.problems import LiterateError, Problem
 from literate.site import Site
 from literate.snippet import snippet
@@ -105,13 +103,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     take.add_argument("--no-notes", action="store_true", help="without docstrings and comments")
     take.set_defaults(run=_snippet)
-
-    light = commands.add_parser("lighten", help="take out of a built site what no page needs")
-    light.set_defaults(run=_lighten)
-    strict = commands.add_parser("policy", help="print a built site's Content-Security-Policy")
-    strict.set_defaults(run=_policy)
-    for command in (light, strict):
-        command.add_argument("folder", metavar="SITE", type=Path, help="the folder of the site")
     return parser
 
 
@@ -263,16 +254,6 @@ def _snippet(chosen: argparse.Namespace) -> int:
         notes=not chosen.no_notes,
     )
     print(text, end="")
-    return 0
-
-
-def _lighten(chosen: argparse.Namespace) -> int:
-    lighten(chosen.folder)
-    return 0
-
-
-def _policy(chosen: argparse.Namespace) -> int:
-    print(policy(chosen.folder))
     return 0
 
 

@@ -58,7 +58,6 @@ def document(path: str, links: Links) -> Page:
         summary=summary,
         markdown=f"---\n{head}---\n{body}",
         files={},
-        styles={},
         problems=tuple(problems),
     )
 

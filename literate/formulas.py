@@ -14,8 +14,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -36,20 +34,6 @@ class FormulaError(Exception):
     """
 
 
-@dataclass(frozen=True)
-class Formula:
-    r"""
-    ## A formula that is set
-
-    * `html` stands on one line and is left as it is by Markdown
-    * `styles` are what its elements need, by the classes that they have: a site can forbid inline
-      styles
-    """
-
-    html: str
-    styles: Mapping[str, str]
-
-
 class Formulas:
     r"""
     ## The setter of formulas
@@ -61,7 +45,7 @@ class Formulas:
     def __init__(self, katex: Path) -> None:
         self._katex = katex
         self._process: subprocess.Popen[str] | None = None
-        self._known: dict[tuple[str, str, bool], Formula] = {}
+        self._known: dict[tuple[str, str, bool], str] = {}
 
     def __enter__(self) -> "Formulas":
         return self
@@ -76,11 +60,12 @@ class Formulas:
             self._process.communicate()
             self._process = None
 
-    def render(self, formula: str, display: bool, keys: frozenset[str] = frozenset()) -> Formula:
+    def render(self, formula: str, display: bool, keys: frozenset[str] = frozenset()) -> str:
         r"""
         ### Set a formula
 
-        The [symbols](symbols.py#Symbol) that have one of the keys carry it in `data-s`. Raises
+        The result is HTML on one line, which Markdown leaves as it is. The
+        [symbols](symbols.py#Symbol) that have one of the keys carry it in `data-s`. Raises
         [FormulaError](#FormulaError).
         """
         question = (formula, marked(formula, keys), display)
@@ -88,7 +73,7 @@ class Formulas:
             answer = self._ask(question)
             if "error" in answer:
                 raise FormulaError(answer["error"].rstrip("."))
-            self._known[question] = Formula(_guard(answer["html"]), answer["styles"])
+            self._known[question] = _guard(answer["html"])
         return self._known[question]
 
     def _ask(self, question: tuple[str, str, bool]) -> dict[str, Any]:
@@ -121,16 +106,6 @@ class Formulas:
             text=True,
             encoding="utf-8",
         )
-
-
-def style_sheet(styles: Mapping[str, str]) -> str:
-    r"""
-    ## The style sheet of the formulas
-
-    The rules win over those of KaTeX's own sheet, as the inline styles did that they were.
-    """
-    rules = (f".katex .{name}.{name}{{{style}}}\n" for name, style in sorted(styles.items()))
-    return "".join(rules)
 
 
 def _guard(rendered: str) -> str:

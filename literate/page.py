@@ -65,7 +65,6 @@ class Page:
     * `uri` is where it goes on the site, `transformers/mha.md`
     * `files` go with it, by where they go: its notebook, its snippets, and what is
       [told about it](about.py)
-    * `styles` are those that its [formulas](formulas.py#style_sheet) need
     * `problems` is what its author has to correct; a site is built only when there are none
     """
 
@@ -74,7 +73,6 @@ class Page:
     summary: str
     markdown: str
     files: Mapping[str, str | bytes]
-    styles: Mapping[str, str]
     problems: tuple[Problem, ...]
 
 
@@ -122,7 +120,6 @@ class _Context:
     network: Network
     keys: frozenset[str]
     problems: list[Problem]
-    styles: dict[str, str]
 
     def report(self, line: int, sentence: str) -> None:
         self.problems.append(Problem(self.source.path, line, sentence))
@@ -150,7 +147,6 @@ def page(
         references or network(links.pages.values()),
         source.once(_repeated),
         [],
-        {},
     )
     code = Listing(source, links, context.network, context.measurement)
     matter = front_matter.FrontMatter()
@@ -202,7 +198,7 @@ def page(
     told = posixpath.join(folder(uri), "about.json")
     texts[told] = about(source, title, context.measurement)
     problems = tuple(context.problems)
-    return Page(uri, title, matter.summary, markdown, texts, context.styles, problems)
+    return Page(uri, title, matter.summary, markdown, texts, problems)
 
 
 def _web(address: str, context: _Context) -> str:
@@ -316,11 +312,10 @@ def _formula(span: Span, context: _Context) -> str:
     except FormulaError as error:
         context.report(span.line, f"the formula `{span.content.strip()}` can't be set: {error}.")
         return ""
-    context.styles.update(formula.styles)
     if not display:
-        return formula.html
+        return formula
     indent = span.text[: len(span.text) - len(span.text.lstrip(" "))]
-    return f"{indent}{formula.html}\n"
+    return f"{indent}{formula}\n"
 
 
 def _text(span: Span, context: _Context) -> str:

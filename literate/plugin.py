@@ -26,7 +26,6 @@ from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as Document
 
 from literate import site
-from literate.lighten import lighten
 from literate.live import Live
 from literate.page import Page
 from literate.problems import LiterateError
@@ -118,28 +117,22 @@ class LiteratePlugin(BasePlugin):
             files.append(file)
             for uri, content in page.files.items():
                 files.append(File.generated(config, uri, content=content))
-        for uri, text in (site.generated(written) | loaded.search_index).items():
+        for uri, text in (site.generated(self.settings) | loaded.search_index).items():
             files.append(File.generated(config, uri, content=text))
-        copied = [*site.assets(self.settings)]
-        if config.site_url:
-            copied += site.cards(self.settings, written, config.site_name)
-        for uri, path in copied:
+        for uri, path in site.assets(self.settings):
             files.append(File.generated(config, uri, abs_src_path=str(path)))
         return files
 
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         r"""
-        ### Leave no site map that is none, and lighten what was built
+        ### Leave no site map that is none
 
         Without the address of the site the map would name no page. The packed one holds a date.
-        While a page is written, nobody waits for its bytes.
         """
         folder = Path(config.site_dir)
         (folder / "sitemap.xml.gz").unlink(missing_ok=True)
         if not config.site_url:
             (folder / "sitemap.xml").unlink(missing_ok=True)
-        if not self.serves:
-            lighten(folder, self.settings.root / self.settings.store / "fonts")
 
     def _pages(self, url: str) -> tuple[Site, list[Page]]:
         if not self.serves:

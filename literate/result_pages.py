@@ -97,7 +97,7 @@ def _page(
 ) -> Page:
     head = f"title: {stated(title)}\ndescription: {stated(summary)}\n"
     body = "\n\n".join([f'<h1 markdown="1">{literal(title)}</h1>', *filter(None, parts)])
-    return Page(uri, title, summary, f"---\n{head}---\n\n{body}\n", files, {}, ())
+    return Page(uri, title, summary, f"---\n{head}---\n\n{body}\n", files, ())
 
 
 def _heading(name: str, title: str) -> str:

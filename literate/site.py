@@ -20,7 +20,7 @@ from literate import result_pages, results, rules, search, spelling, words
 from literate.addresses import Addresses
 from literate.body import has_notebook
 from literate.documents import document
-from literate.formulas import Formulas, style_sheet
+from literate.formulas import Formulas
 from literate.links import Links
 from literate.links import folder as folder_of
 from literate.measure import Bench, Measurement, measure
@@ -321,71 +321,48 @@ def correct_pages(site: Site, report: Callable[[str], None]) -> list[Page]:
     return written
 
 
-def generated(written: Iterable[Page]) -> dict[str, str]:
+def generated(settings: Settings) -> dict[str, str]:
     r"""
     ## The texts that belong to the site as a whole
 
-    By where they go: the style sheet of the formulas.
+    By where they go: the style sheet of KaTeX. Formulas don't wait for their fonts, which KaTeX
+    would let them do.
     """
-    styles: dict[str, str] = {}
-    for one in written:
-        styles |= one.styles
-    return {"assets/formulas.css": style_sheet(styles)}
+    sheet = (settings.root / settings.katex / "dist/katex.min.css").read_text(encoding="utf-8")
+    swapped = sheet.replace("font-display:block", "font-display:swap")
+    return {"assets/katex/katex.min.css": swapped}
 
 
 def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
     r"""
     ## The files that the pages need beside them
 
-    Each with its path on the site: the tool's own style sheet and script, and of KaTeX the style
-    sheet, its licence and the fonts in the one format that every browser of today reads.
+    Each with its path on the site: the tool's own style sheet and script, and of KaTeX the licence
+    and the fonts in the one format that every browser of today reads.
     """
     for path in sorted(ASSETS.iterdir()):
         yield f"assets/{path.name}", path
     katex = settings.root / settings.katex
-    yield "assets/katex/katex.min.css", katex / "dist" / "katex.min.css"
     yield "assets/katex/LICENSE", katex / "LICENSE"
     for path in sorted((katex / "dist" / "fonts").glob("*.woff2")):
         yield f"assets/katex/fonts/{path.name}", path
 
 
-def cards(settings: Settings, pages: Iterable[Page], site_name: str) -> Iterator[tuple[str, Path]]:
-    r"""
-    ## The preview pictures of the pages
-
-    Each with its path on the site, in the folder that its page becomes. They are drawn once, and
-    then kept beside the measurements.
-    """
-    # Pillow takes long to import, and without the address of a site there are no previews.
-    from literate import card
-
-    kept = settings.root / settings.store / "cards"
-    for one in pages:
-        uri = posixpath.join(folder_of(one.uri), "card.png")
-        yield uri, card.kept(one.title, one.summary, site_name, kept)
-
-
-def write(
-    site: Site, folder: Path, report: Callable[[str], None], cards_for: str | None = None
-) -> list[Path]:
+def write(site: Site, folder: Path, report: Callable[[str], None]) -> list[Path]:
     r"""
     ## Write the pages to a folder
 
     For any other engine that builds a site from Markdown: the hand-written documents, the pages
-    and what they need, with their previews if `cards_for` gives the name of the site. Nothing is
-    written when a page has a problem. Files that lie in the folder and are not part of the site
-    stay.
+    and what they need. Nothing is written when a page has a problem. Files that lie in the folder
+    and are not part of the site stay.
     """
     pages_by_uri: dict[str, str | bytes] = {}
-    correct = correct_pages(site, report)
-    for one in correct:
+    for one in correct_pages(site, report):
         pages_by_uri |= {one.uri: one.markdown, **one.files}
-    pages_by_uri |= generated(correct) | site.search_index
+    pages_by_uri |= generated(site.settings) | site.search_index
     docs = site.settings.root / site.settings.docs
     copied = {path.relative_to(docs).as_posix(): path for path in _files(docs)}
     copied.update(assets(site.settings))
-    if cards_for is not None:
-        copied.update(cards(site.settings, correct, cards_for))
     written = []
     for uri in sorted({*pages_by_uri, *copied}):
         target = folder / uri

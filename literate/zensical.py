@@ -38,12 +38,12 @@ def build(loaded: Site, destination: Path, report: Callable[[str], None]) -> Non
             raise LiterateError([Problem(str(destination), 1, sentence)])
     root = loaded.settings.root
     mapping = _mapping(root / _SETTINGS)
-    address, name = _value(mapping, "site_url"), _value(mapping, "site_name")
+    address = _value(mapping, "site_url")
     folder = root / loaded.settings.store / "zensical"
     # What an earlier build left is not looked at: a page that is gone would still be built.
     shutil.rmtree(folder, ignore_errors=True)
     resolving = replace(loaded, resolves_html=True, url=address or "")
-    site.write(resolving, folder / "docs", report, cards_for=name if address else None)
+    site.write(resolving, folder / "docs", report)
     (folder / _SETTINGS).write_text(derived(mapping, root, folder), encoding="utf-8")
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", _SETTINGS]
     run = subprocess.run(command, cwd=folder, stderr=subprocess.PIPE, text=True, check=False)

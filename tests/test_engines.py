@@ -142,10 +142,6 @@ def test_both_engines_say_the_same_of_a_page(site: Path, other: Path) -> None:
         assert document.canonical == theirs[page].canonical
         for name in ("description", *(one for one in document.stated if one.startswith("og:"))):
             assert document.stated[name] == theirs[page].stated[name], page
-    cards = sorted(path.relative_to(site) for path in site.rglob("card.png"))
-    assert len(cards) == len(ours)
-    for card in cards:
-        assert (site / card).read_bytes() == (other / card).read_bytes()
 
 
 def test_both_site_maps_name_the_same_pages(site: Path, other: Path) -> None:
@@ -161,7 +157,7 @@ def copy(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(repository / path, folder / path)
     (folder / "node_modules").symlink_to(repository / "node_modules")
-    kept = shutil.ignore_patterns("zensical", "cards")
+    kept = shutil.ignore_patterns("zensical")
     shutil.copytree(repository / ".cache/literate", folder / ".cache/literate", ignore=kept)
     return folder
 

@@ -452,58 +452,6 @@ if (headings.some((one) => one.matches(".definition"))) {
   if (scrollY || location.hash) requestAnimationFrame(follow);
 }
 
-// ## The theme
-
-// Where the built pages don't leave it to the theme's script, which makes the browser look at every element
-// again before a page is first seen.
-const themes = every("input[name=__palette]");
-if (themes.length && !themes[0].closest("[data-md-component=palette]")) {
-  const ofSystem = (theme) => theme.dataset.mdColorMedia === "(prefers-color-scheme)";
-  const fits = (theme) => matchMedia(theme.dataset.mdColorMedia).matches;
-  let chosen = Math.max(0, themes.findIndex(fits));
-
-  const header = document.querySelector(".md-header");
-  const told = {};
-  const tell = (name, content) => {
-    if (!told[name]) document.head.append((told[name] = Object.assign(make("meta", ""), { name })));
-    told[name].content = content;
-  };
-
-  // In the form in which the theme keeps it, so that the next page has these colours from the start.
-  const set = (index) => {
-    chosen = index;
-    themes.forEach((theme, at) => {
-      theme.checked = at === index;
-      const label = theme.nextElementSibling;
-      if (label?.matches("label")) label.hidden = at !== index;
-    });
-    const theme = themes[index];
-    const shown = (ofSystem(theme) && themes.find((one) => !ofSystem(one) && fits(one))) || theme;
-    const color = { media: theme.dataset.mdColorMedia };
-    for (const name of ["scheme", "primary", "accent"]) {
-      color[name] = shown.getAttribute(`data-md-color-${name}`);
-    }
-    for (const [name, value] of Object.entries(color)) document.body.setAttribute(`data-md-color-${name}`, value);
-    __md_set("__palette", { index, color });
-
-    // For what surrounds the page. That it is light need not be said, and costs a look at all elements.
-    const dark = shown.dataset.mdColorMedia.includes("dark");
-    if (dark || told["color-scheme"]) tell("color-scheme", dark ? "dark" : "light");
-    requestAnimationFrame(() => tell("theme-color", getComputedStyle(header).backgroundColor));
-  };
-
-  themes.forEach((theme, index) => theme.addEventListener("change", () => set(index)));
-  themes[0].form.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter") return;
-    event.preventDefault();
-    set((chosen + 1) % themes.length);
-    themes[chosen].focus();
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => ofSystem(themes[chosen]) && set(chosen));
-  const kept = __md_get("__palette")?.index;
-  set(kept in themes ? kept : chosen);
-}
-
 // The theme calls two things “Navigation”.
 document.querySelector(".md-path")?.setAttribute("aria-label", "Path");
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, expect
 
 from literate.source import read
 
@@ -164,20 +164,6 @@ def test_formulas_are_set_with_the_fonts_of_the_site(mha: Page) -> None:
     assert any(name.endswith(".woff2") for name in loaded)
 
 
-def test_a_page_asks_for_the_fonts_that_it_needs_and_for_no_other(mha: Page) -> None:
-    mha.wait_for_function("document.fonts.status === 'loaded'")
-    asked = mha.evaluate(
-        """() => performance.getEntriesByType('resource')
-            .filter(one => one.name.endsWith('.woff2'))
-            .map(one => [one.name.split('/').at(-1).split('-')[0], one.initiatorType])"""
-    )
-    used = mha.evaluate(
-        "[...document.fonts].filter(one => one.status === 'loaded').map(one => one.family)"
-    )
-    # Not by a link in its head, which would hold back the first text.
-    assert sorted(asked) == sorted([family, "css"] for family in used)
-
-
 @pytest.mark.parametrize("width", [1400, 400])
 def test_nothing_moves_while_a_page_comes_and_is_read(page: Page, address: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
@@ -191,44 +177,6 @@ def test_nothing_moves_while_a_page_comes_and_is_read(page: Page, address: str, 
         page.mouse.wheel(0, 600)
         page.evaluate("new Promise(requestAnimationFrame)")
     assert page.evaluate("moved") == []
-
-
-@pytest.mark.parametrize("path", [MHA, "transformers/positional_encoding/", "optimizers/adamw/"])
-@pytest.mark.parametrize("width", [1400, 400])
-def test_nothing_moves_when_the_fonts_come_late(
-    page: Page, address: str, width: int, path: str
-) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    page.add_init_script(
-        """window.moved = [];
-        new PerformanceObserver(list => moved.push(...list.getEntries().map(one => one.value)))
-            .observe({type: 'layout-shift', buffered: true});"""
-    )
-    held: list[Route] = []
-    page.route("**/*.woff2", lambda route: held.append(route))
-    page.goto(urljoin(address, path), wait_until="commit")
-    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
-    formula = page.locator(".katex-html").first
-    page.wait_for_function("document.readyState !== 'loading'")
-    # The text is there, and the formulas keep their places.
-    expect(page.locator("h1")).to_be_visible()
-    assert formula.evaluate("one => getComputedStyle(one).opacity") == "0"
-    page.evaluate("new Promise(done => setTimeout(done, 300))")
-    assert len(held) > 1
-    for one in held:
-        one.continue_()
-    expect(formula).to_have_css("opacity", "1")
-    assert page.evaluate("document.fonts.status") == "loaded"
-    page.evaluate("new Promise(done => setTimeout(done, 100))")
-    assert page.evaluate("moved") == []
-
-
-def test_a_formula_whose_fonts_never_come_is_shown_without(browser: Browser, address: str) -> None:
-    with browser.new_context() as context:
-        page = context.new_page()
-        page.route("**/*.woff2", lambda route: route.abort())
-        page.goto(urljoin(address, MHA))
-        expect(page.locator(".katex-html").first).to_have_css("opacity", "1")
 
 
 def test_without_scripts_the_page_reads_in_full(browser: Browser, address: str) -> None:
@@ -346,8 +294,7 @@ def test_a_copy_on_the_disk_reads_with_its_formulas_right(
         with browser.new_context(viewport={"width": 1400, "height": 900}) as context:
             tab = context.new_page()
             tab.goto(urljoin(start, page + "index.html"), wait_until="networkidle")
-            # Formulas are seen when their fonts are there.
-            tab.wait_for_function("!document.documentElement.hasAttribute('data-without-fonts')")
+            tab.evaluate("document.fonts.ready.then(() => true)")
             found.append(tab.evaluate(look))
     served, copied = found
     assert copied == served
@@ -365,23 +312,6 @@ def test_the_formulas_of_a_copy_on_the_disk_are_set_with_its_fonts(
         assert "KaTeX_Math" in page.evaluate(
             "[...document.fonts].filter(one => one.status == 'loaded').map(one => one.family)"
         )
-
-
-def test_formulas_have_their_widths_before_their_fonts_have_come(page: Page, address: str) -> None:
-    # What was computed at build time, and what the glyphs of the fonts really take.
-    widths = """() => [...document.querySelectorAll('.katex-base')].map(base => {
-        const set = parseFloat(getComputedStyle(base).width);
-        const size = parseFloat(getComputedStyle(base).fontSize);
-        base.style.width = 'auto';
-        return [set / size, base.getBoundingClientRect().width / size];
-    })"""
-    found = []
-    for one in [MHA, "transformers/positional_encoding/", "training/loop/", "literate/symbols/"]:
-        page.goto(urljoin(address, one), wait_until="networkidle")
-        page.evaluate("document.fonts.ready.then(() => true)")
-        found += page.evaluate(widths)
-    assert len(found) > 20
-    assert max(abs(computed - real) for computed, real in found) < 0.02
 
 
 def test_no_formula_is_cut_and_no_column_is_empty_for_long(page: Page, address: str) -> None:

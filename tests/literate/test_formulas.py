@@ -8,7 +8,7 @@ from pathlib import Path
 import markdown
 import pytest
 
-from literate.formulas import FormulaError, Formulas, style_sheet
+from literate.formulas import FormulaError, Formulas
 from literate.problems import LiterateError
 
 KATEX = Path(__file__).parents[2] / "node_modules" / "katex"
@@ -26,15 +26,15 @@ def mathml(rendered: str) -> ET.Element:
 
 
 def test_a_formula_has_mathml_for_readers_and_html_for_eyes(formulas: Formulas) -> None:
-    rendered = formulas.render(r"\frac{a}{b}", display=False).html
+    rendered = formulas.render(r"\frac{a}{b}", display=False)
     fraction = mathml(rendered).find(".//mfrac")
     assert [child.text for child in fraction] == ["a", "b"]
     assert 'class="katex-html" aria-hidden="true"' in rendered
 
 
 def test_a_display_formula_says_so(formulas: Formulas) -> None:
-    assert mathml(formulas.render("x", display=True).html).get("display") == "block"
-    assert mathml(formulas.render("x", display=False).html).get("display") is None
+    assert mathml(formulas.render("x", display=True)).get("display") == "block"
+    assert mathml(formulas.render("x", display=False)).get("display") is None
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_display_formula_says_so(formulas: Formulas) -> None:
     ],
 )
 def test_markdown_leaves_a_formula_as_it_is(formulas: Formulas, formula: str) -> None:
-    rendered = formulas.render(formula, display=False).html
+    rendered = formulas.render(formula, display=False)
     page = markdown.markdown(f"before {rendered} after", extensions=["md_in_html", "tables"])
     assert page.startswith("<p>before <span") and page.endswith("</span> after</p>")
     inside = page.removeprefix("<p>before ").removesuffix(" after</p>")
@@ -60,7 +60,7 @@ def test_markdown_leaves_a_formula_as_it_is(formulas: Formulas, formula: str) ->
 
 
 def test_one_line_whatever_the_formula(formulas: Formulas) -> None:
-    assert "\n" not in formulas.render("\\sqrt{\nx\n}", display=True).html
+    assert "\n" not in formulas.render("\\sqrt{\nx\n}", display=True)
 
 
 def text_of(rendered: str) -> str:
@@ -80,13 +80,13 @@ def text_of(rendered: str) -> str:
 def test_the_marked_symbols_carry_their_keys_and_nothing_else_changes(
     formulas: Formulas, formula: str, keys: list[str]
 ) -> None:
-    plain = formulas.render(formula, display=True).html
-    marked = formulas.render(formula, display=True, keys=frozenset(keys)).html
+    plain = formulas.render(formula, display=True)
+    marked = formulas.render(formula, display=True, keys=frozenset(keys))
     assert sorted(re.findall(r'data-s="([^"]*)"', marked)) == sorted(keys)
     assert ET.tostring(mathml(marked)) == ET.tostring(mathml(plain))
     assert text_of(marked) == text_of(plain)
     # The marks take no room: every other element, with its style, is the same.
-    assert re.findall(r"\bk[0-9a-f]{8}\b", marked) == re.findall(r"\bk[0-9a-f]{8}\b", plain)
+    assert re.findall(r'style="[^"]*"', marked) == re.findall(r'style="[^"]*"', plain)
 
 
 def test_where_a_mark_cannot_stand_the_formula_is_set_without(formulas: Formulas) -> None:
@@ -100,25 +100,13 @@ def test_an_author_cannot_set_attributes(formulas: Formulas) -> None:
         formulas.render(r"\htmlData{s=x}{x}", display=False)
 
 
-def test_styles_are_classes_and_the_style_sheet_has_them_all(formulas: Formulas) -> None:
-    formula = formulas.render(r"\frac{a_i}{\sqrt{b}} \left( x \right)", display=True)
-    assert "style=" not in formula.html
-    used = set(re.findall(r"\bk[0-9a-f]{8}\b", formula.html))
-    assert used == set(formula.styles) and len(used) > 5
-    sheet = style_sheet(formula.styles)
-    for name, style in formula.styles.items():
-        assert f".katex .{name}.{name}{{{style}}}\n" in sheet
-    # The same style has the same class, whatever the formula.
-    assert formulas.render(r"\frac{a_i}{c}", display=True).styles.items() & formula.styles.items()
-
-
 def test_a_wrong_formula_is_named(formulas: Formulas) -> None:
     with pytest.raises(FormulaError, match="Undefined control sequence"):
         formulas.render(r"\nosuch", display=False)
     with pytest.raises(FormulaError, match="expected '}'"):
         formulas.render(r"\frac{a}{b", display=False)
     # After a wrong one the next is set all the same.
-    assert "<math" in formulas.render("y", display=False).html
+    assert "<math" in formulas.render("y", display=False)
 
 
 def test_a_missing_katex_is_named(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def derived(project: Path, text: str = MKDOCS) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("engine", [("literate", "zensical"), ("mkdocs", "build", "--strict")])
-def test_without_an_address_a_site_has_neither_map_nor_cards(
+def test_without_an_address_a_site_has_no_map(
     project: Path, engine: tuple[str, ...]
 ) -> None:
     built = build(project, *engine)
@@ -102,7 +102,7 @@ def test_without_an_address_a_site_has_neither_map_nor_cards(
     names = {path.relative_to(project / "site").as_posix() for path in project.rglob("site/**/*")}
     pages = {"index.html", "other/index.html", "news/index.html", "guide/index.html", "404.html"}
     assert {name for name in names if name.endswith(".html")} == pages
-    assert not [name for name in names if "sitemap" in name or name.endswith("card.png")]
+    assert not [name for name in names if "sitemap" in name]
     for page in pages:
         text = (project / "site" / page).read_text()
         assert "canonical" not in text and "og:" not in text
@@ -132,8 +132,6 @@ def test_with_an_address_a_site_has_both_and_they_are_escaped(
     home = (project / "site" / "index.html").read_text()
     assert '<meta property="og:title" content="Start &amp; &lt;b&gt;">' in home
     assert '<meta property="og:description" content="Where &quot;it&quot; starts.">' in home
-    cards = sorted(path.parent.name for path in (project / "site").rglob("card.png"))
-    assert cards == ["guide", "news", "other", "site"]
 
 
 def test_the_settings_are_those_of_mkdocs_but_for_what_differs(project: Path) -> None:
