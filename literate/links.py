@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from literate.notes import anchors
 from literate.results import Result, UnknownResult
 from literate.source import Source
 
@@ -76,6 +77,8 @@ class Links:
             raise UnknownTarget(f"the link to `{target}` is none to follow; use `https:`.")
         file, _, anchor = target.partition("#")
         linked = posixpath.normpath(posixpath.join(posixpath.dirname(path), file)) if file else path
+        if linked.endswith(".html"):
+            linked = self._made_from(linked)
         if linked in self.pages:
             self._check_anchor(linked, anchor, target)
             uri = self.uris[linked]
@@ -153,6 +156,15 @@ class Links:
         """
         return relative(posixpath.dirname(uri) if self.resolves_html else folder(uri), other)
 
+    def _made_from(self, linked: str) -> str:
+        r"""
+        The module that a page is made from, for a link to the page as it may be published.
+        """
+        stem = linked.removesuffix(".html")
+        package = posixpath.join(posixpath.dirname(linked), "__init__")
+        module = package if posixpath.basename(stem) == "index" else stem
+        return f"{module}.py" if f"{module}.py" in self.pages else linked
+
     def _document(self, linked: str, target: str) -> str:
         inside = posixpath.relpath(linked, self.docs)
         if not inside.startswith("..") and (self.root / linked).is_file():
@@ -165,7 +177,7 @@ class Links:
 
     def _check_anchor(self, linked: str, anchor: str, target: str) -> None:
         source = self.pages[linked]
-        names = [one.name for one in source.definitions]
+        names = [*(one.name for one in source.definitions), *source.once(anchors)]
         if not anchor or anchor in names:
             return
         if re.fullmatch(r"L[1-9][0-9]*", anchor):

@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from literate import site
+from literate import katex, site
 from literate.axes import example_of
 from literate.behind import Behind, Left
 from literate.child import NotStarted
@@ -62,7 +62,7 @@ class Live:
         self._saved: frozenset[str] = frozenset()
         self._bench = Bench(settings.root, settings.root / settings.store)
         self._behind = Behind(settings.root.resolve())
-        self._formulas = Formulas(settings.root / settings.katex)
+        self._formulas = Formulas(katex.folder(settings))
         self._start: threading.Thread | None = None
 
     @property

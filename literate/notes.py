@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from literate.rows import Note
+from literate.source import Source
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,9 @@ class Span:
     line: int
 
 
+# An anchor of the author's own, the one piece of HTML that a note can hold.
+ANCHOR = re.compile(r'<a id="([A-Za-z][\w.-]*)"></a>')
+
 # What Markdown would read as its own marks.
 MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "\\`*_[]~^:@|"})
 _FENCE = re.compile(r"\s*(?:[-*+] +|\d+\. +)?(`{3,}|~{3,})")
@@ -45,8 +49,9 @@ def spans(note: Note) -> list[Span]:
     r"""
     ## The spans of a note
 
-    Blocks first, line by line: fenced code, indented code, display formulas between two lines of
-    `$$`. The lines between the blocks are then read character by character.
+    Blocks first, line by line: fenced code, indented code, display formulas between two marks
+    `$$`, which begin and end lines. The lines between the blocks are then read character by
+    character.
     """
     found: list[Span] = []
     pending: list[str] = []
@@ -106,8 +111,13 @@ def _block_end(texts: Sequence[str], index: int, in_list: bool) -> int | None:
             if texts[end].strip() == "$$":
                 return end + 1
         return None
-    if stripped.startswith("$$") and stripped.endswith("$$") and len(stripped) > 4:
-        return index + 1
+    if stripped.startswith("$$"):
+        # Or the marks stand on the first and the last line of the formula itself.
+        for end in range(index, len(texts)):
+            if not texts[end].strip():
+                return None
+            if texts[end].rstrip().endswith("$$") and (end > index or len(stripped) > 4):
+                return end + 1
     # Four spaces after an empty line are code, except below a list, where they continue an item.
     after_blank = index == 0 or not texts[index - 1].strip()
     if line.startswith("    ") and after_blank and not in_list:
@@ -179,6 +189,15 @@ def _closing_dollar(text: str, position: int) -> int | None:
             return None if spaced or text[end + 1 : end + 2].isdigit() else end + 1
         end += 1
     return None
+
+
+def anchors(source: Source) -> frozenset[str]:
+    r"""
+    ## The anchors that the notes of a page set
+    """
+    names = {one.name for one in source.definitions}
+    noted = (line.text for line in source.lines if line.kind in ("docstring", "comment"))
+    return frozenset(name for text in noted for name in ANCHOR.findall(text)) - names
 
 
 def literal(text: str) -> str:

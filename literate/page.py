@@ -30,7 +30,7 @@ from literate.formulas import FormulaError, Formulas
 from literate.links import Links, UnknownTarget, folder, targets
 from literate.listing import Listing
 from literate.measure import Measurement
-from literate.notes import Span, literal, spans
+from literate.notes import ANCHOR, Span, anchors, literal, spans
 from literate.places import places
 from literate.problems import Problem
 from literate.references import Network, network
@@ -55,6 +55,8 @@ _TEMPLATES = jinja2.Environment(
     keep_trailing_newline=True,
     undefined=jinja2.StrictUndefined,
 )
+# An anchor of the author's own, when what looks like a tag has been escaped.
+_ANCHOR = re.compile(r'&lt;a id="([A-Za-z][\w.-]*)">&lt;/a>')
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ def page(
             }
         )
     if not has_front_matter:
-        context.report(1, "the module has no docstring; a page begins with one, and front matter.")
+        context.report(1, "the module has no docstring; a page begins with one, and a title.")
     title = matter.title or posixpath.splitext(posixpath.basename(source.path))[0]
     markdown = _TEMPLATES.get_template("page.md.jinja").render(
         title=stated(title),
@@ -249,7 +251,12 @@ def _heading(row: Row, note: Note | None, context: _Context) -> tuple[str, Note 
     """
     if note is None or row.documents is None:
         return "", note
+    anchor = ""
     for index, text in enumerate(note.texts):
+        # An anchor of the author's own above the heading stays there.
+        if ANCHOR.fullmatch(text.strip()):
+            anchor = f"{_escape(text.strip(), context.source)}\n\n"
+            continue
         match = _HEADING.fullmatch(text)
         if match:
             level = len(match[1])
@@ -258,10 +265,10 @@ def _heading(row: Row, note: Note | None, context: _Context) -> tuple[str, Note 
             rest = Note(note.kind, note.first + index + 1, note.texts[index + 1 :])
             if _is_in_contents(row.documents, context.source):
                 opened = f'<h{level} id="{name}" class="definition" markdown="1">'
-                return f"{opened}{words}</h{level}>\n\n", rest
+                return f"{anchor}{opened}{words}</h{level}>\n\n", rest
             # A heading for readers, and none for the engine, which makes the contents.
             marks = f'class="definition level-{level}" role="heading" aria-level="{level}"'
-            return f'<div id="{name}" {marks} markdown="span">{words}</div>\n\n', rest
+            return f'{anchor}<div id="{name}" {marks} markdown="span">{words}</div>\n\n', rest
         if text.strip():
             break
     return "", note
@@ -324,7 +331,7 @@ def _text(span: Span, context: _Context) -> str:
     """
     if re.search(r"(?<!\\)\$\$", span.text):
         line = span.line + span.text.count("\n", 0, span.text.index("$$"))
-        sentence = "`$$` opens no formula; a display formula stands between two lines of `$$`."
+        sentence = "`$$` opens no formula; a display formula begins and ends lines with `$$`."
         context.report(line, sentence)
     pieces = []
     position = 0
@@ -332,7 +339,8 @@ def _text(span: Span, context: _Context) -> str:
         try:
             number = exhibit.checked(span.text, target, context.source.path, context.links)
             if number is not None:
-                pieces += [_escape(span.text[position : number.start]), number.html]
+                before = span.text[position : number.start]
+                pieces += [_escape(before, context.source), number.html]
                 position = number.end
                 continue
             resolved = context.links.resolve(context.source.path, target.text)
@@ -345,12 +353,13 @@ def _text(span: Span, context: _Context) -> str:
         if re.match("https?:", resolved) and re.search(r"!\[[^\]]*$", before[: opening.start()]):
             sentence = f"the picture `{resolved}` is on another machine; put it into the docs."
             context.report(span.line + span.text.count("\n", 0, target.start), sentence)
-        pieces += [_escape(before[: opening.start()]), opening[0], resolved.translate(_IN_ADDRESS)]
+        words = _escape(before[: opening.start()], context.source)
+        pieces += [words, opening[0], resolved.translate(_IN_ADDRESS)]
         position = target.end
-    return "".join(pieces) + _escape(span.text[position:])
+    return "".join(pieces) + _escape(span.text[position:], context.source)
 
 
-def _escape(text: str) -> str:
+def _escape(text: str, source: Source) -> str:
     r"""
     What is no code, formula or link by [our reading](notes.py#spans) must not be one by that of the
     engine: so what would begin one is spelled in another way.
@@ -360,6 +369,8 @@ def _escape(text: str) -> str:
     escaped = escaped.replace("](", "]&#40;")
     escaped = _DEFINITION.sub(lambda match: match["footnote"] or "]&#58;", escaped)
     escaped = re.sub(r"&lt;(https?://[^<>\s]+)>", r"<\1>", escaped)
+    known = source.once(anchors)
+    escaped = _ANCHOR.sub(lambda one: f'<a id="{one[1]}"></a>' if one[1] in known else "", escaped)
     return highlight.visible(escaped)
 
 

@@ -80,7 +80,7 @@ class LiteratePlugin(BasePlugin):
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         r"""
-        ### Find the settings
+        ### Find the settings, and add what pages need
         """
         try:
             self.settings: Settings = load(_folder(config))
@@ -91,6 +91,12 @@ class LiteratePlugin(BasePlugin):
         # Below the folder of overrides that the project itself may have.
         config.theme.dirs.insert(1 if config.theme.custom_dir else 0, str(site.THEME))
         config.markdown_extensions.append(ReadyHtml())
+        for name, options in site.EXTENSIONS.items():
+            if name not in config.markdown_extensions:
+                config.markdown_extensions.append(name)
+            config.mdx_configs[name] = {**options, **config.mdx_configs.get(name, {})}
+        config.extra_css[:0] = site.SHEETS
+        config.extra_javascript[:0] = site.SCRIPTS
         return config
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:

@@ -10,9 +10,10 @@ A convention that nobody checks is a habit. These are checked on every build.
 import re
 from collections.abc import Iterator
 
+from literate.front_matter import split
 from literate.notes import spans
 from literate.problems import Problem
-from literate.rows import Note, Row, rows
+from literate.rows import Row, rows
 from literate.source import Source
 
 _HEADING = re.compile(r"(#{1,6})\s+\S")
@@ -28,13 +29,13 @@ def problems(source: Source) -> Iterator[Problem]:
 
 def _not_raw(source: Source) -> Iterator[Problem]:
     r"""
-    In a docstring that is not raw Python turns `\theta` into a tab and “heta”, for `help()` and for
-    everybody who reads `__doc__`.
+    In a docstring that is not raw, Python turns `\theta` into a tab and “heta”, for `help()` and
+    for everybody who reads `__doc__`.
     """
     documented = [source.docstring, *(one.docstring for one in source.definitions)]
     for docstring in documented:
-        if docstring is not None and not docstring.raw:
-            sentence = 'the docstring is not raw; begin it with `r"""`.'
+        if docstring is not None and "\\" in docstring.text and not docstring.raw:
+            sentence = 'the docstring has a backslash and is not raw; begin it with `r"""`.'
             yield Problem(source.path, docstring.first, sentence)
 
 
@@ -46,7 +47,7 @@ def _headings(source: Source) -> Iterator[Problem]:
     for row in rows(source):
         for line, depth in _levels(row):
             if depth == 1:
-                sentence = "a heading of the first level; the title in the front matter is the one."
+                sentence = "a heading of the first level; the page has one already, its title."
                 yield Problem(source.path, line, sentence)
             elif depth > level + 1:
                 sentence = f"the heading skips from level {level} to level {depth}."
@@ -57,7 +58,10 @@ def _headings(source: Source) -> Iterator[Problem]:
 def _levels(row: Row) -> Iterator[tuple[int, int]]:
     if row.note is None:
         return
-    for span in spans(_without_front_matter(row)):
+    note = row.note
+    if note.kind == "docstring" and row.documents is None:
+        note = split(note, "")[1]
+    for span in spans(note):
         # Only text at the start of a line can be a heading.
         if span.kind != "text":
             continue
@@ -66,20 +70,3 @@ def _levels(row: Row) -> Iterator[tuple[int, int]]:
             starts_line = offset > 0 or span.line != row.note.first or span.text == text
             if match and starts_line:
                 yield span.line + offset, len(match[1])
-
-
-def _without_front_matter(row: Row) -> Note:
-    r"""
-    Front matter is YAML, in which `#` begins a comment.
-    """
-    note = row.note
-    assert note is not None
-    texts = note.texts
-    filled = [index for index, text in enumerate(texts) if text.strip()]
-    if row.documents is None and note.kind == "docstring" and filled:
-        opening = filled[0]
-        if texts[opening].strip() == "---":
-            for closing in range(opening + 1, len(texts)):
-                if texts[closing].strip() == "---":
-                    return Note(note.kind, note.first + closing + 1, texts[closing + 1 :])
-    return note

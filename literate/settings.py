@@ -41,8 +41,10 @@ class Settings:
     * `words` maps [words](words.py) that notes should not say to what to say for them
     * `limits` has, for patterns of paths, what a page should keep to, as it is
       [counted](count.py)
-    * `katex` is the npm package that sets formulas
+    * `katex` is the npm package that sets formulas, where the project has it; it is
+      [fetched](katex.py) where it has not
     * `store` keeps what was measured, until the sources change
+    * `strict` says whether a problem on a page stops the build; if not, it is a warning
     """
 
     root: Path
@@ -56,8 +58,9 @@ class Settings:
     form: Mapping[str, object] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    katex: str = "node_modules/katex"
+    katex: str = ""
     store: str = ".cache/literate"
+    strict: bool = True
 
 
 def load(start: Path) -> Settings:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from literate import result_pages, results, rules, search, spelling, words
+from literate import katex, result_pages, results, rules, search, spelling, words
 from literate.addresses import Addresses
 from literate.body import has_notebook
 from literate.documents import document
@@ -37,6 +37,23 @@ from literate.source import Source, read
 ASSETS = Path(__file__).parent / "assets"
 # What the theme of an engine is told to do otherwise.
 THEME = Path(__file__).parent / "theme"
+
+# What pages need of an engine, beside what its settings name.
+SHEETS = ("assets/katex/katex.min.css", "assets/literate.css")
+SCRIPTS = ("assets/literate.js",)
+EXTENSIONS: Mapping[str, Mapping[str, object]] = {
+    "footnotes": {},
+    # The rows.
+    "md_in_html": {},
+    "tables": {},
+    "toc": {"permalink": True, "title": "On this page"},
+    # Exercises, whose answers are folded.
+    "pymdownx.details": {},
+    "pymdownx.highlight": {},
+    "pymdownx.superfences": {},
+}
+# More lines than that nobody reads while a site is built.
+MOST_WARNINGS = 20
 NO_SOURCES: Mapping[str, Source] = {}
 
 
@@ -181,8 +198,7 @@ def pages(
     taken = _Takeaways(site)
     references = network(site.sources.values())
     names = spelling.names(site.sources.values(), site.settings.root)
-    katex = site.settings.root / site.settings.katex
-    with nullcontext(setter) if setter else Formulas(katex) as formulas:
+    with nullcontext(setter) if setter else Formulas(katex.folder(site.settings)) as formulas:
         for source in chosen:
             takeaways, problems = taken.of(source, measured.get(source.path))
             written = page(source, links, formulas, measured, takeaways, references)
@@ -310,14 +326,18 @@ def correct_pages(site: Site, report: Callable[[str], None]) -> list[Page]:
     ## All pages, or an error
 
     Raises [LiterateError](problems.py#LiterateError) with the problems of all pages, if there are
-    any.
+    any. Where the settings aren't strict, the first of them are reported, and the pages are built.
     """
     sources = list(site.sources.values())
     written = [*pages(site, sources, measurements(site, sources, report)), *documents(site)]
     written += of_results(site)
     problems = [problem for one in written for problem in one.problems]
-    if problems:
+    if problems and site.settings.strict:
         raise LiterateError(problems)
+    for problem in sorted(problems)[:MOST_WARNINGS]:
+        report(str(problem))
+    if len(problems) > MOST_WARNINGS:
+        report(f"{len(problems)} problems in all; `python -m literate check` lists them.")
     return written
 
 
@@ -328,7 +348,7 @@ def generated(settings: Settings) -> dict[str, str]:
     By where they go: the style sheet of KaTeX. Formulas don't wait for their fonts, which KaTeX
     would let them do.
     """
-    sheet = (settings.root / settings.katex / "dist/katex.min.css").read_text(encoding="utf-8")
+    sheet = (katex.folder(settings) / "dist/katex.min.css").read_text(encoding="utf-8")
     swapped = sheet.replace("font-display:block", "font-display:swap")
     return {"assets/katex/katex.min.css": swapped}
 
@@ -342,9 +362,9 @@ def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
     """
     for path in sorted(ASSETS.iterdir()):
         yield f"assets/{path.name}", path
-    katex = settings.root / settings.katex
-    yield "assets/katex/LICENSE", katex / "LICENSE"
-    for path in sorted((katex / "dist" / "fonts").glob("*.woff2")):
+    folder = katex.folder(settings)
+    yield "assets/katex/LICENSE", folder / "LICENSE"
+    for path in sorted((folder / "dist" / "fonts").glob("*.woff2")):
         yield f"assets/katex/fonts/{path.name}", path
 
 

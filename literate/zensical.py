@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,11 +71,15 @@ def derived(mapping: yaml.MappingNode, root: Path, folder: Path) -> str:
     """
     theme = _get(mapping, "theme")
     if not isinstance(theme, yaml.MappingNode):
-        theme = _node({"name": "material" if theme is None else theme.value})
+        theme = _with(
+            yaml.MappingNode("tag:yaml.org,2002:map", []),
+            {"name": "material" if theme is None else theme.value},
+        )
     own = _get(theme, "custom_dir")
     overrides = site.THEME if own is None else root / own.value
     theme = _with(theme, {"variant": "classic", "custom_dir": os.path.relpath(overrides, folder)})
-    changed = _with(mapping, {"docs_dir": "docs", "site_dir": "site", "plugins": _plugins(mapping)})
+    changes = {"docs_dir": "docs", "site_dir": "site", "plugins": _plugins(mapping)}
+    changed = _with(mapping, changes | _needed(mapping))
     changed.value = [
         (key, theme if key.value == "theme" else value)
         for key, value in changed.value
@@ -93,6 +97,34 @@ def _plugins(mapping: yaml.MappingNode) -> list[dict[str, object]]:
     named = _get(mapping, "plugins")
     found = named.value if isinstance(named, yaml.SequenceNode) else []
     return [{"search": {"enabled": "search" in [one.value for one in found]}}]
+
+
+def _needed(mapping: yaml.MappingNode) -> dict[str, yaml.Node]:
+    r"""
+    What pages need beside what the settings name. For MkDocs, the plug-in adds it.
+    """
+    extensions = _items(mapping, "markdown_extensions")
+    named = {
+        one.value[0][0].value if isinstance(one, yaml.MappingNode) else one.value
+        for one in extensions
+    }
+    needed = site.EXTENSIONS.items()
+    lists = {
+        "markdown_extensions": [
+            *extensions,
+            *(_node({name: dict(options)}) for name, options in needed if name not in named),
+        ],
+        "extra_css": [*map(_node, site.SHEETS), *_items(mapping, "extra_css")],
+        "extra_javascript": [*map(_node, site.SCRIPTS), *_items(mapping, "extra_javascript")],
+    }
+    return {name: yaml.SequenceNode("tag:yaml.org,2002:seq", all_) for name, all_ in lists.items()}
+
+
+def _items(mapping: yaml.MappingNode, name: str) -> list[yaml.Node]:
+    node = _get(mapping, name)
+    if isinstance(node, yaml.MappingNode):
+        return [yaml.MappingNode(node.tag, [pair]) for pair in node.value]
+    return node.value if isinstance(node, yaml.SequenceNode) else []
 
 
 def _mapping(file: Path) -> yaml.MappingNode:
@@ -129,12 +161,16 @@ def _value(mapping: yaml.MappingNode, name: str) -> str:
     return next((os.environ[one] for one in choices if one in os.environ), default)
 
 
-def _with(mapping: yaml.MappingNode, changes: dict[str, object]) -> yaml.MappingNode:
+def _with(mapping: yaml.MappingNode, changes: Mapping[str, object]) -> yaml.MappingNode:
     kept = [(key, value) for key, value in mapping.value if key.value not in changes]
-    return yaml.MappingNode(mapping.tag, [*kept, *_node(changes).value])
+    return yaml.MappingNode(
+        mapping.tag, [*kept, *((_node(key), _node(value)) for key, value in changes.items())]
+    )
 
 
-def _node(value: dict[str, object]) -> yaml.MappingNode:
+def _node(value: object) -> yaml.Node:
+    if isinstance(value, yaml.Node):
+        return value
     node = yaml.compose(yaml.safe_dump(value), Loader=yaml.SafeLoader)
-    assert isinstance(node, yaml.MappingNode)
+    assert node is not None
     return node

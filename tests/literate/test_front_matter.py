@@ -29,7 +29,7 @@ def test_the_keys_of_a_page() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("Hello.", 1, "does not begin with front matter"),
+        ("Hello.", 1, "begins with neither front matter nor a heading"),
         ("---\ntitle: A\nsummary: B", 2, "never closed"),
         ("---\ntitle: A\n---", 2, "has no `summary`"),
         ("---\nsummary: A\n---", 2, "has no `title`"),
@@ -67,3 +67,17 @@ def test_a_tag_of_python_runs_nothing() -> None:
 def test_a_rest_without_front_matter_is_the_whole_note() -> None:
     _, rest, _ = parsed("Hello.")
     assert rest.texts == ("", "Hello.")
+
+
+def test_a_heading_takes_the_place_of_front_matter() -> None:
+    matter, rest, problems = parsed("# *Attention*\n\nIt mixes [what](a.py) is there. More.", 3)
+    assert problems == ()
+    assert (matter.title, matter.summary) == ("Attention", "It mixes what is there.")
+    # The docstring begins on line 3, so the paragraph stands on line 6.
+    assert rest.texts[-1].startswith("It mixes") and rest.first + len(rest.texts) - 1 == 6
+
+
+def test_a_heading_below_front_matter_is_not_shown_twice() -> None:
+    matter, rest, problems = parsed("---\ntitle: A\nsummary: B.\n---\n\n# A\n\nHello.")
+    assert (matter.title, problems) == ("A", ())
+    assert [text for text in rest.texts if text] == ["Hello."]

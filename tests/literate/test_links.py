@@ -40,6 +40,8 @@ def links(tmp_path: Path) -> Links:
         ("pkg/t/basic/run.py", "../mha.py", "../mha.md"),
         ("pkg/t/basic/run.py", "../mha.py#Attention.forward", "../mha.md#Attention.forward"),
         ("pkg/t/mha.py", "mha.py#L5", "mha.md#L5"),
+        ("pkg/t/basic/run.py", "../mha.html#Attention", "../mha.md#Attention"),
+        ("pkg/__init__.py", "t/index.html", "t/index.md"),
         ("pkg/t/mha.py", "#Attention", "#Attention"),
         ("pkg/t/mha.py", "#L1", None),
         ("pkg/__init__.py", "t/__init__.py", "t/index.md"),
@@ -68,7 +70,7 @@ def test_a_target_is_resolved_from_its_page(
     ("target", "words"),
     [
         ("mah.py", "no file `pkg/t/mah.py`; did you mean `pkg/t/mha.py`?"),
-        ("mha.html", "no file `pkg/t/mha.html`"),
+        ("mah.html", "no file `pkg/t/mah.html`; did you mean `pkg/t/mha.py`?"),
         ("mha.py#Atention", "no `Atention` there; did you mean `Attention`?"),
         ("#Atention", "no `Atention` there; did you mean `Attention`?"),
         ("mha.py#forward", "no `forward` there"),

@@ -170,7 +170,7 @@ def test_what_a_note_gets_wrong_is_named(note: str, line: int, words: str) -> No
 def test_a_module_without_a_docstring_is_named() -> None:
     problems = written(parse("x = 1\n", "a.py")).problems
     assert [str(one) for one in problems] == [
-        "a.py:1: the module has no docstring; a page begins with one, and front matter."
+        "a.py:1: the module has no docstring; a page begins with one, and a title."
     ]
 
 

@@ -212,9 +212,9 @@ def replaced(old: str, new: str) -> Change:
             "the link to `start.py` leads to nothing",
         ),
         (
-            replaced('r"""\n    ## Scores', '"""\n    ## Scores'),
+            replaced('r"""\n    ## Scores', '"""\n    ## Scores\\n'),
             "pkg/attention.py:15",
-            'the docstring is not raw; begin it with `r"""`',
+            "the docstring has a backslash and is not raw",
         ),
         (
             replaced("summary: Scores.", "summary: Scores.\nnotebok: yes"),

@@ -136,6 +136,8 @@ def test_with_an_address_a_site_has_both_and_they_are_escaped(
 
 def test_the_settings_are_those_of_mkdocs_but_for_what_differs(project: Path) -> None:
     found = derived(project)
+    # What pages need is added, but for what is named already.
+    added = [{name: one} for name, one in site.EXTENSIONS.items() if name != "md_in_html"]
     assert found == {
         "site_name": "Case",
         "theme": {
@@ -145,7 +147,9 @@ def test_the_settings_are_those_of_mkdocs_but_for_what_differs(project: Path) ->
             "custom_dir": os.path.relpath(site.THEME, project / ".cache" / "z"),
         },
         "plugins": [{"search": {"enabled": False}}],
-        "markdown_extensions": ["md_in_html"],
+        "markdown_extensions": ["md_in_html", *added],
+        "extra_css": list(site.SHEETS),
+        "extra_javascript": list(site.SCRIPTS),
         "nav": ["index.md", "other.md", "news.md", "guide.md"],
         "docs_dir": "docs",
         "site_dir": "site",
