@@ -47,9 +47,8 @@ def blocks(length: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, length)) for start in range(0, length, size)]
 
 
-def visible_tiles(
-    rows: slice, query: Tensor, key: Tensor, mask: Tensor, size: int
-) -> Iterator[tuple[slice, Tensor, Tensor]]:
+def visible_tiles(rows: slice, query: Tensor, key: Tensor, mask: Tensor, size: int
+    ) -> Iterator[tuple[slice, Tensor, Tensor]]:
     r"""
     ## Tiles
 
@@ -73,9 +72,8 @@ class Tiled(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(
-        ctx: FunctionCtx, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, size: int
-    ) -> Tensor:
+    def forward(ctx: FunctionCtx, query: Tensor, key: Tensor, value: Tensor, mask: Tensor,
+                size: int) -> Tensor:
         r"""
         ### Online softmax
 
@@ -176,9 +174,8 @@ class FlashAttention(MultiHeadAttention):
     The function and the parameters of [multi-head attention](../mha.py#MultiHeadAttention).
     """
 
-    def __init__(
-        self, heads: int, d_model: int, dropout_prob: float = 0.0, bias: bool = True, size: int = 64
-    ) -> None:
+    def __init__(self, heads: int, d_model: int, dropout_prob: float = 0.0, bias: bool = True,
+                 size: int = 64) -> None:
         r"""
         * `dropout_prob` must be 0: no weights are dropped here
         * `size` is the number of positions in a block
@@ -190,9 +187,8 @@ class FlashAttention(MultiHeadAttention):
         super().__init__(heads, d_model, 0.0, bias)
         self.size = size
 
-    def forward(
-        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+        ) -> Tensor:
         # Without a mask, everything is visible.
         if mask is None:
             mask = torch.ones(1, len(key), 1, dtype=torch.bool, device=query.device)
@@ -200,21 +196,19 @@ class FlashAttention(MultiHeadAttention):
         # Batch and heads first. If the mask is the same for all queries, so that it has one row,
         # `expand` makes as many as there are queries without copying it.
         mask = self.prepare_mask(mask, query.shape, key.shape).permute(2, 3, 0, 1)
-        mask = mask.expand(-1, -1, len(query), -1)
 
         # `[batch_size, heads, seq_len, d_k]`
         q = self.query(query).permute(1, 2, 0, 3) / math.sqrt(self.d_k)
         k = self.key(key).permute(1, 2, 0, 3)
         v = self.value(value).permute(1, 2, 0, 3)
-        x = Tiled.apply(q, k, v, mask, self.size)
+        x = Tiled.apply(q, k, v, mask.expand(-1, -1, len(query), -1), self.size)
 
         # Back to the sequence first, and the heads side by side.
         return self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2))
 
 
-def in_transformer(
-    *, d_model: int, heads: int, seq_len: int, **_: float
-) -> dict[str, Callable[[], nn.Module]]:
+def in_transformer(*, d_model: int, heads: int, seq_len: int, **_: float
+    ) -> dict[str, Callable[[], nn.Module]]:
     r"""
     ## In a transformer
 

@@ -42,12 +42,8 @@ from labml_nn.transformers.mha import MultiHeadAttention
 
 
 def flex(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    score_mod: ScoreFunction | None,
-    mask_mod: MaskFunction | None,
-    compiled: bool = True,
+    query: Tensor, key: Tensor, value: Tensor, score_mod: ScoreFunction | None,
+    mask_mod: MaskFunction | None, compiled: bool = True,
 ) -> Tensor:
     r"""
     ## FlexAttention
@@ -60,6 +56,7 @@ def flex(
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
     # Which tiles count is found out before.
+    # Without a mask function every tile does.
     block_mask = None
     if mask_mod is not None:
         # A mask that is the same for all sequences, or all heads, gives a tensor without that axis.
@@ -69,6 +66,9 @@ def flex(
         # Missing axes have the length one.
         n_sequences, n_heads = ([1] * (4 - visible.dim()) + list(visible.shape))[:2]
         sizes = n_sequences, n_heads, query.shape[2], key.shape[2]
+
+        # For each tile: is all of it visible, a part, or nothing? Only in the second kind the
+        # kernel calls the mask function again.
         block_mask = create_block_mask(mask_mod, *sizes, device=query.device)
 
     # The kernel is made at the first call, which takes seconds, and again for other functions.
@@ -83,13 +83,8 @@ class FlexAttention(MultiHeadAttention):
     """
 
     def __init__(
-        self,
-        heads: int,
-        d_model: int,
-        dropout_prob: float = 0.0,
-        bias: bool = True,
-        score_mod: ScoreFunction | None = None,
-        mask_mod: MaskFunction | None = None,
+        self, heads: int, d_model: int, dropout_prob: float = 0.0, bias: bool = True,
+        score_mod: ScoreFunction | None = None, mask_mod: MaskFunction | None = None,
         kernel: bool = False,
     ) -> None:
         r"""
@@ -102,6 +97,7 @@ class FlexAttention(MultiHeadAttention):
         # A kernel that drops weights needs a random number for each score.
         if dropout_prob:
             raise ValueError(f"FlexAttention drops no weights, got {dropout_prob=}")
+        # Projections and output layer are the usual ones, so trained weights fit.
         super().__init__(heads, d_model, 0.0, bias)
 
         # Functions of numbers, so there is nothing to learn here and nothing to save.

@@ -100,6 +100,7 @@ def indices(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]
     broadcasts what has different axes, so a function that is written for one score gives all of
     them at once when it is called with these.
     """
+    # For 3 queries and 4 keys, `i` counts 0, 1, 2 and `j` counts 0, 1, 2, 3.
     b, h, i, j = (torch.arange(n, device=query.device) for n in (*query.shape[:3], key.shape[2]))
 
     # Axes 0, 1, 2 and 3 of the scores. `i >= j` then has two axes, and is the same for all
@@ -108,10 +109,7 @@ def indices(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]
 
 
 def attend(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    score_mod: ScoreFunction | None = None,
+    query: Tensor, key: Tensor, value: Tensor, score_mod: ScoreFunction | None = None,
     mask_mod: MaskFunction | None = None,
 ) -> tuple[Tensor, Tensor]:
     r"""

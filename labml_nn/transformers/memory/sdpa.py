@@ -36,13 +36,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 
 def spelled_out(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    is_causal: bool = False,
-    scale: float | None = None,
-    enable_gqa: bool = False,
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
 ) -> Tensor:
     r"""
     ## The function, spelled out
@@ -62,7 +57,8 @@ def spelled_out(
         group = query.shape[1] // key.shape[1]
         key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
 
-    # All scores at once: `[batch_size, heads, seq_len_q, seq_len_k]`.
+    # All scores at once: `[batch_size, heads, seq_len_q, seq_len_k]`. The scale is that of
+    # [multi-head attention](../mha.py#MultiHeadAttention.forward).
     scores = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
 
     # The diagonal begins at the top left, even if there are more keys than queries: query 0 sees
@@ -70,7 +66,8 @@ def spelled_out(
     if is_causal:
         attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
 
-    # False hides. Numbers are added to the scores, and only minus infinity hides.
+    # False hides: the score becomes minus infinity, and the weight zero. Numbers are added to the
+    # scores, and only minus infinity hides.
     if attn_mask is not None and attn_mask.dtype == torch.bool:
         scores = scores.masked_fill(~attn_mask, -math.inf)
     elif attn_mask is not None:
@@ -108,9 +105,11 @@ def each_backend(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> 
 
     The results of all backends that accept this input here.
     """
+    # Which of them accept the input is found out by trying.
     found = {}
 
-    # Those for GPUs are asked, too, and refuse on a CPU.
+    # Each is allowed alone, so that the result is surely its own. Those for GPUs are asked, too,
+    # and refuse on a CPU.
     for backend in (
         SDPBackend.MATH,
         SDPBackend.FLASH_ATTENTION,
@@ -130,11 +129,7 @@ def each_backend(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> 
 
 
 def example(
-    seq_len_q: int = 7,
-    seq_len_k: int = 11,
-    batch_size: int = 3,
-    heads: int = 5,
-    d_k: int = 2,
+    seq_len_q: int = 7, seq_len_k: int = 11, batch_size: int = 3, heads: int = 5, d_k: int = 2,
     n_keys: int = 13,
 ) -> tuple[Tensor | dict[str, Tensor], ...]:
     r"""
@@ -155,6 +150,7 @@ def example(
         It is added to the scores: weights where it is 1 are $e$ times as large.
     """
     # More keys than queries, so that it matters where the diagonal of the causal mask begins.
+    # Batch and heads come first: a kernel computes each head of each sequence on its own.
     query = torch.randn(batch_size, heads, seq_len_q, d_k)
     key, value = torch.randn(2, batch_size, heads, seq_len_k, d_k)
 

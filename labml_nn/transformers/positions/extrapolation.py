@@ -96,10 +96,12 @@ def make_model(
 
     # The same model otherwise, without dropout.
     attention = attentions.get(kind, MultiHeadAttention)
+    # A feed-forward network of four times the width, as in the paper.
     sizes = (d_model, heads, n_layers, 4 * d_model, max_len)
     model = AutoregressiveTransformer(n_vocab, *sizes, attention=attention)
 
-    # The place of the encodings, between the embedding and the first layer.
+    # The place of the encodings, between the embedding and the first layer. An identity adds
+    # nothing there.
     model.embed.positions = added.get(kind, nn.Identity())
     return model
 
@@ -111,7 +113,9 @@ def train_short(model: nn.Module, tokens: Tensor, seq_len: int, steps: int, seed
     [The loop](../../training/loop.py), with batches of twelve windows.
     """
     # The same seed gives the same batches to all seven.
+    # Differences between them are then not those of luckier windows.
     windows = RandomWindows(tokens, seq_len, batch_size=12, seed=seed)
+    # With the optimizer and the schedule of the recipe, and nothing chosen for one of the kinds.
     train(model, windows.at, [adamw(model)], steps)
 
 
@@ -146,6 +150,7 @@ def losses_by_position(model: nn.Module, tokens: Tensor, max_len: int) -> Tensor
     The mean over all whole windows, `[max_len]`. The first position has nothing to go by, the last
     one the whole window.
     """
+    # A mean over positions would hide where a model fails, so there is one for each position.
     # The rest that doesn't fill a window would have other positions.
     end = (len(tokens) - 1) // max_len * max_len
     [(inputs, targets)] = fixed_windows(tokens[: end + 1], max_len)

@@ -44,12 +44,7 @@ class RotaryAttention(MultiHeadAttention):
     """
 
     def __init__(
-        self,
-        heads: int,
-        d_model: int,
-        dropout_prob: float = 0.1,
-        bias: bool = True,
-        *,
+        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True, *,
         rotary: RotaryPositions,
     ) -> None:
         r"""
@@ -58,6 +53,7 @@ class RotaryAttention(MultiHeadAttention):
 
         The other arguments are those of [attention](../mha.py#MultiHeadAttention).
         """
+        # Projections, mask and average stay those of plain attention.
         super().__init__(heads, d_model, dropout_prob, bias)
 
         # Its buffers aren't saved, so the weights are those of plain attention.
@@ -77,7 +73,8 @@ class RotaryAttention(MultiHeadAttention):
         # Queries come divided by $\sqrt{d_k}$, and stay so: rotating changes no length.
         query = self.rotary(query, offset=first)
 
-        # The keys begin at position 0, in the same table.
+        # The keys begin at position 0, in the same table. After both rotations, what is left in
+        # the product is the difference of the angles: the distance.
         return super().get_scores(query, self.rotary(key))
 
 
@@ -129,6 +126,7 @@ def example(
     mask = causal_mask(seq_len)
     whole = attention(query=x, key=x, value=x, mask=mask)
 
-    # The last queries alone, with the last rows of the mask.
+    # The last queries alone, with the last rows of the mask. Rotated as positions 5 and 6, they
+    # give the last rows of the result above.
     end = attention(query=x[-n_new:], key=x, value=x, mask=mask[-n_new:])
     return whole, end

@@ -71,6 +71,7 @@ def halves_to_neighbours(weight: Tensor, heads: int) -> Tensor:
     r"""
     ## From halves to neighbours
     """
+    # The features of each head again, `[heads, d_k, d_model]`; a bias has no last axis.
     rows = weight.unflatten(0, (heads, -1))
 
     # Sorting an order tells where each number stands in it: the inverse order.

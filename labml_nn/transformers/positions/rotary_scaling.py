@@ -111,6 +111,7 @@ def yarn_scale(stretch: float) -> float:
     the softmax spreads its weight over more of them; larger scores work against that. The formula
     was found by trying.
     """
+    # At the length of training it is 1, and nothing changes. At 8 times that length it is 1.21.
     return 0.1 * math.log(stretch) + 1
 
 
@@ -121,6 +122,7 @@ def scaled_rotary(kind: str, d_k: int, max_len: int, trained_len: int) -> Rotary
     `kind` is `interpolation`, `ntk` or `yarn`. Put the result in the place of the model's own
     [rotary positions](rotary_attention.py).
     """
+    # Trained on 64 positions and used on 512: 8.
     stretch = max_len / trained_len
 
     # All three only change the frequencies.

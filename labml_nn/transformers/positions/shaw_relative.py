@@ -67,11 +67,7 @@ class ShawAttention(MultiHeadAttention):
     """
 
     def __init__(
-        self,
-        heads: int,
-        d_model: int,
-        dropout_prob: float = 0.1,
-        bias: bool = True,
+        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True,
         max_distance: int = 16,
     ) -> None:
         r"""
@@ -93,7 +89,8 @@ class ShawAttention(MultiHeadAttention):
 
         `[seq_len_q, seq_len_k, batch_size, heads]`.
         """
-        # Longer distances are cut to the greatest one. The most negative belongs to row 0.
+        # Longer distances are cut to the greatest one. The most negative belongs to row 0. Where a
+        # vector stands depends on the two lengths alone, so one table serves batch and heads.
         far = distances(len(query), len(key)).clamp(-self.max_distance, self.max_distance)
 
         # The vector of each pair of positions, `[seq_len_q, seq_len_k, d_k]`.
@@ -118,11 +115,7 @@ def in_transformer(*, d_model: int, heads: int, dropout_prob: float, **_: float)
 
 
 def example(
-    seq_len_k: int = 7,
-    seq_len_q: int = 2,
-    batch_size: int = 3,
-    heads: int = 5,
-    d_k: int = 11,
+    seq_len_k: int = 7, seq_len_q: int = 2, batch_size: int = 3, heads: int = 5, d_k: int = 11,
     max_distance: int = 13,
 ) -> tuple[Tensor, Tensor]:
     r"""
@@ -145,6 +138,7 @@ def example(
         Nothing: a distance below 0 belongs to a hidden key. Without the mask, all of the future
         looks as if it were at distance 0.
     """
+    # No distance in seven positions is beyond the greatest one, 13.
     d_model = heads * d_k
     attention = ShawAttention(heads, d_model, max_distance=max_distance)
 

@@ -83,7 +83,8 @@ class TransformerXLAttention(MultiHeadAttention):
         """
         super().__init__(heads, d_model, dropout_prob, bias)
 
-        # $W_R$, for all heads.
+        # $W_R$, for all heads. The paper gives the sines another matrix than the tokens, $W_{k,R}$
+        # beside $W_{k,E}$, so that a score by distance and one by content are learned apart.
         self.distance = PrepareForMultiHeadAttention(d_model, heads, self.d_k, bias=False)
 
         # $u$ and $v$, `[heads, d_k]`. As in the authors' code, they start small.

@@ -139,9 +139,8 @@ class DeltaRuleAttention(nn.Module):
     causal.
     """
 
-    def __init__(
-        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
-    ) -> None:
+    def __init__(self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
+        ) -> None:
         r"""
         The arguments are those of multi-head attention.
         """
@@ -198,9 +197,8 @@ class DeltaRuleAttention(nn.Module):
         return self.output(self.dropout(rms_norm(x)).flatten(start_dim=2)), state
 
 
-def in_transformer(
-    *, d_model: int, heads: int, dropout_prob: float, **_: float
-) -> dict[str, Callable[[], nn.Module]]:
+def in_transformer(*, d_model: int, heads: int, dropout_prob: float, **_: float
+    ) -> dict[str, Callable[[], nn.Module]]:
     r"""
     ## In a transformer
 

@@ -68,7 +68,8 @@ def translate(weights: dict[str, Tensor], heads: int) -> dict[str, dict[str, Ten
         batch_first[f"W_{letters[layer]}.{kind}"] = tensor
         folded[f"{layer}.{kind}"] = tensor
 
-        # The output layer mixes all heads, so it stays whole.
+        # The output layer mixes all heads, so it stays whole. Its columns are in the order in which
+        # the heads' results stand side by side, and that order is the same in all four.
         if layer == "output":
             single[f"projection.{kind}"] = tensor
             continue
@@ -93,6 +94,7 @@ def four_ways(heads: int, d_model: int) -> dict[str, nn.Module]:
 
     All with the same weights.
     """
+    # Each is as its page has it: names, order of arguments and defaults differ.
     # Without dropout, and causal where that is a choice.
     first = MultiHeadAttention(heads, d_model, dropout_prob=0.0)
     ways = {
@@ -144,6 +146,7 @@ def largest_differences(ways: dict[str, nn.Module], heads: int, x: Tensor) -> di
         # output has another factor.
         factors = torch.linspace(-1, 1, x.numel(), dtype=x.dtype).view(x.shape)
         (outputs[name] * factors).sum().backward()
+        # Two programs can have equal outputs and other gradients, and would train apart.
         gradients[name] = {one: weight.grad for one, weight in way.named_parameters()}
 
     # Gradients have the names of their weights, so the same translation makes them comparable.
@@ -181,8 +184,8 @@ def example(
         Two functions can agree in their values and not in their gradients: with a `detach` in the
         wrong place the outputs are equal and some weights are never trained.
     """
-    d_model = heads * d_k
     # In float32 the differences would be of the order of $10^{-6}$, and small mistakes could hide.
+    d_model = heads * d_k
     ways = {name: way.double() for name, way in four_ways(heads, d_model).items()}
     x = torch.randn(batch_size, seq_len, d_model, dtype=torch.float64)
     return largest_differences(ways, heads, x)
