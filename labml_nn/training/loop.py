@@ -75,9 +75,7 @@ def adamw(model: nn.Module, rate: float = 3e-3, weight_decay: float = 0.1) -> to
 
 
 def gradients(
-    model: nn.Module,
-    inputs: Tensor,
-    targets: Tensor,
+    model: nn.Module, inputs: Tensor, targets: Tensor,
     context: Callable[[], AbstractContextManager] = nullcontext,
 ) -> Tensor:
     r"""
@@ -189,6 +187,8 @@ def evaluate(model: nn.Module, tokens: Tensor, seq_len: int, batch_size: int = 6
         for x, y in zip(inputs.split(batch_size, 1), targets.split(batch_size, 1), strict=True):
             logits = model(x.to(device)).flatten(0, 1)
             total += F.cross_entropy(logits, y.to(device).flatten(), reduction="sum").item()
+
+    # As it was before.
     model.train(was_training)
 
     # All tokens but the first were predicted.
@@ -219,6 +219,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
         Each weight moves by the whole learning rate of that step, whether its gradient is large or
         tiny. That is one reason to begin with a low rate.
     """
+    # Row $i$ of the table has a logit for each token.
     model = nn.Embedding(n_vocab, n_vocab)
 
     # Each column is the alphabet from another place on; the same batch at every step.
@@ -227,7 +228,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
     # What `after_step` is good for: here it collects the losses.
     losses: list[Tensor] = []
     train(
-        model, lambda step: (text[:-1], text[1:]), [adamw(model, rate=0.3)], 50,
-        after_step=lambda step, loss: losses.append(loss),
+        model, lambda step: (text[:-1], text[1:]), [adamw(model, rate=0.3)],
+        50, after_step=lambda step, loss: losses.append(loss),
     )
     return torch.stack(losses)

@@ -56,18 +56,16 @@ class FeedForward(nn.Module):
         activation: Callable[[], nn.Module] = nn.ReLU,
         bias: bool = True,
     ) -> None:
-        r"""
-        * `d_model` is the number of features that come in and go out
-        * `d_ff` is the number of hidden features, between the two layers
-        * `dropout_prob` is the probability that a hidden feature is dropped
-        * `activation` makes the activation
-        * `bias` is whether the two linear layers have biases
-        """
         super().__init__()
-        # In the paper `d_ff` is four times `d_model`. So two thirds of a layer's weights are here.
+        # From `d_model` features to `d_ff` hidden ones. In the paper there are four times as many,
+        # so two thirds of a layer's weights are here.
         self.layer1 = nn.Linear(d_model, d_ff, bias=bias)
+
+        # The constructor of the activation is passed, so that each layer makes its own.
         self.activation = activation()
         self.dropout = nn.Dropout(dropout_prob)
+
+        # Back to `d_model` features, so that the result can be added to what came in.
         self.layer2 = nn.Linear(d_ff, d_model, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -116,6 +114,7 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int =
     # The class is passed, not an object: it is made inside.
     feed_forward = FeedForward(d_model, d_ff, activation=nn.GELU)
 
-    # Any axes may stand before the features, because each position is worked on alone.
+    # Each position is worked on alone, so any axes may stand before the features. Here they are
+    # those of a sequence and a batch.
     x = torch.randn(seq_len, batch_size, d_model)
     return feed_forward(x)

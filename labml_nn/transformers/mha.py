@@ -10,21 +10,20 @@ paper:
 ---
 
 Everything else in a transformer looks at one position at a time. Attention is where positions look
-at each other. Take it out of [the small transformer](basic/autoregressive_model.py), and the model
-still trains, but it predicts each letter from the one before it and that letter's position alone.
-After 1,000 steps its loss is
-[2.489](../../results/without.json#tables.without.No%20attention.loss), about what [counting pairs
-of letters](../training/counting.py) reaches. With attention it is
+at each other. Without it, [the small transformer](basic/autoregressive_model.py) predicts each
+letter from the one before it and that letter's position alone. After 1,000 steps its loss is
+[2.489](../../results/without.json#tables.without.No%20attention.loss), about that of [counting
+pairs of letters](../training/counting.py). With attention it is
 [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
 
-**In:** queries, `[seq_len_q, batch_size, d_model]`, one for each position that wants to know
-something, and keys and values, `[seq_len_k, batch_size, d_model]`, one pair for each position that
-can be looked up. **Out:** one vector for each query, `[seq_len_q, batch_size, d_model]`.
+**In:** queries, `[seq_len_q, batch_size, d_model]`, one for each position that looks, and keys and
+values, `[seq_len_k, batch_size, d_model]`, one pair for each position that is looked at. **Out:**
+one vector for each query, `[seq_len_q, batch_size, d_model]`.
 
 Think of a Python dictionary. Indexing it with a query returns the value whose key *equals* the
-query. Attention is the same lookup made soft. Every key gets a score for how well it *matches* the
-query, the scores are turned into weights that sum to one, and the answer is the weighted average of
-all the values. With the scores 2, 1 and 0 for three keys, the weights are 0.67, 0.24 and 0.09.
+query. Attention is the same lookup made soft: every key gets a score for how well it *matches*, the
+scores become weights that sum to one, and the answer is the weighted average of the values. With
+the scores 2, 1 and 0 for three keys, the weights are 0.67, 0.24 and 0.09.
 
 [What the trained model looks at in eight characters: the first head of each
 layer](../../results/without.json#figures.attention)
@@ -32,35 +31,30 @@ layer](../../results/without.json#figures.attention)
 In matrices, with a row for each query in $Q$, and for each key and value in $K$ and $V$:
 
 $$
-\operatorname{Attention}(Q, K, V) =
-\operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V
+\operatorname{Attention}(Q, K, V) = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V
 $$
 
-One average can answer only one question. A word may need its subject *and* its tense, so the lookup
-is done by several *heads* side by side, each with its own projections to $d_k$ features. With
-$d_k = d_{model} / h$, eight heads have as many weights and multiplications as one, and eight times
-its scores. That is the reason usually given. On this text and at this size we found no gain: one
-wide head reaches [1.852](../../results/without.json#tables.without.One%20wide%20head.loss), four
-heads [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
+One average answers one question. A word may need its subject *and* its tense, so several *heads*
+look up side by side, each with its own projections to $d_k = d_{model} / h$ features. That is the
+reason usually given. On this text and at this size we found no gain: one wide head reaches
+[1.852](../../results/without.json#tables.without.One%20wide%20head.loss), four heads
+[1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
 
 $$
-\operatorname{MultiHead}(Q, K, V) =
-\operatorname{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O
+\operatorname{MultiHead}(Q, K, V) = \operatorname{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O
 $$
 
 In the code, $i$ is the position of a query, $j$ that of a key, $b$ the sequence in the batch, $h$
-the head and $d$ the feature. `torch.einsum` multiplies what has the same letter, and sums over the
-letters that the result doesn't have.
+the head and $d$ the feature. `torch.einsum` sums over the letters that its result doesn't have.
 
 A model that predicts the next token must not see it, so each query may look only at its own
 position and those before it. Without this [mask](mha.py#causal_mask) the loss falls to
-[0.040](../../results/without.json#tables.without.No%20mask.loss), because each position simply
-looks at the answer. When it has to predict from a prefix alone, the same model has a loss of
+[0.040](../../results/without.json#tables.without.No%20mask.loss): each position looks at the
+answer. From a prefix alone, the same model has a loss of
 [10.682](../../results/without.json#tables.without.No%20mask.honest).
 
 If this page goes too fast, begin with [one head](ways/one_head_at_a_time.py). It departs from the
-paper in two things that have become usual: projections have biases, and attention weights have
-dropout.
+paper in two things: projections have biases, and attention weights have dropout.
 """
 
 import math
@@ -73,23 +67,20 @@ from torch import Tensor, nn
 class PrepareForMultiHeadAttention(nn.Module):
     r"""
     ## Projection to heads
-
-    A linear layer: what to ask (queries), what to be found by (keys), what to answer (values).
     """
 
     def __init__(self, d_model: int, heads: int, d_k: int, bias: bool) -> None:
-        r"""
-        * `d_model` is the number of features of the input, `d_k` that of each of the `heads`
-        * `bias` is whether the projection has a bias
-        """
         super().__init__()
+        # One matrix for all heads: from `d_model` features to `d_k` for each of the `heads`.
         self.linear = nn.Linear(d_model, heads * d_k, bias=bias)
         self.heads = heads
         self.d_k = d_k
 
     def forward(self, x: Tensor) -> Tensor:
-        # One product for all heads. Then each gets an axis of its own: `[..., heads, d_k]`
+        # What to ask (a query), what to be found by (a key), or what to answer (a value).
         x = self.linear(x)
+
+        # The features are cut into heads, which get an axis of their own: `[..., heads, d_k]`
         return x.unflatten(-1, (self.heads, self.d_k))
 
 
@@ -101,27 +92,24 @@ class MultiHeadAttention(nn.Module):
     def __init__(
         self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
     ) -> None:
-        r"""
-        * `heads` is the number of heads; it must divide `d_model`
-        * `d_model` is the number of features of queries, keys and values
-        * `dropout_prob` is the probability of dropping an attention weight
-        * `bias` is whether the four projections have a bias
-        """
         super().__init__()
+        # The features are shared out among the heads, so nothing may be left over.
         if d_model % heads:
-            raise ValueError(
-                f"heads must divide d_model, got heads={heads}, d_model={d_model}")
+            raise ValueError(f"heads must divide d_model, got heads={heads}, d_model={d_model}")
         self.heads = heads
         self.d_k = d_model // heads
 
-        # What to ask, what to be found by, what to answer, and what mixes the heads' answers.
+        # What to ask, what to be found by, and what to answer.
         self.query = PrepareForMultiHeadAttention(d_model, heads, self.d_k, bias)
         self.key = PrepareForMultiHeadAttention(d_model, heads, self.d_k, bias)
         self.value = PrepareForMultiHeadAttention(d_model, heads, self.d_k, bias)
+
+        # The heads answer side by side. This mixes their answers.
         self.output = nn.Linear(d_model, d_model, bias=bias)
         self.dropout = nn.Dropout(dropout_prob)
 
-        # The weights of the last call, for looking at them.
+        # The weights of the last call, for looking at them. Nothing here reads them, and no gradient
+        # flows through them.
         self.attn: Tensor | None = None
 
     def get_scores(self, query: Tensor, key: Tensor) -> Tensor:
@@ -133,8 +121,7 @@ class MultiHeadAttention(nn.Module):
         # $S_{ijbh} = \sum_d Q_{ibhd} K_{jbhd}$, large where two vectors point the same way.
         return torch.einsum("ibhd,jbhd->ijbh", query, key)
 
-    def prepare_mask(
-        self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
+    def prepare_mask(self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
         r"""
         ### Mask
 
@@ -147,6 +134,8 @@ class MultiHeadAttention(nn.Module):
         if mask.dtype != torch.bool or not fits:
             got = f"{mask.dtype} {list(mask.shape)}"
             raise ValueError(f"expected a mask of torch.bool {expected}, got {got}")
+
+        # The axis for the heads comes last: all of them see the same keys.
         return mask.unsqueeze(-1)
 
     def forward(
@@ -173,8 +162,8 @@ class MultiHeadAttention(nn.Module):
         # Scaling the query is cheaper than scaling the scores, and float16 overflows less easily.
         scores = self.get_scores(query / math.sqrt(self.d_k), key)
 
-        # A hidden key gets the smallest finite score. After the softmax its weight is exactly zero.
-        # (Minus infinity would give 0/0 for a query that may look at nothing.)
+        # A hidden key gets the smallest finite score, so the softmax makes its weight exactly zero.
+        # (With minus infinity, a query without any key would get not-a-number.)
         if mask is not None:
             scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
@@ -197,7 +186,7 @@ def causal_mask(seq_len: int) -> Tensor:
     r"""
     ## Causal mask
 
-    Position $i$ may look at position $j$ if $j \le i$. One mask serves the whole batch.
+    Position $i$ may look at position $j$ if $j \le i$.
     """
     # `tril` keeps the lower triangle of the *last two* axes, so the axis of the batch comes after
     # it. With that axis already there nothing would be masked, and every loss would look wonderful.
@@ -210,55 +199,49 @@ def in_transformer(
     r"""
     ## In a transformer
 
-    The [small transformer](basic/autoregressive_model.py) has this attention with four heads. Here
-    a single wide head takes their place.
+    One wide head, where the [small transformer](basic/autoregressive_model.py) has four heads.
     """
     return {"self_attn": lambda: MultiHeadAttention(1, d_model, dropout_prob)}
 
 
 def example(
-    seq_len_q: int = 7, seq_len_k: int = 11, batch_size: int = 3, heads: int = 5,
-    d_k: int = 2
+    seq_len_q: int = 7, seq_len_k: int = 11, batch_size: int = 3, heads: int = 5, d_k: int = 2
 ) -> Tensor:
     r"""
     ## Example
 
-    Self-attention under the causal mask, then cross-attention to a longer sequence.
-
     ### Why the scores are scaled
 
-    The largest of 64 weights, for random queries and keys with features of variance 1. Without the
-    scale, a wide head gives nearly all the weight to one key, and the gradient of the softmax is
-    nearly zero there:
+    The largest of 64 weights, for random queries and keys of variance 1. Without the scale, a wide
+    head gives nearly all the weight to one key, where the gradient of the softmax is nearly zero:
 
     [The mean of the largest of 64 weights](../../results/drawings.json#tables.scale)
 
-    In our model queries and keys start smaller than that, since PyTorch's linear layers bring the
-    variance down to a third. Even so, without the scale the loss is
-    [2.019](../../results/without.json#tables.without.Scores%20not%20scaled.loss) in place of
+    Without the scale our model's loss is
+    [2.019](../../results/without.json#tables.without.Scores%20not%20scaled.loss), not
     [1.846](../../results/without.json#tables.without.The%20whole%20model.loss). It depends on the
-    recipe: the [museum's](mistakes/experiment.py) model trains as well without the scale,
+    recipe: the [museum's](mistakes/experiment.py) model trains as well without it,
     [2.094](../../results/mistakes.json#tables.mistakes.Unscaled.printed) beside
     [2.114](../../results/mistakes.json#tables.mistakes.RightAttention.printed).
 
     ### Exercises
 
     ??? question "What are the attention weights of the first position under the causal mask?"
-        It sees itself alone, so its weight is 1 for every head, whatever the numbers are.
+        It sees itself alone, so its weight is 1 for every head.
 
-    ??? question "Which is 1: `attn.sum(0)` or `attn.sum(1)`? What would the other one mean?"
-        `attn.sum(1)`, the sum over keys. A softmax over `dim=0` would make queries compete for a
-        key, and a query could see how well *later* queries match. It is one of the
-        [mistakes](mistakes/axes.py) that lower the printed loss.
+    ??? question "Which is 1: `attn.sum(0)` or `attn.sum(1)`?"
+        `attn.sum(1)`, over keys. With the other axis queries would compete for a key, and *later*
+        ones would be seen: a [mistake](mistakes/axes.py).
 
     ??? question "Write `causal_mask` as `torch.ones(n, n, 1).tril()`. Which test notices?"
-        Nothing is masked: the triangle is taken of the last two axes, of $n$ and 1. Every shape is
-        right, and a comparison with PyTorch under the same mask passes. Only this notices: change
-        the last token; no earlier output may move.
+        Nothing is masked, and every shape is right. Comparing with PyTorch under the same mask
+        shows nothing. Only this does: change the last token; no earlier output may move.
     """
     # One module for both calls; the second one would usually have its own.
     d_model = heads * d_k
     attention = MultiHeadAttention(heads, d_model)
+
+    # Random vectors in place of tokens. All axes differ in length, so that shapes tell them apart.
     x = torch.randn(seq_len_q, batch_size, d_model)
     memory = torch.randn(seq_len_k, batch_size, d_model)
 

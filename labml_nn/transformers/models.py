@@ -70,11 +70,8 @@ class TokenEmbedding(nn.Module):
     """
 
     def __init__(self, n_vocab: int, d_model: int) -> None:
-        r"""
-        * `n_vocab` is the number of different tokens
-        * `d_model` is the number of features
-        """
         super().__init__()
+        # The factor of the paper, which gives no reason for it.
         self.scale = math.sqrt(d_model)
 
         # Variance 1 *after* the scaling. With PyTorch's variance of 1 before it, and 128 features,
@@ -83,7 +80,8 @@ class TokenEmbedding(nn.Module):
         nn.init.normal_(self.embedding.weight, std=1 / self.scale)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        # A look-up is all it is: `[seq_len, batch_size, d_model]`.
+        # A look-up is all it is: row 5 of the table for token 5. Equal tokens get equal vectors,
+        # wherever they stand: `[seq_len, batch_size, d_model]`.
         return self.embedding(tokens) * self.scale
 
 
@@ -93,12 +91,9 @@ class Embeddings(nn.Module):
     """
 
     def __init__(self, n_vocab: int, d_model: int, positions: nn.Module) -> None:
-        r"""
-        * `n_vocab` is the number of different tokens
-        * `d_model` is the number of features
-        * `positions` adds [where each token stands](positional_encoding.py)
-        """
         super().__init__()
+        # A vector for each of `n_vocab` tokens, and what adds [where each token
+        # stands](positional_encoding.py).
         self.tokens = TokenEmbedding(n_vocab, d_model)
         self.positions = positions
 
@@ -115,28 +110,25 @@ class TransformerLayer(nn.Module):
     """
 
     def __init__(
-        self,
-        *,
-        d_model: int,
-        self_attn: nn.Module,
-        feed_forward: nn.Module,
-        dropout_prob: float,
+        self, *, d_model: int, self_attn: nn.Module, feed_forward: nn.Module, dropout_prob: float,
     ) -> None:
-        r"""
-        * `d_model` is the number of features
-        * `self_attn` is [attention](mha.py#MultiHeadAttention.forward)
-        * `feed_forward` is the network that follows it
-        * `dropout_prob` is the probability that a feature is dropped before it is added
-        """
         super().__init__()
+        # [Attention](mha.py#MultiHeadAttention.forward), which moves information between positions.
+        # It reads a copy of the stream with mean 0 and variance 1 at each position.
         self.norm_self_attn = nn.LayerNorm(d_model)
         self.self_attn = self_attn
+
+        # The [network](feed_forward.py) that works on each position, with a normalisation of its
+        # own: the stream has changed since the first.
         self.norm_ff = nn.LayerNorm(d_model)
         self.feed_forward = feed_forward
+
+        # What is added to the stream loses some of its features in training, not the stream itself.
         self.dropout = nn.Dropout(dropout_prob)
 
     def forward(self, *, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        # In self-attention, queries, keys and values come from the same sequence.
+        # In self-attention, queries, keys and values come from the same sequence. The mask says which
+        # keys each query may look at.
         z = self.norm_self_attn(x)
         z = self.self_attn(query=z, key=z, value=z, mask=mask)
         x = x + self.dropout(z)
@@ -153,17 +145,15 @@ class Encoder(nn.Module):
     """
 
     def __init__(self, layers: Iterable[TransformerLayer], d_model: int) -> None:
-        r"""
-        * `layers` are the layers; copies of one layer would all start with the same weights
-        * `d_model` is the number of features
-        """
         super().__init__()
+        # Each layer is made by its own call. Copies of one would all start with the same weights.
         self.layers = nn.ModuleList(layers)
 
         # Every layer has added to the stream, and nothing has normalised the sum yet. This does.
         self.norm = nn.LayerNorm(d_model)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        # The stream passes from layer to layer, and its shape never changes.
         for layer in self.layers:
             x = layer(x=x, mask=mask)
         return self.norm(x)
@@ -177,11 +167,8 @@ class Generator(nn.Module):
     """
 
     def __init__(self, n_vocab: int, d_model: int) -> None:
-        r"""
-        * `n_vocab` is the number of different tokens
-        * `d_model` is the number of features
-        """
         super().__init__()
+        # A row of weights for each token. Its dot product with the stream is the token's score.
         self.projection = nn.Linear(d_model, n_vocab)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -190,11 +177,7 @@ class Generator(nn.Module):
 
 
 def example(
-    seq_len: int = 7,
-    batch_size: int = 3,
-    heads: int = 5,
-    n_pairs: int = 2,
-    d_ff: int = 11,
+    seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int = 2, d_ff: int = 11,
     n_vocab: int = 13,
 ) -> Tensor:
     r"""
@@ -227,7 +210,8 @@ def example(
     d_model = heads * 2 * n_pairs
     embed = Embeddings(n_vocab, d_model, PositionalEncoding(d_model, 0.1))
 
-    # Two layers, each with weights of its own.
+    # Two layers, each with weights of its own: the list is made by two calls, and every part in it,
+    # too.
     layers = [
         TransformerLayer(
             d_model=d_model,
@@ -238,7 +222,9 @@ def example(
         for _ in range(2)
     ]
 
-    # From tokens to logits. The mask hides later tokens from each position.
+    # Random tokens are enough for the shapes.
     tokens = torch.randint(n_vocab, (seq_len, batch_size))
+
+    # From tokens to logits. The mask hides later tokens from each position.
     x = Encoder(layers, d_model)(embed(tokens), causal_mask(seq_len))
     return Generator(n_vocab, d_model)(x)

@@ -71,7 +71,8 @@ def sinusoidal_positions(d_model: int, max_len: int) -> Tensor:
 
     The vectors of the positions from 0 to `max_len - 1`, as `[max_len, d_model]`.
     """
-    # The angle of each position and pair, `[max_len, n_pairs]`.
+    # The angle of each position and pair, `[max_len, n_pairs]`: the position times the frequency, an
+    # outer product.
     positions = torch.arange(max_len, dtype=torch.float64)
     angles = positions[:, None] * frequencies(d_model)
 
@@ -117,14 +118,12 @@ class PositionalEncoding(nn.Module):
     """
 
     def __init__(self, d_model: int, dropout_prob: float, max_len: int = 5000) -> None:
-        r"""
-        * `d_model` is the number of features, an even number
-        * `dropout_prob` is the probability that a feature of the sum is dropped (section 5.4)
-        * `max_len` is the number of positions that there are encodings for
-        """
         super().__init__()
+        # A sine without its cosine could not be rotated.
         if d_model % 2:
             raise ValueError(f"d_model must be even, for pairs of sine and cosine, got {d_model}")
+
+        # The paper drops features of the sum (section 5.4).
         self.dropout = nn.Dropout(dropout_prob)
 
         # Moves to the GPU with the model, isn't saved with the weights: `[max_len, 1, d_model]`.
@@ -145,12 +144,7 @@ class LearnedPositionalEncoding(nn.Module):
     """
 
     def __init__(self, d_model: int, max_len: int) -> None:
-        r"""
-        * `d_model` is the number of features
-        * `max_len` is the number of positions that there are encodings for
-        """
         super().__init__()
-
         # Variance 1, like [embedded tokens](models.py#TokenEmbedding), so that neither drowns the
         # other at the start.
         self.encodings = nn.Parameter(torch.randn(max_len, 1, d_model))
@@ -204,6 +198,6 @@ def example(
     fixed = PositionalEncoding(d_model, 0.1, max_len)
     learned = LearnedPositionalEncoding(d_model, max_len)
 
-    # Row $p$ becomes the encoding of position $p + 4$.
+    # Row $p$ becomes the encoding of position $p + 4$, from the rows alone.
     shifted = shift_positions(sinusoidal_positions(d_model, max_len), offset=4)
     return fixed(x), learned(x), shifted

@@ -38,11 +38,14 @@ class OneProjectionAttention(nn.Module):
         * `dropout_prob` is the probability of dropping an attention weight
         """
         super().__init__()
+        # A module for dropout would never be called: the kernel drops weights itself.
         self.heads, self.d_k = heads, d_model // heads
         self.dropout_prob = dropout_prob
 
         # Three matrices, one above the other.
         self.project = nn.Linear(d_model, 3 * d_model)
+
+        # The heads' answers are mixed by a matrix that the others can't join: it comes after them.
         self.output = nn.Linear(d_model, d_model)
 
     def forward(

@@ -27,18 +27,15 @@ from torch import Tensor
 
 
 def step_in_a_loop(
-    parameters: list[Tensor],
-    gradients: list[Tensor],
-    rate: float = 1e-3,
-    beta1: float = 0.9,
-    beta2: float = 0.99,
-    eps: float = 1e-8,
+    parameters: list[Tensor], gradients: list[Tensor],
+    rate: float = 1e-3, beta1: float = 0.9, beta2: float = 0.99, eps: float = 1e-8,
 ) -> None:
     r"""
     ## One tensor at a time
 
     The first step of [AdamW](../../optimizers/adamw.py), without weight decay.
     """
+    # Six operations on each tensor, most of which have only a few hundred numbers.
     for parameter, gradient in zip(parameters, gradients, strict=True):
         # Running means of the gradient and of its square, which begin at zero.
         mean = (1 - beta1) * gradient
@@ -55,12 +52,8 @@ def step_in_a_loop(
 
 
 def step_with_lists(
-    parameters: list[Tensor],
-    gradients: list[Tensor],
-    rate: float = 1e-3,
-    beta1: float = 0.9,
-    beta2: float = 0.99,
-    eps: float = 1e-8,
+    parameters: list[Tensor], gradients: list[Tensor],
+    rate: float = 1e-3, beta1: float = 0.9, beta2: float = 0.99, eps: float = 1e-8,
 ) -> None:
     r"""
     ## All tensors in each call
@@ -116,7 +109,8 @@ def example(d_in: int = 3, d_out: int = 5) -> tuple[list[Tensor], ...]:
         Less. The number of calls is the same, and everything that is computed in them, as in the
         rest of the step, takes a hundred times as long.
     """
-    # A matrix and a vector, as of one linear layer.
+    # A matrix and a vector, as of one linear layer. The gradients are random: only the step is
+    # compared.
     torch.manual_seed(1)
     start = [torch.randn(d_out, d_in), torch.randn(d_out)]
     gradients = [torch.randn(d_out, d_in), torch.randn(d_out)]

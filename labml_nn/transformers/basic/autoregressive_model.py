@@ -58,21 +58,17 @@ class AutoregressiveTransformer(nn.Module):
         dropout_prob: float = 0.0,
         attention: Callable[[int, int, float], nn.Module] = MultiHeadAttention,
     ) -> None:
-        r"""
-        * `n_vocab` is the number of different tokens
-        * `d_model` is the number of features
-        * `heads` is the number of heads of each attention
-        * `n_layers` is the number of layers
-        * `d_ff` is the number of features inside the feed-forward networks
-        * `seq_len` is the greatest length of a sequence, the *context*
-        * `dropout_prob` is the probability of dropping a feature or an attention weight
-        * `attention` makes it; [FusedAttention](../fused_attention.py) is faster
-        """
         super().__init__()
+        # Each of `n_vocab` tokens becomes `d_model` features, plus those of its position. The
+        # *context*, `seq_len`, is the greatest length of a sequence.
         positions = PositionalEncoding(d_model, dropout_prob, seq_len)
         self.embed = Embeddings(n_vocab, d_model, positions)
 
-        # Each layer is made by a call of its own, so that each starts with its own weights.
+        # `n_layers` layers, each made by a call of its own, so that each starts with weights of its
+        # own. `attention` makes theirs, with `heads` heads: [the readable one](../mha.py), or
+        # [the fused](../fused_attention.py), which is faster. Inside the feed-forward networks there
+        # are `d_ff` features. `dropout_prob` is the probability that a feature or an attention
+        # weight is dropped in training.
         self.encoder = Encoder(
             (
                 TransformerLayer(
@@ -85,24 +81,29 @@ class AutoregressiveTransformer(nn.Module):
             ),
             d_model,
         )
+
+        # From the features at each position to a score for every token that may come next.
         self.generator = Generator(n_vocab, d_model)
 
-        # Made once, and moved to the GPU with the model. It has no weights, so it isn't saved.
+        # Made once, for the longest sequence. A buffer moves to the GPU with the model and is no
+        # parameter. It isn't saved with the weights, because it can be made again.
         self.register_buffer("mask", causal_mask(seq_len), persistent=False)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        # A shorter sequence than the context sees the upper left corner of the mask.
+        # A shorter sequence than the context sees the upper left corner of the mask; a longer one
+        # has no positions, and fails.
         length = len(tokens)
+
+        # Every position gathers from those before it, layer by layer: after two layers it may know
+        # what a position before it had gathered.
         x = self.encoder(self.embed(tokens), self.mask[:length, :length])
+
+        # All positions predict at once. In writing, the last one is what counts.
         return self.generator(x)
 
 
 def example(
-    seq_len: int = 7,
-    batch_size: int = 3,
-    heads: int = 5,
-    n_pairs: int = 2,
-    d_ff: int = 11,
+    seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int = 2, d_ff: int = 11,
     n_vocab: int = 13,
 ) -> Tensor:
     r"""
@@ -125,8 +126,10 @@ def example(
         That of [counting pairs](../../training/counting.py): the one character it sees is all that
         it can use.
     """
-    # A small model with a context of twice the text.
+    # A small model, two layers high, with a context of twice the text.
     model = AutoregressiveTransformer(
         n_vocab, heads * 2 * n_pairs, heads, 2, d_ff, seq_len=2 * seq_len
     )
+
+    # Random tokens: the shapes are right before anything is learned.
     return model(torch.randint(n_vocab, (seq_len, batch_size)))

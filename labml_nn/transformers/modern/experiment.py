@@ -193,7 +193,8 @@ def example(
 
     # Thirteen letters, a hundred times.
     text = torch.arange(100 * n_vocab) % n_vocab
-    # The loss falls from that of guessing.
+    # The loss falls from that of guessing, which is where it begins: the head of the model starts
+    # at zero.
     losses: list[Tensor] = []
     fit(model, text, 2, seq_len, batch_size, 1, lambda step, loss: losses.append(loss))
     return torch.stack(losses)
