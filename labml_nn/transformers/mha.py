@@ -31,7 +31,7 @@ layer](../../results/without.json#figures.attention)
 In matrices, with a row for each query in $Q$, and for each key and value in $K$ and $V$:
 
 $$
-\operatorname{Attention}(Q, K, V) = \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V
+\operatorname{Attention}(Q, K, V) = \operatorname{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V
 $$
 
 One average answers one question. A word may need its subject *and* its tense, so several *heads*
@@ -108,8 +108,8 @@ class MultiHeadAttention(nn.Module):
         self.output = nn.Linear(d_model, d_model, bias=bias)
         self.dropout = nn.Dropout(dropout_prob)
 
-        # The weights of the last call, for looking at them. Nothing here reads them, and no gradient
-        # flows through them.
+        # The weights of the last call, for looking at them. Nothing here reads them, and they have
+        # no gradients.
         self.attn: Tensor | None = None
 
     def get_scores(self, query: Tensor, key: Tensor) -> Tensor:

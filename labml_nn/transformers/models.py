@@ -127,8 +127,8 @@ class TransformerLayer(nn.Module):
         self.dropout = nn.Dropout(dropout_prob)
 
     def forward(self, *, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        # In self-attention, queries, keys and values come from the same sequence. The mask says which
-        # keys each query may look at.
+        # In self-attention, queries, keys and values come from the same sequence. The mask says
+        # which keys each query may look at.
         z = self.norm_self_attn(x)
         z = self.self_attn(query=z, key=z, value=z, mask=mask)
         x = x + self.dropout(z)

@@ -71,8 +71,8 @@ def sinusoidal_positions(d_model: int, max_len: int) -> Tensor:
 
     The vectors of the positions from 0 to `max_len - 1`, as `[max_len, d_model]`.
     """
-    # The angle of each position and pair, `[max_len, n_pairs]`: the position times the frequency, an
-    # outer product.
+    # The angle of each position and pair, `[max_len, n_pairs]`, is the position times the
+    # frequency.
     positions = torch.arange(max_len, dtype=torch.float64)
     angles = positions[:, None] * frequencies(d_model)
 

@@ -65,10 +65,10 @@ class AutoregressiveTransformer(nn.Module):
         self.embed = Embeddings(n_vocab, d_model, positions)
 
         # `n_layers` layers, each made by a call of its own, so that each starts with weights of its
-        # own. `attention` makes theirs, with `heads` heads: [the readable one](../mha.py), or
-        # [the fused](../fused_attention.py), which is faster. Inside the feed-forward networks there
-        # are `d_ff` features. `dropout_prob` is the probability that a feature or an attention
-        # weight is dropped in training.
+        # own. `attention` makes theirs, with `heads` heads: [the readable one](../mha.py), or [the
+        # fused](../fused_attention.py), which is faster. The feed-forward networks have `d_ff`
+        # features inside. `dropout_prob` is the probability that a feature or an attention weight
+        # is dropped in training.
         self.encoder = Encoder(
             (
                 TransformerLayer(

@@ -130,7 +130,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
     # Random tokens: nothing is trained here.
     tokens = torch.randint(n_vocab, (seq_len, batch_size))
 
-    # Two models that differ in one part give different logits for the same tokens. All other weights
-    # are equal.
+    # Two models that differ in one part give different logits for the same tokens, though all other
+    # weights are equal.
     models = make_both(n_vocab, seq_len, seed=1)
     return models["plain"](tokens) - models["changed"](tokens)
