@@ -3,18 +3,19 @@ r"""What happens to each kind of positions in texts longer than those of trainin
     python benchmarks/extrapolation.py
 
 The small transformer is trained with each of them, with windows of 64 characters of Tiny
-Shakespeare, from the same seed. Then its loss over the beginning of the held-out tenth is measured
-with windows of 64 to 512. It writes `results/extrapolation.json`, which the page
-`positions/extrapolation.py` shows. The losses don't depend on how busy the machine is.
+Shakespeare, from the same three seeds. Then its loss over the beginning of the held-out tenth is
+measured with windows of 64 to 512. The means of the seeds go to `results/extrapolation.json`, which
+the page `positions/extrapolation.py` shows. They don't depend on how busy the machine is.
 """
 
 import argparse
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import mean
 
 import torch
 
@@ -33,6 +34,7 @@ from labml_nn.transformers.positions.extrapolation import (
 )
 from labml_nn.transformers.positions.rotary_scaling import scaled_rotary
 
+SEEDS = (1, 2, 3)
 LENGTHS = [64, 128, 256, 512]
 HEADS = 4
 SCALINGS = {
@@ -69,21 +71,22 @@ SOURCES = [
 ]
 
 
-def measure(kind: str, options: argparse.Namespace) -> tuple[dict, dict]:
+def measure(job: tuple[str, int, argparse.Namespace]) -> tuple[dict, dict]:
     r"""Train one, and return its losses by length and by position, by its name.
 
     A rotary one is measured with each kind of scaling as well.
     """
+    kind, seed, options = job
     torch.set_num_threads(1)
     start = time.perf_counter()
     tokenizer, tokens, validation = prepare(tiny_shakespeare(), TRAINED_LEN)
     held_out = validation[: WINDOWS * max(LENGTHS) + 1]
-    torch.manual_seed(options.seed)
+    torch.manual_seed(seed)
     model = make_model(kind, len(tokenizer), max(LENGTHS), options.d_model, HEADS, options.layers)
-    train_short(model, tokens, TRAINED_LEN, options.steps, options.seed)
-    print(f"{kind}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    train_short(model, tokens, TRAINED_LEN, options.steps, seed)
+    print(f"{kind}, seed {seed}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
     lengths = {kind: losses_at(model, held_out, LENGTHS)}
-    positions = {kind: along(model, held_out)}
+    positions = {kind: in_bins(model, held_out)}
     for scaling, title in SCALINGS.items() if kind == "rotary" else []:
         # A table for each length: the longer the text, the more the frequencies are stretched.
         lengths[title] = {}
@@ -93,11 +96,11 @@ def measure(kind: str, options: argparse.Namespace) -> tuple[dict, dict]:
             lengths[title] |= losses_at(model, held_out, [length])
 
         # The last one is for the longest windows.
-        positions[title] = along(model, held_out)
+        positions[title] = in_bins(model, held_out)
     return lengths, positions
 
 
-def along(model: torch.nn.Module, tokens: torch.Tensor) -> list[list[float]]:
+def in_bins(model: torch.nn.Module, tokens: torch.Tensor) -> list[list[float]]:
     r"""The losses along the longest windows, in bins."""
     losses = losses_by_position(model, tokens, max(LENGTHS)).view(-1, BIN).mean(dim=1)
     return [[(at + 1) * BIN, loss.item()] for at, loss in enumerate(losses)]
@@ -110,29 +113,49 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--d-model", type=int, default=64)
     parser.add_argument("--layers", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     parser.add_argument("--processes", type=int, default=1, help="how many are trained at a time")
     options = parser.parse_args()
     fingerprints = record.fingerprints(SOURCES)
 
-    curves: dict[str, dict[int, float]] = {}
-    positions: dict[str, list[list[float]]] = {}
+    found: dict[str, list[dict[int, float]]] = {}
+    along: dict[str, list[list[list[float]]]] = {}
     with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
-        for lengths, windows in pool.map(measure, KINDS, repeat(options)):
-            curves |= lengths
-            positions |= windows
-    print(f"{'positions':>22}", *(f"{length:6}" for length in LENGTHS))
+        for lengths, windows in pool.map(measure, product(KINDS, options.seeds, [options])):
+            for name, losses in lengths.items():
+                found.setdefault(name, []).append(losses)
+                along.setdefault(name, []).append(windows[name])
+    curves = {
+        name: {length: mean(one[length] for one in runs) for length in LENGTHS}
+        for name, runs in found.items()
+    }
+    positions = {
+        name: [[bins[0][0], mean(loss for _, loss in bins)] for bins in zip(*runs, strict=True)]
+        for name, runs in along.items()
+    }
+    # How far the seeds are apart, at the length where they are furthest apart.
+    spreads = {
+        name: max(max(one[n] for one in runs) - min(one[n] for one in runs) for n in LENGTHS)
+        for name, runs in found.items()
+    }
+    print(f"{'positions':>22}", *(f"{length:6}" for length in LENGTHS), "spread")
     for name, losses in curves.items():
-        print(f"{name:>22}", *(f"{loss:6.3f}" for loss in losses.values()))
+        numbers = [*losses.values(), spreads[name]]
+        print(f"{name:>22}", *(f"{number:6.3f}" for number in numbers))
 
     rows = [
-        {"positions": name, **{f"at{length}": loss for length, loss in losses.items()}}
+        {
+            "positions": name,
+            **{f"at{length}": loss for length, loss in losses.items()},
+            "spread": spreads[name],
+        }
         for name, losses in curves.items()
     ]
     columns = [{"name": "positions", "title": "Positions"}] + [
         {"name": f"at{length}", "title": str(length), "unit": "nats", "digits": 3}
         for length in LENGTHS
     ]
+    columns.append({"name": "spread", "title": "Seeds apart, at most", "digits": 3})
     loss = {"title": "Loss", "unit": "nats a character"}
     path = record.write(
         "extrapolation",
@@ -144,7 +167,7 @@ def main() -> None:
             "d_model": options.d_model,
             "n_layers": options.layers,
             "trained_len": TRAINED_LEN,
-            "seed": options.seed,
+            "seeds": len(options.seeds),
             "evaluated": WINDOWS * max(LENGTHS),
         },
         tables={"losses": {"columns": columns, "rows": rows}},

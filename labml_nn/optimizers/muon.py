@@ -169,6 +169,9 @@ def singular_values(rows: int = 16, columns: int = 32) -> tuple[Tensor, Tensor]:
 
     Those of a random gradient, largest first, before and after: `[rows]` each. Before, the first is
     a hundred times the last one.
+
+    [The singular values of a gradient, and of the step that Muon makes of
+    it](../../results/family_drawings.json#figures.muon)
     """
     # The directions of a random matrix, and singular values of our choice.
     u, _, v = torch.linalg.svd(torch.randn(rows, columns), full_matrices=False)

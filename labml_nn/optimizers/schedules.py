@@ -15,6 +15,8 @@ has seen too few to know what is usual.
 **Why a fall?** Each batch pulls the weights another way. At a constant rate they end up jumping
 around a minimum, as far from it as a step is long. Small steps at the end let them settle.
 
+[The three schedules, with 5 % of rise](../../results/family_drawings.json#figures.rates)
+
 Of 2,000 steps with 5 % of rise, at seven of them:
 
 | step | 0 | 50 | 99 | 550 | 1050 | 1550 | 1999 |

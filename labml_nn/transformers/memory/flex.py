@@ -50,6 +50,9 @@ def flex(
 
     Takes and returns what [attend](score_functions.py#attend) does, but for the weights. Not
     compiled, it computes all scores, which is good for trying things out.
+
+    [64 positions in tiles of 8 under a window of 12: empty tiles are
+    skipped](../../../results/family_drawings.json#figures.block_mask)
     """
     # Imported here, because PyTorch 2.4 doesn't have it, and because it takes long to import. All
     # else on this page works without it.

@@ -47,6 +47,9 @@ class PrepareSharedHeads(PrepareForMultiHeadAttention):
 
     A [projection](../mha.py#PrepareForMultiHeadAttention) to a few heads, each of which is handed
     to all queries of its group.
+
+    [The head of keys that each head of queries looks
+    at](../../../results/family_drawings.json#figures.groups)
     """
 
     def __init__(self, d_model: int, key_heads: int, group: int, d_k: int, bias: bool) -> None:

@@ -22,6 +22,9 @@ features, so their keys and values would be 2 · 128 · 128 = 32,768 numbers for
 The latent has 512 features and the rotated key 64: 576 numbers, as many as 2.25 heads of keys and
 values.
 
+[Numbers kept of each token in a layer with four heads of 32
+features](../../../results/family_drawings.json#figures.cache)
+
 **In** and **out** are those of [multi-head attention](../mha.py), for self-attention only. Here all
 keys and values are written out, as in training. [On the next page](absorbed_attention.py) they
 never are: that is what makes the small cache useful. Both pages leave out that the paper's queries

@@ -23,6 +23,9 @@ Suppose that a head looks at three tokens whose scores are all 0. Without a sink
 With a sink of 0 it is 1/4, and the remaining quarter goes nowhere. With a sink of 5 the weights are
 0.007: the head is nearly silent. If one token then scores 10, it gets 0.99 of the weight.
 
+[The weight of eight tokens together, by the score of the best
+one](../../../results/family_drawings.json#figures.sink)
+
 **In** and **out** are those of [multi-head attention](../mha.py); the weights of the tokens sum to
 something between zero and one. At the start $s_h$ is zero, which adds a one to the denominator.
 Miller had proposed that constant ([Attention Is Off By

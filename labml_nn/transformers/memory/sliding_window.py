@@ -22,17 +22,10 @@ If a model was trained *without* a window, it breaks down under one, and the pap
 head that finds nothing has to put its weight somewhere, because the weights of a softmax sum to
 one. Heads learn to put it on the first tokens, which all later positions can see: *attention
 sinks*. As soon as the window leaves the first tokens behind, this weight falls on tokens that mean
-something. So let the first few tokens stay visible. Here is who sees whom, with a window of 3 and
-one sink:
+something. So let the first few tokens stay visible.
 
-```
-1 0 0 0 0 0
-1 1 0 0 0 0
-1 1 1 0 0 0
-1 1 1 1 0 0
-1 0 1 1 1 0
-1 0 0 1 1 1
-```
+[Who sees whom with a window of 3 and one sink, and which positions the four slots of a cache then
+hold](../../../results/family_drawings.json#figures.rolling)
 
 **In** and **out** are those of [multi-head attention](../mha.py). A [learned
 sink](learned_sink.py) needs no first tokens. The page leaves out that the paper counts positions
@@ -112,17 +105,8 @@ class RollingProjection(PrepareForMultiHeadAttention):
     A projection that remembers, as in [the cache that grows](../kv_cache.py#CachedProjection), but
     with a fixed number of slots. The first slots are for the sinks. The others are a ring: each new
     position takes the slot of the one that just left the window. With a window of 3 and one sink,
-    the slots hold these positions after each of seven tokens:
-
-    ```
-    0
-    0 1
-    0 1 2
-    0 1 2 3
-    0 4 2 3
-    0 4 5 3
-    0 4 5 6
-    ```
+    the slots hold positions 0, 1, 2 and 3 after four tokens, 0, 4, 2 and 3 after five, and 0, 4, 5
+    and 3 after six: the right half of the picture above.
     """
 
     def __init__(self, *shape: int, window: int, n_sinks: int = 0) -> None:

@@ -94,6 +94,9 @@ class AlibiAttention(MultiHeadAttention):
         `[seq_len_q, seq_len_k, batch_size, heads]`. If there are fewer queries than keys, the
         queries are the *last* positions: a model that writes has one new query, and the keys of the
         whole text. Counted from 0, that query would take all keys for its future.
+
+        [The weights of eight positions whose scores are all
+        equal](../../../results/family_drawings.json#figures.alibi)
         """
         # The positions of the keys, and those of the queries among them.
         j = torch.arange(len(key), device=key.device)

@@ -64,6 +64,9 @@ class RotaryAttention(MultiHeadAttention):
         ### Scores
 
         From queries and keys that are rotated.
+
+        [A query and an equal key: their dot product by
+        distance](../../../results/family_drawings.json#figures.turned)
         """
         # If there are fewer queries than keys, the queries are the *last* positions: a model that
         # writes has one new query and the keys of the whole text. Rotated as position 0, that query

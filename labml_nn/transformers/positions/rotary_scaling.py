@@ -121,6 +121,9 @@ def scaled_rotary(kind: str, d_k: int, max_len: int, trained_len: int) -> Rotary
 
     `kind` is `interpolation`, `ntk` or `yarn`. Put the result in the place of the model's own
     [rotary positions](rotary_attention.py).
+
+    [The angles at position 511, in turns, beside those of
+    training](../../../results/family_drawings.json#figures.scaled)
     """
     # Trained on 64 positions and used on 512: 8.
     stretch = max_len / trained_len

@@ -88,6 +88,9 @@ class ShawAttention(MultiHeadAttention):
         ### Scores
 
         `[seq_len_q, seq_len_k, batch_size, heads]`.
+
+        [The distance whose vector each query (down) and key (across) get, with a greatest distance
+        of 3](../../../results/family_drawings.json#figures.vectors)
         """
         # Longer distances are cut to the greatest one. The most negative belongs to row 0. Where a
         # vector stands depends on the two lengths alone, so one table serves batch and heads.

@@ -61,6 +61,9 @@ def encode_distances(distances: Tensor, d_model: int) -> Tensor:
     ## Sines of distances
 
     From `[seq_len_q, seq_len_k]` to `[seq_len_q, seq_len_k, d_model]`, for an even `d_model`.
+
+    [The sines (left half) and cosines of 24
+    distances](../../../results/family_drawings.json#figures.waves)
     """
     # One angle for each distance and frequency, in double precision as the frequencies are.
     angles = distances[..., None] * frequencies(d_model)

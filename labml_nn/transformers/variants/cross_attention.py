@@ -62,6 +62,9 @@ def padding_mask(lengths: Tensor, seq_len_k: int) -> Tensor:
 
     Sequence $b$ has `lengths[b]` positions; what follows is padding. True means visible:
     `[1, seq_len_k, batch_size]`.
+
+    [Three sequences of 5, 3 and 7 positions, padded to
+    7](../../../results/family_drawings.json#figures.padding)
     """
     # Positions down, sequences across. The new first axis has length one, which means "the same for
     # all queries".

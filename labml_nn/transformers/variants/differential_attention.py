@@ -25,6 +25,9 @@ second from the first. Suppose that the second map is even, with 1/64 for each k
 | 0.5 | 0.456 | 0.044 |
 | 0.8 | 0.452 | −0.252 |
 
+[The two maps and a difference: the first 16 of 64
+weights](../../../results/family_drawings.json#figures.differences)
+
 The maps of this example are made up; those of a model are learned. With too large a share the
 others get negative weights, so $\lambda$ is learned, too.
 

@@ -31,7 +31,11 @@ query only reads them: $1000 \times 64 \times 64$ to write and as many to read, 
 
 Under a causal mask query $i$ needs the sums up to $i$. So they are carried along, like the state of
 a recurrent network. That is the price, too: the state of a head has $d_k \times d_k$ numbers, and
-what doesn't fit in them is lost. [The delta rule](delta_rule.py) shows how soon that is.
+what doesn't fit in them is lost. [The delta rule](delta_rule.py) shows how soon that is. And the
+weights are flatter, since no exponential makes one key stand out:
+
+[The same ten random queries and keys, with a softmax and
+without](../../../results/family_drawings.json#figures.flat)
 
 The causal result comes in three forms: with all weights, for any mask; step by step, for writing;
 and in chunks, for training ([Hua et al. 2022](https://arxiv.org/abs/2202.10447)). As in the paper,
@@ -156,9 +160,8 @@ class LinearAttention(nn.Module):
     parameters.
     """
 
-    def __init__(
-        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
-    ) -> None:
+    def __init__(self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
+        ) -> None:
         r"""
         The arguments are those of multi-head attention.
         """
@@ -174,9 +177,8 @@ class LinearAttention(nn.Module):
         # For features of the heads' results: with a state there are no weights to drop.
         self.dropout = nn.Dropout(dropout_prob)
 
-    def forward(
-        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+        ) -> Tensor:
         # Queries and keys become positive. Values don't: an average of them can have any sign.
         q, k, v = feature_map(self.query(query)), feature_map(self.key(key)), self.value(value)
 
@@ -200,9 +202,8 @@ class LinearAttention(nn.Module):
         return self.output(self.dropout(x).flatten(start_dim=2)), state
 
 
-def in_transformer(
-    *, d_model: int, heads: int, dropout_prob: float, **_: float
-) -> dict[str, Callable[[], nn.Module]]:
+def in_transformer(*, d_model: int, heads: int, dropout_prob: float, **_: float
+    ) -> dict[str, Callable[[], nn.Module]]:
     r"""
     ## In a transformer
 
@@ -233,8 +234,7 @@ def example(
     query, key = feature_map(torch.randn(2, seq_len, batch_size, heads, d_k))
     value = torch.randn(seq_len, batch_size, heads, d_v)
 
-    # Three forms, one result: with all weights, position by position, and three positions at a
-    # time.
+    # Three forms, one result: with all weights, one position at a time, and three at a time.
     weights = attention_weights(query, key, causal_mask(seq_len))
     at_once = torch.einsum("ijbh,jbhv->ibhv", weights, value)
     steps, state = step_by_step(query, key, value, empty_state(key, value))

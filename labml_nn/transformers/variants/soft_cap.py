@@ -57,6 +57,8 @@ def soft_cap(scores: Tensor, cap: float) -> Tensor:
     ## Soft cap
 
     `scores` can have any shape.
+
+    [Two caps beside no cap](../../../results/family_drawings.json#figures.cap)
     """
     # $\tanh$ has slope 1 at zero and ends at $\pm 1$. Divided by the cap before and multiplied by
     # it afterwards, it keeps the slope and ends at $\pm c$. A hard limit, `scores.clamp(-cap,

@@ -1,0 +1,334 @@
+r"""
+What do the variants of attention do for the small transformer?
+
+Each takes the place of multi-head attention in a small transformer, which is trained on Tiny
+Shakespeare from three seeds. Besides the loss, this measures what the pages of the variants speak
+of: the largest score, with the usual learning rate and with ten times that; the weight on the first
+token; what a window costs a model that was trained without one; and how much of its weight a head
+gives to tokens that don't matter. None of it depends on how busy the machine is.
+
+The result is results/families.json. What is trained already is kept in the file of `--kept`.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from statistics import mean
+
+# As `python benchmarks/families.py` from a checkout, nothing needs to be installed.
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+from torch import Tensor, nn  # noqa: E402
+
+from benchmarks.pictures import ACCENT, SECOND, new, svg  # noqa: E402
+from benchmarks.record import fingerprints, write  # noqa: E402
+from labml_nn.training import loop  # noqa: E402
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare  # noqa: E402
+from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
+    AutoregressiveTransformer,
+)
+from labml_nn.transformers.basic.comparison_experiment import put_in_place  # noqa: E402
+from labml_nn.transformers.memory.sliding_window import SlidingWindowAttention  # noqa: E402
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask  # noqa: E402
+from labml_nn.transformers.variants.differential_attention import (  # noqa: E402
+    DifferentialAttention,
+)
+
+SEEDS = (1, 2, 3)
+SIZES = {"d_model": 64, "heads": 4, "d_ff": 256, "seq_len": 64, "dropout_prob": 0.0}
+LAYERS, STEPS, RATE = 2, 500, 3e-3
+# A window of a quarter of the context, which is that of the page's `in_transformer`.
+WINDOW = 16
+# The title of each row, and its page. The first is the model without a change.
+VARIANTS = {
+    "multi-head attention": None,
+    "one head of keys": "memory/grouped_query",
+    "window of 16, one sink": "memory/sliding_window",
+    "latents": "memory/latent_attention",
+    "learned sink": "memory/learned_sink",
+    "soft cap of 5": "variants/soft_cap",
+    "normalised queries and keys": "variants/query_key_norm",
+    "differential": "variants/differential_attention",
+    "gated": "variants/gated_attention",
+    "linear": "variants/linear_attention",
+    "gated delta rule": "variants/delta_rule",
+}
+# Those whose scores have a limit are also trained with ten times the learning rate.
+LIMITED = ("multi-head attention", "soft cap of 5", "normalised queries and keys")
+FOLDER = "labml_nn/transformers"
+SOURCES = [
+    "labml_nn/training/data.py",
+    "labml_nn/training/loop.py",
+    f"{FOLDER}/basic/autoregressive_model.py",
+    f"{FOLDER}/feed_forward.py",
+    f"{FOLDER}/mha.py",
+    f"{FOLDER}/models.py",
+    f"{FOLDER}/positional_encoding.py",
+    *(f"{FOLDER}/{page}.py" for page in VARIANTS.values() if page),
+    "benchmarks/families.py",
+]
+
+
+def in_model(name: str, n_vocab: int) -> AutoregressiveTransformer:
+    r"""The small transformer with the variant, as the variant's page puts it there."""
+    sizes = (SIZES["d_model"], SIZES["heads"], LAYERS, SIZES["d_ff"], SIZES["seq_len"])
+    model = AutoregressiveTransformer(n_vocab, *sizes)
+    if VARIANTS[name]:
+        page = import_module(f"labml_nn.transformers.{VARIANTS[name].replace('/', '.')}")
+        put_in_place(model, page.in_transformer(**SIZES))
+    return model
+
+
+@torch.no_grad()
+def seen(model: AutoregressiveTransformer, inputs: Tensor) -> dict[str, float]:
+    r"""The largest score, and the mean weight that later positions give to the first token."""
+    scores, weights = [], []
+    hidden = ~causal_mask(len(inputs)).unsqueeze(-1)
+    attentions = [layer.self_attn for layer in model.encoder.layers]
+    for attention in attentions:
+        if hasattr(attention, "get_scores"):
+
+            def get_scores(query: Tensor, key: Tensor, plain: Callable) -> Tensor:
+                found = plain(query, key)
+                scores.append(found.masked_fill(hidden, 0).abs().max().item())
+                return found
+
+            plain = attention.get_scores
+            attention.get_scores = lambda query, key, plain=plain: get_scores(query, key, plain)
+    model.eval()
+    model(inputs)
+    for attention in attentions:
+        vars(attention).pop("get_scores", None)
+        if getattr(attention, "attn", None) is not None:
+            weights.append(attention.attn[WINDOW:, 0].mean().item())
+    model.train()
+    return {"score": max(scores, default=0), "first": mean(weights or [0])}
+
+
+def run(name: str, seed: int, rate: float) -> dict[str, object]:
+    r"""Trains one model and measures it."""
+    tokenizer, training, validation = prepare(tiny_shakespeare(), SIZES["seq_len"])
+    torch.manual_seed(seed)
+    model = in_model(name, len(tokenizer))
+    batches = RandomWindows(training, SIZES["seq_len"], 12, seed)
+    inputs = batches.at(0)[0]
+    curve = [[0, seen(model, inputs)["score"]]]
+
+    def after_step(step: int, loss: Tensor) -> None:
+        if name in LIMITED and step % 25 == 0:
+            curve.append([step, seen(model, inputs)["score"]])
+
+    loop.train(model, batches.at, [loop.adamw(model, rate)], STEPS, after_step=after_step)
+    found = {
+        "loss": loop.evaluate(model, validation, SIZES["seq_len"]),
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "curve": curve if name in LIMITED else None,
+        **seen(model, validation[: 12 * 64].view(12, 64).t()),
+    }
+    if name == "multi-head attention" and rate == RATE:
+        found["windows"] = {
+            str(n_sinks): with_window(model, validation, n_sinks) for n_sinks in (0, 1, 4)
+        }
+    return found
+
+
+def with_window(model: AutoregressiveTransformer, tokens: Tensor, n_sinks: int) -> float:
+    r"""The loss of a trained model that only now gets a window."""
+    for layer in model.encoder.layers:
+        sizes = {"window": WINDOW, "n_sinks": n_sinks}
+        attention = SlidingWindowAttention(SIZES["heads"], SIZES["d_model"], 0.0, **sizes)
+        attention.load_state_dict(layer.self_attn.state_dict())
+        layer.self_attn = attention
+    return loop.evaluate(model, tokens, SIZES["seq_len"])
+
+
+class Finder(nn.Module):
+    r"""One attention that must find, among 32 noisy tokens, the one with the query's name."""
+
+    def __init__(self, attention: nn.Module, names: int = 64, answers: int = 16) -> None:
+        super().__init__()
+        self.names, self.answers = nn.Embedding(names, 32), nn.Embedding(answers, 32)
+        self.attention, self.logits = attention, nn.Linear(32, answers)
+
+    def forward(self, names: Tensor, answers: Tensor, asked: Tensor) -> Tensor:
+        tokens = self.names(names) + self.answers(answers)
+        tokens = tokens + torch.randn_like(tokens)
+        query = self.names(asked)[None]
+        query = query + torch.randn_like(query)
+        x = self.attention(query=query, key=tokens, value=tokens)
+        return self.logits(x[0])
+
+
+def find(attention: Callable[[], nn.Module], seed: int, steps: int = 600) -> dict[str, float]:
+    r"""Train it, and see how much of the weight goes to the 31 tokens that don't matter."""
+    torch.manual_seed(seed)
+    model = Finder(attention())
+    optimizer = torch.optim.Adam(model.parameters(), 3e-3)
+
+    def batch() -> tuple[Tensor, ...]:
+        names = torch.rand(64, 64).argsort(dim=0)[:32]
+        answers, at = torch.randint(16, (32, 64)), torch.randint(32, (1, 64))
+        return names, answers, names.gather(0, at)[0], answers.gather(0, at)[0], at
+
+    for _ in range(steps):
+        names, answers, asked, right, at = batch()
+        loss = F.cross_entropy(model(names, answers, asked), right)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    torch.manual_seed(0)
+    measured = []
+    for _ in range(10):
+        names, answers, asked, right, at = batch()
+        with torch.no_grad():
+            logits = model(names, answers, asked)
+        weights = model.attention.attn[0].mean(dim=-1)
+        share = weights.gather(0, at)[0].abs() / weights.abs().sum(dim=0)
+        hits = (logits.argmax(dim=-1) == right).double().mean().item()
+        measured.append({"noise": 1 - share.mean().item(), "right": hits})
+    return mean_of(measured)
+
+
+def mean_of(runs: list[dict[str, float]]) -> dict[str, float]:
+    r"""The mean over the seeds, name by name."""
+    return {name: mean(one[name] for one in runs) for name in runs[0]}
+
+
+def score_curves(found: dict) -> str:
+    r"""The largest score while training, with both learning rates."""
+    figure, all_axes = new(6.4, 3, columns=2)
+    styles = dict(zip(LIMITED, ((ACCENT, "-"), (SECOND, "-"), (ACCENT, ":")), strict=True))
+    for axes, rate in zip(all_axes, (RATE, 10 * RATE), strict=True):
+        for name in LIMITED:
+            curves = [found[f"{name}, {seed}, {rate:g}"]["curve"] for seed in SEEDS]
+            steps = [step for step, _ in curves[0]]
+            means = [mean(point[1] for point in points) for points in zip(*curves, strict=True)]
+            colour, style = styles[name]
+            axes.plot(steps, means, color=colour, linestyle=style, label=name)
+        axes.set(yscale="log", xlabel="step", title=f"learning rate {rate:g}")
+    all_axes[0].set(ylabel="largest score")
+    all_axes[0].legend(frameon=False, fontsize=8)
+    return svg(figure, "scores")
+
+
+def main() -> None:
+    r"""Train what isn't trained, and write down what came out."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--kept", type=Path, default=ROOT / "runs/families.json")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    options.kept.parent.mkdir(parents=True, exist_ok=True)
+    kept: dict = json.loads(options.kept.read_text()) if options.kept.exists() else {}
+    sources = fingerprints(SOURCES)
+    if kept.setdefault("sources", sources) != sources:
+        sys.exit(f"error: {options.kept} holds runs of other sources; delete it")
+    jobs = [(name, seed, RATE) for seed in SEEDS for name in VARIANTS]
+    jobs += [(name, seed, 10 * RATE) for seed in SEEDS for name in LIMITED]
+    for name, seed, rate in jobs:
+        label = f"{name}, {seed}, {rate:g}"
+        if label not in kept:
+            kept[label] = run(name, seed, rate)
+            options.kept.write_text(json.dumps(kept))
+            print(f"{label}: {kept[label]['loss']:.4f}", flush=True)
+
+    rows = []
+    for name in VARIANTS:
+        runs = [kept[f"{name}, {seed}, {RATE:g}"] for seed in SEEDS]
+        losses = [one["loss"] for one in runs]
+        rows.append(
+            {
+                "attention": name,
+                "loss": mean(losses),
+                "low": min(losses),
+                "high": max(losses),
+                "parameters": runs[0]["parameters"],
+                "first": mean(one["first"] for one in runs) or "–",
+            }
+        )
+    limits = []
+    for rate in (RATE, 10 * RATE):
+        for name in LIMITED:
+            runs = [kept[f"{name}, {seed}, {rate:g}"] for seed in SEEDS]
+            limits.append(
+                {
+                    "run": name if rate == RATE else f"{name}, ten times the rate",
+                    "score": mean(one["score"] for one in runs),
+                    "loss": mean(one["loss"] for one in runs),
+                    "low": min(one["loss"] for one in runs),
+                    "high": max(one["loss"] for one in runs),
+                }
+            )
+    plain = [kept[f"multi-head attention, {seed}, {RATE:g}"] for seed in SEEDS]
+    searches = {
+        "two heads": lambda: MultiHeadAttention(2, 32, 0.0),
+        "one head": lambda: MultiHeadAttention(1, 32, 0.0),
+        "one differential head": lambda: DifferentialAttention(1, 32, 0.0),
+    }
+    write(
+        "families",
+        title="Variants of attention in a small transformer, and what each is about",
+        command="python benchmarks/families.py",
+        sources=sources,
+        values={
+            "steps": STEPS,
+            "layers": LAYERS,
+            **{name: SIZES[name] for name in ("d_model", "heads", "seq_len")},
+            "seeds": len(SEEDS),
+            "windows": {
+                name: mean(one["windows"][n_sinks] for one in plain)
+                for name, n_sinks in (("none", "0"), ("one", "1"), ("four", "4"))
+            },
+        },
+        tables={
+            "losses": {
+                "columns": [
+                    {"name": "attention", "title": "Attention"},
+                    {"name": "loss", "title": "Loss, mean of three seeds", "digits": 3},
+                    {"name": "low", "title": "lowest", "digits": 3},
+                    {"name": "high", "title": "highest", "digits": 3},
+                    {"name": "parameters", "title": "Parameters"},
+                    {"name": "first", "title": "Weight on the first token", "digits": 3},
+                ],
+                "rows": rows,
+            },
+            "limits": {
+                "columns": [
+                    {"name": "run", "title": "Attention"},
+                    {"name": "score", "title": "Largest score", "digits": 1},
+                    {"name": "loss", "title": "Loss", "digits": 3},
+                    {"name": "low", "title": "lowest", "digits": 3},
+                    {"name": "high", "title": "highest", "digits": 3},
+                ],
+                "rows": limits,
+            },
+            "noise": {
+                "columns": [
+                    {"name": "attention", "title": "Attention"},
+                    {"name": "noise", "title": "Weight on the other 31 tokens", "digits": 3},
+                    {"name": "right", "title": "Right answers", "digits": 3},
+                ],
+                "rows": [
+                    {"attention": name, **mean_of([find(make, seed) for seed in SEEDS])}
+                    for name, make in searches.items()
+                ],
+            },
+        },
+        figures={
+            "scores": {
+                "title": "The largest score while training, mean of three seeds",
+                "picture": score_curves(kept),
+            }
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
