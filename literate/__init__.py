@@ -29,9 +29,8 @@ What happens to a file, in this order:
 8. [search](search.py): the rows, as [plain text](plain.py), become the index that readers look
    words up in;
 9. [plug-in](plugin.py): MkDocs is handed the pages, with links to their
-   [repository](repository.py) and with [ready HTML](ready.py); while an author writes, its
-   [server](server.py) shows pages that are [live](live.py); or [Zensical](zensical.py) is, which
-   will take its place;
+   [repository](repository.py) and with [ready HTML](ready.py); while an author writes, pages that
+   are [finished](finished.py) stay; or [Zensical](zensical.py) is, which will take its place;
 10. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py), which brings its own
     [set-up](set_up.py): what a reader takes away runs by itself, and
     [all notebooks](notebooks.py) are written; they are [executed](execute.py), by kernels from

@@ -25,12 +25,11 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from copy import copy
 from dataclasses import asdict, dataclass
 from marshal import dumps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from literate import axes, instrument
 from literate.axes import Sizes
@@ -98,51 +97,19 @@ class Measurement:
     functions: dict[str, tuple[Tensor, ...]]
 
 
-class Asked(Protocol):
-    r"""
-    ## Measure and keep
-
-    A [child](child.py), or one that [can be left](behind.py) while it does.
-    """
-
-    def start(self) -> None:
-        r"""
-        ### Be ready to be asked
-        """
-
-    def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        r"""
-        ### Run a page
-        """
-        ...
-
-    def stop(self) -> None:
-        r"""
-        ### Leave no process behind
-        """
-
-
 class Bench:
     r"""
     ## What measuring takes
 
-    A [store](store.py) and [somebody who runs pages](#Asked), for the folder `root`. It is used in
-    a `with` statement, which ends the child. One bench can serve many times, which saves the start
-    of the child; between two times, the store has to be told to
+    A [store](store.py) and a [child](child.py) that runs pages, for the folder `root`. It is used
+    in a `with` statement, which ends the child. One bench can serve many times, which saves the
+    start of the child; between two times, the store has to be told to
     [look again](store.py#Store.look_again).
     """
 
     def __init__(self, root: Path, store: Path) -> None:
         self.store = Store(store, root.resolve(), TOOLS)
-        self.child: Asked = Child(root.resolve())
-
-    def beside(self, child: Asked) -> Self:
-        r"""
-        ### The same store, somebody else who runs pages
-        """
-        other = copy(self)
-        other.child = child
-        return other
+        self.child = Child(root.resolve())
 
     def __enter__(self) -> Self:
         return self
@@ -221,7 +188,7 @@ class _Page:
         return LiterateError([problem])
 
     def measure(
-        self, store: Store, child: Asked, seconds: float, report: Callable[[str], None]
+        self, store: Store, child: Child, seconds: float, report: Callable[[str], None]
     ) -> Measurement:
         r"""
         What is kept, or else what the child says.
@@ -242,7 +209,7 @@ class _Page:
         )
         return measurement
 
-    def run(self, child: Asked, seconds: float) -> list[dict[str, Any]]:
+    def run(self, child: Child, seconds: float) -> list[dict[str, Any]]:
         r"""
         What was seen in each run.
         """

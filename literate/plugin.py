@@ -5,7 +5,7 @@ summary: MkDocs is handed the pages.
 ---
 
 MkDocs is handed the pages as if they had been written by hand, so its navigation and its check of
-links treat them like any other. This module and the [server](server.py) alone know MkDocs.
+links treat them like any other. This module alone knows MkDocs.
 """
 
 import gc
@@ -16,21 +16,19 @@ from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
-from jinja2 import Environment
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.livereload import LiveReloadServer
 from mkdocs.plugins import BasePlugin
 from mkdocs.structure.files import File, Files, InclusionLevel
-from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as Document
+from mkdocs.structure.toc import TableOfContents
 
-from literate import site
-from literate.live import Live
+from literate import finished, site
+from literate.finished import Finished
 from literate.page import Page
 from literate.problems import LiterateError
 from literate.ready import ReadyHtml
-from literate.server import Kit, Server
 from literate.settings import Settings, load
 from literate.site import Site
 
@@ -51,11 +49,10 @@ class LiteratePlugin(BasePlugin):
 
     def __init__(self) -> None:
         super().__init__()
-        self.live: Live | None = None
-        self.serves = False
-        # Whether the live pages are ready for the build of MkDocs that comes next.
-        self.is_built = False
-        self.error = ""
+        # While a site is served: what the last build left, and the HTML of each page, with the
+        # Markdown and the pages that it was made from.
+        self.finished: Finished | None = None
+        self.html: dict[str, tuple[object, str, TableOfContents]] = {}
 
     def on_startup(self, *, command: str, dirty: bool) -> None:
         r"""
@@ -72,11 +69,10 @@ class LiteratePlugin(BasePlugin):
 
     def on_shutdown(self) -> None:
         r"""
-        ### End the processes of what was served
+        ### End the process that measures
         """
-        if self.live is not None:
-            self.live.close()
-            self.live = None
+        if self.finished is not None:
+            self.finished.close()
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         r"""
@@ -144,63 +140,57 @@ class LiteratePlugin(BasePlugin):
         if not self.serves:
             loaded = replace(site.load(self.settings), url=url)
             return loaded, site.correct_pages(loaded, log.info)
-        if self.live is None or self.live.settings != self.settings:
-            self.on_shutdown()
-            self.live = Live(self.settings, log.info)
-        if not self.is_built:
-            self.live.build()
-        live = self.live
-        by_hand, measured = live.documents.values(), live.results.values()
-        return live.site, [*live.pages.values(), *by_hand, *measured]
+        if self.finished is None:
+            self.finished = finished.nothing(self.settings)
+        loaded = site.load(self.settings, self.finished.sources)
+        return loaded, site.correct_pages(loaded, log.info, self.finished)
+
+    def on_page_markdown(
+        self, markdown: str, *, page: Document, config: MkDocsConfig, files: Files
+    ) -> str:
+        r"""
+        ### Leave out what is HTML already
+
+        While the site is served, a page that is as it was isn't converted again.
+        """
+        self.origin = markdown, [file.src_uri for file in files.documentation_pages()]
+        known = self.html.get(page.file.src_uri)
+        return "" if self.serves and known and known[0] == self.origin else markdown
 
     def on_page_content(
         self, html: str, *, page: Document, config: MkDocsConfig, files: Files
     ) -> str:
         r"""
-        ### Tell MkDocs of the anchors in the code
+        ### Put it back, and tell MkDocs of the anchors in the code
 
         It looks for them in the Markdown, where the code was [put aside](ready.py).
         """
+        uri = page.file.src_uri
+        known = self.html.get(uri)
+        if self.serves and known and known[0] == self.origin:
+            _, html, page.toc = known
+        elif self.serves:
+            self.html[uri] = self.origin, html, page.toc
         anchors = page.present_anchor_ids or set()
         page.present_anchor_ids = anchors | {unescape(name) for name in _ID.findall(html)}
         return html
-
-    def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
-        r"""
-        ### Keep the navigation
-        """
-        self.nav = nav
-        return nav
-
-    def on_env(self, env: Environment, *, config: MkDocsConfig, files: Files) -> Environment:
-        r"""
-        ### Keep what it takes to build one page
-        """
-        self.kit = Kit(config, files, env, self.nav)
-        return env
-
-    def on_build_error(self, *, error: Exception) -> None:
-        r"""
-        ### Keep what MkDocs says of an error
-
-        It raises another one, which says less.
-        """
-        self.error = str(error).strip()
 
     def on_serve(
         self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[[], None]
     ) -> LiveReloadServer:
         r"""
-        ### Serve with a server that builds single pages
+        ### Say which files make the site
+
+        The syntax trees of all sources live as long as the server. To look through them for
+        garbage, again and again, would take a good part of each build.
         """
-        assert self.live is not None
-        self.live.warm_up()
-        # The syntax trees of all sources live as long as the server. To look through them for
-        # garbage, again and again, would take a good part of the second that a page has.
         gc.collect()
         gc.freeze()
-        server.server_close()
-        return Server(self, self.live, server, config, builder)
+        root = self.settings.root
+        for path in (*self.settings.sources, *self.settings.documents, self.settings.results):
+            if (root / path).exists():
+                server.watch(str(root / path))
+        return server
 
 
 def _folder(config: MkDocsConfig) -> Path:

@@ -27,6 +27,7 @@ import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -506,7 +507,18 @@ def _print(path: str, sources: Mapping[str, Source], root: Path) -> str:
     if path in sources:
         return sources[path].once(of_source)
     file = root / path
-    return fingerprint(file) if file.is_file() else ""
+    if not file.is_file():
+        return ""
+    told = file.stat()
+    return _fingerprint(file, told.st_mtime_ns, told.st_size)
+
+
+@lru_cache(maxsize=1024)
+def _fingerprint(file: Path, changed: int, size: int) -> str:
+    r"""
+    The same file gives the same fingerprint until it is changed.
+    """
+    return fingerprint(file)
 
 
 def machine(result: Result) -> str:

@@ -11,7 +11,7 @@ are measured, and then the pages are written. Nothing here knows the engine that
 import posixpath
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from literate import katex, result_pages, results, rules, search, spelling, word
 from literate.addresses import Addresses
 from literate.body import has_notebook
 from literate.documents import document
+from literate.finished import Finished, made_from
 from literate.formulas import Formulas
 from literate.links import Links
 from literate.links import folder as folder_of
@@ -184,12 +185,12 @@ def pages(
     site: Site,
     chosen: Iterable[Source],
     measured: Mapping[str, Measurement],
-    setter: Formulas | None = None,
+    finished: Finished | None = None,
 ) -> Iterator[Page]:
     r"""
     ## Write the pages of the chosen sources
 
-    One by one, as they are asked for. `setter` sets the formulas, if there is one already.
+    One by one, as they are asked for. What is [finished](finished.py) already is taken as it is.
 
     The problems of a page come with it: those that its notes have, and those against the
     conventions.
@@ -198,11 +199,17 @@ def pages(
     taken = _Takeaways(site)
     references = network(site.sources.values())
     names = spelling.names(site.sources.values(), site.settings.root)
-    with nullcontext(setter) if setter else Formulas(katex.folder(site.settings)) as formulas:
+    kept = finished.pages if finished else {}
+    with Formulas(katex.folder(site.settings)) as formulas:
         for source in chosen:
-            takeaways, problems = taken.of(source, measured.get(source.path))
-            written = page(source, links, formulas, measured, takeaways, references)
-            problems += [*written.problems, *rules.problems(source)]
+            origin = made_from(source, links, measured.get(source.path), references)
+            before, written = kept.get(source.path, (None, None))
+            if written is None or origin != before:
+                takeaways, problems = taken.of(source, measured.get(source.path))
+                written = page(source, links, formulas, measured, takeaways, references)
+                written = replace(written, problems=(*written.problems, *problems))
+                kept[source.path] = origin, written
+            problems = [*written.problems, *rules.problems(source)]
             problems += spelling.problems(source, names)
             problems += words.problems(source, site.settings.words)
             yield replace(written, problems=tuple(sorted(problems)))
@@ -321,7 +328,9 @@ def notebooks(site: Site, chosen: Iterable[Source]) -> dict[str, str]:
     return texts
 
 
-def correct_pages(site: Site, report: Callable[[str], None]) -> list[Page]:
+def correct_pages(
+    site: Site, report: Callable[[str], None], finished: Finished | None = None
+) -> list[Page]:
     r"""
     ## All pages, or an error
 
@@ -329,8 +338,8 @@ def correct_pages(site: Site, report: Callable[[str], None]) -> list[Page]:
     any. Where the settings aren't strict, the first of them are reported, and the pages are built.
     """
     sources = list(site.sources.values())
-    written = [*pages(site, sources, measurements(site, sources, report)), *documents(site)]
-    written += of_results(site)
+    measured = _measured(site, report, finished)
+    written = [*pages(site, sources, measured, finished), *documents(site), *of_results(site)]
     problems = [problem for one in written for problem in one.problems]
     if problems and site.settings.strict:
         raise LiterateError(problems)
@@ -339,6 +348,24 @@ def correct_pages(site: Site, report: Callable[[str], None]) -> list[Page]:
     if len(problems) > MOST_WARNINGS:
         report(f"{len(problems)} problems in all; `python -m literate check` lists them.")
     return written
+
+
+def _measured(
+    site: Site, report: Callable[[str], None], finished: Finished | None
+) -> Mapping[str, Measurement]:
+    r"""
+    The measurements of all pages; of those whose text is as it was in the last build, the same.
+    """
+    sources = site.sources
+    if finished is None:
+        return measurements(site, sources.values(), report)
+    finished.bench.store.look_again()
+    same = {path for path, one in finished.sources.items() if sources.get(path) is one}
+    new = [one for path, one in sources.items() if path not in same]
+    kept = {path: one for path, one in finished.measured.items() if path in same}
+    finished.measured = kept | measurements(site, new, report, finished.bench)
+    finished.sources = sources
+    return finished.measured
 
 
 def generated(settings: Settings) -> dict[str, str]:
