@@ -5,7 +5,7 @@ The result is results/family_drawings.json, to which the pages of these function
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import mean
 
@@ -14,22 +14,17 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
+from torch import Tensor  # noqa: E402
 
 from benchmarks.family_numbers import SEEDS, recall, tables  # noqa: E402
 from benchmarks.pictures import ACCENT, INK, SECOND, heat_map, new, svg  # noqa: E402
 from benchmarks.record import write  # noqa: E402
 from labml_nn.optimizers import schedules  # noqa: E402
+from labml_nn.optimizers.adamw import AdamW  # noqa: E402
 from labml_nn.optimizers.muon import singular_values  # noqa: E402
-from labml_nn.transformers.memory import score_functions, sliding_window  # noqa: E402
-from labml_nn.transformers.memory.flash import visible_tiles  # noqa: E402
-from labml_nn.transformers.memory.grouped_query import GroupedQueryAttention  # noqa: E402
-from labml_nn.transformers.memory.latent_attention import LatentAttention  # noqa: E402
-from labml_nn.transformers.memory.sdpa import spelled_out  # noqa: E402
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask  # noqa: E402
+from labml_nn.transformers.mha import causal_mask  # noqa: E402
 from labml_nn.transformers.positions.alibi import AlibiAttention  # noqa: E402
 from labml_nn.transformers.positions.rotary_pairs import rotate_neighbours  # noqa: E402
 from labml_nn.transformers.positions.rotary_scaling import scaled_rotary  # noqa: E402
@@ -40,11 +35,10 @@ from labml_nn.transformers.variants import linear_attention  # noqa: E402
 from labml_nn.transformers.variants.cross_attention import padding_mask  # noqa: E402
 from labml_nn.transformers.variants.soft_cap import soft_cap  # noqa: E402
 
-MEMORY = "flash grouped_query latent_attention score_functions sdpa sliding_window"
 POSITIONS = "alibi rotary_pairs rotary_scaling shaw_relative transformer_xl"
 VARIANTS = "cross_attention delta_rule linear_attention query_key_norm soft_cap"
 PAGES = ["optimizers/muon", "optimizers/schedules", "transformers/mha", "transformers/rotary"]
-PAGES += [f"transformers/memory/{name}" for name in MEMORY.split()]
+PAGES += ["transformers/memory/flash", "optimizers/adamw"]
 PAGES += [f"transformers/positions/{name}" for name in POSITIONS.split()]
 PAGES += [f"transformers/variants/{name}" for name in VARIANTS.split()]
 SOURCES = [f"labml_nn/{page}.py" for page in PAGES]
@@ -140,124 +134,10 @@ def waves() -> Figure:
     return figure
 
 
-def tiles() -> Figure:
-    r"""Twelve positions in tiles of three, in the order of computation."""
-    figure, (axes,) = new(4.6, 3.6)
-    x = torch.zeros(1, 1, 12, 1)
-    mask = causal_mask(12).permute(2, 0, 1).unsqueeze(1)
-    texts = [["" for _ in range(4)] for _ in range(4)]
-    shares, count = torch.zeros(4, 4), 0
-    for i in range(4):
-        for columns, visible, _ in visible_tiles(slice(3 * i, 3 * i + 3), x, x, mask, 3):
-            count += 1
-            texts[i][columns.start // 3] = str(count)
-            shares[i, columns.start // 3] = visible.double().mean()
-    grid(axes, shares, "blocks of queries down, of keys across", texts)
-    return figure
-
-
-def block_mask() -> Figure:
-    r"""64 positions in tiles of 8, under a window of 12."""
-    figure, (axes,) = new(4.6, 3.6)
-    x = torch.zeros(1, 1, 64, 1)
-    visible = score_functions.sliding_window(12)(*score_functions.indices(x, x)).double()
-    shares = visible.view(8, 8, 8, 8).mean(dim=(1, 3))
-    texts = [["" if not x else f"{100 * x:.0f}" for x in row] for row in shares.tolist()]
-    grid(axes, shares, "visible in each tile, in percent", texts)
-    return figure
-
-
-def groups() -> Figure:
-    r"""Which head of keys each head of queries looks at."""
-    figure, all_axes = new(6.4, 2.6, columns=3)
-    for axes, key_heads in zip(all_axes, (6, 2, 1), strict=True):
-        attention = GroupedQueryAttention(6, 12, key_heads=key_heads)
-        # Each head of keys says its own number.
-        nn.init.zeros_(attention.key.linear.weight)
-        with torch.no_grad():
-            attention.key.linear.bias.copy_(torch.arange(key_heads).repeat_interleave(2))
-        used = attention.key(torch.zeros(1, 1, 12))[0, 0, :, 0].long()
-        heat_map(axes, F.one_hot(used, key_heads).tolist(), "012345", "012345"[:key_heads])
-        axes.set_title(("multi-head", "grouped", "multi-query")[(6, 2, 1).index(key_heads)])
-        axes.set(xlabel="head of keys")
-    all_axes[0].set(ylabel="head of queries")
-    return figure
-
-
 def padding() -> Figure:
     r"""What all queries of each sequence may see, where keys beyond its length are padding."""
     figure, (axes,) = new(4.6, 2)
     grid(axes, padding_mask(torch.tensor([5, 3, 7]), 7)[0].T, "three sequences down, keys across")
-    return figure
-
-
-def cache() -> Figure:
-    r"""Kept of each token in a layer with four heads of 32 features."""
-    figure, (axes,) = new(6, 2.2)
-    plain, shared = MultiHeadAttention(4, 128), GroupedQueryAttention(4, 128, key_heads=1)
-    latent = LatentAttention(4, 128, d_latent=32, d_rotary=8, max_len=64)
-    kept = {
-        "latents": latent.compress.out_features,
-        "one head of keys": shared.key.linear.out_features + shared.value.linear.out_features,
-        "multi-head": plain.key.linear.out_features + plain.value.linear.out_features,
-    }
-    axes.barh(list(kept), list(kept.values()), color=ACCENT)
-    for i, number in enumerate(kept.values()):
-        axes.text(number + 3, i, str(number), va="center")
-    axes.set(xlabel="numbers kept of each token", xlim=(0, 290))
-    return figure
-
-
-def sink() -> Figure:
-    r"""The weight that all eight tokens have together; seven of them score 0."""
-    figure, (axes,) = new(6, 3)
-    scores = torch.linspace(0, 12, 49)
-    tokens = torch.cat([scores[:, None], torch.zeros(49, 7)], dim=1)
-    lines = {
-        f"sink of {s}": 1 - torch.cat([tokens, torch.full((49, 1), float(s))], 1).softmax(1)[:, -1]
-        for s in (0, 5, 8)
-    }
-    plot(axes, scores, lines, xlabel="score of the best token", ylabel="weight of all tokens")
-    return figure
-
-
-def functions() -> Figure:
-    r"""Queries down, keys across."""
-    figure, all_axes = new(6.4, 2.4, columns=3)
-    x = torch.zeros(1, 2, 8, 1)
-    b, h, i, j = score_functions.indices(x, x)
-    grid(all_axes[0], score_functions.causal(b, h, i, j), "causal")
-    grid(all_axes[1], score_functions.sliding_window(3)(b, h, i, j), "sliding_window(3)")
-    bias = score_functions.alibi(2)(torch.zeros(1, 2, 8, 8), b, h, i, j)[0, 0]
-    grid(all_axes[2], bias.masked_fill(i < j, 0), "alibi(2), head 0")
-    return figure
-
-
-def trap() -> Figure:
-    r"""Three new queries and six keys; what is filled may be seen."""
-    figure, all_axes = new(6.4, 2.2, columns=2)
-    query, key = torch.zeros(1, 1, 3, 1), torch.zeros(1, 1, 6, 1)
-    values = torch.eye(6).view(1, 1, 6, 6)
-    seen = spelled_out(query, key, values, is_causal=True)[0, 0]
-    right = spelled_out(query, key, values, causal_mask(6)[3:, :, 0])[0, 0]
-    grid(all_axes[0], seen > 0, "is_causal=True")
-    grid(all_axes[1], right > 0, "the last rows of the causal mask")
-    return figure
-
-
-def rolling() -> Figure:
-    r"""A row for each position; the newest one is dark."""
-    figure, all_axes = new(6.4, 3, columns=2)
-    grid(all_axes[0], sliding_window.window_mask(8, 3, 1)[..., 0], "window of 3, one sink")
-    memory = sliding_window.RollingProjection(1, 1, 1, False, window=3, n_sinks=1)
-    nn.init.ones_(memory.linear.weight)
-    held = torch.full((8, 4), -1)
-    for position in range(8):
-        slots = memory(torch.full((1, 1, 1), float(position))).flatten().long()
-        held[position, : len(slots)] = slots
-    texts = [["" if one < 0 else one for one in row] for row in held.tolist()]
-    newest = held.eq(torch.arange(8)[:, None]).double() + 0.25 * held.ge(0)
-    grid(all_axes[1], newest, "positions in the slots, token by token", texts)
     return figure
 
 
@@ -331,10 +211,33 @@ def rates() -> Figure:
     return figure
 
 
-# Each docstring is said of its picture, and each name is that by which a page refers to it.
+def steps_of_adam() -> Figure:
+    r"""Steps of AdamW, as shares of its learning rate, if the hundredth gradient is 100 times 1."""
+    figure, (axes,) = new(6, 3)
+    lines = {}
+    for name, beta in (("mean over 1,000 steps", 0.999), ("over 100 steps", 0.99)):
+        weight, taken = torch.nn.Parameter(torch.zeros(1)), []
+        optimizer = AdamW([weight], lr=1.0, betas=(0.9, beta), weight_decay=0.0)
+        for step in range(400):
+            weight.grad, before = torch.tensor([100.0 if step == 100 else 1.0]), weight.item()
+            optimizer.step()
+            taken.append(before - weight.item())
+        lines[name] = taken
+    plot(axes, range(400), lines, xlabel="step", ylabel="length of the step", ylim=(0, None))
+    return figure
+
+
+def drawn(functions: Sequence[Callable[[], Figure]]) -> dict[str, dict[str, str]]:
+    r"""The pictures by the names of their functions, whose docstrings are said below them."""
+    return {
+        one.__name__: {"title": one.__doc__.rstrip("."), "picture": svg(one(), one.__name__)}
+        for one in functions
+    }
+
+
 PICTURES = (
-    padding, alibi, turned, pairs, scaled, vectors, waves, tiles, block_mask, groups, cache, sink,
-    functions, trap, rolling, found_again, differences, flat, cap, muon, rates,
+    padding, alibi, turned, pairs, scaled, vectors, waves, found_again, differences, flat, cap,
+    muon, rates, steps_of_adam,
 )
 
 
@@ -346,11 +249,7 @@ def main() -> None:
         command="python benchmarks/family_drawings.py",
         sources=SOURCES,
         tables=tables(),
-        figures={
-            name: {"title": draw.__doc__.rstrip("."), "picture": svg(draw(), name)}
-            for draw in PICTURES
-            for name in [draw.__name__]
-        },
+        figures=drawn(PICTURES),
     )
 
 

@@ -27,6 +27,9 @@ $$
 \sum_j A_{ijh} \left( W^V_h c_j \right) = W^V_h \sum_j A_{ijh} \, c_j
 $$
 
+[What one layer reads of the past for a new token, in millions of numbers: 128 heads of 128
+features, or latents](../../../results/memory_drawings.json#figures.reading)
+
 **In:** the new positions of a text, `[n_new, batch_size, d_model]`. **Out:** the same as of latent
 attention for the whole text.
 

@@ -57,7 +57,7 @@ def visible_tiles(rows: slice, query: Tensor, key: Tensor, mask: Tensor, size: i
     All tiles of a block of queries: where the keys are, what is visible, and the scores.
 
     [Twelve positions in tiles of three, causal: the order of
-    computation](../../../results/family_drawings.json#figures.tiles)
+    computation](../../../results/memory_drawings.json#figures.tiles)
     """
     for columns in blocks(key.shape[2], size):
         # A tile in which nothing is visible is skipped. Under the causal mask that is nearly half

@@ -52,7 +52,7 @@ def flex(
     compiled, it computes all scores, which is good for trying things out.
 
     [64 positions in tiles of 8 under a window of 12: empty tiles are
-    skipped](../../../results/family_drawings.json#figures.block_mask)
+    skipped](../../../results/memory_drawings.json#figures.block_mask)
     """
     # Imported here, because PyTorch 2.4 doesn't have it, and because it takes long to import. All
     # else on this page works without it.

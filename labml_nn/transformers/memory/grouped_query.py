@@ -49,7 +49,7 @@ class PrepareSharedHeads(PrepareForMultiHeadAttention):
     to all queries of its group.
 
     [The head of keys that each head of queries looks
-    at](../../../results/family_drawings.json#figures.groups)
+    at](../../../results/memory_drawings.json#figures.groups)
     """
 
     def __init__(self, d_model: int, key_heads: int, group: int, d_k: int, bias: bool) -> None:

@@ -23,7 +23,7 @@ The latent has 512 features and the rotated key 64: 576 numbers, as many as 2.25
 values.
 
 [Numbers kept of each token in a layer with four heads of 32
-features](../../../results/family_drawings.json#figures.cache)
+features](../../../results/memory_drawings.json#figures.cache)
 
 **In** and **out** are those of [multi-head attention](../mha.py), for self-attention only. Here all
 keys and values are written out, as in training. [On the next page](absorbed_attention.py) they

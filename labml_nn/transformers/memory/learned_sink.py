@@ -24,7 +24,7 @@ With a sink of 0 it is 1/4, and the remaining quarter goes nowhere. With a sink 
 0.007: the head is nearly silent. If one token then scores 10, it gets 0.99 of the weight.
 
 [The weight of eight tokens together, by the score of the best
-one](../../../results/family_drawings.json#figures.sink)
+one](../../../results/memory_drawings.json#figures.sink)
 
 **In** and **out** are those of [multi-head attention](../mha.py); the weights of the tokens sum to
 something between zero and one. At the start $s_h$ is zero, which adds a one to the denominator.

@@ -29,7 +29,7 @@ causal(b=0, h=0, i=i, j=j)   1 0 0 0
 ```
 
 [Three functions of this page, called with all indices at
-once](../../../results/family_drawings.json#figures.functions)
+once](../../../results/memory_drawings.json#figures.functions)
 
 **In:** query, key and value in the layout of kernels, `[batch_size, heads, seq_len_q, d_k]`, and
 the two functions. **Out:** the average of the values, and the weights. Everything is computed on

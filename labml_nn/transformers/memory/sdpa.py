@@ -89,7 +89,7 @@ def weights_of_newest_query(n_keys: int) -> Tensor:
     key, so it sees that one alone. Its weights are `[n_keys]`: for four keys, 1, 0, 0, 0.
 
     [What three new queries see of six keys, with the flag and with the right
-    mask](../../../results/family_drawings.json#figures.trap)
+    mask](../../../results/memory_drawings.json#figures.trap)
 
     The right mask for new tokens is the [last rows](../kv_cache.py#CachedAttention.prepare_mask) of
     the causal one. For a single token that is no mask at all.

@@ -25,7 +25,7 @@ sinks*. As soon as the window leaves the first tokens behind, this weight falls 
 something. So let the first few tokens stay visible.
 
 [Who sees whom with a window of 3 and one sink, and which positions the four slots of a cache then
-hold](../../../results/family_drawings.json#figures.rolling)
+hold](../../../results/memory_drawings.json#figures.rolling)
 
 **In** and **out** are those of [multi-head attention](../mha.py). A [learned
 sink](learned_sink.py) needs no first tokens. The page leaves out that the paper counts positions

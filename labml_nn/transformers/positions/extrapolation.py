@@ -6,8 +6,8 @@ summary: Seven kinds of positions, trained on short windows and measured on long
 
 What happens to a model when a text is longer than any that it was trained on? Here the small
 [autoregressive transformer](../basic/autoregressive_experiment.py) is trained with each kind of
-positions, on windows of 64 characters, from the same seed, on the same text. Then its loss is
-measured on windows of up to 512.
+positions, on windows of 64 characters, from the same three seeds, on the same text. Then its loss
+is measured on windows of up to 512.
 
 **In:** a trained model and a text. **Out:** its loss at each length, and at each position of a
 window. A longer window has more to read, so the loss could *fall*. It rises where positions or
@@ -18,31 +18,32 @@ distances come up that the model has never seen.
 With windows of 512 characters, eight times as long as in training:
 
 * [Transformer-XL](transformer_xl.py) gets better, from
-  [1.928](../../../results/extrapolation.json#tables.losses.Transformer-XL.at64) to
-  [1.902](../../../results/extrapolation.json#tables.losses.Transformer-XL.at512).
+  [1.938](../../../results/extrapolation.json#tables.losses.Transformer-XL.at64) to
+  [1.915](../../../results/extrapolation.json#tables.losses.Transformer-XL.at512).
 * [ALiBi](alibi.py) doesn't get worse, but is behind from the start, from
-  [2.083](../../../results/extrapolation.json#tables.losses.ALiBi.at64) to
-  [2.072](../../../results/extrapolation.json#tables.losses.ALiBi.at512). In this short run its
+  [2.089](../../../results/extrapolation.json#tables.losses.ALiBi.at64) to
+  [2.076](../../../results/extrapolation.json#tables.losses.ALiBi.at512). In this short run its
   penalties cost more than they are worth.
 * [Shaw's](shaw_relative.py) vectors are all the same beyond a distance of 16, and the loss stays
-  nearly level, at [1.960](../../../results/extrapolation.json#tables.losses.Shaw.at64) and
-  [1.971](../../../results/extrapolation.json#tables.losses.Shaw.at512).
-* [Rotary](rotary_attention.py) positions are as good as Shaw's at the length of training,
-  [1.964](../../../results/extrapolation.json#tables.losses.rotary.at64), and the worst of the seven
-  at 512, [2.971](../../../results/extrapolation.json#tables.losses.rotary.at512). They can be
+  nearly level, at [1.975](../../../results/extrapolation.json#tables.losses.Shaw.at64) and
+  [1.986](../../../results/extrapolation.json#tables.losses.Shaw.at512).
+* [Rotary](rotary_attention.py) positions are nearly as good as Shaw's at the length of training,
+  [1.989](../../../results/extrapolation.json#tables.losses.rotary.at64), and the worst of the seven
+  at 512, [2.927](../../../results/extrapolation.json#tables.losses.rotary.at512). They can be
   [scaled](rotary_scaling.py): YaRN helps most, NTK nearly as much up to four times the length.
   Interpolation makes it worse, as long as the model isn't trained on with it.
 * **Sines** that are [added to tokens](../positional_encoding.py) go from
-  [2.183](../../../results/extrapolation.json#tables.losses.sines.at64) to
-  [2.801](../../../results/extrapolation.json#tables.losses.sines.at512). **Learned** vectors of
+  [2.187](../../../results/extrapolation.json#tables.losses.sines.at64) to
+  [2.785](../../../results/extrapolation.json#tables.losses.sines.at512). **Learned** vectors of
   late positions are as random as they were at the start.
 * **None** at all: the causal mask alone tells something of order, and the loss goes from
-  [2.315](../../../results/extrapolation.json#tables.losses.none.at64) to
+  [2.335](../../../results/extrapolation.json#tables.losses.none.at64) to
   [2.475](../../../results/extrapolation.json#tables.losses.none.at512).
 
 [Losses in all windows](../../../results/extrapolation.json#tables.losses)
 
-It is a small model, a short run and one seed. Differences of a hundredth mean nothing, and after a
+It is a small model and a short run. The numbers are means of three seeds, and the last column tells
+how far those are apart: a difference of two hundredths at 64 characters means nothing, and after a
 longer training the order might be another one. What is added to tokens learns more slowly here, so
 its losses are higher at the length of training too.
 

@@ -13,10 +13,10 @@ What matters about two tokens is rarely where they stand, and often how far apar
 adjective stands one before its noun, at position 3 and at position 300.
 [Added encodings](../positional_encoding.py) tell where a token stands, and a model that was trained
 on 64 positions gets worse at 512: with sines, the loss goes from
-[2.183](../../../results/extrapolation.json#tables.losses.sines.at64) to
-[2.801](../../../results/extrapolation.json#tables.losses.sines.at512). With relative positions it
-goes from [1.960](../../../results/extrapolation.json#tables.losses.Shaw.at64) to
-[1.971](../../../results/extrapolation.json#tables.losses.Shaw.at512)
+[2.187](../../../results/extrapolation.json#tables.losses.sines.at64) to
+[2.785](../../../results/extrapolation.json#tables.losses.sines.at512). With relative positions it
+goes from [1.975](../../../results/extrapolation.json#tables.losses.Shaw.at64) to
+[1.986](../../../results/extrapolation.json#tables.losses.Shaw.at512)
 ([the measurement](extrapolation.py)).
 
 **In** and **out** are those of [attention](../mha.py). For each distance there is one learned

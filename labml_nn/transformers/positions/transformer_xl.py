@@ -11,11 +11,11 @@ paper:
 
 A model with [sines of the position](../positional_encoding.py) gets worse on texts that are longer
 than those of training: from
-[2.183](../../../results/extrapolation.json#tables.losses.sines.at64) at 64 characters to
-[2.801](../../../results/extrapolation.json#tables.losses.sines.at512) at 512. With sines of the
+[2.187](../../../results/extrapolation.json#tables.losses.sines.at64) at 64 characters to
+[2.785](../../../results/extrapolation.json#tables.losses.sines.at512) at 512. With sines of the
 *distance*, it gets better, since there is more to read:
-[1.928](../../../results/extrapolation.json#tables.losses.Transformer-XL.at64) and
-[1.902](../../../results/extrapolation.json#tables.losses.Transformer-XL.at512)
+[1.938](../../../results/extrapolation.json#tables.losses.Transformer-XL.at64) and
+[1.915](../../../results/extrapolation.json#tables.losses.Transformer-XL.at512)
 ([the measurement](extrapolation.py)).
 
 If positions are added to tokens, a score has four parts: content with content, content with

@@ -118,6 +118,9 @@ class BatchFirstAttention(nn.Module):
         A causal mask is `[seq_len, seq_len]`, the same for the whole batch. A mask of padding has
         an axis for the batch and one for the keys; with axes of length one for heads and queries
         between them, it can be broadcast.
+
+        [Three positions of four features, each feature named by its position, in two
+        heads](../../../results/memory_drawings.json#figures.views)
         """
         batch_size, seq_len, embed_dim = x.shape
 

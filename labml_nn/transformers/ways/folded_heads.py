@@ -42,6 +42,9 @@ def fold(x: Tensor) -> Tensor:
     ## Fold heads into the batch
 
     From `[batch_size, seq_len, heads, d_k]` to `[batch_size * heads, seq_len, d_k]`.
+
+    [Sequence and head (“1.2” is head 2 of sequence 1) in each folded
+    sequence](../../../results/memory_drawings.json#figures.folded)
     """
     # Only neighbouring axes can become one, so heads change places with positions first. Without
     # that, `reshape` would mix positions with heads, and the shape would be right all the same.

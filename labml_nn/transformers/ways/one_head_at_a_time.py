@@ -88,6 +88,8 @@ def causal_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     A model that writes learns to predict the next word at *every* position of a text. So position 2
     must not see word 3, or it could simply copy it. Hiding all later positions is called a *causal
     mask*.
+
+    [The weights of six random queries](../../../results/memory_drawings.json#figures.weights)
     """
     # `@` multiplies the matrices in the last two axes, and repeats that for the batch. Keys have to
     # be columns for that. The scores are `[batch_size, seq_len, seq_len]`.
