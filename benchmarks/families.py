@@ -217,6 +217,17 @@ def score_curves(found: dict) -> str:
     return svg(figure, "scores")
 
 
+def loss_ranges(rows: list[dict]) -> str:
+    r"""The loss of each variant: a dot for the mean, a line from the lowest seed to the highest."""
+    figure, (axes,) = new(6.4, 3.2)
+    for at, row in enumerate(reversed(rows)):
+        axes.plot([row["low"], row["high"]], [at, at], color=ACCENT)
+        axes.plot([row["loss"]], [at], color=ACCENT, marker="o")
+    axes.set_yticks(range(len(rows)), [row["attention"] for row in reversed(rows)])
+    axes.set(xlabel="loss, nats a character")
+    return svg(figure, "losses")
+
+
 def main() -> None:
     r"""Train what isn't trained, and write down what came out."""
     parser = argparse.ArgumentParser(
@@ -325,7 +336,11 @@ def main() -> None:
             "scores": {
                 "title": "The largest score while training, mean of three seeds",
                 "picture": score_curves(kept),
-            }
+            },
+            "losses": {
+                "title": "Loss after 500 steps: mean and range of three seeds",
+                "picture": loss_ranges(rows),
+            },
         },
     )
 

@@ -31,6 +31,16 @@ weights](../../../results/family_drawings.json#figures.differences)
 The maps of this example are made up; those of a model are learned. With too large a share the
 others get negative weights, so $\lambda$ is learned, too.
 
+Does it work at our size? We found no gain. In a small model, after 500 steps, the loss is
+[2.210](../../../results/families.json#tables.losses.differential.loss) with it and
+[2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) without (means of
+three seeds). And where one of 32 noisy tokens has to be found, one differential head gives
+[0.314](../../../results/families.json#tables.noise.one%20differential%20head.noise) of its weight
+(without signs) to the other 31, a plain head of the same width
+[0.166](../../../results/families.json#tables.noise.one%20head.noise), and they find the right one
+in [0.881](../../../results/families.json#tables.noise.one%20differential%20head.right) and
+[0.909](../../../results/families.json#tables.noise.one%20head.right) of all cases.
+
 **In** and **out** are those of [multi-head attention](../mha.py): queries,
 `[seq_len_q, batch_size, d_model]`, keys and values of `seq_len_k` positions, and one vector for
 each query.
@@ -47,8 +57,7 @@ as many scores as *two* plain heads, and the paper gives a model half as many he
 
 The page departs from the paper in two small things. The normalisation has no gains, because
 the output layer can learn them, and the layers can have biases. Dropout, which the paper doesn't
-mention, is applied to the difference. [Rotary positions](../rotary.py) are left out. Whether the
-difference helps the small model of this site has not been measured.
+mention, is applied to the difference. [Rotary positions](../rotary.py) are left out.
 """
 
 import itertools

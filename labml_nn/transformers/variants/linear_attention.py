@@ -31,8 +31,10 @@ query only reads them: $1000 \times 64 \times 64$ to write and as many to read, 
 
 Under a causal mask query $i$ needs the sums up to $i$. So they are carried along, like the state of
 a recurrent network. That is the price, too: the state of a head has $d_k \times d_k$ numbers, and
-what doesn't fit in them is lost. [The delta rule](delta_rule.py) shows how soon that is. And the
-weights are flatter, since no exponential makes one key stand out:
+what doesn't fit in them is lost. [The delta rule](delta_rule.py) shows how soon that is. In a small
+model the loss is [2.316](../../../results/families.json#tables.losses.linear.loss) after 500 steps,
+and [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) with a softmax
+(three seeds). The weights are flatter, since no exponential makes one key stand out:
 
 [The same ten random queries and keys, with a softmax and
 without](../../../results/family_drawings.json#figures.flat)
@@ -207,15 +209,13 @@ def in_transformer(*, d_model: int, heads: int, dropout_prob: float, **_: float
     r"""
     ## In a transformer
 
-    In the place of the attention of the
-    [small transformer](../basic/autoregressive_experiment.py).
+    In the [small transformer](../basic/autoregressive_experiment.py), in the place of attention.
     """
     return {"self_attn": lambda: LinearAttention(heads, d_model, dropout_prob)}
 
 
-def example(
-    seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2, d_v: int = 11
-) -> tuple[Tensor, ...]:
+def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2, d_v: int = 11
+    ) -> tuple[Tensor, ...]:
     r"""
     ## Example
 

@@ -17,6 +17,24 @@ almost no gradient to the others. In large models the loss then jumps
 So each head's queries and keys are normalised before they are multiplied. What remains of a score
 is the *angle* between query and key.
 
+In a small model the largest score after 500 steps is
+[17.5](../../../results/families.json#tables.limits.multi-head%20attention.score) without and
+[6.3](../../../results/families.json#tables.limits.normalised%20queries%20and%20keys.score) with the
+normalisation, and with ten times the learning rate
+[50.5](../../../results/families.json#tables.limits.multi-head%20attention,%20ten%20times%20the%20rate.score)
+and
+[8.6](../../../results/families.json#tables.limits.normalised%20queries%20and%20keys,%20ten%20times%20the%20rate.score).
+The loss is about the same,
+[2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) and
+[2.200](../../../results/families.json#tables.losses.normalised%20queries%20and%20keys.loss); with
+the high rate the normalisation is ahead,
+[2.271](../../../results/families.json#tables.limits.multi-head%20attention,%20ten%20times%20the%20rate.loss)
+and
+[2.238](../../../results/families.json#tables.limits.normalised%20queries%20and%20keys,%20ten%20times%20the%20rate.loss)
+(means of three seeds).
+
+[The largest score while training](../../../results/families.json#figures.scores)
+
 **In** and **out** are those of multi-head attention: queries,
 keys and values, here all from one sequence, `[seq_len, batch_size, d_model]`, and one vector for
 each query.
