@@ -8,7 +8,10 @@ picture serves light and dark pages.
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from html import escape
+from itertools import cycle
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -19,7 +22,12 @@ from matplotlib.path import Path
 # Colours that stand for those of the page. The style sheet has a class for filling and one for
 # lines of the last two.
 INK, ACCENT, SECOND = "#000000", "#123456", "#654321"
-CLASSES = {ACCENT: "accent", SECOND: "second"}
+# The lines of a chart, up to eight, differ by colour, dashes and marks: one of these is enough.
+LINES = [f"#10000{at}" for at in range(1, 9)]
+DASHES, MARKS = ("-", "--", ":", "-."), "os^Dv*P"
+CLASSES = {ACCENT: "accent", SECOND: "second"} | {
+    colour: f"line-{at}" for at, colour in enumerate(LINES, 1)
+}
 
 
 def new(width: float, height: float, columns: int = 1) -> tuple[Figure, list[Axes]]:
@@ -60,6 +68,56 @@ def heat_map(
     if columns:
         axes.set_xticks([j + 0.5 for j in range(len(columns))], columns, family="monospace")
     axes.tick_params(length=0)
+
+
+def chart(figure: Mapping[str, Any], name: str) -> str:
+    r"""The lines of a figure as `record.write` takes them, drawn over its two axes."""
+    drawn, (axes,) = new(6.4, 4.2)
+    looks = zip(cycle(LINES), cycle(DASHES), cycle(MARKS), strict=False)
+    for line, (colour, dashes, mark) in zip(figure["lines"], looks, strict=False):
+        # A line of many points is marked at a few of them, and dashes would be lost in it.
+        many = len(line["points"]) > 200
+        axes.plot(
+            *zip(*line["points"], strict=True),
+            color=colour,
+            label=line["name"],
+            linestyle="-" if many else dashes,
+            linewidth=1.0 if many else 1.6,
+            marker=mark,
+            markersize=4.5,
+            markevery=max(1, len(line["points"]) // 16),
+        )
+    for side in "xy":
+        axis = figure[side]
+        title = f"{axis['title']} ({axis['unit']})" if axis.get("unit") else axis["title"]
+        ends = {end: axis[key] for end, key in (("low", "low"), ("high", "high")) if key in axis}
+        getattr(axes, f"set_{side}label")(title, fontsize=12)
+        getattr(axes, f"set_{side}scale")(axis.get("scale", "linear"))
+        getattr(axes, f"set_{side}lim")(ends.get("low"), ends.get("high"))
+    axes.tick_params(labelsize=12)
+    axes.grid(color=INK, alpha=0.12, linewidth=0.8)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    if len(figure["lines"]) > 1:
+        drawn.legend(loc="outside upper left", frameon=False, fontsize=12, ncols=2)
+    return svg(drawn, name).replace(">", f"><desc>{escape(described(figure))}</desc>", 1)
+
+
+def described(figure: Mapping[str, Any]) -> str:
+    r"""The lines in words: where each begins and ends."""
+    ways = []
+    for line in figure["lines"]:
+        (first, begin), (last, end) = line["points"][0], line["points"][-1]
+        ways.append(f"{line['name']}: from {begin:.4g} at {first:.4g} to {end:.4g} at {last:.4g}.")
+    return f"{figure['y']['title']} against {figure['x']['title']}. {' '.join(ways)}"
+
+
+def with_pictures(name: str, figures: Mapping[str, Any]) -> dict[str, Any]:
+    r"""The figures of the result `name`, each with its picture."""
+    return {
+        key: one if "picture" in one else {**one, "picture": chart(one, f"{name}-{key}")}
+        for key, one in figures.items()
+    }
 
 
 def svg(figure: Figure, name: str) -> str:

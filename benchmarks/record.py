@@ -24,8 +24,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from literate.fingerprints import fingerprint  # noqa: E402
 from literate.problems import LiterateError  # noqa: E402
-from literate.results import fingerprint, parse  # noqa: E402
+from literate.results import parse  # noqa: E402
 
 # Enough for any measurement, and few enough to be read.
 DIGITS = 6
@@ -49,7 +50,8 @@ def write(
     * `sources` are the paths of the files that were measured, from the root. A run that takes
       hours asks for their `fingerprints` when it begins, and gives those.
     * `values` are numbers and texts by their names; there can be mappings in mappings
-    * `tables` and `figures` are as CONTRIBUTING.md describes them
+    * `tables` and `figures` are as CONTRIBUTING.md describes them; lines are drawn by
+      `pictures.chart`, and a figure can bring a `picture` of its own
 
     What is there already stays until the new file is complete.
     """
@@ -67,6 +69,11 @@ def write(
         "tables": tables or {},
         "figures": figures or {},
     }
+    if figures:
+        # Matplotlib takes long to import, and most programs draw nothing.
+        from benchmarks.pictures import with_pictures
+
+        content["figures"] = with_pictures(name, figures)
     text = json.dumps(_rounded(content, ""), indent=1, sort_keys=True, ensure_ascii=False)
     path = root / "results" / f"{name}.json"
     try:

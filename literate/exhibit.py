@@ -10,16 +10,17 @@ measured has changed since, all of them say so.
 """
 
 import html
+import math
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 from urllib.parse import quote
 
 from literate import results
-from literate.chart import chart, number, with_unit
+from literate.fingerprints import changed
 from literate.front_matter import title_of
 from literate.highlight import told, visible
 from literate.links import Links, Target, UnknownTarget, targets
@@ -27,9 +28,10 @@ from literate.notes import Span, literal, spans
 from literate.plain import plain
 from literate.results import Column, Figure, Result, Table
 from literate.rows import Note
+from literate.templates import TEMPLATES
 
-# So many rows of numbers are shown below a figure; all of them are in the file.
-MOST_ROWS = 24
+# The macros of the template, as functions.
+HTML: Any = TEMPLATES.get_template("exhibit.html.jinja").module
 _EMPHASIS = re.compile(r"(\*\*?|(?<!\w)__?)(?=[^\s*_])([^*_]*[^\s*_])\1(?!\w)")
 _ALONE = re.compile(r"\s{0,3}!?\[")
 
@@ -169,10 +171,10 @@ def _words(span: Span, formula: Callable[[Span], str] | None) -> str:
     if span.kind == "inline" and formula is not None:
         return formula(span)
     if span.kind == "code":
-        return f"<code>{escaped(span.content)}</code>"
+        return HTML.code(escaped(span.content))
     pieces = _EMPHASIS.split(span.content)
     # Text, marks and what stands between them, again and again.
-    ways = (escaped, lambda marks: "", lambda text: f"<em>{escaped(text)}</em>")
+    ways = (escaped, lambda marks: "", lambda text: HTML.em(escaped(text)))
     return "".join(way(piece) for way, piece in zip(cycle(ways), pieces, strict=False))
 
 
@@ -183,19 +185,11 @@ def show(result: Result, place: str, caption: Caption, at: Spot) -> str:
     `place` is its dotted name.
     """
     thing = result.find(place)[1]
-    said = f"<strong>{caption.html}</strong> {_run(result, place, at)}"
-    figcaption = f"<figcaption>{said}</figcaption>"
     if isinstance(thing, Table):
-        inside = f"{_table(thing, at)}{figcaption}"
-    elif thing.picture:
-        label = html.escape(f"{caption.words}: {thing.title}", quote=True)
-        svg = thing.picture.replace(
-            "<svg ", f'<svg class="picture" role="img" aria-label="{label}" ', 1
-        )
-        inside = f"{svg}{figcaption}"
+        content = _table(thing, at)
     else:
-        inside = f"{chart(thing, caption.words)}{figcaption}{_numbers(thing)}"
-    return f'<figure class="exhibit">{inside}</figure>'
+        content = HTML.picture(thing.picture, html.escape(f"{caption.words}: {thing.title}"))
+    return HTML.figure(content, caption.html, _run(result, place, at), since(result, at))
 
 
 def caption_of(result: Result, place: str) -> Caption:
@@ -210,18 +204,14 @@ def caption_of(result: Result, place: str) -> Caption:
 
 def _run(result: Result, place: str, at: Spot) -> str:
     r"""
-    The run that something comes from, and what has changed since.
+    The run that something comes from.
     """
-    own = result.uri
-    machine = escaped(results.machine(result))
-    command = f"<code>{escaped(result.command)}</code>"
-    if at.uri != own:
-        address = html.escape(at.links.between(at.uri, own, quote(place)))
-        command = f'<a href="{address}">{command}</a>'
+    command = HTML.code(escaped(result.command))
+    if at.uri != result.uri:
+        address = at.links.between(at.uri, result.uri, quote(place))
+        command = HTML.link(html.escape(address), command)
     data = html.escape(at.links.beside(at.uri, result.path))
-    told_of = f"{command} on <time>{result.made}</time>{f', {machine}' if machine else ''}"
-    taken = f'<a href="{data}" download>the numbers</a>'
-    return f'<span class="run">From {told_of}: {taken}.</span>{since(result, at)}'
+    return HTML.run(command, result.made, escaped(results.machine(result)), data)
 
 
 def since(result: Result, at: Spot) -> str:
@@ -230,27 +220,21 @@ def since(result: Result, at: Spot) -> str:
 
     Nothing, or a sentence as HTML.
     """
-    names = results.changed(result, at.links.pages, at.links.root)
+    names = changed(result, at.links.pages, at.links.root)
     if not names:
         return ""
-    if names == [at.path]:
-        said = "This page has changed since this run"
-    else:
-        listed = [file_link(name, at) for name in names]
-        whole = f"{', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else listed[0]
-        said = f"{whole} {'have' if len(listed) > 1 else 'has'} changed since this run"
-    return f' <span class="outdated">{said}.</span>'
+    return HTML.outdated([file_link(name, at) for name in names], names == [at.path])
 
 
 def file_link(name: str, at: Spot) -> str:
     r"""
     ## A file, with a link to its page if it has one
     """
-    shown = f"<code>{escaped(posixpath.basename(name))}</code>"
+    shown = HTML.code(escaped(posixpath.basename(name)))
     if name not in at.links.pages:
         return shown
-    address = html.escape(at.links.between(at.uri, at.links.uris[name]))
-    return f'<a href="{address}" title="{html.escape(told(name))}">{shown}</a>'
+    address = at.links.between(at.uri, at.links.uris[name])
+    return HTML.link(html.escape(address), shown, html.escape(told(name)))
 
 
 @dataclass(frozen=True)
@@ -295,13 +279,12 @@ def checked(text: str, target: Target, path: str, links: Links) -> Number | None
     address = literal(html.escape(links.between(uri, result.uri, quote(place))))
     address = address.replace("&#95;", "_")
     run = [result.command, f"{result.made}", results.machine(result)]
-    names = results.changed(result, links.pages, links.root)
+    names = changed(result, links.pages, links.root)
     since = f"; changed since: {', '.join(names)}" if names else ""
     title = literal(told(f"measured by {', '.join(filter(None, run))}{since}"))
     marks = "measured before" if names else "measured"
-    words = visible(literal(said))
     assert target.after is not None
-    link = f'<a class="{marks}" href="{address}" title="{title}">{words}</a>'
+    link = HTML.link(address, visible(literal(said)), title, marks=marks)
     return Number(start, target.after, link)
 
 
@@ -310,48 +293,10 @@ def _table(table: Table, at: Spot) -> str:
     A column of numbers ends at its right edge, and a cell that is the path of a source leads to the
     page of that.
     """
-    numeric = {
-        column.name
-        for column in table.columns
-        if any(_is_number(row.get(column.name)) for row in table.rows)
-    }
-    numbers = [column.name in numeric for column in table.columns]
-    heads = [_head(column) for column in table.columns]
-    rows = [
-        [_cell(row.get(column.name), column, at) for column in table.columns] for row in table.rows
-    ]
-    return grid(heads, rows, numbers)
-
-
-def spelled(value: Any, digits: int | None = None) -> str:
-    r"""
-    ## A value as a reader wants it
-    """
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return value if isinstance(value, str) else number(value, digits)
-
-
-def grid(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[bool]) -> str:
-    r"""
-    ## A table as HTML
-
-    Of cells that are HTML; `numbers` tells for each column whether it holds numbers.
-    """
-    classes = [' class="number"' if one else "" for one in numbers]
-    pairs = zip(classes, heads, strict=True)
-    head = "".join(f'<th{kind} scope="col">{one}</th>' for kind, one in pairs)
-    lines = []
-    for row in rows:
-        cells = (f"<td{kind}>{one}</td>" for kind, one in zip(classes, row, strict=True))
-        lines.append(f"<tr>{''.join(cells)}</tr>")
-    inside = f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody>"
-    # With a class, so that no theme takes it for one of Markdown. And in no `<div>`, whose end
-    # Python-Markdown would take for that of the note.
-    table = f'<table class="recorded">{inside}</table>'
-    return f'<article class="scrolled" tabindex="0">{table}</article>'
+    columns = table.columns
+    rows = [[_cell(row.get(column.name), column, at) for column in columns] for row in table.rows]
+    numbers = [any(_is_number(row.get(one.name)) for row in table.rows) for one in columns]
+    return HTML.table([_head(column) for column in columns], rows, numbers)
 
 
 def _is_number(value: Any) -> bool:
@@ -360,68 +305,46 @@ def _is_number(value: Any) -> bool:
 
 def _head(column: Column) -> str:
     title = escaped(column.title)
-    return f"{title} <small>{escaped(column.unit)}</small>" if column.unit else title
+    return HTML.small(title, escaped(column.unit)) if column.unit else title
 
 
 def _cell(value: Any, column: Column, at: Spot) -> str:
     # A text of several lines, as a model may have written, keeps them.
-    text = "<br>".join(map(escaped, spelled(value, column.digits).split("\n")))
+    text = HTML.lines([escaped(line) for line in spelled(value, column.digits).split("\n")])
     if not isinstance(value, str):
         return text
     file, _, anchor = value.partition("#")
-    if file not in at.links.pages:
+    source = at.links.pages.get(file)
+    if source is None or (anchor and anchor not in [one.name for one in source.definitions]):
         return text
-    source = at.links.pages[file]
-    names = [one.name for one in source.definitions]
-    if anchor and anchor not in names:
-        return text
-    address = html.escape(at.links.between(at.uri, at.links.uris[file], anchor))
-    shown = f"<code>{html.escape(anchor)}</code>" if anchor else ""
-    shown = shown or escaped(title_of(source) or file)
-    return f'<a href="{address}" title="{html.escape(file)}">{shown}</a>'
+    shown = HTML.code(html.escape(anchor)) if anchor else escaped(title_of(source) or file)
+    address = at.links.between(at.uri, at.links.uris[file], anchor)
+    return HTML.link(html.escape(address), shown, html.escape(file))
 
 
-def _numbers(figure: Figure) -> str:
+def spelled(value: Any, digits: int | None = None) -> str:
     r"""
-    The numbers of a figure as a table, for those who don't see it, or want to copy them.
+    ## A value as a reader wants it
 
-    A line is a column where most of the lines have their points at the same places; else each point
-    is a row.
+    A number has `digits` behind the point, or else as many as it has; thousands stand apart.
     """
-    lines = figure.lines
-    places = sorted({x for line in lines for x, _ in line.points})
-    axes = [with_unit(figure.x), with_unit(figure.y)]
-    if len(places) <= 1.5 * max(len(line.points) for line in lines):
-        heads = [axes[0], *(line.name for line in lines)]
-        found = [dict(line.points) for line in lines]
-        kept = _some(places, MOST_ROWS)
-        rows = [[number(x), *(number(one[x]) if x in one else "" for one in found)] for x in kept]
-        texts = 0
-        count = len(places)
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    if digits is not None:
+        # What is rounded to zero has no sign.
+        text = f"{value:z,.{digits}f}"
+    elif isinstance(value, int) or (value == int(value) and abs(value) < 1e15):
+        text = f"{int(value):,}"
+    elif 1e-4 <= abs(value) < 1e15:
+        text = f"{value:,.{max(0, 5 - math.floor(math.log10(abs(value))))}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
     else:
-        heads = ["", *axes]
-        most = max(3, MOST_ROWS // len(lines))
-        rows = [
-            [escaped(line.name), number(x), number(y)]
-            for line in lines
-            for x, y in _some(line.points, most)
-        ]
-        texts = 1
-        count = sum(len(line.points) for line in lines)
-    some = f", {len(rows)} of {count} rows" if len(rows) < count else ""
-    summary = f"The same in numbers{some}"
-    numbers = [at >= texts for at in range(len(heads))]
-    table = grid([escaped(head) for head in heads], rows, numbers)
-    return f'<details class="numbers"><summary>{summary}</summary>{table}</details>'
-
-
-def _some(found: Sequence[Any], most: int) -> Sequence[Any]:
-    r"""
-    The first, the last, and those at equal distances between.
-    """
-    if len(found) <= most:
-        return found
-    return [found[round(at * (len(found) - 1) / (most - 1))] for at in range(most)]
+        text = f"{value:.3g}"
+    return text.replace("-", "−")
 
 
 def escaped(text: str) -> str:

@@ -18,11 +18,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from literate.fingerprints import changed
 from literate.links import Links
 from literate.measure import Bench, Measurement
 from literate.page import Page
 from literate.references import Network
-from literate.results import changed
 from literate.settings import Settings
 from literate.source import Source
 

@@ -18,24 +18,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import jinja2
 import yaml
 
 from literate.links import folder
 from literate.problems import LiterateError, Problem
 from literate.settings import Settings
 from literate.site import uri
+from literate.templates import TEMPLATES
 
 NAVIGATION = "mkdocs.yml"
 _ENTRY = re.compile(r"(?P<indent> *)- (?:[^#\s][^#:]*: +)?(?P<uri>[\w./-]+\.md)\s*(?:#.*)?")
 # A module of this library has small letters.
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_TEMPLATES = jinja2.Environment(
-    loader=jinja2.PackageLoader("literate"),
-    autoescape=False,
-    keep_trailing_newline=True,
-    undefined=jinja2.StrictUndefined,
-)
 
 
 @dataclass(frozen=True)
@@ -197,7 +191,7 @@ def _title(stem: str) -> str:
 
 
 def _text(template: str, **words: str) -> str:
-    return _TEMPLATES.get_template(f"{template}.py.jinja").render(**words)
+    return TEMPLATES.get_template(f"{template}.py.jinja").render(**words)
 
 
 def with_pages(text: str, uris: Sequence[str], others: Sequence[str]) -> str | None:

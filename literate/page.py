@@ -21,8 +21,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-import jinja2
-
 from literate import claims, exhibit, front_matter, highlight
 from literate.about import about
 from literate.columns import columns
@@ -37,6 +35,7 @@ from literate.references import Network, network
 from literate.rows import Note, Row, rows
 from literate.source import Definition, Source
 from literate.symbols import symbols
+from literate.templates import TEMPLATES
 
 # The contents of a page fit beside it.
 MOST_ENTRIES = 12
@@ -46,15 +45,6 @@ _OPENING = re.compile(r"(\s*(?:[-*+] +|\d+\. +)?)(`{3,}|~{3,})\s*([\w+-]*)")
 _DISPLAYED = re.compile(r'<math [^>]*display="block".*?</math>')
 _DEFINITION = re.compile(r"(?P<footnote>^ {0,3}\[\^[^\]\n]+\]:)|\]:", re.MULTILINE)
 _IN_ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", '"': "%22", "`": "%60"})
-_TEMPLATES = jinja2.Environment(
-    # The template writes Markdown; what goes into it is escaped here, where its kind is known.
-    loader=jinja2.PackageLoader("literate"),
-    autoescape=False,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-    undefined=jinja2.StrictUndefined,
-)
 # An anchor of the author's own, when what looks like a tag has been escaped.
 _ANCHOR = re.compile(r'&lt;a id="([A-Za-z][\w.-]*)">&lt;/a>')
 
@@ -181,7 +171,7 @@ def page(
     if not has_front_matter:
         context.report(1, "the module has no docstring; a page begins with one, and a title.")
     title = matter.title or posixpath.splitext(posixpath.basename(source.path))[0]
-    markdown = _TEMPLATES.get_template("page.md.jinja").render(
+    markdown = TEMPLATES.get_template("page.md.jinja").render(
         title=stated(title),
         summary=stated(matter.summary),
         heading=literal(title),

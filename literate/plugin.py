@@ -91,8 +91,11 @@ class LiteratePlugin(BasePlugin):
             if name not in config.markdown_extensions:
                 config.markdown_extensions.append(name)
             config.mdx_configs[name] = {**options, **config.mdx_configs.get(name, {})}
-        config.extra_css[:0] = site.SHEETS
-        config.extra_javascript[:0] = site.SCRIPTS
+        for known, needed in (
+            (config.extra_css, site.SHEETS),
+            (config.extra_javascript, site.SCRIPTS),
+        ):
+            known[:0] = [one for one in needed if one not in map(str, known)]
         return config
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:

@@ -12,16 +12,22 @@ import html
 from collections.abc import Iterator, Mapping
 
 from literate import results
-from literate.exhibit import Spot, caption_of, escaped, file_link, grid, show, since, spelled
+from literate.exhibit import HTML, Spot, caption_of, escaped, file_link, show, since, spelled
+from literate.fingerprints import changed
 from literate.links import Links
 from literate.notes import literal
 from literate.page import Page, stated
 from literate.results import Result
+from literate.templates import TEMPLATES
 
 TITLE = "Results"
 # A description is shown in one or two lines.
 MOST = 180
 SUMMARY = "What was measured, by which commands, when, and on which machines."
+TEXT = (
+    "Numbers on these pages that a run has produced come from the files below: a program wrote "
+    "them, and whenever the site is built, the notes are compared with them."
+)
 
 
 def pages(links: Links) -> Iterator[Page]:
@@ -40,28 +46,29 @@ def page_of(result: Result, links: Links) -> Page:
     r"""
     ## The page of a result
     """
-    uri = result.uri
-    at = Spot(result.path, uri, links)
-    data = html.escape(links.beside(uri, result.path))
-    said = [
-        ("Command", f"<code>{escaped(result.command)}</code>"),
+    at = Spot(result.path, result.uri, links)
+    data = html.escape(links.beside(result.uri, result.path))
+    facts = [
+        ("Command", HTML.code(escaped(result.command))),
         ("Day", escaped(result.made)),
         ("Machine", escaped(results.machine(result))),
         ("Measured", ", ".join(file_link(one, at) for one in result.sources)),
-        ("File", f'<a href="{data}" download><code>{escaped(result.path)}</code></a>'),
+        ("File", HTML.link(data, HTML.code(escaped(result.path)), download=True)),
     ]
-    facts = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in said if value)
-    changes = since(result, at)
-    parts = [f'<dl class="facts">{facts}</dl>', f"<p>{changes.strip()}</p>" if changes else ""]
+    parts = []
     if result.values:
-        parts += [_heading("values", "Values"), _values(result)]
+        parts.append({"name": "values", "title": "Values", "shown": _values(result)})
     for place in result.exhibits:
         caption = caption_of(result, place)
-        parts += [_heading(place, caption.words), show(result, place, caption, at)]
+        title = literal(" ".join(caption.words.split()))
+        shown = show(result, place, caption, at)
+        parts.append({"name": html.escape(place), "title": title, "shown": shown})
     summary = f"{result.title}: measured by {result.command} on {result.made}."
     if len(summary) > MOST:
         summary = f"{result.title}: measured on {result.made}."
-    return _page(uri, result.title, summary, parts, {result.path: result.text})
+    files = {result.path: result.text}
+    facts = [(name, value) for name, value in facts if value]
+    return _page(result.uri, result.title, summary, facts, since(result, at), parts, files)
 
 
 def overview(links: Links) -> Page:
@@ -70,46 +77,47 @@ def overview(links: Links) -> Page:
     """
     uri = f"{links.recorded}/index.md"
     at = Spot("", uri, links)
-    rows = []
-    for result in links.results.values():
-        address = html.escape(links.between(uri, result.uri))
-        changes = results.changed(result, links.pages, links.root)
-        rows.append(
-            [
-                f'<a href="{address}">{escaped(result.title)}</a>',
-                f"<code>{escaped(result.command)}</code>",
-                escaped(result.made),
-                escaped(results.machine(result)),
-                ", ".join(file_link(one, at) for one in changes) or "nothing",
-            ]
-        )
+    rows = [
+        [
+            HTML.link(html.escape(links.between(uri, result.uri)), escaped(result.title)),
+            HTML.code(escaped(result.command)),
+            escaped(result.made),
+            escaped(results.machine(result)),
+            ", ".join(file_link(one, at) for one in changed(result, links.pages, links.root))
+            or "nothing",
+        ]
+        for result in links.results.values()
+    ]
     heads = ["Result", "Command", "Day", "Machine", "Changed since"]
-    text = (
-        "Numbers on these pages that a run has produced come from the files below: a program wrote "
-        "them, and whenever the site is built, the notes are compared with them."
-    )
-    shown = f'<figure class="exhibit">{grid(heads, rows, [False] * len(heads))}</figure>'
-    return _page(uri, TITLE, SUMMARY, [f"<p>{text}</p>", shown], {})
+    shown = HTML.plain(HTML.table(heads, rows, [False] * len(heads)))
+    return _page(uri, TITLE, SUMMARY, [], TEXT, [{"name": "", "shown": shown}], {})
 
 
 def _page(
-    uri: str, title: str, summary: str, parts: list[str], files: Mapping[str, str | bytes]
+    uri: str,
+    title: str,
+    summary: str,
+    facts: list[tuple[str, str]],
+    text: str,
+    parts: list[dict[str, str]],
+    files: Mapping[str, str | bytes],
 ) -> Page:
-    head = f"title: {stated(title)}\ndescription: {stated(summary)}\n"
-    body = "\n\n".join([f'<h1 markdown="1">{literal(title)}</h1>', *filter(None, parts)])
-    return Page(uri, title, summary, f"---\n{head}---\n\n{body}\n", files, ())
-
-
-def _heading(name: str, title: str) -> str:
-    return f'<h2 id="{html.escape(name)}" markdown="1">{literal(" ".join(title.split()))}</h2>'
+    markdown = TEMPLATES.get_template("result.md.jinja").render(
+        title=stated(title),
+        summary=stated(summary),
+        heading=literal(title),
+        facts=facts,
+        text=text,
+        parts=parts,
+    )
+    return Page(uri, title, summary, markdown, files, ())
 
 
 def _values(result: Result) -> str:
-    rows = []
-    seen: set[str] = set()
-    for name, value in results.leaves(result.values):
-        # Two names can be spelled alike, if one has a point in it.
-        place = "" if name in seen else f' id="values.{html.escape(name)}"'
-        seen.add(name)
-        rows.append([f"<span{place}>{escaped(name)}</span>", escaped(spelled(value))])
-    return f'<figure class="exhibit">{grid(["Name", "Value"], rows, [False, True])}</figure>'
+    # Two names can be spelled alike, if one has a point in it. The first has the anchor.
+    found = dict(reversed(list(results.leaves(result.values))))
+    rows = [
+        [HTML.anchor(f"values.{html.escape(name)}", escaped(name)), escaped(spelled(value))]
+        for name, value in reversed(found.items())
+    ]
+    return HTML.plain(HTML.table(["Name", "Value"], rows, [False, True]))

@@ -18,22 +18,17 @@ The first is a number that is compared with the file whenever the page is writte
 paragraph of its own, becomes the figure. Both are ordinary links for a reader of the repository.
 """
 
-import hashlib
 import json
 import math
 import posixpath
 import re
-import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from literate.problems import LiterateError, Problem
-from literate.source import Source
-from literate.source import parse as parse_source
 
 SCHEMA = 1
 # A sentence that lists more names than this lists none of them.
@@ -85,43 +80,16 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Axis:
-    r"""
-    ## An axis of a figure
-
-    What lies below `low` or above `high` is not drawn, if they are given.
-    """
-
-    title: str
-    unit: str = ""
-    scale: Literal["linear", "log"] = "linear"
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True)
-class Line:
-    r"""
-    ## A line of a figure
-    """
-
-    name: str
-    points: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True)
 class Figure:
     r"""
     ## A figure
 
-    Lines over two axes, or a picture: an SVG that the program has drawn which made the result.
+    An SVG, which the program has drawn that made the result. The numbers that it was drawn from
+    stand beside it in the file.
     """
 
     title: str
-    x: Axis
-    y: Axis
-    lines: tuple[Line, ...]
-    picture: str = ""
+    picture: str
 
 
 @dataclass(frozen=True)
@@ -131,8 +99,8 @@ class Result:
 
     * `path` is the file, from the root of the project
     * `command` is what was run, and `made` the day
-    * `machine` says what it ran on, and `sources` the [fingerprint](#fingerprint) of each file that
-      was measured
+    * `machine` says what it ran on, and `sources` the [fingerprint](fingerprints.py) of each file
+      that was measured
     * `text` is all of the file
     """
 
@@ -378,49 +346,13 @@ _NOT_IN_PICTURES = re.compile(
 )
 
 
-def _picture(content: Any, place: str) -> Figure:
-    title, svg = _get(content, "title", str, place), _get(content, "picture", str, place)
+def _figure(content: Any, place: str) -> Figure:
+    title, svg = _get(content, "title", str, place, ""), _get(content, "picture", str, place)
     found = _NOT_IN_PICTURES.search(svg)
     if not svg.startswith("<svg ") or found:
         why = f"has `{found.group().strip()}`" if found else "is no <svg>"
         raise _Wrong(f"`{place}.picture` {why}: a picture holds shapes and text alone.")
-    return Figure(title, Axis(""), Axis(""), (), svg)
-
-
-def _figure(content: Any, place: str) -> Figure:
-    if "picture" in content:
-        return _picture(content, place)
-    x, y = (_axis(_get(content, axis, dict, place), f"{place}.{axis}") for axis in "xy")
-    lines = []
-    for index, one in enumerate(_get(content, "lines", list, place)):
-        at = f"{place}.lines[{index}]"
-        points = _get(one, "points", list, at)
-        if not points:
-            raise _Wrong(f"`{at}` has no point.")
-        for point in points:
-            if not isinstance(point, list) or len(point) != 2 or not all(map(_is_number, point)):
-                raise _Wrong(f"`{at}` has the point {json.dumps(point)[:60]}, not two numbers.")
-            for axis, name, value in ((x, "x", point[0]), (y, "y", point[1])):
-                if axis.scale == "log" and value <= 0:
-                    raise _Wrong(f"`{at}` has {name} = {value}, which a log scale can't show.")
-        lines.append(Line(_get(one, "name", str, at), tuple((x, y) for x, y in points)))
-    if not lines:
-        raise _Wrong(f"`{place}` has no line.")
-    return Figure(_get(content, "title", str, place, ""), x, y, tuple(lines))
-
-
-def _axis(content: Any, place: str) -> Axis:
-    scale = _get(content, "scale", str, place, "linear")
-    if scale not in ("linear", "log"):
-        raise _Wrong(f"`{place}.scale` is neither `linear` nor `log`.")
-    ends = [content.get(name) for name in ("low", "high")]
-    for name, end in zip(("low", "high"), ends, strict=True):
-        if end is not None and not (_is_number(end) and (scale == "linear" or end > 0)):
-            raise _Wrong(f"`{place}.{name}` is no number on the scale.")
-    if None not in ends and ends[0] >= ends[1]:
-        raise _Wrong(f"`{place}.low` is not below `{place}.high`.")
-    title, unit = _get(content, "title", str, place), _get(content, "unit", str, place, "")
-    return Axis(title, unit, scale, *ends)
+    return Figure(title, svg)
 
 
 def wrong(text: str, value: object, path: str) -> str | None:
@@ -455,70 +387,6 @@ def is_number(text: str) -> bool:
     ## Does the text of a link say a number?
     """
     return _NUMBER.search(text) is not None
-
-
-def fingerprint(file: Path) -> str:
-    r"""
-    ## What a run depends on in a file
-
-    The beginning of a hash. That of a Python file is made of its code alone: a page may speak of
-    what was measured on it, and is still the page that was measured.
-    """
-    data = file.read_bytes()
-    if file.suffix == ".py":
-        try:
-            return of_source(parse_source(data.decode(), file.as_posix()))
-        except (LiterateError, UnicodeDecodeError):
-            pass  # All of it, then: it is no page.
-    return hashlib.sha256(data).hexdigest()[:16]
-
-
-# What makes statements and blocks of tokens.
-_BLOCKS = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
-
-
-def of_source(source: Source) -> str:
-    r"""
-    ## The same for a file that was read before
-    """
-    code = {line.number for line in source.lines if line.kind == "code"}
-    lines = iter([line.text if line.kind == "code" else "\n" for line in source.lines])
-
-    # Where a long line is broken is no matter of the code, and neither are its comments.
-    kept = []
-    for token in tokenize.generate_tokens(lambda: next(lines, "")):
-        if token.type in _BLOCKS:
-            kept.append(tokenize.tok_name[token.type])
-        elif token.start[0] in code and token.type not in (tokenize.COMMENT, tokenize.NL):
-            kept.append(token.string)
-    return hashlib.sha256("\n".join(kept).encode()).hexdigest()[:16]
-
-
-def changed(result: Result, sources: Mapping[str, Source], root: Path) -> list[str]:
-    r"""
-    ## What is no longer as it was measured
-
-    The files that have changed since the run, or are gone. `sources` are those that were read.
-    """
-    return [path for path, known in result.sources.items() if _print(path, sources, root) != known]
-
-
-def _print(path: str, sources: Mapping[str, Source], root: Path) -> str:
-    if path in sources:
-        return sources[path].once(of_source)
-    file = root / path
-    if not file.is_file():
-        return ""
-    told = file.stat()
-    return _fingerprint(file, told.st_mtime_ns, told.st_size)
-
-
-@lru_cache(maxsize=1024)
-def _fingerprint(file: Path, changed: int, size: int) -> str:
-    r"""
-    The same file gives the same fingerprint until it is changed.
-    """
-    return fingerprint(file)
 
 
 def machine(result: Result) -> str:

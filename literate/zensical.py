@@ -114,9 +114,11 @@ def _needed(mapping: yaml.MappingNode) -> dict[str, yaml.Node]:
             *extensions,
             *(_node({name: dict(options)}) for name, options in needed if name not in named),
         ],
-        "extra_css": [*map(_node, site.SHEETS), *_items(mapping, "extra_css")],
-        "extra_javascript": [*map(_node, site.SCRIPTS), *_items(mapping, "extra_javascript")],
     }
+    for name, files in (("extra_css", site.SHEETS), ("extra_javascript", site.SCRIPTS)):
+        known = _items(mapping, name)
+        missing = [one for one in files if one not in [node.value for node in known]]
+        lists[name] = [*map(_node, missing), *known]
     return {name: yaml.SequenceNode("tag:yaml.org,2002:seq", all_) for name, all_ in lists.items()}
 
 

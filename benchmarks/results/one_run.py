@@ -13,7 +13,7 @@ from typing import Any
 import labml_nn.training.engine.command_line
 import labml_nn.transformers.modern.experiment  # noqa: F401
 from labml_nn.training.engine.history import History, read_history
-from literate.results import fingerprint
+from literate.fingerprints import fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]
 

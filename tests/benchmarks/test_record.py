@@ -116,6 +116,16 @@ def test_what_is_not_json_or_not_finite_is_refused(root: Path, value: Any, sente
     assert not (root / "results").exists()
 
 
+def test_lines_are_drawn(root: Path) -> None:
+    lines = [{"name": "<a>", "points": [[1, 2.0], [4, 3.0]]}, {"name": "b", "points": [[1, 1]]}]
+    axes = {"x": {"title": "Size", "scale": "log"}, "y": {"title": "Time", "unit": "ms", "low": 0}}
+    found = write(root, figures={"time": {"title": "T", "lines": lines, **axes}})
+    picture = found["figures"]["time"]["picture"]
+    assert "<desc>Time against Size. &lt;a&gt;: from 2 at 1 to 3 at 4. b: from 1" in picture
+    assert ">Time (ms)</text>" in picture and ">&lt;a&gt;</text>" in picture
+    assert "stroke-line-1" in picture and "fill-line-2" in picture
+
+
 def test_what_the_pages_could_not_show_is_refused(root: Path) -> None:
     table = {"columns": [{"name": "way"}], "rows": [{"loss": 1.0}]}
     with pytest.raises(

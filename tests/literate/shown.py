@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import markdown
-import yaml
 
 from literate.formulas import Formulas
 from literate.links import Links
 from literate.page import Page, page
 from literate.rows import rows
+from literate.site import EXTENSIONS
 from literate.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +53,9 @@ class Shown(HTMLParser):
         values = {name: value or "" for name, value in attrs}
         self.sections += tag == "section"
         self.foreign += [f"<{tag}>"] if tag not in ELEMENTS else []
-        self.foreign += [name for name in values if name not in ATTRIBUTES]
+        # KaTeX sizes its spans, and Markdown aligns the cells of tables; no note can write a style.
+        styled = {"style"} if tag in ("span", "svg", "th", "td") else set()
+        self.foreign += [name for name in values if name not in ATTRIBUTES | styled]
         addresses = [values[name] for name in ("href", "src") if name in values]
         known = ("http:", "https:", "mailto:", "#", "..")
         self.foreign += [one for one in addresses if ":" in one and not one.startswith(known)]
@@ -95,12 +97,8 @@ class Shown(HTMLParser):
 
 @cache
 def extensions() -> tuple[list[str], dict[str, dict[str, object]]]:
-    r"""Those of the site."""
-    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").replace("!ENV", "")
-    options: dict[str, dict[str, object]] = {}
-    for one in yaml.safe_load(text)["markdown_extensions"]:
-        options |= one if isinstance(one, dict) else {one: {}}
-    return list(options), options
+    r"""Those of Python-Markdown that the pages need, with their options."""
+    return list(EXTENSIONS), {name: dict(options) for name, options in EXTENSIONS.items()}
 
 
 def written(source: Source, formulas: Formulas) -> Page:

@@ -12,14 +12,14 @@ import pytest
 from literate.addresses import Addresses, with_addresses
 from literate.documents import document
 from literate.exhibit import Caption, Exhibit, Spot, parts, show
+from literate.fingerprints import fingerprint
 from literate.formulas import Formulas
 from literate.page import Page, page
 from literate.result_pages import pages
-from literate.results import fingerprint
 from literate.rows import Note
 from literate.search import of_result
 from literate.source import Source, parse
-from tests.literate.recorded import FIGURE, LINES, TABLE, VALUES, links, result
+from tests.literate.recorded import FIGURE, TABLE, VALUES, links, result
 from tests.literate.shown import extensions, rendered
 
 KATEX = Path(__file__).parents[2] / "node_modules" / "katex"
@@ -227,14 +227,7 @@ def test_a_paragraph_that_is_a_link_becomes_the_figure_with_its_run(tmp_path: Pa
     )
     assert found.links["python trials.py"]["href"] == "../results/trials/#figures.time"
     assert found.links["the numbers"] == {"href": "../results/trials.json", "download": ""}
-    assert found.said["summary"] == "The same in numbers"
-    assert found.cells == [
-        ["Positions", "seq first", "fused"],
-        ["64", "1.5", "1"],
-        ["128", "2.5", "1.5"],
-        ["256", "5", "2.25"],
-    ]
-    assert "<title>Time of mean and x</title>" in exhibit_of(one)
+    assert 'aria-label="Time of mean and x: Time of a call"' in exhibit_of(one)
     shown = rendered(one.markdown)
     assert "After, so." in shown.text and "Before." in shown.text
 
@@ -339,8 +332,6 @@ def test_a_page_that_has_changed_since_says_so(tmp_path: Path) -> None:
 
 
 def test_texts_of_results_show_as_what_they_are(tmp_path: Path) -> None:
-    lines = [{"name": HOSTILE, "points": LINES[0]["points"]}]
-    axis = {"title": HOSTILE, "unit": HOSTILE}
     columns = [{"name": "a", "title": HOSTILE, "unit": HOSTILE}]
     hostile = {
         "title": HOSTILE,
@@ -349,7 +340,7 @@ def test_texts_of_results_show_as_what_they_are(tmp_path: Path) -> None:
         "sources": {HOSTILE: "0"},
         "values": {"best": HOSTILE, HOSTILE: 1},
         "tables": {"t": {"columns": columns, "rows": [{"a": HOSTILE}]}},
-        "figures": {"f": {"title": HOSTILE, "x": axis, "y": axis, "lines": lines}},
+        "figures": {"f": FIGURE | {"title": HOSTILE}},
     }
     note = f"Is [1]({FILE}#values.{{}}).\n\n[A]({FILE}#tables.t)\n\n[]({FILE}#figures.f)"
     one = written(note.replace("{}", quote(HOSTILE)), tmp_path, **hostile)
@@ -366,30 +357,6 @@ def test_a_text_of_several_lines_keeps_them(tmp_path: Path) -> None:
     rows = [{"way": "one\ntwo\n\n*three*"}]
     one = written(f"[A]({FILE}#tables.ways)", tmp_path, tables={"ways": TABLE | {"rows": rows}})
     assert "<td>one<br>two<br><br>&#42;three&#42;</td>" in exhibit_of(one)
-
-
-def test_a_long_figure_shows_some_of_its_numbers(tmp_path: Path) -> None:
-    many = [{"name": "a", "points": [[x, x] for x in range(101)]}]
-    note = f"[A]({FILE}#figures.f)"
-    one = written(note, tmp_path, figures={"f": FIGURE | {"x": {"title": "X"}, "lines": many}})
-    found = Elements(exhibit_of(one))
-    assert found.said["summary"] == "The same in numbers, 24 of 101 rows"
-    assert (found.cells[1], found.cells[-1], len(found.cells)) == (["0", "0"], ["100", "100"], 25)
-
-
-def test_lines_with_points_of_their_own_are_listed_one_by_one(tmp_path: Path) -> None:
-    lines = [
-        {"name": "a", "points": [[1, 10], [3, 30]]},
-        {"name": "b", "points": [[2, 20], [4, 40]]},
-    ]
-    one = written(f"[A]({FILE}#figures.f)", tmp_path, figures={"f": FIGURE | {"lines": lines}})
-    assert Elements(exhibit_of(one)).cells == [
-        ["", "Positions", "Time (ms)"],
-        ["a", "1", "10"],
-        ["a", "3", "30"],
-        ["b", "2", "20"],
-        ["b", "4", "40"],
-    ]
 
 
 def test_a_result_has_a_page_and_all_are_listed(tmp_path: Path) -> None:

@@ -40,7 +40,8 @@ def project(tmp_path: Path) -> Path:
     r"""Two packages with a folder each, tests for one of them."""
     section = 'r"""\n---\ntitle: A\nsummary: B\n---\n"""\n'
     files = {
-        "pyproject.toml": '[tool.literate]\nsources = { lib = "", tool = "other" }\n',
+        "pyproject.toml": '[tool.literate]\nsources = { lib = "", tool = "other" }\n'
+        f'katex = "{ROOT}/node_modules/katex"\n',
         "mkdocs.yml": CONFIGURATION,
         "lib/__init__.py": section,
         "lib/layers/__init__.py": section,
