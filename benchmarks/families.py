@@ -202,29 +202,30 @@ def mean_of(runs: list[dict[str, float]]) -> dict[str, float]:
 
 def score_curves(found: dict) -> str:
     r"""The largest score while training, with both learning rates."""
-    figure, all_axes = new(6.4, 3, columns=2)
+    figure, all_axes = new(4.6, 3.2, columns=2)
     styles = dict(zip(LIMITED, ((ACCENT, "-"), (SECOND, "-"), (ACCENT, ":")), strict=True))
     for axes, rate in zip(all_axes, (RATE, 10 * RATE), strict=True):
         for name in LIMITED:
             curves = [found[f"{name}, {seed}, {rate:g}"]["curve"] for seed in SEEDS]
             steps = [step for step, _ in curves[0]]
             means = [mean(point[1] for point in points) for points in zip(*curves, strict=True)]
-            colour, style = styles[name]
-            axes.plot(steps, means, color=colour, linestyle=style, label=name)
-        axes.set(yscale="log", xlabel="step", title=f"learning rate {rate:g}")
+            axes.plot(steps, means, color=styles[name][0], linestyle=styles[name][1], label=name)
+        axes.set(yscale="log", ylim=(1, 200), xlabel="step", xticks=[0, 250, 500])
+        axes.set_title("the usual rate" if rate == RATE else "ten times the rate", fontsize=9)
     all_axes[0].set(ylabel="largest score")
-    all_axes[0].legend(frameon=False, fontsize=8)
+    figure.legend(*all_axes[0].get_legend_handles_labels(), loc="outside lower left", fontsize=8)
     return svg(figure, "scores")
 
 
 def loss_ranges(rows: list[dict]) -> str:
     r"""The loss of each variant: a dot for the mean, a line from the lowest seed to the highest."""
-    figure, (axes,) = new(6.4, 3.2)
+    figure, (axes,) = new(4.6, 2.8)
     for at, row in enumerate(reversed(rows)):
         axes.plot([row["low"], row["high"]], [at, at], color=ACCENT)
         axes.plot([row["loss"]], [at], color=ACCENT, marker="o")
-    axes.set_yticks(range(len(rows)), [row["attention"] for row in reversed(rows)])
-    axes.set(xlabel="loss, nats a character")
+    names = [row["attention"].replace("queries and keys", "keys") for row in reversed(rows)]
+    axes.set_yticks(range(len(rows)), names, fontsize=8)
+    axes.set(xlabel="loss")
     return svg(figure, "losses")
 
 

@@ -70,7 +70,7 @@ def plot(axes: Axes, x: Sequence, lines: dict[str, Sequence], **labels: object) 
 
 def alibi() -> Figure:
     r"""The weights of eight positions if all scores are equal, in each of four heads."""
-    figure, all_axes = new(6.4, 2, columns=4)
+    figure, all_axes = new(4.6, 1.7, columns=4)
     nothing = torch.zeros(8, 1, 4, 5)
     scores = AlibiAttention(4, 20).get_scores(nothing, nothing)[:, :, 0]
     weights = scores.masked_fill(~causal_mask(8), -torch.inf).softmax(dim=1)
@@ -81,7 +81,7 @@ def alibi() -> Figure:
 
 def turned() -> Figure:
     r"""The dot product of two equal vectors at growing distances."""
-    figure, (axes,) = new(6, 3)
+    figure, (axes,) = new(4.6, 2.6)
     one = torch.ones(65, 1, 1, 32) / 32**0.5
     plain = (one[0] * one).sum(dim=-1).flatten()
     rotary = RotaryPositions(inverse_frequencies(32), 65)(one)
@@ -92,7 +92,7 @@ def turned() -> Figure:
 
 def pairs() -> Figure:
     r"""What one position does to six features: input down, output across."""
-    figure, all_axes = new(6, 3, columns=2)
+    figure, all_axes = new(4.6, 2.6, columns=2)
     features = torch.eye(6).view(6, 1, 1, 6).transpose(0, 2).expand(2, 1, 6, 6)
     frequencies = inverse_frequencies(6, base=10.0)
     made = {
@@ -107,7 +107,7 @@ def pairs() -> Figure:
 
 def scaled() -> Figure:
     r"""The angles at the last position, in turns."""
-    figure, (axes,) = new(6, 3.2)
+    figure, (axes,) = new(4.6, 2.8)
     lines = {"trained, position 63": inverse_frequencies(32) * 63}
     for name in ("interpolation", "ntk", "yarn"):
         rotary = scaled_rotary(name, 32, 512, 64)
@@ -120,7 +120,7 @@ def scaled() -> Figure:
 
 def vectors() -> Figure:
     r"""The vector of each query and key, by distance, cut at 3."""
-    figure, (axes,) = new(4.6, 3.6)
+    figure, (axes,) = new(4.6, 2.8)
     far = distances(8, 8).clamp(-3, 3)
     grid(axes, far, "query down, key across", far.tolist())
     return figure
@@ -128,7 +128,7 @@ def vectors() -> Figure:
 
 def waves() -> Figure:
     r"""A row for each distance; one colour is positive, the other negative."""
-    figure, (axes,) = new(5, 3.6)
+    figure, (axes,) = new(4.6, 2.8)
     heat_map(axes, encode_distances(torch.arange(24)[:, None], 16)[:, 0].tolist())
     axes.set(xlabel="feature", ylabel="distance", aspect="auto")
     return figure
@@ -136,14 +136,14 @@ def waves() -> Figure:
 
 def padding() -> Figure:
     r"""What all queries of each sequence may see, where keys beyond its length are padding."""
-    figure, (axes,) = new(4.6, 2)
+    figure, (axes,) = new(4.6, 2.0)
     grid(axes, padding_mask(torch.tensor([5, 3, 7]), 7)[0].T, "three sequences down, keys across")
     return figure
 
 
 def found_again() -> Figure:
     r"""The error of reading; 1 is what answering zero has."""
-    figure, (axes,) = new(6, 3)
+    figure, (axes,) = new(4.6, 2.6)
     numbers = (2, 4, 8, 16, 24, 32, 48, 64, 96)
     wrong = {n: [recall(n, seed) for seed in SEEDS] for n in numbers}
     lines = {
@@ -156,7 +156,7 @@ def found_again() -> Figure:
 
 def differences() -> Figure:
     r"""The key that matters is number 5; the first 16 of 64 weights."""
-    figure, all_axes = new(6.4, 2.4, columns=3)
+    figure, all_axes = new(4.6, 2.1, columns=3)
     first = torch.zeros(64).index_fill(0, torch.tensor(5), 4.0).softmax(dim=0)
     second = torch.full((64,), 1 / 64)
     maps = {"first map": first, "second map": second, "first − ½ second": first - second / 2}
@@ -169,7 +169,7 @@ def differences() -> Figure:
 
 def flat() -> Figure:
     r"""The weights of the same ten random queries and keys."""
-    figure, all_axes = new(6, 3, columns=2)
+    figure, all_axes = new(4.6, 2.6, columns=2)
     torch.manual_seed(1)
     query, key = torch.randn(2, 10, 1, 1, 32)
     scores = torch.einsum("ibhd,jbhd->ijbh", query, key) / 32**0.5
@@ -184,7 +184,7 @@ def flat() -> Figure:
 
 def cap() -> Figure:
     r"""Small scores stay; large ones end at the cap."""
-    figure, (axes,) = new(6, 3)
+    figure, (axes,) = new(4.6, 2.6)
     x = torch.linspace(-100, 100, 101)
     lines = {"no cap": x, "cap of 50": soft_cap(x, 50.0), "cap of 20": soft_cap(x, 20.0)}
     plot(axes, x, lines, xlabel="score", ylabel="capped score")
@@ -193,7 +193,7 @@ def cap() -> Figure:
 
 def muon() -> Figure:
     r"""Singular values of a random gradient and of the step made of it."""
-    figure, (axes,) = new(6, 3)
+    figure, (axes,) = new(4.6, 2.6)
     torch.manual_seed(1)
     before, after = singular_values()
     lines = {"gradient": before, "step of Muon": after}
@@ -203,7 +203,7 @@ def muon() -> Figure:
 
 def rates() -> Figure:
     r"""Three schedules over 2,000 steps."""
-    figure, (axes,) = new(6, 3)
+    figure, (axes,) = new(4.6, 2.6)
     kinds = (schedules.cosine, schedules.linear, schedules.inverse_square_root)
     steps = range(0, 2000, 10)
     lines = {kind.__name__: [kind(step, 2000) for step in steps] for kind in kinds}
@@ -213,7 +213,7 @@ def rates() -> Figure:
 
 def steps_of_adam() -> Figure:
     r"""Steps of AdamW, as shares of its learning rate, if the hundredth gradient is 100 times 1."""
-    figure, (axes,) = new(6, 3)
+    figure, (axes,) = new(4.6, 2.6)
     lines = {}
     for name, beta in (("mean over 1,000 steps", 0.999), ("over 100 steps", 0.99)):
         weight, taken = torch.nn.Parameter(torch.zeros(1)), []

@@ -39,7 +39,7 @@ SOURCES += ["benchmarks/family_drawings.py", "benchmarks/memory_drawings.py"]
 
 def tiles() -> Figure:
     r"""Twelve positions in tiles of three, in the order of computation."""
-    figure, (axes,) = new(4.6, 3.6)
+    figure, (axes,) = new(4.6, 2.8)
     x = torch.zeros(1, 1, 12, 1)
     mask = causal_mask(12).permute(2, 0, 1).unsqueeze(1)
     texts = [["" for _ in range(4)] for _ in range(4)]
@@ -55,7 +55,7 @@ def tiles() -> Figure:
 
 def block_mask() -> Figure:
     r"""64 positions in tiles of 8, under a window of 12."""
-    figure, (axes,) = new(4.6, 3.6)
+    figure, (axes,) = new(4.6, 2.8)
     x = torch.zeros(1, 1, 64, 1)
     visible = score_functions.sliding_window(12)(*score_functions.indices(x, x)).double()
     shares = visible.view(8, 8, 8, 8).mean(dim=(1, 3))
@@ -66,7 +66,7 @@ def block_mask() -> Figure:
 
 def groups() -> Figure:
     r"""Which head of keys each head of queries looks at."""
-    figure, all_axes = new(6.4, 2.6, columns=3)
+    figure, all_axes = new(4.6, 2.2, columns=3)
     for axes, key_heads in zip(all_axes, (6, 2, 1), strict=True):
         attention = GroupedQueryAttention(6, 12, key_heads=key_heads)
         # Each head of keys says its own number.
@@ -83,7 +83,7 @@ def groups() -> Figure:
 
 def cache() -> Figure:
     r"""Kept of each token in a layer with four heads of 32 features."""
-    figure, (axes,) = new(6, 2.2)
+    figure, (axes,) = new(4.6, 1.9)
     plain, shared = MultiHeadAttention(4, 128), GroupedQueryAttention(4, 128, key_heads=1)
     latent = LatentAttention(4, 128, d_latent=32, d_rotary=8, max_len=64)
     kept = {
@@ -100,7 +100,7 @@ def cache() -> Figure:
 
 def sink() -> Figure:
     r"""The weight that all eight tokens have together; seven of them score 0."""
-    figure, (axes,) = new(6, 3)
+    figure, (axes,) = new(4.6, 2.6)
     scores = torch.linspace(0, 12, 49)
     tokens = torch.cat([scores[:, None], torch.zeros(49, 7)], dim=1)
     lines = {
@@ -113,7 +113,7 @@ def sink() -> Figure:
 
 def functions() -> Figure:
     r"""Queries down, keys across."""
-    figure, all_axes = new(6.4, 2.4, columns=3)
+    figure, all_axes = new(4.6, 2.1, columns=3)
     x = torch.zeros(1, 2, 8, 1)
     b, h, i, j = score_functions.indices(x, x)
     grid(all_axes[0], score_functions.causal(b, h, i, j), "causal")
@@ -125,7 +125,7 @@ def functions() -> Figure:
 
 def trap() -> Figure:
     r"""Three new queries and six keys; what is filled may be seen."""
-    figure, all_axes = new(6.4, 2.2, columns=2)
+    figure, all_axes = new(4.6, 1.9, columns=2)
     query, key = torch.zeros(1, 1, 3, 1), torch.zeros(1, 1, 6, 1)
     values = torch.eye(6).view(1, 1, 6, 6)
     seen = spelled_out(query, key, values, is_causal=True)[0, 0]
@@ -137,7 +137,7 @@ def trap() -> Figure:
 
 def rolling() -> Figure:
     r"""A row for each position; the newest one is dark."""
-    figure, all_axes = new(6.4, 3, columns=2)
+    figure, all_axes = new(4.6, 2.6, columns=2)
     grid(all_axes[0], sliding_window.window_mask(8, 3, 1)[..., 0], "window of 3, one sink")
     memory = sliding_window.RollingProjection(1, 1, 1, False, window=3, n_sinks=1)
     nn.init.ones_(memory.linear.weight)
@@ -153,7 +153,7 @@ def rolling() -> Figure:
 
 def reading() -> Figure:
     r"""What one layer reads of the past for a new token, in millions, with the paper's sizes."""
-    figure, (axes,) = new(6, 3)
+    figure, (axes,) = new(4.6, 2.6)
     sizes = {"d_latent": 512, "d_rotary": 64, "max_len": 1}
     with torch.device("meta"):
         latent = LatentAttention(128, 16384, **sizes)
@@ -172,7 +172,7 @@ def reading() -> Figure:
 
 def folded() -> Figure:
     r"""The sequence and the head, “b.h”, that each folded sequence holds, at each position."""
-    figure, (axes,) = new(5, 3.4)
+    figure, (axes,) = new(4.6, 2.8)
     b, h = torch.arange(2)[:, None, None, None], torch.arange(3)[:, None]
     numbers = (10 * b + h).expand(2, 4, 3, 1)
     held = fold(numbers)[..., 0]
@@ -183,7 +183,7 @@ def folded() -> Figure:
 
 def views() -> Figure:
     r"""The positions whose features each of two heads gets: rightly, and by a view alone."""
-    figure, all_axes = new(6.4, 2.4, columns=2)
+    figure, all_axes = new(4.6, 2.1, columns=2)
     position = torch.arange(3)[:, None].expand(3, 4)
     right = position.reshape(3, 2, 2).transpose(0, 1).flatten(1)
     wrong = position.reshape(2, 3, 2).flatten(1)
@@ -196,7 +196,7 @@ def views() -> Figure:
 
 def weights() -> Figure:
     r"""The weights of six random positions in percent; the future has none."""
-    figure, (axes,) = new(4.2, 3.4)
+    figure, (axes,) = new(4.2, 2.8)
     torch.manual_seed(1)
     query, key = torch.randn(2, 1, 6, 4)
     seen = causal_attention(query, key, torch.eye(6)[None])[0]

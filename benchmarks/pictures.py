@@ -144,8 +144,8 @@ def svg(figure: Figure, name: str) -> str:
     text = re.sub(r' (width|height)="[^"]*"', "", head) + ">" + rest
     text = re.sub(r'style="([^"]*)"', lambda m: attributes(m[1]), text)
 
-    # A tenth of a point is finer than a screen.
-    text = re.sub(r'(?<!opacity=")(\d+\.\d)\d+', r"\1", text)
+    # A tenth of a point is finer than a screen. What is written keeps its digits.
+    text = re.sub(r"<[^>]*>", lambda m: re.sub(r'(?<!opacity=")(\d+\.\d)\d+', r"\1", m[0]), text)
     return re.sub(r"\s*\n\s*", " ", text).strip()
 
 
