@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 import torch  # noqa: E402
 
+from benchmarks.pictures import ACCENT, new, svg  # noqa: E402
 from benchmarks.record import fingerprints, write  # noqa: E402
 from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare  # noqa: E402
 from labml_nn.training.loop import evaluate  # noqa: E402
@@ -93,6 +94,21 @@ def rows_of(found: dict[str, dict[str, float]], steps: int) -> list[dict[str, ob
     return rows
 
 
+def spread(rows: list[dict[str, object]]) -> str:
+    r"""From the lowest to the highest loss of each change, over the band of the whole recipe."""
+    figure, (axes,) = new(6.4, 4.6)
+    axes.axvspan(rows[0]["low"], rows[0]["high"], color=ACCENT, alpha=0.2, linewidth=0)
+    for at, row in enumerate(rows):
+        axes.plot([row["low"], row["high"]], [at, at], color=ACCENT, linewidth=3)
+        axes.plot([row["loss"]], [at], color=ACCENT, marker="o")
+    axes.set_yticks(range(len(rows)), [row["change"] for row in rows], fontsize=11)
+    axes.invert_yaxis()
+    axes.set_xlabel("Validation loss (nats)", fontsize=12)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    return svg(figure, "ablation-spread")
+
+
 def main() -> None:
     r"""Train what isn't trained, and write down what came out."""
     parser = argparse.ArgumentParser(
@@ -122,30 +138,13 @@ def main() -> None:
         {"name": "seconds", "title": "Training", "unit": "s", "digits": 0},
     ]
 
-    # A horizontal line for each change, from its lowest to its highest loss; the whole recipe's
-    # are vertical lines across all of them.
-    spread = [
-        (f"{i}: {row['change']}", [[row["low"], i], [row["high"], i]])
-        for i, row in enumerate(rows[1:], 1)
-    ]
-    band = [
-        (f"modern recipe, {end}", [[rows[0][end], 0], [rows[0][end], len(rows)]])
-        for end in ("low", "high")
-    ]
     write(
         "ablation",
         title=f"The modern recipe, whole and with one change at a time: {STEPS} steps",
         command="python benchmarks/ablation.py",
         sources=sources,
         tables={"changes": {"columns": columns, "rows": rows}},
-        figures={
-            "spread": {
-                "title": "Lowest and highest loss of three seeds",
-                "x": {"title": "Validation loss", "unit": "nats"},
-                "y": {"title": "Number of the change"},
-                "lines": [{"name": name, "points": points} for name, points in band + spread],
-            }
-        },
+        figures={"spread": {"title": "Loss of three seeds", "picture": spread(rows)}},
     )
 
 

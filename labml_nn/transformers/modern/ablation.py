@@ -11,10 +11,26 @@ An *ablation* leaves out one thing at a time and trains again. **In:** the name 
 **Out:** the validation loss of the modern recipe with this one change. If the loss rises, the part
 was worth something, *in this model and at this size*.
 
+[Each change, its loss after 600 steps, and what the part is
+worth](../../../results/ablation.json#tables.changes)
+
+Four of the ten parts are worth something here: Muon in place of AdamW,
+[0.160](../../../results/ablation.json#tables.changes.AdamW%20for%20all%2C%20no%20Muon.worth) nats,
+more than all others together; the features of the previous token,
+[0.059](../../../results/ablation.json#tables.changes.no%20previous%20token.worth); rotary
+positions,
+[0.036](../../../results/ablation.json#tables.changes.added%20sines%2C%20no%20rotary%20positions.worth);
+and SwiGLU,
+[0.022](../../../results/ablation.json#tables.changes.a%20network%20with%20GELU%2C%20no%20SwiGLU.worth).
+The other six did not help at this size: what they change is within the noise.
+
 Two things are easily forgotten. **The noise:** the same recipe from another seed gives another
-loss. A change that is no larger than the differences between seeds has shown nothing. **The rest:**
-a part that is worth nothing here may be worth much elsewhere, because another part does the same
-work. So the rows can't be added up.
+loss, here by up to 0.009. A change no larger than that has shown nothing. **The rest:** a part
+that is worth nothing here may be worth much in a larger model or a longer run, or because another
+part does the same work. So the rows can't be added up.
+
+[The lowest and the highest loss of three seeds for each
+change](../../../results/ablation.json#figures.spread)
 
 Here each change is a function that alters a finished model, and nothing else in the program knows
 of it. That is better than a model with a switch for each part: the model stays readable, and there
