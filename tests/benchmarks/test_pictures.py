@@ -10,6 +10,7 @@ def drawn(name: str) -> str:
     figure, (axes,) = new(3, 2)
     heat_map(axes, [[0.0, 1.0], [-0.5, 0.25]], ["a", "b"], ["<", "&"], numbers=True)
     axes.plot([0, 1], [1, 2], color=SECOND)
+    axes.text(0, 0, "1.65 or 0.025")
     axes.set_title("2.0578")
     axes.fill_between([0, 1], [1, 2], color=ACCENT)
     return svg(figure, name)
@@ -27,6 +28,9 @@ def test_a_picture_is_the_same_each_time_and_has_ids_of_its_own() -> None:
 def test_letters_stay_letters_and_colours_are_those_of_the_page() -> None:
     text = drawn("one")
     assert ">.25</text>" in text
+    # Coordinates are rounded, and numbers that are read are not.
+    assert ">1.65 or 0.025</text>" in text
+    assert not re.search(r'[xd]="[^"]*\d\.\d\d', text)
     assert ">2.0578</text>" in text
     assert ">&lt;</text>" in text
     assert "style=" not in text
