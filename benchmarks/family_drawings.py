@@ -4,7 +4,9 @@ Pictures and numbers of the variants' own functions: nothing is trained, and it 
 The result is results/family_drawings.json, to which the pages of these functions refer.
 """
 
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import mean
@@ -24,6 +26,8 @@ from benchmarks.record import write  # noqa: E402
 from labml_nn.optimizers import schedules  # noqa: E402
 from labml_nn.optimizers.adamw import AdamW  # noqa: E402
 from labml_nn.optimizers.muon import singular_values  # noqa: E402
+from labml_nn.training import byte_pairs, strategies  # noqa: E402
+from labml_nn.training.data import tiny_shakespeare  # noqa: E402
 from labml_nn.transformers.mha import causal_mask  # noqa: E402
 from labml_nn.transformers.positions.alibi import AlibiAttention  # noqa: E402
 from labml_nn.transformers.positions.rotary_pairs import rotate_neighbours  # noqa: E402
@@ -39,6 +43,7 @@ POSITIONS = "alibi rotary_pairs rotary_scaling shaw_relative transformer_xl"
 VARIANTS = "cross_attention delta_rule linear_attention query_key_norm soft_cap"
 PAGES = ["optimizers/muon", "optimizers/schedules", "transformers/mha", "transformers/rotary"]
 PAGES += ["transformers/memory/flash", "optimizers/adamw"]
+PAGES += ["training/byte_pairs", "training/strategies"]
 PAGES += [f"transformers/positions/{name}" for name in POSITIONS.split()]
 PAGES += [f"transformers/variants/{name}" for name in VARIANTS.split()]
 SOURCES = [f"labml_nn/{page}.py" for page in PAGES]
@@ -227,6 +232,44 @@ def steps_of_adam() -> Figure:
     return figure
 
 
+def filters() -> Figure:
+    r"""The probabilities of five tokens that each filter keeps, before they sum to one again."""
+    figure, all_axes = new(4.6, 2, columns=4)
+    probabilities = torch.tensor([[0.5, 0.25, 0.15, 0.07, 0.03]])
+    logits = probabilities.log()
+    kept = {
+        "all": logits,
+        "top-k, 2": strategies.keep_top_k(logits, 2),
+        "top-p, 0.8": strategies.keep_top_p(logits, 0.8),
+        "min-p, 0.1": strategies.keep_min_p(logits, 0.1),
+    }
+    for axes, (name, left) in zip(all_axes, kept.items(), strict=True):
+        axes.bar(list("eaoiz"), torch.where(left.isfinite(), probabilities, 0)[0], color=ACCENT)
+        axes.set(ylim=(0, 0.55), yticks=[0, 0.25, 0.5] if name == "all" else [])
+        axes.set_title(name, fontsize=9)
+    return figure
+
+
+def characters_per_token(text: str, n_merges: int) -> list[float]:
+    r"""How many characters a token has on average, after each number of merges."""
+    words = Counter(tuple(piece) for piece in re.findall(byte_pairs.PIECES, text))
+    lengths = [1.0]
+    for pair in byte_pairs.learn_merges(text, n_merges):
+        # The letters of bytes are only other letters for the space and the end of a line.
+        pair = tuple(part.replace("Ġ", " ").replace("Ċ", "\n") for part in pair)
+        words = Counter({byte_pairs.merge(word, pair): n for word, n in words.items()})
+        lengths.append(len(text) / sum(len(word) * n for word, n in words.items()))
+    return lengths
+
+
+def merges() -> Figure:
+    r"""Characters in a token of Tiny Shakespeare, by the number of merges."""
+    figure, (axes,) = new(4.6, 2.6)
+    axes.plot(range(301), characters_per_token(tiny_shakespeare()[:100_000], 300), color=ACCENT)
+    axes.set(xlabel="merges", ylabel="characters in a token", ylim=(1, None))
+    return figure
+
+
 def drawn(functions: Sequence[Callable[[], Figure]]) -> dict[str, dict[str, str]]:
     r"""The pictures by the names of their functions, whose docstrings are said below them."""
     return {
@@ -237,7 +280,7 @@ def drawn(functions: Sequence[Callable[[], Figure]]) -> dict[str, dict[str, str]
 
 PICTURES = (
     padding, alibi, turned, pairs, scaled, vectors, waves, found_again, differences, flat, cap,
-    muon, rates, steps_of_adam,
+    muon, rates, steps_of_adam, filters, merges,
 )
 
 
@@ -248,6 +291,7 @@ def main() -> None:
         title="Functions of the variants, drawn",
         command="python benchmarks/family_drawings.py",
         sources=SOURCES,
+        values={"characters": characters_per_token(tiny_shakespeare()[:100_000], 300)[-1]},
         tables=tables(),
         figures=drawn(PICTURES),
     )

@@ -22,6 +22,13 @@ Byte-pair encoding is in between: frequent words are one token, rare words are s
 In “low lower lowest” the first merge is “l” and “o”, the second “lo” and “w”. Then “low” is one
 token in all three words. To encode a text, apply the same merges in the same order.
 
+After 300 merges, a token of Tiny Shakespeare has
+[2.11](../../results/family_drawings.json#values.characters) characters on average, so a context of
+64 tokens reaches twice as far. The first merges gain most:
+
+[Characters in a token, by the number of merges (the first 100,000
+characters)](../../results/family_drawings.json#figures.merges)
+
 A token is now more than a character, and its loss is higher. Losses of different tokenizers compare
 only *per character*.
 
@@ -195,6 +202,22 @@ def package() -> Any:
     ## The package
 
     Nothing else of this page needs it, so it is imported on demand.
+
+    ### Exercises
+
+    ??? question "How many tokens are in the vocabulary after 300 merges?"
+        556: the 256 bytes, and one for each merge.
+
+    ??? question "A loss of 3.0 nats a token, 2.11 characters in a token: the loss per character?"
+        3.0 / 2.11 = 1.42 nats.
+
+    ??? question "“low low low lower”: “lo” and “ow” are as frequent. Which is merged first?"
+        “lo”. Among equals `learn_merges` takes the pair whose first token is older, and bytes are
+        numbered in the order of their letters.
+
+    ??? question "Apply the merges in another order. Do you still get the same tokens?"
+        Not always. A pair can only be merged once both of its parts are tokens, and an early merge
+        takes a letter away from a later one.
     """
     # Without it, one sentence says what to do.
     try:

@@ -26,6 +26,8 @@ of a model with five tokens, and what each filter keeps:
 | top-p, $p = 0.8$ | 0.50 | 0.25 | 0.15 | | |
 | min-p, $p_{min} = 0.1$ | 0.50 | 0.25 | 0.15 | 0.07 | |
 
+[The same, drawn](../../results/family_drawings.json#figures.filters)
+
 The page leaves out beam search, which looks for one likely text and draws nothing. It also leaves
 out penalties for repetition, which make no sense for characters: every text repeats its letters.
 """
