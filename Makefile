@@ -80,9 +80,8 @@ oldest: $(made)/test node_modules/.made ## Execute the notebooks with the oldest
 soak: $(made)/train ## Run what takes longer: fifty kills, and three seeds of each recipe
 	$(run) -m tests.soak $(ARGS)
 
-# What is done is kept in runs/results. ARGS="--nanogpt DIR" puts nanoGPT's own script beside it.
-results: $(made)/train ## Train what the pages tell of, and write results/; make results ARGS=--help
-	$(run) -m benchmarks.results $(ARGS)
+results: $(made)/train ## Train the recipes from three seeds, and write results/recipes.json
+	$(run) benchmarks/recipes.py $(ARGS)
 
 proof: $(made)/test ## Compare changed pages with the code of others, and break them; their row of the table
 	$(run) -m tests.proof $(ARGS)

@@ -7,13 +7,10 @@ r"""What takes longer than continuous integration allows: `make soak`.
 what it ends with to the run that nobody touched: weights, everything else in the checkpoint, and
 the record, bit for bit. `seeds` trains a whole recipe from three seeds and compares the mean of the
 losses with a bar. Without a word, both are done. The exit status tells whether all was right.
-
-A run of the same recipe, seed, text and code that `make results` has made is one of those runs, and
-is not made again: it came from the same command. What was kept says so in its line; without the
-folder `runs/results` all are trained anew.
 """
 
 import argparse
+import json
 import os
 import random
 import re
@@ -27,12 +24,11 @@ from typing import Any
 
 import torch
 
-from benchmarks.results.__main__ import TINY_SHAKESPEARE
-from benchmarks.results.one_run import train
 from labml_nn.training.engine.checkpoint import load_checkpoint
 from labml_nn.training.engine.history import read_history
 
 ROOT = Path(__file__).resolve().parents[1]
+TINY_SHAKESPEARE = ROOT / "labml_nn" / "training" / "tiny_shakespeare.txt"
 # Small and with dropout, so that random numbers have all their sources.
 SMALL = {
     "d_model": 16,
@@ -178,13 +174,24 @@ def kills(number: int, seed: int, steps: int = 2000) -> bool:
     return True
 
 
-def seeds(preset: str, bar: float, number: int, text: Path, folder: Path) -> bool:
+def trained(preset: str, seed: int, text: Path) -> dict[str, Any]:
+    r"""What the command says at the end of a whole run."""
+    with tempfile.TemporaryDirectory() as folder:
+        told = [f"--preset={preset}", f"--seed={seed}", f"--text={text}", f"--runs={folder}"]
+        command = [sys.executable, "-m", "labml_nn.training.engine", *told, "--json"]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    result = json.loads(done.stdout.splitlines()[-1])
+    print(f"  seed {seed}: {result['val_loss']:.4f}, {result['seconds']:.1f} s", flush=True)
+    return result
+
+
+def seeds(preset: str, bar: float, number: int, text: Path) -> bool:
     r"""The whole recipe, and the mean of its losses."""
     print(f"{preset}:", flush=True)
-    runs = [train(preset, {"seed": seed}, text, folder) for seed in range(1, number + 1)]
-    mean = sum(run.result["val_loss"] for run in runs) / number
+    results = [trained(preset, seed, text) for seed in range(1, number + 1)]
+    mean = sum(result["val_loss"] for result in results) / number
     print(f"{preset}: {mean:.4f}, the mean of {number} seeds; the bar is {bar}")
-    return mean <= bar and all(run.result["honest"] for run in runs)
+    return mean <= bar and all(result["honest"] for result in results)
 
 
 # The loss that a recipe has to reach, on Tiny Shakespeare.
@@ -210,7 +217,7 @@ def main() -> int:
         text = arguments.text.resolve()
         for preset, bar in BARS.items():
             if arguments.preset in (None, preset):
-                right.append(seeds(preset, bar, arguments.seeds, text, ROOT / "runs" / "results"))
+                right.append(seeds(preset, bar, arguments.seeds, text))
     return 0 if all(right) else 1
 
 

@@ -21,8 +21,8 @@ letters before it. This is the loss on Tiny Shakespeare, with none to six letter
 Guessing has a loss of [4.190](../../results/counting.json#values.guessing). Each letter of context
 lowers it, down to [1.688](../../results/counting.json#values.best) with four letters. The
 [classic transformer](../transformers/basic/autoregressive_experiment.py) reaches
-[1.678](../../results/modern.json#values.classic.loss): hardly less. So keep this number in mind
-when a small network is praised for the words that it spells.
+[1.684](../../results/recipes.json#tables.losses.classic.loss): hardly less. So keep this number in
+mind when a small network is praised for the words that it spells.
 
 [The loss against the letters of context](../../results/counting.json#figures.contexts)
 

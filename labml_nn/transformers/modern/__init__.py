@@ -15,7 +15,6 @@ lie the years since 2017, in which most parts were replaced. Read these pages in
 4. [Training it](experiment.py), with [Muon](../../optimizers/muon.py)
 5. [The ablation](ablation.py): what each change is worth
 
-Two presets of the command line train it at larger sizes: `long` on a CPU (the recorded run took
-[11.6](../../../results/long.json#values.minutes) minutes on two cores, with products of 16-bit
-numbers), and `gpu` with the size that nanoGPT trains on a GPU.
+Two presets of the [command line](../../training/engine/__init__.py) train it at larger sizes:
+`long` on a CPU, and `gpu` with the size that nanoGPT trains on a GPU.
 """
