@@ -35,10 +35,7 @@ setup(
         ],
         # Build the site and the notebooks.
         "site": [
-            # The notebooks are executed with these two.
-            "ipykernel>=6.29",
             "Jinja2>=3.1",
-            "jupyter-client>=8",
             "jupytext>=1.16",
             "Markdown>=3.6",
             "MarkupSafe>=2.1",
@@ -58,6 +55,8 @@ setup(
             "expecttest>=0.2",
             "filelock>=3.16",
             "hypothesis>=6.100",
+            # The notebooks are executed with these two.
+            "ipykernel>=6.29",
             "nbclient>=0.10",
             # Test vectors and models that others wrote: what the pages are compared with.
             "onnx>=1.23",

@@ -33,8 +33,7 @@ What happens to a file, in this order:
    are [finished](finished.py) stay; or [Zensical](zensical.py) is, which will take its place;
 10. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py), which brings its own
     [set-up](set_up.py): what a reader takes away runs by itself, and
-    [all notebooks](notebooks.py) are written; they are [executed](execute.py), by kernels from
-    [one server](kernel_server.py), to see that they run.
+    [all notebooks](notebooks.py) are written.
 
 The [command line](__main__.py) offers each step on its own, and writes [new pages](new.py).
 """

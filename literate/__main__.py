@@ -1,7 +1,7 @@
 r"""
 ---
 title: Command line
-summary: New, check, measure, count, write, zensical, notebooks, execute, snippet.
+summary: New, check, measure, count, write, zensical, notebooks, snippet.
 ---
 
 ```
@@ -91,11 +91,6 @@ def _parser() -> argparse.ArgumentParser:
         "--check", action="store_true", help="write nothing; fail if a notebook is out of date"
     )
     books.set_defaults(run=_notebooks)
-    run = commands.add_parser(
-        "execute", help="run the notebooks without the package, and name every one that fails"
-    )
-    _add_paths(run)
-    run.set_defaults(run=_execute)
 
     take = commands.add_parser("snippet", help="print a definition with all that it needs")
     take.add_argument(
@@ -227,17 +222,6 @@ def _notebooks(chosen: argparse.Namespace) -> int:
         return 0
     for path in notebooks.write(sources, out, known.sequels, modules, known.machinery):
         print(f"wrote {path}")
-    return 0
-
-
-def _execute(chosen: argparse.Namespace) -> int:
-    # A kernel and its client take a second to import.
-    from literate.execute import execute
-
-    loaded = site.load(settings.load(Path.cwd()))
-    texts = site.notebooks(loaded, _choose(loaded, chosen.paths))
-    execute(by_module(loaded.sources.values()), texts, loaded.settings.form, _say)
-    print(f"Notebooks executed: {len(texts)}, no problems.")
     return 0
 
 

@@ -37,7 +37,6 @@ class Settings:
       [notebook](notebook.py), where a page with such a function ends
     * `machinery` are patterns of paths, of programs that nobody copies out of their package, so
       their pages have no [notebooks](notebook.py)
-    * `form` has values for the forms of notebooks, with which they are [executed](execute.py)
     * `words` maps [words](words.py) that notes should not say to what to say for them
     * `limits` has, for patterns of paths, what a page should keep to, as it is
       [counted](count.py)
@@ -55,7 +54,6 @@ class Settings:
     results: str = "results"
     sequels: Mapping[str, str] = field(default_factory=dict)
     machinery: Sequence[str] = ()
-    form: Mapping[str, object] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     katex: str = ""
@@ -119,12 +117,6 @@ def _settings(file: Path, table: Mapping[str, object]) -> Settings:
     machinery = table.get("machinery", [])
     if not isinstance(machinery, list) or not all(isinstance(one, str) for one in machinery):
         sentence = "`machinery` of `tool.literate` is a list of patterns of paths."
-        raise LiterateError([Problem(str(file), 1, sentence)])
-    form = table.get("form", {})
-    if not isinstance(form, dict) or not all(
-        isinstance(one, str | int | float) for one in form.values()
-    ):
-        sentence = "`form` of `tool.literate` maps names of fields to texts or numbers."
         raise LiterateError([Problem(str(file), 1, sentence)])
     words = table.get("words", {})
     if not isinstance(words, dict) or not all(

@@ -303,31 +303,6 @@ def _address(site: Site, module: str) -> str:
     return posixpath.join(site.url, folder_of(paths[module]), "")
 
 
-def notebooks(site: Site, chosen: Iterable[Source]) -> dict[str, str]:
-    r"""
-    ## The notebooks of the chosen sources
-
-    Their texts by module, as they are in the repository. Raises a
-    [LiterateError](problems.py#LiterateError) with the problems of all that can't be built.
-    """
-    from literate.notebook import build
-
-    modules = by_module(site.sources.values())
-    texts: dict[str, str] = {}
-    problems: list[Problem] = []
-    for source in chosen:
-        if not has_notebook(source, site.settings.machinery):
-            continue
-        module = module_name(source.path)
-        try:
-            texts[module] = build(modules, module, sequels=site.settings.sequels)
-        except LiterateError as error:
-            problems += error.problems
-    if problems:
-        raise LiterateError(problems)
-    return texts
-
-
 def correct_pages(
     site: Site, report: Callable[[str], None], finished: Finished | None = None
 ) -> list[Page]:

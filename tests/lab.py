@@ -28,9 +28,8 @@ from urllib.error import URLError
 import nbformat
 from playwright.sync_api import Page
 
-from literate import settings
-from literate.execute import fill_in
 from tests.browser.chromium import running_browser
+from tests.kernels import FORM, fill_in
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOK = ROOT / "notebooks" / "transformers" / "mha.ipynb"
@@ -119,8 +118,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         place = Path(folder) / "here"
         place.mkdir()
-        form = settings.load(ROOT).form
-        filled = fill_in(chosen.notebook.read_text(encoding="utf-8"), form)
+        filled = fill_in(chosen.notebook.read_text(encoding="utf-8"), FORM)
         nbformat.write(filled, place / "notebook.ipynb")
         with serving(Path(folder), place) as address, running_browser() as browser:
             page = browser.new_page(viewport={"width": 1400, "height": 1000})
