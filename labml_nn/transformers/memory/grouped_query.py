@@ -94,8 +94,7 @@ class GroupedQueryAttention(MultiHeadAttention):
     S_{ijbh} = \sum_d Q_{ibhd} K_{jb \lfloor h/g \rfloor d}
     $$
 
-    Scores, softmax and average are those of [multi-head
-    attention](../mha.py#MultiHeadAttention.forward). Only the projections are others.
+    Only the projections differ from [multi-head attention](../mha.py#MultiHeadAttention.forward).
     """
 
     def __init__(
@@ -103,11 +102,10 @@ class GroupedQueryAttention(MultiHeadAttention):
         key_heads: int = 1,
     ) -> None:
         r"""
-        * `heads` is the number of heads of queries; it must divide `d_model`
-        * `d_model` is the number of features of queries, keys and values
-        * `dropout_prob` is the probability of dropping an attention weight
-        * `bias` is whether the four projections have a bias
+        * `heads` is the number of heads of queries
         * `key_heads` is the number of heads of keys and values; it must divide `heads`
+
+        The other arguments are those of multi-head attention.
         """
         super().__init__(heads, d_model, dropout_prob, bias)
 

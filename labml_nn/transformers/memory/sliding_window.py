@@ -114,9 +114,7 @@ class RollingProjection(PrepareForMultiHeadAttention):
 
     A projection that remembers, as in [the cache that grows](../kv_cache.py#CachedProjection), but
     with a fixed number of slots. The first slots are for the sinks. The others are a ring: each new
-    position takes the slot of the one that just left the window. With a window of 3 and one sink,
-    the slots hold positions 0, 1, 2 and 3 after four tokens, 0, 4, 2 and 3 after five, and 0, 4, 5
-    and 3 after six: the right half of the picture above.
+    position takes the slot of the one that just left the window: the right half of the picture.
     """
 
     def __init__(self, *shape: int, window: int, n_sinks: int = 0) -> None:
@@ -166,8 +164,7 @@ class RollingAttention(MultiHeadAttention):
     ## Attention with a rolling cache
 
     For a model that writes: called with one position after the other, it gives what [attention with
-    a window](sliding_window.py#SlidingWindowAttention) of the same weights gives for the whole
-    text. It needs no mask: everything in the cache may be seen.
+    a window](sliding_window.py#SlidingWindowAttention) of the same weights gives for a whole text.
     """
 
     def __init__(

@@ -71,7 +71,6 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.mha import MultiHeadAttention, PrepareForMultiHeadAttention, causal_mask
-from labml_nn.transformers.rms_norm import RMSNorm
 
 
 class NormalisedProjection(PrepareForMultiHeadAttention):
@@ -89,8 +88,9 @@ class NormalisedProjection(PrepareForMultiHeadAttention):
         # The linear layer and the split into heads are inherited.
         super().__init__(d_model, heads, d_k, bias)
 
-        # One gain for each of the $d_k$ features, so all heads share them.
-        self.norm = RMSNorm(d_k, eps)
+        # PyTorch's own [RMSNorm](../rms_norm.py). It has one gain, which it calls `weight`, for
+        # each of the $d_k$ features, so all heads share them.
+        self.norm = nn.RMSNorm(d_k, eps)
 
     def forward(self, x: Tensor) -> Tensor:
         # The last step, after the split into heads, `[..., heads, d_k]`: each head's vector is
@@ -131,7 +131,7 @@ class QueryKeyNormAttention(MultiHeadAttention):
         """
         # In the dot product, the gains of query and key are multiplied feature by feature.
         # A feature whose two gains are large counts most.
-        gains = self.query.norm.gain * self.key.norm.gain
+        gains = self.query.norm.weight * self.key.norm.weight
 
         # A dot product is at most the product of the two lengths. Before the gains both vectors are
         # $\sqrt{d_k}$ long, so theirs is at most $d_k \max_d |g^Q_d g^K_d|$. A score is that,

@@ -44,8 +44,8 @@ def qwen3() -> float:
     theirs = Qwen3Attention(config, layer_idx=0).double().eval()
     linear = {"query.linear": "q_proj", "key.linear": "k_proj", "value.linear": "v_proj"}
     seam.copied(ours, theirs, linear | {"output": "o_proj"})
-    theirs.q_norm.weight.data.copy_(ours.query.norm.gain)
-    theirs.k_norm.weight.data.copy_(ours.key.norm.gain)
+    theirs.q_norm.weight.data.copy_(ours.query.norm.weight)
+    theirs.k_norm.weight.data.copy_(ours.key.norm.weight)
 
     given, mask = seam.sequence(), causal_mask(seam.SEQ_LEN_K)
     x = given["query"]
@@ -63,7 +63,7 @@ def pytorch() -> float:
     r"""The paper's own form: vectors of length one, and a temperature instead of the root."""
     ours, given, temperature = attention(eps=0.0).double().eval(), seam.inputs(), 3.7
     for part in (ours.query, ours.key):
-        nn.init.constant_(part.norm.gain, math.sqrt(temperature / math.sqrt(D_K)))
+        nn.init.constant_(part.norm.weight, math.sqrt(temperature / math.sqrt(D_K)))
     parts = zip((ours.query, ours.key, ours.value), given.values(), strict=True)
     q, k, v = (p.linear(x).unflatten(-1, (HEADS, D_K)).permute(1, 2, 0, 3) for p, x in parts)
     q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
@@ -92,7 +92,7 @@ def test_it_takes_the_place_of_other_attention(check: Callable[[seam.Make], None
 
 
 def test_the_parameters_are_those_of_attention_and_two_gains() -> None:
-    seam.check_parameters(attention, {"query.norm.gain": (D_K,), "key.norm.gain": (D_K,)})
+    seam.check_parameters(attention, {"query.norm.weight": (D_K,), "key.norm.weight": (D_K,)})
 
 
 def test_longer_queries_and_keys_change_nothing_and_longer_values_do() -> None:
@@ -122,7 +122,7 @@ def test_no_score_is_larger_than_the_bound_and_one_can_reach_it() -> None:
     assert 0 < scores.abs().max().item() <= bound
 
     one = torch.zeros(D_K, dtype=torch.float64)
-    one[(module.query.norm.gain * module.key.norm.gain).abs().argmax()] = 1.0
+    one[(module.query.norm.weight * module.key.norm.weight).abs().argmax()] = 1.0
     reached = (module.query.norm(one) * module.key.norm(one)).sum().abs() / math.sqrt(D_K)
     assert reached.item() == pytest.approx(bound)
 
