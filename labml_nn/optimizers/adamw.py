@@ -127,7 +127,7 @@ class AdamW(torch.optim.Optimizer):
 
 def first_step(scale: float) -> torch.Tensor:
     r"""
-    ## The size of a gradient doesn't matter
+    ## Invariance to the size of gradients
 
     The very first step is the learning rate, up or down. Multiplying the loss by `scale` changes
     nothing.
@@ -144,7 +144,7 @@ def first_step(scale: float) -> torch.Tensor:
 
 def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
     r"""
-    ## Try it
+    ## Example
 
     Two steps of a linear layer.
 

@@ -165,7 +165,7 @@ class Muon(torch.optim.Optimizer):
 
 def singular_values(rows: int = 16, columns: int = 32) -> tuple[Tensor, Tensor]:
     r"""
-    ## What happens to the singular values
+    ## Singular values
 
     Those of a random gradient, largest first, before and after: `[rows]` each. Before, the first is
     a hundred times the last one.
@@ -184,7 +184,7 @@ def singular_values(rows: int = 16, columns: int = 32) -> tuple[Tensor, Tensor]:
 
 def example(n_matrices: int = 2, rows: int = 3, columns: int = 5) -> tuple[Tensor, ...]:
     r"""
-    ## Try it
+    ## Example
 
     ### Exercises
 

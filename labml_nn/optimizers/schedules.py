@@ -33,7 +33,7 @@ import torch
 
 def progress(step: int, rising: int, steps: int) -> float:
     r"""
-    ## How far down?
+    ## Share of the decay
 
     From 0, where the rate is highest, to 1 at the end.
     """
@@ -104,7 +104,7 @@ def inverse_square_root(step: int, steps: int, warmup: float = 0.05) -> float:
 
 def example(n_steps: int = 11) -> torch.Tensor:
     r"""
-    ## Try it
+    ## Example
 
     All three, `[3, n_steps]`.
 

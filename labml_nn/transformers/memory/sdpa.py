@@ -40,7 +40,7 @@ def spelled_out(
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
 ) -> Tensor:
     r"""
-    ## The function, spelled out
+    ## Scaled dot-product attention, spelled out
 
     The arguments have PyTorch's names and order:
 

@@ -109,7 +109,7 @@ def make_model(
 
 def train_short(model: nn.Module, tokens: Tensor, seq_len: int, steps: int, seed: int) -> None:
     r"""
-    ## Train on short windows
+    ## Training on short windows
 
     [The loop](../../training/loop.py), with batches of twelve windows.
     """
@@ -122,7 +122,7 @@ def train_short(model: nn.Module, tokens: Tensor, seq_len: int, steps: int, seed
 
 def use_rotary(model: nn.Module, rotary: RotaryPositions) -> None:
     r"""
-    ## Exchange the rotations
+    ## Replace the rotary positions
 
     All layers get other rotary positions, such as [scaled ones](rotary_scaling.py).
     """

@@ -45,7 +45,7 @@ from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 
 def order_of_halves(d_k: int) -> Tensor:
     r"""
-    ## The order
+    ## Order of features
 
     For each feature with halves, its number with neighbours, `[d_k]`. With six features: 0, 2, 4,
     1, 3, 5.
@@ -84,7 +84,7 @@ def halves_to_neighbours(weight: Tensor, heads: int) -> Tensor:
 
 def rotate_neighbours(x: Tensor, frequencies: Tensor) -> Tensor:
     r"""
-    ## Neighbours are complex numbers
+    ## Rotation by complex numbers
 
     `x` and the result are `[seq_len, batch_size, heads, d_k]`, and `frequencies` is `[n_pairs]`.
     Two neighbours are the real and the imaginary part of a number. At position $m$ it is multiplied

@@ -69,7 +69,7 @@ def ntk_frequencies(d_k: int, stretch: float, base: float = 10_000.0) -> Tensor:
 
 def pair_with_turns(turns: float, d_k: int, trained_len: int, base: float) -> float:
     r"""
-    ## The pair with so many turns
+    ## Turns of a pair
 
     Pair $i$ makes $L \theta_i / 2 \pi$ turns in a text of length $L$, and $\theta_i =
     \text{base}^{-2i/d_k}$. Solved for $i$, which need not be a whole number.
@@ -105,7 +105,7 @@ def yarn_frequencies(d_k: int, stretch: float, trained_len: int, base: float = 1
 
 def yarn_scale(stretch: float) -> float:
     r"""
-    ## Larger scores for YaRN
+    ## YaRN's scale of the scores
 
     Queries and keys are both multiplied by this number, and scores by its square. With more keys,
     the softmax spreads its weight over more of them; larger scores work against that. The formula

@@ -82,7 +82,7 @@ class CrossAttention(MultiHeadAttention):
 
     def remember(self, memory: Tensor, visible: Tensor | None = None) -> Memory:
         r"""
-        ### Once
+        ### Keys and values, computed once
 
         The memory is `[seq_len_k, batch_size, d_model]`.
         """
@@ -96,7 +96,7 @@ class CrossAttention(MultiHeadAttention):
 
     def recall(self, query: Tensor, memory: Memory) -> Tensor:
         r"""
-        ### At each step
+        ### Attend to the memory
 
         The steps of the [inherited attention](../mha.py#MultiHeadAttention.forward), without two of
         its projections, and without dropout, as nothing is trained while writing.

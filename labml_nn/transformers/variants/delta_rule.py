@@ -177,7 +177,7 @@ class DeltaRuleAttention(nn.Module):
     def extend(self, query: Tensor, key: Tensor, value: Tensor, state: Tensor | None = None
         ) -> tuple[Tensor, Tensor]:
         r"""
-        ### Attend, and go on
+        ### Attend with a state
 
         For a whole text, or for what follows on a text whose `state` the last call returned.
         """

@@ -128,7 +128,7 @@ class DifferentialAttention(nn.Module):
 
     def get_lambda(self) -> Tensor:
         r"""
-        ### Share of the second map
+        ### Share of the second map, $\lambda$
 
         $$
         \lambda = e^{\lambda_{q1} \cdot \lambda_{k1}} - e^{\lambda_{q2} \cdot \lambda_{k2}} +

@@ -112,7 +112,7 @@ def four_ways(heads: int, d_model: int) -> dict[str, nn.Module]:
 
 def attend(name: str, way: nn.Module, x: Tensor) -> Tensor:
     r"""
-    ## Calling each of them
+    ## Calling each way
 
     `x` and the result are `[batch_size, seq_len, d_model]`, under the causal mask.
     """
@@ -132,7 +132,7 @@ def attend(name: str, way: nn.Module, x: Tensor) -> Tensor:
 
 def largest_differences(ways: dict[str, nn.Module], heads: int, x: Tensor) -> dict[str, Tensor]:
     r"""
-    ## The proof
+    ## Comparing outputs and gradients
 
     For each way the largest difference from the first, in its output and in the gradients of all
     weights. In float64 nothing is left but rounding.
