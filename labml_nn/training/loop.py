@@ -43,6 +43,8 @@ def learning_rate(step: int, steps: int, warmup: float = 0.05, final: float = 0.
     The rate of a step, as a share of the highest rate. AdamW divides each gradient by the usual
     size of that gradient, and in the first steps it has no idea what is usual; so the rate rises
     slowly. At the end, small steps let the weights settle.
+
+    [The learning rate in the course of 2,000 steps](../../results/drawings.json#figures.schedule)
     """
     # A straight line up to 1.
     rising = round(warmup * steps)

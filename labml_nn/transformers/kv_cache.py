@@ -100,6 +100,9 @@ class CachedAttention(MultiHeadAttention):
         1 1 1 1 1
         ```
 
+        [Attention weights: the first call computed three rows, the second the last
+        two](../../results/drawings.json#figures.pieces)
+
         A single new position sees everything. If its row were taken from the top left instead, it
         would see the first key and nothing else. That raises no error; the text just gets worse.
         """

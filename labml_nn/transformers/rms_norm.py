@@ -32,8 +32,17 @@ where $d$ is the number of features, $\odot$ multiplies feature by feature, and 
 | RMSNorm | 0.37 | 0.73 | 1.10 | 1.46 |
 
 RMSNorm without a gain changes the length of the vector and not its direction: the features are
-still in the ratio 1 : 2 : 3 : 4. The paper found that models learn as well without subtracting the
-mean, and that the normalisation takes less time.
+still in the ratio 1 : 2 : 3 : 4. Subtracting the mean loses one direction: that in which all
+features are equal. With two features, it leaves only which of the two is larger:
+
+[Twenty tokens, each joined to what it becomes: a point of the circle, or one of only
+two](../../results/drawings.json#figures.normalised)
+
+The paper found that models learn as well without subtracting the mean, and that the normalisation
+takes less time. The first is what we see too. In the [modern model](modern/ablation.py), layer
+normalisation in place of RMSNorm changes the loss by
+[0.002](../../results/ablation.json#tables.changes.layer%20normalisation%2C%20no%20RMSNorm.worth)
+nats, which is within the noise. We did not measure the time.
 
 Any vector can be normalised so. Models of today do it to [queries and
 keys](variants/query_key_norm.py), too.
