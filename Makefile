@@ -46,7 +46,7 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 # The steps write the same folders; two at once, under `make -j`, would spoil them.
 .NOTPARALLEL:
-.PHONY: help site serve notebooks train test oldest soak results proof lint check bench bench-site lab clean distclean
+.PHONY: help site serve notebooks train test quick oldest soak results proof lint check bench bench-site lab clean distclean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -68,8 +68,12 @@ train: $(made)/train ## Train the small transformer; make train ARGS=--help list
 
 test: $(made)/test node_modules/.made ## Run the tests, in a browser too
 	$(run) tests/browser/chromium.py
-	$(if $(ARGS),,$(run) -m pytest tests/browser)
-	$(run) -m pytest $(parallel) $(if $(ARGS),$(ARGS),--ignore=tests/browser)
+	$(run) -m pytest $(parallel) $(ARGS)
+
+quick: $(made)/test node_modules/.made ## What to run while writing: style, all pages checked, who imports whom
+	$(run) -m ruff check
+	$(run) -m literate check
+	$(run) -m pytest -q tests/test_architecture.py
 
 # The stamp goes first: whatever comes next installs the pinned torch again.
 oldest: $(made)/test node_modules/.made ## Execute the notebooks with the oldest torch that setup.py admits
