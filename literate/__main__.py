@@ -18,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from literate import new, settings, site, zensical
+from literate import new, notebooks, settings, site, zensical
 from literate.count import RULES, table
 from literate.measure import Measurement
 from literate.pieces import by_module, module_name
@@ -205,9 +205,6 @@ def _zensical(chosen: argparse.Namespace) -> int:
 
 
 def _notebooks(chosen: argparse.Namespace) -> int:
-    # Jupytext takes longer to import than all other commands take to run.
-    from literate import notebooks
-
     loaded = site.load(settings.load(Path.cwd()))
     known = loaded.settings
     sources = by_module(loaded.sources.values())

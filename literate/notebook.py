@@ -4,54 +4,64 @@ title: Notebook
 summary: A page becomes a notebook that runs anywhere, without this repository.
 ---
 
-A page with something to run has a notebook: an example, or a function `notebook`. It is made of
-what the page is made of. What the page uses from other pages comes first, a hidden cell for each of
-them. Then each definition of the page is one cell: its docstrings are text above it, and its
-comments stay where they are. The example is run, and shows its shapes; and the
-[body](body.py) of the function `notebook` comes last.
+A page with an example or a function `notebook` has a notebook. What the page uses from other pages
+comes first, a hidden cell for each of them. Then each definition is one [cell](notebook_cells.py),
+with its docstrings as text above it. The example is run, and the body of `notebook` comes last.
 
 A page can leave that last part to another page, its *sequel*: whatever attends can be tried in the
-same model, and one page says how. The sequel uses a function by its name, and in the notebook of a
-page that defines a function of this name it uses that one.
+same model, and one page says how. In the notebook of a page that defines the function that the
+sequel uses, the sequel uses that one.
 
-Nothing in it is written by hand, so nothing in it can differ from the sources; and the same sources
-give the same bytes, so that a check can compare them.
+The same sources give the same bytes, so that a check can compare them.
 """
 
-import hashlib
-import html
+import json
 import posixpath
-import re
-import textwrap
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
-
-import nbformat
-from nbformat import NotebookNode, from_dict
 
 from literate.addresses import Addresses, with_addresses
-from literate.body import ENTRY, EXAMPLE, Body, defines, take_body
 from literate.closure import Closure, closure
 from literate.front_matter import FrontMatter, split
-from literate.measure import Measurement
 from literate.names import uses
+from literate.notebook_cells import (
+    ENTRY,
+    EXAMPLE,
+    Body,
+    Cell,
+    code_cell,
+    comment,
+    defines,
+    take_body,
+    text_cell,
+    together,
+    unfolded,
+    written,
+)
 from literate.pieces import Piece, is_main_guard, module_name, take_apart, third_party
 from literate.problems import LiterateError, Problem
 from literate.rows import Note, rows
-from literate.set_up import SET_UP_NAME, SHAPES_NAME, set_up, shapes
 from literate.snippet import import_lines, path_of, without_docstrings
 from literate.source import Source
+from literate.templates import TEMPLATES
 
-HIDDEN = {"cellView": "form", "jupyter": {"source_hidden": True}}
+# Where a package has another name for pip than for Python.
+DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "cv2": "opencv-python",
+    "labml_helpers": "labml-helpers",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+}
+HIDDEN: Cell = {"cellView": "form", "jupyter": {"source_hidden": True}}
 # What a notebook defines that no page does.
-BROUGHT = (SET_UP_NAME, SHAPES_NAME)
+BROUGHT = ("set_up_notebook", "show_shapes")
 # The cells whose headings fold what comes from other pages, for the page and for its sequel.
 FOLDED = "from-other-pages"
 FOLDED_TOO = "for-what-follows"
 UNKNOWN = Addresses()
-NO_METADATA: Mapping[str, Any] = {}
+NO_BODY = Body("", (), {})
 NO_SEQUELS: Mapping[str, str] = {}
 
 
@@ -60,7 +70,6 @@ def build(
     module: str,
     addresses: Addresses = UNKNOWN,
     sequels: Mapping[str, str] = NO_SEQUELS,
-    measured: Measurement | None = None,
 ) -> str:
     r"""
     ## Build a notebook
@@ -69,8 +78,6 @@ def build(
     * `module` is the page, which has something to run
     * `addresses` are where its links lead
     * `sequels` maps the name of a function to the path of the page that uses it in its notebook
-    * `measured` is what is known of the example. With it the notebook has the output that shows the
-      shapes, without it no output at all
 
     Returns the text of the `.ipynb` file. Raises a [LiterateError](problems.py#LiterateError) where
     a copy can't do what the original does.
@@ -96,23 +103,20 @@ def build(
 
     page = _Page(sources, module, addresses)
     cells = [*page.introduction()]
-    cells.append(_code(set_up(third_party(found.outside), example is not None), HIDDEN))
+    cells.append(_set_up(third_party(found.outside), example is not None))
     imports = import_lines(found.imports, found.lazy_annotations).rstrip("\n")
     if imports:
-        cells.append(_code(imports))
+        cells.append(code_cell(imports))
     if before:
         about = "## From other pages\n\nWhat this page builds on:"
-        cells += [*page.other_pages(before, about, FOLDED), _text("## On this page")]
+        cells += [*page.other_pages(before, about, FOLDED), text_cell("## On this page")]
     cells += page.definitions(one for one in own if one != example)
-    cells += page.example(example, measured)
+    cells += page.example(example)
     if after:
         about = "## For what follows\n\nWhat else the rest of the notebook needs:"
         cells += page.other_pages(after, about, FOLDED_TOO)
     cells += page.body(entry, body)
-    return _written(cells)
-
-
-NO_BODY = Body("", (), {})
+    return written(cells)
 
 
 def _is(piece: Piece, module: str, name: str) -> bool:
@@ -220,7 +224,7 @@ class _Page:
         self.module = module
         self.addresses = addresses
 
-    def introduction(self) -> Iterator[NotebookNode]:
+    def introduction(self) -> Iterator[Cell]:
         source = self.sources[self.module]
         matter, rest, problems = _front_matter(source)
         if problems:
@@ -236,12 +240,10 @@ class _Page:
             badge = "https://colab.research.google.com/assets/colab-badge.svg"
             parts.append(f"[![Open in Colab]({badge})]({colab})")
         parts.append(f"Made from {self.linked(f'`{path_of(self.module, source)}`', self.module)}.")
-        yield _text("\n\n".join(parts))
+        yield text_cell("\n\n".join(parts))
         yield from self.note(rest, self.module)
 
-    def other_pages(
-        self, pieces: Iterable[Piece], heading: str, name: str
-    ) -> Iterator[NotebookNode]:
+    def other_pages(self, pieces: Iterable[Piece], heading: str, name: str) -> Iterator[Cell]:
         r"""
         A hidden cell for each page, which has its definitions with their comments; the docstrings
         stand on the page. JupyterLab folds a heading by the one mark, Colab by the other, below the
@@ -255,33 +257,33 @@ class _Page:
             title = _front_matter(source)[0].title or module
             names = ", ".join(f"`{each}`" for one in taken for each in one.names)
             listed.append(f"* {names} from {self.linked(title, module)}, `{path}`")
-            code = without_docstrings(_together(taken))
-            cells.append(_code(f"#@title {title} ({path})\n{code}".rstrip(), HIDDEN))
-        yield _text("\n".join([f"{heading}", "", *listed]), metadata)
+            code = without_docstrings(together(taken))
+            cells.append(code_cell(f"#@title {title} ({path})\n{code}".rstrip(), HIDDEN))
+        yield text_cell("\n".join([f"{heading}", "", *listed]), metadata)
         yield from cells
 
-    def definitions(self, pieces: Iterable[Piece]) -> Iterator[NotebookNode]:
+    def definitions(self, pieces: Iterable[Piece]) -> Iterator[Cell]:
         r"""
         A cell for each definition, and one for constants that stand together.
         """
         for constants, group in groupby(pieces, lambda one: one.definition is None):
             if constants:
-                yield _code(_together(group).rstrip())
+                yield code_cell(together(group))
                 continue
             for piece in group:
                 text = "\n\n".join(self.notes(piece))
                 if text:
-                    yield _text(text)
-                yield _code(without_docstrings(piece.text).rstrip())
+                    yield text_cell(text)
+                yield code_cell(without_docstrings(piece.text))
 
     def notes(self, piece: Piece) -> Iterator[str]:
         r"""
         The comment above a definition, its docstring and those of all that is inside, in order.
         Each but the first says which method it is about.
         """
-        comment = _comment(piece)
-        if comment is not None:
-            yield self.markdown(comment, piece.module)
+        above = comment(piece)
+        if above is not None:
+            yield self.markdown(above, piece.module)
         assert piece.definition is not None
         last = piece.definition.end_lineno or piece.definition.lineno
         for row in rows(self.sources[piece.module]):
@@ -297,41 +299,35 @@ class _Page:
             else:
                 yield f"**`{name}`**\n\n{text}"
 
-    def example(self, piece: Piece | None, measured: Measurement | None) -> Iterator[NotebookNode]:
-        if piece is None:
-            return
-        yield from self.definitions([piece])
-        cell = _code(f"{SHAPES_NAME}({EXAMPLE})")
-        if measured is not None:
-            text = shapes(self.sources[self.module], measured)
-            output = {"output_type": "stream", "name": "stdout", "text": text}
-            cell.outputs = [from_dict(output)] if text else []
-        yield cell
+    def example(self, piece: Piece | None) -> Iterator[Cell]:
+        if piece is not None:
+            yield from self.definitions([piece])
+            yield code_cell(f"show_shapes({EXAMPLE})")
 
-    def body(self, entry: Piece | None, body: Body) -> Iterator[NotebookNode]:
+    def body(self, entry: Piece | None, body: Body) -> Iterator[Cell]:
         if entry is None:
             return
         text = "\n\n".join(self.notes(entry))
         if text:
-            yield _text(text)
+            yield text_cell(text)
         if body.form:
             text = f"#@title Settings\n{body.form}".rstrip()
-            yield _code(text, {"cellView": "form"})
+            yield code_cell(text, {"cellView": "form"})
         for note, code in body.cells:
             yield from self.note(note, entry.module)
             if code.strip():
-                yield _code(code.rstrip())
+                yield code_cell(code)
 
-    def note(self, note: Note | None, module: str) -> Iterator[NotebookNode]:
+    def note(self, note: Note | None, module: str) -> Iterator[Cell]:
         text = self.markdown(note, module)
         if text:
-            yield _text(text)
+            yield text_cell(text)
 
     def markdown(self, note: Note | None, module: str) -> str:
         if note is None:
             return ""
         text = with_addresses(note, self.sources[module].path, self.sources, self.addresses)
-        return _unfolded(text).strip()
+        return unfolded(text).strip()
 
     def linked(self, text: str, module: str) -> str:
         address = self.addresses.of_module(self.sources[module])
@@ -346,73 +342,11 @@ def _front_matter(source: Source) -> tuple[FrontMatter, Note, list[Problem]]:
     return FrontMatter(), Note("docstring", 1, ()), [missing]
 
 
-def _comment(piece: Piece) -> Note | None:
-    if not piece.note:
-        return None
-    texts = [line.strip()[1:].removeprefix(" ") for line in piece.note.split("\n")]
-    return Note("comment", piece.line - len(texts), tuple(texts))
-
-
-def _together(pieces: Iterable[Piece]) -> str:
+def _set_up(packages: Iterable[str], shows_shapes: bool) -> Cell:
     r"""
-    Pieces with the comments above them. Constants without notes of their own stand below the ones
-    before them.
+    The first code of a notebook: it looks at the machine, and brings what shows the shapes of an
+    example.
     """
-    text, before = "", None
-    for one in pieces:
-        if before and (before.definition or one.definition or one.note):
-            text += "\n"
-        text += f"{one.note}\n{one.text}" if one.note else one.text
-        before = one
-    return text
-
-
-_FOLDED = re.compile(
-    r'(?m)^\?\?\?(?P<open>\+?) [\w -]*"(?P<title>.*)"$(?P<text>(?:\n(?: {4}.*|[ \t]*$))+)'
-)
-
-
-def _unfolded(text: str) -> str:
-    r"""
-    On the site `??? question "Why?"` folds the answer below it. A notebook has HTML for that, in
-    which the title is no Markdown.
-    """
-
-    def details(found: re.Match[str]) -> str:
-        title = re.sub("`(.+?)`", r"<code>\1</code>", html.escape(found["title"], quote=False))
-        is_open = " open" if found["open"] else ""
-        answer = textwrap.dedent(found["text"]).strip("\n")
-        return f"<details{is_open}><summary>{title}</summary>\n\n{answer}\n\n</details>\n"
-
-    return _FOLDED.sub(details, text)
-
-
-def _text(source: str, metadata: Mapping[str, Any] = NO_METADATA) -> NotebookNode:
-    return from_dict({"cell_type": "markdown", "metadata": metadata, "source": source})
-
-
-def _code(source: str, metadata: Mapping[str, Any] = NO_METADATA) -> NotebookNode:
-    said = {"execution_count": None, "outputs": []}
-    return from_dict({"cell_type": "code", "metadata": metadata, "source": source, **said})
-
-
-def _written(cells: list[NotebookNode]) -> str:
-    r"""
-    The bytes of a notebook depend on its cells alone: each cell's id comes from what is in it.
-    """
-    seen: Counter[str] = Counter()
-    for cell in cells:
-        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:12]
-        seen[digest] += 1
-        number = f"-{seen[digest]}" if seen[digest] > 1 else ""
-        cell.id = cell.metadata.get("id", digest + number)
-    metadata = {
-        "accelerator": "GPU",
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
-    folded = [cell.id for cell in cells if cell.id in (FOLDED, FOLDED_TOO)]
-    if folded:
-        metadata["colab"] = {"collapsed_sections": folded}
-    notebook = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
-    return nbformat.writes(from_dict(notebook)) + "\n"
+    needed = json.dumps({name: DISTRIBUTIONS.get(name, name) for name in packages})
+    template = TEMPLATES.get_template("set_up.py.jinja")
+    return code_cell(template.render(needed=needed, shows_shapes=shows_shapes), HIDDEN)

@@ -4,30 +4,16 @@ title: All Notebooks
 summary: The notebooks of a package are written, or compared with those that were.
 ---
 
-A [notebook](notebook.py) that goes to a folder is tried first: as a script of jupytext's format
-py:percent, which people edit and review instead of JSON, it has to stay the same.
+Nothing is written if one [notebook](notebook.py) can't be built.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
-import jupytext
-import nbformat
-from nbformat import NotebookNode
-
-from literate.body import has_notebook
 from literate.notebook import NO_SEQUELS, build, file_name
+from literate.notebook_cells import has_notebook
 from literate.problems import LiterateError, Problem
 from literate.source import Source
-
-PERCENT = {
-    "extension": ".py",
-    "format_name": "percent",
-    "notebook_metadata_filter": "all",
-    "cell_metadata_filter": "all",
-}
 
 
 def write(
@@ -99,34 +85,8 @@ def _build_all(
                 problems.add(Problem(sources[module].path, 1, sentence))
             try:
                 built[path] = build(sources, module, sequels=sequels)
-                _check_percent(built[path], sources[module])
             except LiterateError as error:
                 problems.update(error.problems)
     if problems:
         raise LiterateError(problems)
     return built
-
-
-def _check_percent(text: str, source: Source) -> None:
-    r"""
-    As a script, in the format that marks cells by `# %%`, the notebook has to stay the same.
-    """
-    notebook = nbformat.reads(text, as_version=4)
-    script = jupytext.writes(notebook, fmt=PERCENT)
-    back = jupytext.reads(script, fmt=PERCENT).cells
-    for cell, again in zip_longest(notebook.cells, back, fillvalue=NotebookNode(source="")):
-        if _without_id(cell) == _without_id(again):
-            continue
-        first = cell.source.partition("\n")[0]
-        sentence = (
-            f"the cell that begins with `{first}` would not be the same cell after a way through "
-            "the format py:percent; does a line in it look like the mark of a cell, `# %%`?"
-        )
-        raise LiterateError([Problem(source.path, 1, sentence)])
-
-
-def _without_id(cell: NotebookNode) -> dict[str, Any]:
-    r"""
-    A script has no outputs either.
-    """
-    return {key: value for key, value in cell.items() if key not in ("id", "outputs")}

@@ -18,13 +18,14 @@ from pathlib import Path
 
 from literate import katex, result_pages, results, rules, search, spelling, words
 from literate.addresses import Addresses
-from literate.body import has_notebook
 from literate.documents import document
 from literate.finished import Finished, made_from
 from literate.formulas import Formulas
 from literate.links import Links
 from literate.links import folder as folder_of
 from literate.measure import Bench, Measurement, measure
+from literate.notebook import build, file_name
+from literate.notebook_cells import has_notebook
 from literate.page import File, Page, Takeaways, page
 from literate.pieces import by_module, module_name
 from literate.problems import LiterateError, Problem
@@ -205,7 +206,7 @@ def pages(
             origin = made_from(source, links, measured.get(source.path), references)
             before, written = kept.get(source.path, (None, None))
             if written is None or origin != before:
-                takeaways, problems = taken.of(source, measured.get(source.path))
+                takeaways, problems = taken.of(source)
                 written = page(source, links, formulas, measured, takeaways, references)
                 written = replace(written, problems=(*written.problems, *problems))
                 kept[source.path] = origin, written
@@ -254,11 +255,10 @@ class _Takeaways:
             notebooks=site.settings.notebooks,
         )
 
-    def of(self, source: Source, measured: Measurement | None) -> tuple[Takeaways, list[Problem]]:
+    def of(self, source: Source) -> tuple[Takeaways, list[Problem]]:
         r"""
-        The notebook shows the shapes of its example, and links to the site that it is taken from.
-        The one in the repository does neither: it doesn't depend on the machine that it was built
-        on.
+        The notebook links to the site that it is taken from. The one in the repository doesn't: it
+        is the same on every machine.
         """
         snippets: dict[str, File] = {}
         bare: dict[str, File] = {}
@@ -267,13 +267,10 @@ class _Takeaways:
         address = self.addresses.of_file(source.path)
         if not has_notebook(source, self.machinery):
             return Takeaways(None, None, snippets, bare, address), []
-        # Most sites of most people have no notebooks, and nbformat takes long to import.
-        from literate.notebook import build, file_name
-
         module = module_name(source.path)
         name = file_name(source, module)
         try:
-            text = build(self.by_module, module, self.addresses, self.sequels, measured)
+            text = build(self.by_module, module, self.addresses, self.sequels)
         except LiterateError as error:
             return Takeaways(None, None, snippets, bare, address), list(error.problems)
         notebook = File(f"notebooks/{name}", text)

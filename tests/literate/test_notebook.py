@@ -16,15 +16,14 @@ import torch
 from nbformat import NotebookNode
 
 from literate.addresses import Addresses
-from literate.body import has_notebook
-from literate.measure import Measurement, Tensor
 from literate.notebook import build, file_name
+from literate.notebook_cells import has_notebook
 from literate.notebooks import stale, write
 from literate.pieces import by_module
 from literate.problems import LiterateError
-from literate.set_up import SET_UP, SHAPES, shapes
 from literate.settings import load
 from literate.source import Source, read
+from literate.templates import TEMPLATES
 from tests.literate.packages import package
 
 FILES = {
@@ -329,16 +328,6 @@ def test_as_a_script_a_notebook_stays_the_same() -> None:
     assert nbformat.writes(as_script_and_back(notebook)) == nbformat.writes(notebook)
 
 
-def test_a_line_like_the_mark_of_a_cell_is_an_error(tmp_path: Path) -> None:
-    files = FILES | {"pkg/layers.py": "Layer = [\n# %%\n1]"}
-    with pytest.raises(LiterateError) as caught:
-        write(package(files), tmp_path)
-    assert not list(tmp_path.iterdir())
-    assert str(caught.value).startswith(
-        "pkg/training/page.py:1: the cell that begins with `#@title pkg.layers (pkg/layers.py)` "
-    )
-
-
 def line_of(source: Source, text: str) -> int:
     r"""The line of a source that has a text."""
     (found,) = (line.number for line in source.lines if text in line.text)
@@ -559,11 +548,11 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return found
 
 
-def set_up(needed: dict[str, str]) -> None:
-    r"""Run the set-up of a notebook."""
+def set_up(needed: dict[str, str]) -> dict[str, object]:
+    r"""Run the set-up of a notebook; the names that it leaves behind."""
     names: dict[str, object] = {}
-    exec(SET_UP, names)
-    names["set_up_notebook"](needed)
+    exec(TEMPLATES.get_template("set_up.py.jinja").render(needed=needed, shows_shapes=True), names)
+    return names
 
 
 def test_on_colab_the_set_up_installs_what_is_missing(
@@ -780,18 +769,6 @@ def test_a_page_that_cannot_be_tried_is_an_error_that_says_why() -> None:
     )
 
 
-def test_what_the_example_gave_is_the_only_output() -> None:
-    (source,) = package({"pkg/a.py": EXAMPLE}).values()
-    measured = Measurement({}, TENSORS, {})
-    notebook = nbformat.reads(build({"pkg.a": source}, "pkg.a", measured=measured), as_version=4)
-    outputs = {cell.source: cell.outputs for cell in notebook.cells if cell.get("outputs")}
-    assert outputs == {
-        "show_shapes(example)": [
-            {"name": "stdout", "output_type": "stream", "text": shapes(source, measured)}
-        ]
-    }
-
-
 EXAMPLE = '''
     r"""
     ---
@@ -812,33 +789,11 @@ EXAMPLE = '''
 '''
 
 
-def tensor(name: str, sizes: tuple[int, ...], dtype: str = "float32") -> Tensor:
-    r"""What is measured of a tensor."""
-    return Tensor(name, (sizes, sizes), ("?",) * len(sizes), dtype, None, None, None)
-
-
-TENSORS = {
-    5: (tensor("elsewhere", (9,)),),
-    11: (tensor("x", (3,)),),
-    12: (tensor("x", (1, 3)),),
-    13: (tensor("y", (1, 3), "int32"),),
-    14: (tensor("state['x']", (1, 3)),),
-    15: (
-        tensor("return[0]", (1, 3), "int32"),
-        tensor("return[1][0]", (1, 3)),
-        tensor("return.attribute", (1, 3)),
-    ),
-}
-
-
-def test_the_shapes_that_are_measured_are_those_that_the_notebook_prints(
+def test_the_example_prints_the_shapes_of_what_it_names_and_returns(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (source,) = package({"pkg/a.py": EXAMPLE}).values()
-    expected = shapes(source, Measurement({}, TENSORS, {}))
-    run_notebook(build({"pkg.a": source}, "pkg.a"))
-    assert capsys.readouterr().out.partition("\n")[2] == expected
-    assert expected.splitlines() == [
+    run_notebook(build(package({"pkg/a.py": EXAMPLE}), "pkg.a"))
+    assert capsys.readouterr().out.splitlines()[1:] == [
         "x: [1, 3] float32",
         "y: [1, 3] int32",
         "result[0]: [1, 3] int32",
@@ -847,8 +802,7 @@ def test_the_shapes_that_are_measured_are_those_that_the_notebook_prints(
 
 
 def test_an_example_that_fails_leaves_no_profiler_behind() -> None:
-    names: dict[str, object] = {}
-    exec(SHAPES, names)
+    names = set_up({})
 
     def example() -> None:
         raise KeyError("here")

@@ -12,9 +12,11 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from literate import site
+from literate.axes import example_of
+from literate.measure import Measurement, Tensor
 from literate.notebook import build
-from literate.set_up import shapes
 from literate.settings import load
+from literate.source import Source
 from tests.kernels import FORM, Kernels, fill_in
 from tests.literate.packages import package
 
@@ -184,6 +186,23 @@ def executions(
             for path in NOTEBOOKS
             if path in asked
         }
+
+
+def shapes(source: Source, measurement: Measurement) -> str:
+    r"""What the example binds, each tensor as it was last, and its result."""
+    example = example_of(source)
+    assert example is not None
+    found: dict[str, Tensor] = {}
+    for line, tensors in sorted(measurement.lines.items()):
+        if example.lineno <= line <= (example.end_lineno or 0):
+            found |= {one.name: one for one in tensors}
+    # `return[0]` is a part of what is returned; attributes of a value are left out.
+    results = [name for name in found if re.match(r"return(\[[^\]]*\])*$", name)]
+    names = [name for name in found if name.isidentifier() and name not in results]
+    return "".join(
+        f"{re.sub('^return', 'result', name)}: {list(found[name].sizes[0])} {found[name].dtype}\n"
+        for name in [*names, *results]
+    )
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 r"""
 ---
-title: Body
-summary: The body of a function becomes the cells of a notebook.
+title: Notebook Cells
+summary: Definitions, notes and the body of a function become the cells of a notebook.
 ---
 
 A page says what its notebook does in a function, because a function can be tested:
@@ -19,13 +19,18 @@ the comment becomes a cell. So what is local to the function is global to the no
 """
 
 import ast
+import hashlib
+import html
 import io
 import json
+import re
+import textwrap
 import tokenize
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from literate.names import Function, bindings
 from literate.pieces import Piece, first_line
@@ -39,6 +44,12 @@ ENTRY = "notebook"
 EXAMPLE = "example"
 # The kinds of fields in a form of Colab.
 FIELDS = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
+Cell = dict[str, Any]
+NO_METADATA: Cell = {}
+_FOLDED = re.compile(
+    r'(?m)^\?\?\?(?P<open>\+?) [\w -]*"(?P<title>.*)"$(?P<text>(?:\n(?: {4}.*|[ \t]*$))+)'
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +84,64 @@ def defines(source: Source, name: str) -> bool:
     ## Whether a page defines a function
     """
     return any(one.name == name and one.kind == "function" for one in source.definitions)
+
+
+def text_cell(source: str, metadata: Cell = NO_METADATA) -> Cell:
+    r"""
+    ## A cell of Markdown
+    """
+    return {"cell_type": "markdown", "metadata": metadata, "source": source}
+
+
+def code_cell(source: str, metadata: Cell = NO_METADATA) -> Cell:
+    r"""
+    ## A cell of code
+    """
+    said = {"execution_count": None, "outputs": []}
+    return {"cell_type": "code", "metadata": metadata, "source": source.rstrip(), **said}
+
+
+def comment(piece: Piece) -> Note | None:
+    r"""
+    ## The comment above a piece, as a note
+    """
+    if not piece.note:
+        return None
+    texts = [line.strip()[1:].removeprefix(" ") for line in piece.note.split("\n")]
+    return Note("comment", piece.line - len(texts), tuple(texts))
+
+
+def together(pieces: Iterable[Piece]) -> str:
+    r"""
+    ## Pieces in one cell
+
+    With the comments above them. Constants without notes of their own stand below the ones
+    before them.
+    """
+    text, before = "", None
+    for one in pieces:
+        if before and (before.definition or one.definition or one.note):
+            text += "\n"
+        text += f"{one.note}\n{one.text}" if one.note else one.text
+        before = one
+    return text
+
+
+def unfolded(text: str) -> str:
+    r"""
+    ## Answers that fold
+
+    On the site `??? question "Why?"` folds the answer below it. A notebook has HTML for that, in
+    which the title is no Markdown.
+    """
+
+    def details(found: re.Match[str]) -> str:
+        title = re.sub("`(.+?)`", r"<code>\1</code>", html.escape(found["title"], quote=False))
+        is_open = " open" if found["open"] else ""
+        answer = textwrap.dedent(found["text"]).strip("\n")
+        return f"<details{is_open}><summary>{title}</summary>\n\n{answer}\n\n</details>\n"
+
+    return _FOLDED.sub(details, text)
 
 
 def take_body(piece: Piece, path: str) -> Body:
@@ -191,23 +260,43 @@ def _cells(
 
 def _lines_in_strings(text: str) -> set[int]:
     r"""
-    The lines that begin inside a string: their indentation is part of it.
+    The lines that begin inside a string: their indentation is part of it. Since Python 3.12 an
+    f-string is several tokens.
     """
-    found: set[int] = set()
-    begins: list[int] = []
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        kind = tokenize.tok_name[token.type]
-        if kind == "STRING":
-            found.update(range(token.start[0] + 1, token.end[0] + 1))
-        elif kind.endswith("STRING_START"):
-            # Since Python 3.12 an f-string is several tokens.
-            begins.append(token.start[0])
-        elif kind.endswith("STRING_END"):
-            found.update(range(begins.pop() + 1, token.end[0] + 1))
-    return found
+    return {
+        line
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if tokenize.tok_name[token.type] in ("STRING", "FSTRING_MIDDLE")
+        for line in range(token.start[0] + 1, token.end[0] + 1)
+    }
 
 
 def _dedented(text: str, indent: int) -> str:
     if not text.strip():
         return "\n"
     return text.lstrip() if text[:indent].strip() else text[indent:]
+
+
+def written(cells: list[Cell]) -> str:
+    r"""
+    ## The text of a notebook
+
+    The bytes of a notebook depend on its cells alone: each cell's id comes from what is in it.
+    """
+    seen: Counter[str] = Counter()
+    for cell in cells:
+        digest = hashlib.sha256(f"{cell['cell_type']}\n{cell['source']}".encode()).hexdigest()[:12]
+        seen[digest] += 1
+        number = f"-{seen[digest]}" if seen[digest] > 1 else ""
+        cell["id"] = cell["metadata"].get("id", digest + number)
+        cell["source"] = cell["source"].splitlines(keepends=True)
+    metadata = {
+        "accelerator": "GPU",
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    folded = [cell["id"] for cell in cells if "id" in cell["metadata"]]
+    if folded:
+        metadata["colab"] = {"collapsed_sections": folded}
+    notebook = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, ensure_ascii=False, indent=1, sort_keys=True) + "\n"

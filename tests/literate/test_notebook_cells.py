@@ -5,7 +5,7 @@ from textwrap import dedent
 
 import pytest
 
-from literate.body import Body, take_body
+from literate.notebook_cells import Body, take_body
 from literate.pieces import take_apart
 from literate.problems import LiterateError
 from literate.source import parse
