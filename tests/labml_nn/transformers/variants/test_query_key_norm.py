@@ -95,6 +95,12 @@ def test_the_parameters_are_those_of_attention_and_two_gains() -> None:
     seam.check_parameters(attention, {"query.norm.weight": (D_K,), "key.norm.weight": (D_K,)})
 
 
+def test_arguments_reach_all_parts() -> None:
+    module = page.QueryKeyNormAttention(2, 6, bias=False)
+    assert not [name for name, _ in module.named_parameters() if name.endswith("bias")]
+    assert (module.dropout.p, module.query.norm.eps) == (0.1, 1e-6)
+
+
 def test_longer_queries_and_keys_change_nothing_and_longer_values_do() -> None:
     module, given = attention(eps=0.0).double().eval(), seam.inputs()
     expected = module(**given)
