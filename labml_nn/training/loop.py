@@ -42,7 +42,8 @@ def learning_rate(step: int, steps: int, warmup: float = 0.05, final: float = 0.
 
     The rate of a step, as a share of the highest rate. AdamW divides each gradient by the usual
     size of that gradient, and in the first steps it has no idea what is usual; so the rate rises
-    slowly. At the end, small steps let the weights settle.
+    slowly. At the end, small steps let the weights settle. (Reasons usually given: we have no run
+    without the rise.)
 
     [The learning rate in the course of 2,000 steps](../../results/drawings.json#figures.schedule)
     """

@@ -10,8 +10,8 @@ and ask the model again.
 
 **In:** a model, and a prompt, `[prompt_len, batch_size]`. **Out:** the same text with more tokens.
 
-If you always take the likeliest token instead of drawing, the text soon goes round in circles: as
-soon as a context comes up for the second time, everything that followed it does too.
+If you always take the likeliest token instead of drawing, the text can go round in circles: once a
+window comes up for the second time, everything that followed it does too.
 
 Here each new token costs a pass over the whole window.
 [The key/value cache](../transformers/kv_cache.py) saves most of that work.

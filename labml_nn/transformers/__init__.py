@@ -41,7 +41,7 @@ tokens      vectors      attention, feed-forward, four times    scores    next t
 
 **A model that writes**
 
-* [The autoregressive model](basic/autoregressive_model.py) is all of that together, in 40 lines.
+* [The autoregressive model](basic/autoregressive_model.py) is all of that together, in 50 lines.
 * [A transformer learns to write](basic/autoregressive_experiment.py): train it, and read what it
   writes.
 * [One part exchanged](basic/comparison_experiment.py): the same model with another part beside it.

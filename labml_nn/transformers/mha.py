@@ -1,7 +1,7 @@
 r"""
 ---
 title: Multi-Head Attention
-summary: How the positions of a sequence exchange what they know, in sixty lines of code.
+summary: How the positions of a sequence exchange what they know, in seventy lines of code.
 paper:
   title: Attention Is All You Need
   authors: Vaswani et al.

@@ -10,7 +10,7 @@ paper:
 ---
 
 [Attention](mha.py) knows nothing of order, and [added encodings](positional_encoding.py) tell it
-where each token stands. But what a model mostly needs is the *distance*: the adjective is one
+where each token stands. But what a model often needs is the *distance*: the adjective is one
 token before its noun, here and 1,000 tokens later. From two places, attention has to work out their
 distance by itself. Rotary positions put the distance into every score, with nothing to learn. In
 the [modern model](modern/ablation.py), added sines in their place raise the loss by
@@ -42,7 +42,7 @@ $$
 A head with more features has several such pairs, each with an angle of its own. Values are not
 rotated: positions decide where to look, not what is found there.
 
-In the paper, a pair is two neighbouring features. Here, as in most models of today, it is feature
+In the paper, a pair is two neighbouring features. Here, as in many models of today, it is feature
 $i$ of the first half with feature $i$ of the second half. A model that learns from the start
 doesn't care; trained weights have to be [converted](positions/rotary_pairs.py). This page leaves
 out [longer texts than those of training](positions/rotary_scaling.py) and [the attention that uses

@@ -35,7 +35,7 @@ def step_in_a_loop(
 
     The first step of [AdamW](../../optimizers/adamw.py), without weight decay.
     """
-    # Six operations on each tensor, most of which have only a few hundred numbers.
+    # Ten operations on each tensor. Most tensors have only a few hundred numbers.
     for parameter, gradient in zip(parameters, gradients, strict=True):
         # Running means of the gradient and of its square, which begin at zero.
         mean = (1 - beta1) * gradient

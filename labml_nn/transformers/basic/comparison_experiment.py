@@ -131,7 +131,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
 
     ### Exercises
 
-    ??? question "GELU ends at 1.845 and ReLU at 1.852, one seed each. Which one is better?"
+    ??? question "Of one seed each, one part ends at 1.845 and another at 1.852. Which is better?"
         You can't tell. Seeds alone differ by 0.019, nearly three times as much. Train each from
         several seeds, and compare the means with the spread.
 

@@ -17,7 +17,7 @@ features, slightly fewer weights, and nearly every part is another one:
 | First weights | random | zero in the last matrix of each part | layers start by doing nothing |
 | Previous token | found by attention | mixed into each token | neighbours are known at once |
 | Values | of each layer | mixed with those of the first layer | what a token is isn't lost |
-| Biases | in all linear layers | none | not missed |
+| Biases | in all linear layers | none | fewer weights |
 
 [The ablation](ablation.py) leaves out one at a time and measures what each is worth.
 
@@ -94,7 +94,7 @@ class ModernLayer(nn.Module):
                 nn.init.kaiming_uniform_(parameter, nonlinearity="linear")
 
         # Zeros where a part adds its result: at the start, the layer passes on what it gets. Then a
-        # deep stack is as easy to train as a shallow one.
+        # deep stack begins as if it had no layers.
         nn.init.zeros_(attention.output.weight)
         nn.init.zeros_(self.feed_forward.output.weight)
 

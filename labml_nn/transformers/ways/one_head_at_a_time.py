@@ -59,7 +59,7 @@ def answer(
     | sat | 0 0 2 0 | 0 1 | 0 | 0.11 |
 
     With the query 0 2 0 0 the answer is 0.79 0.11: *sat* now knows that an animal did it. In a
-    model nobody writes these features down. They are learned, and rarely so easy to read.
+    model nobody writes these features down. They are learned, and needn't be so easy to read.
     """
     # The score of a key is the dot product with the query: large if both are large in the same
     # features. With more features the sum has more terms and varies more; the root corrects that.
