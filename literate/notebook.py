@@ -57,7 +57,7 @@ DISTRIBUTIONS = {
 HIDDEN: Cell = {"cellView": "form", "jupyter": {"source_hidden": True}}
 # What a notebook defines that no page does.
 BROUGHT = ("set_up_notebook", "show_shapes")
-# The cells whose headings fold what comes from other pages, for the page and for its sequel.
+# The ids of headings that fold what comes from other pages.
 FOLDED = "from-other-pages"
 FOLDED_TOO = "for-what-follows"
 UNKNOWN = Addresses()
@@ -152,8 +152,7 @@ def file_name(source: Source, module: str) -> str:
     r"""
     ## The file of a notebook
 
-    Its path in the folder of notebooks is that of the page in its package; that of a package itself
-    is called `index.ipynb`.
+    The path of the page in its package; that of a package itself is called `index.ipynb`.
     """
     path = path_of(module, source)
     folder, name = posixpath.split((path.partition("/")[2] or path).removesuffix(".py"))
@@ -178,7 +177,6 @@ def _check_names(found: Closure, body: Body, sources: Mapping[str, Source], modu
             if name in one.names:
                 sentence = f"`{name}` is the name of what every notebook has; rename it."
                 raise LiterateError([Problem(path, one.line, sentence)])
-        # To look for it in all that is copied takes long, and it is hardly ever there.
         statements = one.statements if ENTRY in found.reads else ()
         for use in (use for statement in statements for use in uses(statement)):
             if use.name == ENTRY:
