@@ -264,16 +264,17 @@ def _result(content: Any, path: str, text: str) -> Result:
     _check_values(values, "values")
     tables = _get(content, "tables", dict, "", {})
     figures = _get(content, "figures", dict, "", {})
+    command = _get(content, "command", str, "")
     return Result(
         path=path,
         title=_get(content, "title", str, ""),
-        command=_get(content, "command", str, ""),
+        command=command,
         made=made,
         machine=_get(content, "machine", dict, ""),
         sources=sources,
         values=values,
         tables={name: _table(one, f"tables.{name}") for name, one in tables.items()},
-        figures={name: _figure(one, f"figures.{name}") for name, one in figures.items()},
+        figures={name: _figure(one, f"figures.{name}", command) for name, one in figures.items()},
         text=text,
     )
 
@@ -346,7 +347,9 @@ _NOT_IN_PICTURES = re.compile(
 )
 
 
-def _figure(content: Any, place: str) -> Figure:
+def _figure(content: Any, place: str, command: str) -> Figure:
+    if isinstance(content, dict) and "lines" in content and "picture" not in content:
+        raise _Wrong(f"`{place}` has lines but no picture: `{command}` records it with one.")
     title, svg = _get(content, "title", str, place, ""), _get(content, "picture", str, place)
     found = _NOT_IN_PICTURES.search(svg)
     if not svg.startswith("<svg ") or found:

@@ -188,7 +188,11 @@ def table(**other: Any) -> dict[str, Any]:
         (table(rows=[3]), "`tables.t.rows[0]` is not an object"),
         (table(rows=[{"a": 1}]), "`tables.t.rows[0]` has `a`, which is no column; they are `way`"),
         (table(rows=[{"way": []}]), "`tables.t.rows[0].way` is neither"),
-        ({"figures": {"f": {"lines": []}}}, "`figures.f.picture` is not a text"),
+        ({"figures": {"f": {}}}, "`figures.f.picture` is not a text"),
+        (
+            {"figures": {"f": {"lines": []}}, "command": "make it"},
+            "`figures.f` has lines but no picture: `make it` records it with one.",
+        ),
     ],
 )
 def test_what_cannot_be_shown_is_named(other: dict[str, Any], words: str) -> None:
