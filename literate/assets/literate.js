@@ -455,6 +455,20 @@ if (headings.some((one) => one.matches(".definition"))) {
 // The theme calls two things “Navigation”.
 document.querySelector(".md-path")?.setAttribute("aria-label", "Path");
 
+// ## Lists to tick off
+
+// What is ticked is kept in the reader's browser, by the page that the item leads to.
+for (const box of every(".task-list-control input")) {
+  const link = box.closest("li").querySelector("a");
+  const key = `ticked ${link.pathname}`;
+  box.setAttribute("aria-label", `${link.textContent}: done`);
+  box.checked = key in localStorage;
+  box.addEventListener("change", () => {
+    if (box.checked) localStorage.setItem(key, "yes");
+    else localStorage.removeItem(key);
+  });
+}
+
 // ## Search
 
 // The search is a script of its own, which is fetched when it is first used.

@@ -259,9 +259,12 @@ def test_a_notebook_that_trains_can_be_read(path: Path) -> None:
     lines = [line.strip() for cell in code for line in cell.source.splitlines()]
     assert len(cells) <= 45
     hidden = [cell.source for cell in code if "source_hidden" in cell.metadata.get("jupyter", {})]
-    # One for each page that is inlined; the set-up is none.
-    assert len([source for source in hidden if not source.startswith("#@title Set-up")]) <= 12
-    assert sum(bool(line) and not line.startswith("#") for line in lines) <= 700
+    # One for each page that is inlined; the set-up is none. The course trains the models of nearly
+    # all lessons, and each must be the very one of its page.
+    pages, most = (20, 750) if path.match("course/experiment.ipynb") else (12, 700)
+    inlined = [source for source in hidden if not source.startswith("#@title Set-up")]
+    assert len(inlined) <= pages
+    assert sum(bool(line) and not line.startswith("#") for line in lines) <= most
 
 
 def test_all_our_notebooks_are_executed() -> None:

@@ -1,0 +1,90 @@
+r"""
+---
+title: The Course in One Notebook
+summary: Count letters, train the nine models of the course, and compare them.
+---
+
+**In:** the text, and [400](../../results/course.json#values.steps) steps of twelve windows for each
+model. **Out:** the loss after each [step of the course](__init__.py), and what each model writes.
+
+[The loss after each step](../../results/course.json#figures.steps)
+
+The nine models take about [SECONDS](../../results/course.json#values.seconds) seconds of one core
+together. A step takes longer with four layers than with one, so the last three take most of that.
+"""
+
+import torch
+
+from labml_nn.course.steps import steps_of_course
+from labml_nn.training.counting import BackOff
+from labml_nn.training.data import RandomWindows, prepare
+from labml_nn.training.loop import evaluate
+from labml_nn.training.sampling import write
+from labml_nn.transformers.basic.autoregressive_experiment import read_text
+
+
+def notebook(
+    corpus: str = "shakespeare", steps: int = 400, seed: int = 1, sample_length: int = 200
+) -> None:
+    r"""
+    ## In a notebook
+
+    From counting to the modern transformer, in less than ten minutes on two cores.
+    """
+    # ### The text, and counting
+    # What a letter costs after counting none to four letters of context.
+    seq_len = 64
+    tokenizer, training, validation = prepare(read_text(corpus), seq_len)
+    counted, held_out = tokenizer.decode(training), tokenizer.decode(validation)
+    for n_letters in range(5):
+        back_off = BackOff(counted, n_letters, tokenizer.symbols)
+        print(f"{n_letters} letters of context: {back_off.loss(held_out, seq_len):.3f}")
+
+    # ### The models
+    # Each from the same seed, on the same batches.
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    batches = RandomWindows(training.to(device), seq_len, 12, seed)
+    losses = {}
+    for name, (make, fit) in steps_of_course(len(tokenizer), seq_len=seq_len).items():
+        torch.manual_seed(seed)
+        model = make().to(device)
+        fit(model, batches, steps)
+
+        # The loss over the whole validation text, and a few lines that this model writes.
+        losses[name] = evaluate(model, validation, seq_len)
+        sample = write(model, tokenizer, "ROMEO:\n", sample_length, seq_len, temperature=0.8)
+        print(f"{name}: validation loss {losses[name]:.3f}\n{sample}\n")
+
+    # ### The way down
+    # A bar for each model; the first step is at the top.
+    import matplotlib.pyplot as plt
+
+    plt.barh(list(losses), list(losses.values()))
+    plt.gca().invert_yaxis()
+    plt.xlabel("validation loss, nats a character")
+    plt.show()
+
+
+def example(n_letters: int = 2, n_vocab: int = 3) -> float:
+    r"""
+    ## Example
+
+    Counting needs no training: “abracadabra”, by pairs of letters.
+
+    ### Exercises
+
+    ??? question "Which model has the lowest loss for the fewest parameters?"
+        Run the notebook and divide. No single number can answer that: a table of pairs is small,
+        and it stays where it is, however long it is trained.
+
+    ??? question "Train with twice the steps. Which losses move, and which stay?"
+        The table and the mean hardly move, for they can't learn more. The layers do.
+
+    ??? question "Change the seed. By how much do the losses differ?"
+        The table above says it, for three seeds. A smaller difference between two steps says
+        nothing.
+    """
+    text = "abracadabra" * n_vocab
+    # One letter of context more each time.
+    model = BackOff(text, n_letters, "abcdr\N{REPLACEMENT CHARACTER}")
+    return model.loss(text, seq_len=7)

@@ -1,0 +1,158 @@
+r"""
+---
+title: The Steps of the Course
+summary: Every model of the course and how it is trained, from a table of pairs to the modern parts.
+---
+
+**In:** the size of the vocabulary. **Out:** for each step of the [course](__init__.py) a function
+that makes its model, and one that trains it.
+
+From one step to the next a single thing changes, so that its worth can be read off the losses:
+
+[The loss of each step](../../results/course.json#tables.steps)
+
+All models see the same batches. Up to the stack of four layers all are trained alike: one learning
+rate from the first step to the last, and no clipping. Then the model stays, and the recipe changes.
+The last step changes both.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from labml_nn.course.one_attention import MeanOfThePast, OneAttention
+from labml_nn.optimizers.schedules import linear
+from labml_nn.training.data import RandomWindows
+from labml_nn.training.loop import adamw, evaluate, train
+from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
+from labml_nn.transformers.mha import MultiHeadAttention
+from labml_nn.transformers.modern.experiment import muon_and_adamw
+from labml_nn.transformers.modern.model import ModernTransformer
+from labml_nn.transformers.positional_encoding import PositionalEncoding
+
+# It gets the model, the batches and the number of steps.
+Fit = Callable[[nn.Module, RandomWindows, int], None]
+
+
+def fit_plainly(model: nn.Module, batches: RandomWindows, steps: int, rate: float = 3e-3) -> None:
+    r"""
+    ## Without a recipe
+    """
+    # The simplest training that there is: one rate, which is too high at the beginning and at the
+    # end, and gradients as long as they come.
+    constant = {"schedule": lambda step, steps: 1.0, "clip": lambda model: None}
+    train(model, batches.at, [adamw(model, rate)], steps, **constant)
+
+
+def fit_by_recipe(model: nn.Module, batches: RandomWindows, steps: int) -> None:
+    r"""
+    ## With the classic recipe
+    """
+    # The same optimizer with the same highest rate. The rate rises, then falls, and long gradients
+    # are clipped.
+    train(model, batches.at, [adamw(model)], steps)
+
+
+def fit_modern(model: nn.Module, batches: RandomWindows, steps: int) -> None:
+    r"""
+    ## With the modern recipe
+    """
+    # Muon for the matrices of the layers, AdamW for the rest, and a straight line to zero.
+    train(model, batches.at, muon_and_adamw(model), steps, schedule=linear)
+
+
+def table_of_pairs(n_vocab: int) -> nn.Module:
+    r"""
+    ## A learned table
+    """
+    # Row $i$ has the logits of the letter after letter $i$. With zeros it guesses at first.
+    table = nn.Embedding(n_vocab, n_vocab)
+    nn.init.zeros_(table.weight)
+    return table
+
+
+def steps_of_course(
+    n_vocab: int, d_model: int = 128, heads: int = 4, seq_len: int = 64
+) -> dict[str, tuple[Callable[[], nn.Module], Fit]]:
+    r"""
+    ## The steps
+    """
+
+    # Four models look back once: with a mean, with a head, with a head that knows positions, and
+    # with several heads.
+    def one_look(look_back: Callable[[], nn.Module], positions: bool) -> Callable[[], nn.Module]:
+        def make() -> nn.Module:
+            # `nn.Identity` passes the embeddings on as they are: nothing tells the order.
+            where = PositionalEncoding(d_model, 0.0, seq_len) if positions else nn.Identity()
+            return OneAttention(n_vocab, d_model, where, look_back())
+
+        return make
+
+    # No dropout: the runs are too short to learn the text by heart.
+    one_head = partial(MultiHeadAttention, 1, d_model, 0.0)
+    many_heads = partial(MultiHeadAttention, heads, d_model, 0.0)
+
+    # A layer has residual connections, normalisation and the feed-forward network.
+    stack = partial(AutoregressiveTransformer, n_vocab, d_model, heads, seq_len=seq_len)
+    one_layer = partial(stack, n_layers=1, d_ff=4 * d_model)
+    four_layers = partial(stack, n_layers=4, d_ff=4 * d_model)
+
+    # A gated network has three matrices for two, so it is narrower inside.
+    modern = partial(ModernTransformer, n_vocab, d_model, heads, 4, 21 * d_model // 8, seq_len)
+
+    # The logits of the table have a long way to go, and each step moves them by one rate at most.
+    table, fit_table = partial(table_of_pairs, n_vocab), partial(fit_plainly, rate=0.03)
+    return {
+        "A learned table of pairs": (table, fit_table),
+        # What looks back once.
+        "The mean of the past": (one_look(MeanOfThePast, positions=False), fit_plainly),
+        "One head": (one_look(one_head, positions=False), fit_plainly),
+        "One head, with positions": (one_look(one_head, positions=True), fit_plainly),
+        "Many heads": (one_look(many_heads, positions=True), fit_plainly),
+        # Then whole layers, and better training of the same model.
+        "One transformer layer": (one_layer, fit_plainly),
+        "Four layers": (four_layers, fit_plainly),
+        "The classic recipe": (four_layers, fit_by_recipe),
+        # Everything that has come since.
+        "The modern parts": (modern, fit_modern),
+    }
+
+
+def example(
+    n_pairs: int = 2, batch_size: int = 3, seq_len: int = 7, n_vocab: int = 13
+) -> list[Tensor]:
+    r"""
+    ## Example
+
+    One step of training for each model, on an alphabet over and over.
+
+    ### Exercises
+
+    ??? question "Which steps add no parameters to the one before?"
+        Positions are sines, many heads are together as large as one, and a recipe is no part of
+        the model. Also a learned table is as large as the counted one.
+
+    ??? question "The learned table reaches the loss of the counted one. What does that tell you?"
+        That the loop works. No table can do much better than the counted one, and the loop found
+        one that is nearly as good.
+
+    ??? question "Give positions to the mean of the past. What do you expect?"
+        Little. The mean of the sines tells how many letters there were, and not which letter stood
+        where.
+    """
+    # Thirteen letters, three times.
+    text = torch.arange(3 * n_vocab) % n_vocab
+    batches = RandomWindows(text, seq_len, batch_size, seed=1)
+
+    # Each model starts from the same seed and makes one step.
+    logits = []
+    for make, fit in steps_of_course(n_vocab, 8 * n_pairs, 4, seq_len).values():
+        torch.manual_seed(1)
+        model = make()
+        fit(model, batches, 1)
+        # The loss over the text, and the logits of a batch, `[seq_len, batch_size, n_vocab]`.
+        evaluate(model, text, seq_len)
+        logits.append(model(batches.at(0)[0]))
+    return logits

@@ -1,0 +1,49 @@
+import pytest
+import torch
+
+from labml_nn.course.one_attention import MeanOfThePast
+from labml_nn.course.steps import steps_of_course
+from labml_nn.training.data import RandomWindows
+from labml_nn.training.loop import evaluate
+from labml_nn.transformers.mha import causal_mask
+
+N_VOCAB, SEQ_LEN = 13, 7
+STEPS = steps_of_course(N_VOCAB, 16, 2, SEQ_LEN)
+
+
+def test_the_mean_of_the_past_is_that_of_each_beginning() -> None:
+    x = torch.randn(SEQ_LEN, 3, 5, dtype=torch.double)
+    found = MeanOfThePast()(query=x, key=x, value=x, mask=causal_mask(SEQ_LEN))
+    expected = torch.stack([x[: end + 1].mean(dim=0) for end in range(SEQ_LEN)])
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_each_model_learns_and_sees_no_future(name: str) -> None:
+    make, fit = STEPS[name]
+    text = torch.arange(20 * N_VOCAB) % N_VOCAB
+    torch.manual_seed(1)
+    model = make()
+    start = evaluate(model, text, SEQ_LEN)
+    fit(model, RandomWindows(text, SEQ_LEN, 3, seed=1), 30)
+    assert evaluate(model, text, SEQ_LEN) < start
+    model.eval()
+    tokens = text[: 3 * SEQ_LEN].view(SEQ_LEN, 3)
+    changed = tokens.clone()
+    changed[-1] = (changed[-1] + 5) % N_VOCAB
+    before, after = model(tokens), model(changed)
+    torch.testing.assert_close(before[:-1], after[:-1], rtol=0, atol=1e-5)
+    assert not before[-1].equal(after[-1])
+
+
+def test_positions_are_what_tells_one_order_from_another() -> None:
+    # The last letter stays, two before it change places.
+    tokens = torch.tensor([[1], [2], [3]])
+    swapped = tokens[[1, 0, 2]]
+    same = {}
+    for name, (make, _) in STEPS.items():
+        torch.manual_seed(1)
+        model = make().eval()
+        same[name] = bool((model(tokens)[-1] - model(swapped)[-1]).abs().max() < 1e-5)
+    found = [name for name, one in same.items() if one]
+    assert found == ["A learned table of pairs", "The mean of the past", "One head"]
