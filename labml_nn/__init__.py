@@ -7,25 +7,38 @@ summary: Learn how transformers work from code that runs, with a note beside eve
 Learn how transformers work from code that runs. Each page is one idea: a short Python module,
 whole, with notes on the left that say what each step means and what fails without it.
 
-[What the trained model looks at in eight characters: the first head of each
-layer](../results/without.json#figures.attention)
+## The course
 
-## Where to begin
+In twelve steps of about ten minutes you build a model that writes. This is one as it learns, from
+random weights on:
 
-* **You are new to transformers.** Start with [a text and a loss](training/data.py) and follow
-  *next* at the foot of each page. After [eleven lessons](transformers/__init__.py) you have built
-  and trained a model that writes.
-* **You know the basics.** Go to [multi-head attention](transformers/mha.py), the
-  [modern transformer](transformers/modern/__init__.py), or a family:
-  [saving memory](transformers/memory/__init__.py), [positions](transformers/positions/__init__.py),
-  [variants](transformers/variants/__init__.py).
-* **Your model doesn't learn, or its loss is too good.** The
-  [museum of mistakes](transformers/mistakes/__init__.py) has
-  [22](../results/mistakes.json#values.mistakes) mistakes found in published code.
-  [9](../results/mistakes.json#values.look_better) of them make the printed loss look *better*. One
-  call [tests your attention](transformers/mistakes/attention_tests.py) for them.
-* **You want to train.** [Training](training/__init__.py) has the loop, and an engine for long runs,
-  and the [optimizers](optimizers/__init__.py).
+[What the classic model writes after more and more steps](../results/recipes.json#tables.written)
+
+The [course](course/__init__.py) begins with guessing and ends with a modern transformer, at a loss
+of [1.538](../results/recipes.json#tables.losses.modern.loss). Each step answers a failure of the
+one before. You need Python and a little PyTorch. This is a page at work:
+
+![Multi-head attention: notes on the left, numbered code with the shapes of its tensors on the
+right](../docs/images/page.png)
+
+## The reference
+
+* **The parts**, from [multi-head attention](transformers/mha.py) to the
+  [modern transformer](transformers/modern/__init__.py), in
+  [the order of the lessons](transformers/__init__.py).
+* **The families**, each about one part: [four ways](transformers/ways/__init__.py) to write
+  attention, [saving memory](transformers/memory/__init__.py),
+  [positions](transformers/positions/__init__.py) and [variants](transformers/variants/__init__.py).
+* **[Training](training/__init__.py)** has the loop, and an engine for long runs. The
+  [optimizers](optimizers/__init__.py) have pages of their own.
+
+## The museum of mistakes
+
+Your model doesn't learn, or its loss is too good to be true? The
+[museum](transformers/mistakes/__init__.py) has
+[22](../results/mistakes.json#values.mistakes) mistakes found in published code.
+[9](../results/mistakes.json#values.look_better) of them make the printed loss look *better*. One
+call [tests your attention](transformers/mistakes/attention_tests.py) for them.
 
 ## How to read a page
 

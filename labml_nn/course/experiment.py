@@ -4,13 +4,8 @@ title: The Course in One Notebook
 summary: Count letters, train the nine models of the course, and compare them.
 ---
 
-**In:** the text, and [400](../../results/course.json#values.steps) steps of twelve windows for each
-model. **Out:** the loss after each [step of the course](__init__.py), and what each model writes.
-
-[The loss after each step](../../results/course.json#figures.steps)
-
-The nine models take about [SECONDS](../../results/course.json#values.seconds) seconds of one core
-together. A step takes longer with four layers than with one, so the last three take most of that.
+**In:** the text, and some steps of twelve windows for each model. **Out:** the loss after each
+[step of the course](__init__.py), and what each model writes.
 """
 
 import torch
@@ -32,7 +27,8 @@ def notebook(
     From counting to the modern transformer, in less than ten minutes on two cores.
     """
     # ### The text, and counting
-    # What a letter costs after counting none to four letters of context.
+    # The first four steps of the course train nothing. The text is cut into windows of 64 letters
+    # for counting as for the models, or one of them would see more than the others.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     counted, held_out = tokenizer.decode(training), tokenizer.decode(validation)
@@ -41,7 +37,8 @@ def notebook(
         print(f"{n_letters} letters of context: {back_off.loss(held_out, seq_len):.3f}")
 
     # ### The models
-    # Each from the same seed, on the same batches.
+    # Each starts from the same seed and sees the same batches. So the models that have the same
+    # parts start with the same weights, and only the change makes the difference.
     device = "cuda" if torch.cuda.is_available() else "cpu"
     batches = RandomWindows(training.to(device), seq_len, 12, seed)
     losses = {}
@@ -84,7 +81,8 @@ def example(n_letters: int = 2, n_vocab: int = 3) -> float:
         The table above says it, for three seeds. A smaller difference between two steps says
         nothing.
     """
+    # Three times the same word: the more context, the surer the next letter is.
     text = "abracadabra" * n_vocab
-    # One letter of context more each time.
+    # Without a network: two letters of context, and shorter ones where two are rare.
     model = BackOff(text, n_letters, "abcdr\N{REPLACEMENT CHARACTER}")
     return model.loss(text, seq_len=7)

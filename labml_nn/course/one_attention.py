@@ -11,14 +11,11 @@ the smallest model that does: an embedding, one way to look back, and logits.
 
 The simplest way is to take the mean of all letters so far. Four letters with features 1, 0, 0, 1
 have the means 1, 0.5, 0.33, 0.5: each position has some of each letter before it. But a mean treats
-all letters alike, the last one too. So it forgets what the table knew:
-
-[The loss of each model of the course](../../results/course.json#tables.steps)
+all letters alike, the last one too. So it forgets what the table knew.
 
 [An attention head](../transformers/mha.py) chooses. Its weights come from the letters, and it can
-give most of them to the last letter. With the same text, the same steps and the same width it
-reaches what the table reaches, and with [positions](../transformers/positional_encoding.py) it goes
-below.
+give most of them to the last letter. With [positions](../transformers/positional_encoding.py) it
+can tell their order.
 
 What is left out: there is no residual connection and no feed-forward network. They come with the
 [block](../transformers/models.py#TransformerLayer).
@@ -72,9 +69,11 @@ class OneAttention(nn.Module):
         # The mask hides later letters. Without it the model would find the answer in its input.
         mask = causal_mask(len(tokens)).to(tokens.device)
 
-        # Only what was looked up goes on to the logits. The letter itself does if it was looked at.
+        # Queries, keys and values come from the same letters. There is no residual connection, so
+        # the last letter itself goes on only as far as it was looked at.
         x = self.embed(tokens)
         x = self.look_back(query=x, key=x, value=x, mask=mask)
+        # It is all that the logits can use: nothing else passes a letter on.
         return self.generator(x)
 
 

@@ -7,13 +7,9 @@ summary: Every model of the course and how it is trained, from a table of pairs 
 **In:** the size of the vocabulary. **Out:** for each step of the [course](__init__.py) a function
 that makes its model, and one that trains it.
 
-From one step to the next a single thing changes, so that its worth can be read off the losses:
-
-[The loss of each step](../../results/course.json#tables.steps)
-
-All models see the same batches. Up to the stack of four layers all are trained alike: one learning
-rate from the first step to the last, and no clipping. Then the model stays, and the recipe changes.
-The last step changes both.
+From one step to the next a single thing changes. All models see the same batches. Up to the stack
+of four layers all are trained alike: one learning rate from the first step to the last, and no
+clipping. Then the model stays, and the recipe changes. The last step changes both.
 """
 
 from collections.abc import Callable
@@ -69,6 +65,7 @@ def table_of_pairs(n_vocab: int) -> nn.Module:
     """
     # Row $i$ has the logits of the letter after letter $i$. With zeros it guesses at first.
     table = nn.Embedding(n_vocab, n_vocab)
+    # Random logits would first have to be unlearned.
     nn.init.zeros_(table.weight)
     return table
 
@@ -94,12 +91,13 @@ def steps_of_course(
     one_head = partial(MultiHeadAttention, 1, d_model, 0.0)
     many_heads = partial(MultiHeadAttention, heads, d_model, 0.0)
 
-    # A layer has residual connections, normalisation and the feed-forward network.
+    # For more than one look: a layer has residual connections, normalisation and the feed-forward network.
     stack = partial(AutoregressiveTransformer, n_vocab, d_model, heads, seq_len=seq_len)
     one_layer = partial(stack, n_layers=1, d_ff=4 * d_model)
     four_layers = partial(stack, n_layers=4, d_ff=4 * d_model)
 
-    # A gated network has three matrices for two, so it is narrower inside.
+    # A gated network has three matrices for two. With two thirds of the width inside, rounded down,
+    # it has about as many weights.
     modern = partial(ModernTransformer, n_vocab, d_model, heads, 4, 21 * d_model // 8, seq_len)
 
     # The logits of the table have a long way to go, and each step moves them by one rate at most.
@@ -146,7 +144,8 @@ def example(
     text = torch.arange(3 * n_vocab) % n_vocab
     batches = RandomWindows(text, seq_len, batch_size, seed=1)
 
-    # Each model starts from the same seed and makes one step.
+    # Each model starts from the same seed and makes one step. Between them nothing is shared: each
+    # call of the first function makes new weights.
     logits = []
     for make, fit in steps_of_course(n_vocab, 8 * n_pairs, 4, seq_len).values():
         torch.manual_seed(1)
