@@ -91,7 +91,8 @@ def steps_of_course(
     one_head = partial(MultiHeadAttention, 1, d_model, 0.0)
     many_heads = partial(MultiHeadAttention, heads, d_model, 0.0)
 
-    # For more than one look: a layer has residual connections, normalisation and the feed-forward network.
+    # For more than one look, a layer has residual connections, normalisation and the feed-forward
+    # network.
     stack = partial(AutoregressiveTransformer, n_vocab, d_model, heads, seq_len=seq_len)
     one_layer = partial(stack, n_layers=1, d_ff=4 * d_model)
     four_layers = partial(stack, n_layers=4, d_ff=4 * d_model)
