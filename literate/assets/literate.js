@@ -458,7 +458,7 @@ document.querySelector(".md-path")?.setAttribute("aria-label", "Path");
 // ## Lists to tick off
 
 // What is ticked is kept in the reader's browser, by the page that the item leads to.
-for (const box of every(".task-list-control input")) {
+for (const box of every(".task-list-item > input")) {
   const link = box.closest("li").querySelector("a");
   const key = `ticked ${link.pathname}`;
   box.setAttribute("aria-label", `${link.textContent}: done`);

