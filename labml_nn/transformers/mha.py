@@ -10,10 +10,10 @@ paper:
 ---
 
 Everything else in a transformer looks at one position at a time. Attention is where positions look
-at each other. Without it, [the small transformer](basic/autoregressive_model.py) predicts each
-letter from the one before it and that letter's position alone. After 1,000 steps its loss is
-[2.489](../../results/without.json#tables.without.No%20attention.loss), about that of [counting
-pairs of letters](../training/counting.py). With attention it is
+at each other. Without it, [the small transformer](basic/autoregressive_model.py) predicts a letter
+from the one before it and its position. After 1,000 steps its loss is
+[2.489](../../results/without.json#tables.without.No%20attention.loss), as that of [counting
+pairs](../training/counting.py). With attention it is
 [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
 
 **In:** queries, `[seq_len_q, batch_size, d_model]`, one for each position that looks, and keys and
@@ -40,21 +40,18 @@ reason usually given. On this text and at this size we found no gain: one wide h
 [1.852](../../results/without.json#tables.without.One%20wide%20head.loss), four heads
 [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
 
-$$
-\operatorname{MultiHead}(Q, K, V) = \operatorname{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O
-$$
+$$\operatorname{MultiHead} = \operatorname{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O$$
 
 In the code, $i$ is the position of a query, $j$ that of a key, $b$ the sequence in the batch, $h$
 the head and $d$ the feature. `torch.einsum` sums over the letters that its result doesn't have.
 
 A model that predicts the next token must not see it, so each query may look only at its own
 position and those before it. Without this [mask](mha.py#causal_mask) the loss falls to
-[0.040](../../results/without.json#tables.without.No%20mask.loss): each position looks at the
-answer. From a prefix alone, the same model has a loss of
+[0.040](../../results/without.json#tables.without.No%20mask.loss), since each position sees the
+answer; from a prefix alone, it is
 [10.682](../../results/without.json#tables.without.No%20mask.honest).
 
-If this page goes too fast, begin with [one head](ways/one_head_at_a_time.py). It departs from the
-paper in two things: projections have biases, and attention weights have dropout.
+Too fast? Begin with [one head](ways/one_head_at_a_time.py). Biases and dropout aren't the paper's.
 """
 
 import math
@@ -71,7 +68,8 @@ class PrepareForMultiHeadAttention(nn.Module):
 
     def __init__(self, d_model: int, heads: int, d_k: int, bias: bool) -> None:
         super().__init__()
-        # One matrix for all heads: from `d_model` features to `d_k` for each of the `heads`.
+        # One matrix for all heads: from `d_model` features to `d_k` for each of the `heads`. That
+        # is the same as a small matrix for each head, in one product.
         self.linear = nn.Linear(d_model, heads * d_k, bias=bias)
         self.heads = heads
         self.d_k = d_k
@@ -95,7 +93,8 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         # The features are shared out among the heads, so nothing may be left over.
         if d_model % heads:
-            raise ValueError(f"heads must divide d_model, got heads={heads}, d_model={d_model}")
+            raise ValueError(
+                f"heads must divide d_model, got heads={heads}, d_model={d_model}")
         self.heads = heads
         self.d_k = d_model // heads
 
@@ -121,7 +120,8 @@ class MultiHeadAttention(nn.Module):
         # $S_{ijbh} = \sum_d Q_{ibhd} K_{jbhd}$, large where two vectors point the same way.
         return torch.einsum("ibhd,jbhd->ijbh", query, key)
 
-    def prepare_mask(self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
+    def prepare_mask(
+        self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
         r"""
         ### Mask
 
@@ -205,15 +205,16 @@ def in_transformer(
 
 
 def example(
-    seq_len_q: int = 7, seq_len_k: int = 11, batch_size: int = 3, heads: int = 5, d_k: int = 2
+    seq_len_q: int = 7, seq_len_k: int = 11, batch_size: int = 3, heads: int = 5,
+    d_k: int = 2
 ) -> Tensor:
     r"""
     ## Example
 
     ### Why the scores are scaled
 
-    The largest of 64 weights, for random queries and keys of variance 1. Without the scale, a wide
-    head gives nearly all the weight to one key, where the gradient of the softmax is nearly zero:
+    For random queries and keys of variance 1: without the scale, a wide head gives nearly all the
+    weight to one key, where the gradient of the softmax is nearly zero.
 
     [The mean of the largest of 64 weights](../../results/drawings.json#tables.scale)
 
@@ -230,12 +231,11 @@ def example(
         It sees itself alone, so its weight is 1 for every head.
 
     ??? question "Which is 1: `attn.sum(0)` or `attn.sum(1)`?"
-        `attn.sum(1)`, over keys. With the other axis queries would compete for a key, and *later*
-        ones would be seen: a [mistake](mistakes/axes.py).
+        `attn.sum(1)`, over keys. The other axis is a [mistake](mistakes/axes.py): queries compete.
 
     ??? question "Write `causal_mask` as `torch.ones(n, n, 1).tril()`. Which test notices?"
-        Nothing is masked, and every shape is right. Comparing with PyTorch under the same mask
-        shows nothing. Only this does: change the last token; no earlier output may move.
+        Nothing is masked, and every shape is right. Only this notices: change the last token; no
+        earlier output may move.
     """
     # One module for both calls; the second one would usually have its own.
     d_model = heads * d_k

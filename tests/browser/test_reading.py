@@ -9,7 +9,8 @@ from urllib.parse import urljoin
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from literate.source import read
+from literate.rows import rows
+from literate.source import Line, read
 
 MHA = "transformers/mha/"
 # A definition whose code is one row.
@@ -95,6 +96,14 @@ def test_no_line_of_code_is_cut_at_1366_pixels(mha: Page) -> None:
     assert cut == []
 
 
+def code_beside(repository: Path) -> list[Line]:
+    r"""The code of the row that the method begins: up to its first comment."""
+    source = read(repository / "labml_nn/transformers/mha.py")
+    method = next(one for one in source.definitions if one.name == NAME)
+    row = next(one for one in rows(source) if one.code and one.code[0].number == method.first)
+    return list(row.code)
+
+
 def test_copied_code_has_neither_numbers_nor_shapes(mha: Page, repository: Path) -> None:
     copied = mha.evaluate(
         """() => {
@@ -104,13 +113,7 @@ def test_copied_code_has_neither_numbers_nor_shapes(mha: Page, repository: Path)
             return getSelection().toString();
         }"""
     )
-    source = read(repository / "labml_nn/transformers/mha.py")
-    method = next(one for one in source.definitions if one.name == NAME)
-    lines = [
-        line.text.rstrip("\n")
-        for line in source.lines[method.first - 1 : method.last]
-        if line.kind == "code"
-    ]
+    lines = [line.text.rstrip("\n") for line in code_beside(repository)]
     assert [line for line in copied.split("\n") if line.strip()] == lines
 
 
@@ -238,10 +241,7 @@ def test_a_button_copies_the_lines_of_its_row(
         # The browser answers when it has written.
         page.wait_for_function("document.querySelector('[role=status]').textContent === 'Copied'")
         copied = page.evaluate("navigator.clipboard.readText()")
-    source = read(repository / "labml_nn/transformers/mha.py")
-    method = next(one for one in source.definitions if one.name == NAME)
-    lines = source.lines[method.first - 1 : method.last]
-    assert copied == "".join(line.text for line in lines if line.kind == "code")
+    assert copied == "".join(line.text for line in code_beside(repository))
 
 
 def test_a_definition_is_copied_with_all_that_it_needs(
