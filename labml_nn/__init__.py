@@ -14,9 +14,10 @@ random weights on:
 
 [What the classic model writes after more and more steps](../results/recipes.json#tables.written)
 
-The [course](course/__init__.py) begins with guessing and ends with a modern transformer, at a loss
-of [1.538](../results/recipes.json#tables.losses.modern.loss). Each step answers a failure of the
-one before. You need Python and a little PyTorch. This is a page at work:
+The [course](course/__init__.py) begins with guessing, at a loss of
+[4.190](../results/course.json#tables.steps.Guessing.loss), and ends with a modern transformer, at
+[1.538](../results/recipes.json#tables.losses.modern.loss). Each step answers a failure of the one
+before. You need Python and a little PyTorch. This is a page at work:
 
 ![Multi-head attention: notes on the left, numbered code with the shapes of its tensors on the
 right](../docs/images/page.png)

@@ -5,42 +5,82 @@ summary: Twelve steps of about ten minutes, from guessing letters to a modern tr
 ---
 
 You build a model that writes, in twelve steps of about ten minutes. Each step is one page, and the
-answer to a failure of the step before. You need Python and a little PyTorch. Tick off what you have
-read; your browser remembers it, and nobody else does.
+answer to a failure of the step before. You need Python and a little PyTorch. The numbers are
+losses: what the model pays, on average, for a letter of a text that it has never seen. Tick off
+what you have read; your browser remembers it, and nobody else does.
 
 **A loss, and how far counting gets**
 
 * [ ] **[A text and a loss](../training/data.py).** Before you can improve a model you have to
-  measure it.
-* [ ] **[Letters and pairs](../training/counting.py).** Guessing knows nothing of the text.
-* [ ] **[Longer contexts](../training/counting.py#BackOff).** A pair knows one letter. Counting a
-  few letters back is good, and the loss goes up again after that, because most contexts were never
-  seen.
+  measure it. *Guessing:* [4.190](../../results/course.json#tables.steps.Guessing.loss)
+* [ ] **[Letters and pairs](../training/counting.py).** Guessing knows nothing of the text. Counting
+  letters gives [3.347](../../results/course.json#tables.steps.Counted%20letters.loss), and counting
+  pairs [2.482](../../results/course.json#tables.steps.Counted%20pairs.loss).
+* [ ] **[Longer contexts](../training/counting.py#BackOff).** A pair knows one letter. Counting four
+  letters back gives
+  [1.688](../../results/course.json#tables.steps.Counting%20four%20letters%20back.loss). With more
+  the loss goes up again, because most contexts were never seen. Remember this number: after the
+  short runs of this page, none of the models below reaches it.
 * [ ] **[A table that learns](../training/loop.py).** A counted table can't be a part of anything
-  larger, and a learned one can. It has to reach the counted loss; then the loop works.
+  larger, and a learned one can. It reaches
+  [2.519](../../results/course.json#tables.steps.A%20learned%20table%20of%20pairs.loss) after 400
+  steps and [2.492](../../results/counting.json#values.learned) after 2,000, which is nearly what
+  counting gives. So the loop works.
 
 **Looking back**
 
 * [ ] **[The mean of the past](one_attention.py#MeanOfThePast).** A table sees the last letter only.
-  A mean sees all of them, and forgets which was the last.
+  The mean of all letters so far sees them all, and forgets which was the last:
+  [3.170](../../results/course.json#tables.steps.The%20mean%20of%20the%20past.loss), *worse* than
+  the table.
 * [ ] **[One head](../transformers/ways/one_head_at_a_time.py).** A mean treats all letters alike. A
-  head chooses.
-* [ ] **[Positions](../transformers/positional_encoding.py).** A head without them can't tell which
-  letter was the last but one.
-* [ ] **[Many heads](../transformers/mha.py).** One head takes one average. Several take several,
-  with as many weights.
+  head chooses: [2.555](../../results/course.json#tables.steps.One%20head.loss). That is no better
+  than the table: without positions it can't tell which letter was the last but one.
+* [ ] **[Positions](../transformers/positional_encoding.py)** tell it:
+  [2.492](../../results/course.json#tables.steps.One%20head,%20with%20positions.loss).
+* [ ] **[Many heads](../transformers/mha.py).** One head takes one average. With four of a quarter
+  of the width, and as many weights, the loss is
+  [2.316](../../results/course.json#tables.steps.Many%20heads.loss). In a whole transformer of four
+  layers we found *no* difference:
+  [1.852](../../results/without.json#tables.without.One%20wide%20head.loss) with one wide head and
+  [1.846](../../results/without.json#tables.without.The%20whole%20model.loss) with four, after 1,000
+  steps.
 
 **A transformer**
 
-* [ ] **[The layer](../transformers/models.py).** Attention only takes averages. A layer works on
-  them, too.
-* [ ] **[The recipe](../transformers/basic/autoregressive_experiment.py).** The same model with a
-  rate that rises and falls, and long gradients are clipped.
+* [ ] **[The layer](../transformers/models.py).** Attention only takes averages. With a feed-forward
+  network, residual connections and normalisation one layer reaches
+  [2.134](../../results/course.json#tables.steps.One%20transformer%20layer.loss). Four reach
+  [2.134](../../results/course.json#tables.steps.Four%20layers.loss), no better after so few steps.
+  Without residual connections four layers stay at
+  [3.348](../../results/without.json#tables.without.No%20residual%20connections.loss) even after
+  1,000 steps.
+* [ ] **[The recipe](../transformers/basic/autoregressive_experiment.py).** The same model, and the
+  same highest learning rate, but the rate rises and falls, and long gradients are clipped:
+  [2.125](../../results/course.json#tables.steps.The%20classic%20recipe.loss). In a short run that
+  is no gain that three seeds could tell from noise. With 2,000 steps it reaches
+  [1.684](../../results/recipes.json#tables.losses.classic.loss).
 * [ ] **[The cache](../transformers/kv_cache.py).** The loss stays, but writing is slow: each new
-  letter computes all the others again.
-* [ ] **[The modern parts](../transformers/modern/__init__.py).** What has changed since 2017. What
-  each part is worth is the [ablation](../transformers/modern/ablation.py).
+  letter computes all the others again. With a cache a letter after 1,024 others takes
+  [8.9](../../results/kv_cache.json#tables.tokens.1024.cached) ms in place of
+  [409.2](../../results/kv_cache.json#tables.tokens.1024.without) ms.
+* [ ] **[The modern parts](../transformers/modern/__init__.py).** What has changed since 2017:
+  [1.747](../../results/course.json#tables.steps.The%20modern%20parts.loss) after as many steps, and
+  with 2,000 steps [1.538](../../results/recipes.json#tables.losses.modern.loss). What each part is
+  worth is the [ablation](../transformers/modern/ablation.py).
 
-[One notebook](experiment.py) trains the models of the course. The [models](steps.py) are those of
-the lessons.
+## The losses
+
+Counting has no seed. The models were trained for [400](../../results/course.json#values.steps)
+steps each, from three seeds. That is short: a transformer learns much longer than a table. A
+difference that is smaller than that between the lowest and the highest of three seeds says nothing.
+
+[The loss after each step](../../results/course.json#tables.steps)
+
+[The same as a curve, from guessing on](../../results/course.json#figures.steps)
+
+[One notebook](experiment.py) trains all these models, in less than ten minutes on two cores. The
+[models](steps.py) are those of the lessons. From here, go on to the
+[families](../transformers/__init__.py), or to the [museum of
+mistakes](../transformers/mistakes/__init__.py).
 """

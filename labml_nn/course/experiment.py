@@ -6,6 +6,12 @@ summary: Count letters, train the nine models of the course, and compare them.
 
 **In:** the text, and some steps of twelve windows for each model. **Out:** the loss after each
 [step of the course](__init__.py), and what each model writes.
+
+[The loss after each step](../../results/course.json#figures.steps)
+
+With [400](../../results/course.json#values.steps) steps each, training them all took
+[424](../../results/course.json#values.seconds) seconds of one busy core. Most of that went into the
+last three, which have four layers.
 """
 
 import torch

@@ -11,7 +11,9 @@ the smallest model that does: an embedding, one way to look back, and logits.
 
 The simplest way is to take the mean of all letters so far. Four letters with features 1, 0, 0, 1
 have the means 1, 0.5, 0.33, 0.5: each position has some of each letter before it. But a mean treats
-all letters alike, the last one too. So it forgets what the table knew.
+all letters alike, the last one too. So it forgets what the table knew:
+
+[The loss of each model of the course](../../results/course.json#tables.steps)
 
 [An attention head](../transformers/mha.py) chooses. Its weights come from the letters, and it can
 give most of them to the last letter. With [positions](../transformers/positional_encoding.py) it
