@@ -20,7 +20,8 @@ setup(
     packages=find_packages(include=["labml_nn", "labml_nn.*", "literate", "literate.*"]),
     package_data={
         "labml_nn.training": ["tiny_shakespeare.txt"],
-        "literate": ["*.js", "assets/*", "npm/*", "npm/.npmrc", "templates/*", "theme/**/*"],
+        "literate.engines": ["assets/*", "theme/**/*"],
+        "literate.page": ["*.js", "npm/*", "npm/.npmrc", "templates/*"],
     },
     # The model library needs torch, and nothing else.
     install_requires=["torch>=2.4"],
@@ -76,6 +77,6 @@ setup(
     },
     entry_points={
         "console_scripts": ["literate = literate.__main__:main"],
-        "mkdocs.plugins": ["literate = literate.plugin:LiteratePlugin"],
+        "mkdocs.plugins": ["literate = literate.engines.plugin:LiteratePlugin"],
     },
 )

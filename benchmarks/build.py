@@ -28,10 +28,10 @@ from pathlib import Path
 # As `python benchmarks/build.py` from a checkout, nothing needs to be installed.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from literate import spelling
-from literate.rows import rows
+from literate.python import spelling
+from literate.reading.rows import rows
+from literate.reading.source import parse
 from literate.settings import load
-from literate.source import parse
 
 ROOT = Path(__file__).resolve().parents[1]
 

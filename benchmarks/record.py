@@ -24,9 +24,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from literate.fingerprints import fingerprint  # noqa: E402
 from literate.problems import LiterateError  # noqa: E402
-from literate.results import parse  # noqa: E402
+from literate.results.fingerprints import fingerprint  # noqa: E402
+from literate.results.records import parse  # noqa: E402
 
 # Enough for any measurement, and few enough to be read.
 DIGITS = 6

@@ -18,14 +18,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from literate import new, notebooks, settings, site, zensical
-from literate.count import RULES, table
-from literate.measure import Measurement
-from literate.pieces import by_module, module_name
+from literate import settings, site
+from literate.engines import new, zensical
+from literate.measuring.measure import Measurement
 from literate.problems import LiterateError, Problem
+from literate.python.statements import by_module, module_name
+from literate.reading.count import RULES, table
+from literate.reading.source import Source
 from literate.site import Site
-from literate.snippet import snippet
-from literate.source import Source
+from literate.takeaway import notebooks
+from literate.takeaway.snippet import snippet
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -18,8 +18,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from literate.count import COLUMNS
 from literate.problems import LiterateError, Problem
+
+# What `literate count` counts, and what can have a limit.
+COLUMNS = ("code", "comments", "ratio", "words", "lines")
 
 
 @dataclass(frozen=True)
@@ -32,16 +34,16 @@ class Settings:
     * `docs` holds the hand-written pages and pictures
     * `documents` maps hand-written pages that lie elsewhere, such as the changelog, to their pages
     * `notebooks` is where notebooks are written
-    * `results` holds the [results](results.py) that programs have written
+    * `results` holds the [results](results/records.py) that programs have written
     * `sequels` maps the name of a function to the page that goes on, in its
-      [notebook](notebook.py), where a page with such a function ends
+      [notebook](takeaway/notebook.py), where a page with such a function ends
     * `machinery` are patterns of paths, of programs that nobody copies out of their package, so
-      their pages have no [notebooks](notebook.py)
-    * `words` maps [words](words.py) that notes should not say to what to say for them
+      their pages have no [notebooks](takeaway/notebook.py)
+    * `words` maps [words](reading/words.py) that notes should not say to what to say for them
     * `limits` has, for patterns of paths, what a page should keep to, as it is
-      [counted](count.py)
+      [counted](reading/count.py)
     * `katex` is the npm package that sets formulas, where the project has it; it is
-      [fetched](katex.py) where it has not
+      [fetched](page/katex.py) where it has not
     * `store` keeps what was measured, until the sources change
     * `strict` says whether a problem on a page stops the build; if not, it is a warning
     """

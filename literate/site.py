@@ -16,29 +16,32 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from literate import katex, result_pages, results, rules, search, spelling, words
-from literate.addresses import Addresses
-from literate.documents import document
-from literate.finished import Finished, made_from
-from literate.formulas import Formulas
-from literate.links import Links
-from literate.links import folder as folder_of
-from literate.measure import Bench, Measurement, measure
-from literate.notebook import build, file_name
-from literate.notebook_cells import has_notebook
-from literate.page import File, Page, Takeaways, page
-from literate.pieces import by_module, module_name
+from literate.measuring.measure import Bench, Measurement, measure
+from literate.page import katex, result_pages, search
+from literate.page.documents import document
+from literate.page.finished import Finished, made_from
+from literate.page.formulas import Formulas
+from literate.page.links import Links
+from literate.page.links import folder as folder_of
+from literate.page.page import File, Page, Takeaways, page
 from literate.problems import LiterateError, Problem
-from literate.references import network
-from literate.repository import address
-from literate.results import Result
+from literate.python import spelling
+from literate.python.references import network
+from literate.python.statements import by_module, module_name
+from literate.reading import rules, words
+from literate.reading.source import Source, read
+from literate.results import records
+from literate.results.records import Result
 from literate.settings import Settings
-from literate.snippet import snippets
-from literate.source import Source, read
+from literate.takeaway.addresses import Addresses
+from literate.takeaway.notebook import build, file_name
+from literate.takeaway.notebook_cells import has_notebook
+from literate.takeaway.repository import address
+from literate.takeaway.snippet import snippets
 
-ASSETS = Path(__file__).parent / "assets"
+ASSETS = Path(__file__).parent / "engines" / "assets"
 # What the theme of an engine is told to do otherwise.
-THEME = Path(__file__).parent / "theme"
+THEME = Path(__file__).parent / "engines" / "theme"
 
 # What pages need of an engine, beside what its settings name.
 SHEETS = ("assets/katex/katex.min.css", "assets/literate.css")
@@ -66,7 +69,7 @@ class Site:
 
     `uris` are the paths of their pages, and `documents` those of the hand-written ones; all are
     keyed by the path of the file from the root, and so are the `results`. `resolves_html` is that
-    of its [links](links.py#Links), and `url` its address, if that is known.
+    of its [links](page/links.py#Links), and `url` its address, if that is known.
     """
 
     settings: Settings
@@ -99,7 +102,7 @@ class Site:
         r"""
         ### What a reader can look up
 
-        The files of the [search](search.py#index), with their paths on the site.
+        The files of the [search](page/search.py#index), with their paths on the site.
         """
         by_hand = {self.settings.root / path: uri for path, uri in self.documents.items()}
         measured = {one.uri: one for one in self.results.values()}
@@ -139,7 +142,7 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
     documents |= settings.documents
     recorded: dict[str, Result] = {}
     try:
-        recorded = results.read(settings.root, settings.results)
+        recorded = records.read(settings.root, settings.results)
     except LiterateError as error:
         problems += error.problems
     made = {uri: name for name, uri in uris.items()}
@@ -191,7 +194,8 @@ def pages(
     r"""
     ## Write the pages of the chosen sources
 
-    One by one, as they are asked for. What is [finished](finished.py) already is taken as it is.
+    One by one, as they are asked for. What is [finished](page/finished.py) already is taken as it
+    is.
 
     The problems of a page come with it: those that its notes have, and those against the
     conventions.

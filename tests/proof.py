@@ -26,7 +26,7 @@ from typing import Any
 import yaml
 
 from benchmarks.record import write
-from literate.fingerprints import fingerprint
+from literate.results.fingerprints import fingerprint
 from tests.mutants import Children, Outcome, examine, own_tests, prepare, show
 
 ROOT = Path(__file__).resolve().parents[1]

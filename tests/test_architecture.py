@@ -100,8 +100,8 @@ def test_the_tool_imports_neither_the_pages_nor_what_trains_them() -> None:
 @pytest.mark.parametrize(
     ("name", "allowed"),
     [
-        ("torch", ["literate/measured_run.py"]),
-        ("mkdocs", ["literate/plugin.py"]),
+        ("torch", ["literate/measuring/measured_run.py"]),
+        ("mkdocs", ["literate/engines/plugin.py"]),
     ],
 )
 def test_only_these_modules_of_the_tool_import(name: str, allowed: list[str]) -> None:
@@ -122,6 +122,39 @@ def test_imports_are_absolute(package: str) -> None:
         if module.startswith(".")
     ]
     assert relative == []
+
+
+# Each room of the tool imports from itself and from those before it.
+ROOMS = [
+    "problems",
+    "settings",
+    "reading",
+    "measuring",
+    "python",
+    "results",
+    "page",
+    "takeaway",
+    "site",
+    "engines",
+    "__main__",
+]
+
+
+def room(module: str) -> str:
+    r"""`literate.page.links` is in the room `page`."""
+    return module.split(".")[1]
+
+
+def test_the_rooms_of_the_tool_have_one_order() -> None:
+    known = {module_name(path) for path in sources("literate")}
+    arrows = {
+        (room(module_name(path)), room(module))
+        for path in sources("literate")
+        for _, module in imports(path)
+        if module in known and "." in module and module_name(path) != "literate"
+    }
+    assert {one for arrow in arrows for one in arrow} == set(ROOMS)
+    assert [arrow for arrow in arrows if ROOMS.index(arrow[1]) > ROOMS.index(arrow[0])] == []
 
 
 @pytest.mark.parametrize("package", ["labml_nn", "literate"])

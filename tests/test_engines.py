@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from literate.repository import address
+from literate.takeaway.repository import address
 from tests.conftest import SITE_URL
 from tests.test_repository import files
 from tests.test_site import dead_links, documents_of, is_elsewhere, target

@@ -207,7 +207,7 @@ def test_the_wheel_holds_the_modules_and_the_files_they_read(tmp_path: Path) -> 
         if path.is_file()
     }
     assert {one for one in held if ".dist-info/" not in one} == expected
-    assert entry_points["mkdocs.plugins"]["literate"] == "literate.plugin:LiteratePlugin"
+    assert entry_points["mkdocs.plugins"]["literate"] == "literate.engines.plugin:LiteratePlugin"
 
 
 def test_a_test_cannot_reach_another_machine() -> None:

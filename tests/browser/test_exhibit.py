@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from benchmarks.pictures import with_pictures
+from tests.literate.page.test_exhibit import FILE, PAGE
 from tests.literate.recorded import TABLE, content
-from tests.literate.test_exhibit import FILE, PAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 MKDOCS = """

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from literate.source import Source, read
+from literate.reading.source import Source, read
 
 ROOT = Path(__file__).resolve().parents[2]
 HOSTILE = '''r"""

@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from literate.source import read
+from literate.reading.source import read
 
 MHA = "transformers/mha/"
 

@@ -9,8 +9,8 @@ from urllib.parse import urljoin
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from literate.rows import rows
-from literate.source import Line, read
+from literate.reading.rows import rows
+from literate.reading.source import Line, read
 
 MHA = "transformers/mha/"
 # A definition whose code is one row.

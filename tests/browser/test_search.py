@@ -8,9 +8,9 @@ from urllib.parse import urljoin
 import pytest
 from playwright.sync_api import Browser, Locator, Page
 
-from literate.search import index
+from literate.page.search import index
+from literate.reading.source import parse
 from literate.site import ASSETS
-from literate.source import parse
 
 MHA = "transformers/mha/"
 FILES = ["search.js", "search.css", "search-names.js", "search-notes.js"]

@@ -2,8 +2,8 @@ r"""Small packages for the tests of what is copied out of one."""
 
 from textwrap import dedent
 
-from literate.pieces import by_module
-from literate.source import Source, parse
+from literate.python.statements import by_module
+from literate.reading.source import Source, parse
 
 
 def package(files: dict[str, str]) -> dict[str, Source]:

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from literate import results
-from literate.links import Links
-from literate.results import Result
-from literate.source import Source
+from literate.page.links import Links
+from literate.reading.source import Source
+from literate.results import records
+from literate.results.records import Result
 
 FIGURE = {
     "title": "Time of a call",
@@ -47,7 +47,7 @@ def content(**other: Any) -> dict[str, Any]:
 
 def result(**other: Any) -> Result:
     r"""A result, as it is read."""
-    return results.parse(json.dumps(content(**other)).encode(), "results/trials.json")
+    return records.parse(json.dumps(content(**other)).encode(), "results/trials.json")
 
 
 def links(root: Path, pages: Mapping[str, Source], **other: Any) -> Links:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import markdown
 
-from literate.formulas import Formulas
-from literate.links import Links
-from literate.page import Page, page
-from literate.rows import rows
+from literate.page.formulas import Formulas
+from literate.page.links import Links
+from literate.page.page import Page, page
+from literate.reading.rows import rows
+from literate.reading.source import Source
 from literate.site import EXTENSIONS
-from literate.source import Source
 
 ROOT = Path(__file__).resolve().parents[2]
 VOID = {"br", "hr", "img"}

@@ -12,11 +12,11 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from literate import site
-from literate.axes import example_of
-from literate.measure import Measurement, Tensor
-from literate.notebook import build
+from literate.measuring.axes import example_of
+from literate.measuring.measure import Measurement, Tensor
+from literate.reading.source import Source
 from literate.settings import load
-from literate.source import Source
+from literate.takeaway.notebook import build
 from tests.kernels import FORM, Kernels, fill_in
 from tests.literate.packages import package
 

@@ -10,8 +10,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
+from tests.literate.page.test_exhibit import PAGE, Elements
 from tests.literate.recorded import content
-from tests.literate.test_exhibit import PAGE, Elements
 
 ROOT = Path(__file__).resolve().parents[2]
 MKDOCS = """

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from literate.fingerprints import fingerprint
+from literate.results.fingerprints import fingerprint
 from tests.literate.recorded import content
 
 KATEX = Path(__file__).parents[2] / "node_modules" / "katex"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from literate import repository
 from literate.problems import LiterateError
 from literate.settings import load
+from literate.takeaway import repository
 
 
 def test_settings_are_found_above(tmp_path: Path) -> None:

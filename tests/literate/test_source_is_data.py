@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from literate.formulas import Formulas
+from literate.page.formulas import Formulas
 from literate.problems import LiterateError
-from literate.source import parse, read
+from literate.reading.source import parse, read
 from tests.literate.shown import ROOT, assert_only_data, rendered, written
 
 HEAD = 'r"""\n---\ntitle: A\nsummary: B\n---\n\n'

@@ -1,0 +1,11 @@
+r"""
+---
+title: Engines
+summary: MkDocs or Zensical builds the site from the pages.
+---
+
+* [plugin](plugin.py): MkDocs is handed the pages.
+* [raw_html](raw_html.py): lines of code that are HTML already are not read again as Markdown.
+* [zensical](zensical.py): the same site, built by the engine that comes after MkDocs.
+* [new](new.py): an author begins with a page that builds.
+"""

@@ -1,0 +1,201 @@
+r"""
+---
+title: Plug-in
+summary: MkDocs is handed the pages.
+---
+
+MkDocs is handed the pages as if they had been written by hand, so its navigation and its check of
+links treat them like any other. This module alone knows MkDocs.
+"""
+
+import gc
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.livereload import LiveReloadServer
+from mkdocs.plugins import BasePlugin
+from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.pages import Page as Document
+from mkdocs.structure.toc import TableOfContents
+
+from literate import site
+from literate.engines.raw_html import ReadyHtml
+from literate.page import finished
+from literate.page.finished import Finished
+from literate.page.page import Page
+from literate.problems import LiterateError
+from literate.settings import Settings, load
+from literate.site import Site
+
+# MkDocs counts what is logged below its own name, and `--strict` fails on it.
+log = logging.getLogger(f"mkdocs.plugins.{__name__}")
+
+# What only looks like a tag is escaped, so this is one.
+_ID = re.compile(r'<[^>]*\sid="([^"]*)"')
+
+
+class LiteratePlugin(BasePlugin):
+    r"""
+    ## The plug-in
+
+    It has no options of its own: the [settings](../settings.py#Settings) are those of the command
+    line.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        # While a site is served: what the last build left, and the HTML of each page, with the
+        # Markdown and the pages that it was made from.
+        self.finished: Finished | None = None
+        self.html: dict[str, tuple[object, str, TableOfContents]] = {}
+
+    def on_startup(self, *, command: str, dirty: bool) -> None:
+        r"""
+        ### Serve or build?
+
+        That there is such a method tells MkDocs to keep the plug-in between two builds.
+
+        A build ends soon. To look for garbage among the syntax trees of all sources, again and
+        again, would be a twentieth of its work.
+        """
+        self.serves = command == "serve"
+        if command == "build":
+            gc.disable()
+
+    def on_shutdown(self) -> None:
+        r"""
+        ### End the process that measures
+        """
+        if self.finished is not None:
+            self.finished.close()
+
+    def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
+        r"""
+        ### Find the settings, and add what pages need
+        """
+        try:
+            self.settings: Settings = load(_folder(config))
+        except LiterateError as error:
+            raise PluginError(str(error)) from None
+        if not config.use_directory_urls:
+            raise PluginError("literate needs `use_directory_urls: true`, which is the default.")
+        # Below the folder of overrides that the project itself may have.
+        config.theme.dirs.insert(1 if config.theme.custom_dir else 0, str(site.THEME))
+        config.markdown_extensions.append(ReadyHtml())
+        for name, options in site.EXTENSIONS.items():
+            if name not in config.markdown_extensions:
+                config.markdown_extensions.append(name)
+            config.mdx_configs[name] = {**options, **config.mdx_configs.get(name, {})}
+        for known, needed in (
+            (config.extra_css, site.SHEETS),
+            (config.extra_javascript, site.SCRIPTS),
+        ):
+            known[:0] = [one for one in needed if one not in map(str, known)]
+        return config
+
+    def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
+        r"""
+        ### Add the pages and what they need
+
+        A problem on any page stops the build, strict or not: a page that is wrong is not published.
+        """
+        try:
+            loaded, written = self._pages(config.site_url or "")
+        except LiterateError as error:
+            raise PluginError(f"\n{error}") from None
+        # The pages of results need no place in the navigation: what they are about leads to them.
+        in_nav = {*loaded.uris.values(), *loaded.documents.values()}
+        for page in written:
+            # A document of the folder docs/: its links have been resolved since.
+            if by_hand := files.get_file_from_path(page.uri):
+                files.remove(by_hand)
+            file = File.generated(config, page.uri, content=page.markdown)
+            if page.uri not in in_nav:
+                file.inclusion = InclusionLevel.NOT_IN_NAV
+            # The page itself has a link to its source.
+            file.edit_uri = None
+            files.append(file)
+            for uri, content in page.files.items():
+                files.append(File.generated(config, uri, content=content))
+        for uri, text in (site.generated(self.settings) | loaded.search_index).items():
+            files.append(File.generated(config, uri, content=text))
+        for uri, path in site.assets(self.settings):
+            files.append(File.generated(config, uri, abs_src_path=str(path)))
+        return files
+
+    def on_post_build(self, *, config: MkDocsConfig) -> None:
+        r"""
+        ### Leave no site map that is none
+
+        Without the address of the site the map would name no page. The packed one holds a date.
+        """
+        folder = Path(config.site_dir)
+        (folder / "sitemap.xml.gz").unlink(missing_ok=True)
+        if not config.site_url:
+            (folder / "sitemap.xml").unlink(missing_ok=True)
+
+    def _pages(self, url: str) -> tuple[Site, list[Page]]:
+        if not self.serves:
+            loaded = replace(site.load(self.settings), url=url)
+            return loaded, site.correct_pages(loaded, log.info)
+        if self.finished is None:
+            self.finished = finished.nothing(self.settings)
+        loaded = site.load(self.settings, self.finished.sources)
+        return loaded, site.correct_pages(loaded, log.info, self.finished)
+
+    def on_page_markdown(
+        self, markdown: str, *, page: Document, config: MkDocsConfig, files: Files
+    ) -> str:
+        r"""
+        ### Leave out what is HTML already
+
+        While the site is served, a page that is as it was isn't converted again.
+        """
+        self.origin = markdown, [file.src_uri for file in files.documentation_pages()]
+        known = self.html.get(page.file.src_uri)
+        return "" if self.serves and known and known[0] == self.origin else markdown
+
+    def on_page_content(
+        self, html: str, *, page: Document, config: MkDocsConfig, files: Files
+    ) -> str:
+        r"""
+        ### Put it back, and tell MkDocs of the anchors in the code
+
+        It looks for them in the Markdown, where the code was [put aside](raw_html.py).
+        """
+        uri = page.file.src_uri
+        known = self.html.get(uri)
+        if self.serves and known and known[0] == self.origin:
+            _, html, page.toc = known
+        elif self.serves:
+            self.html[uri] = self.origin, html, page.toc
+        anchors = page.present_anchor_ids or set()
+        page.present_anchor_ids = anchors | {unescape(name) for name in _ID.findall(html)}
+        return html
+
+    def on_serve(
+        self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[[], None]
+    ) -> LiveReloadServer:
+        r"""
+        ### Say which files make the site
+
+        The syntax trees of all sources live as long as the server. To look through them for
+        garbage, again and again, would take a good part of each build.
+        """
+        gc.collect()
+        gc.freeze()
+        root = self.settings.root
+        for path in (*self.settings.sources, *self.settings.documents, self.settings.results):
+            if (root / path).exists():
+                server.watch(str(root / path))
+        return server
+
+
+def _folder(config: MkDocsConfig) -> Path:
+    return Path(config.config_file_path or ".").resolve().parent

@@ -1,0 +1,366 @@
+r"""
+---
+title: Measure
+summary: The example of a page runs, and every tensor on every line gets its shape, with names.
+---
+
+A page may end with an example whose parameters are the names of axes, with different primes as
+their sizes:
+
+```python
+def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2) -> torch.Tensor:
+```
+
+It is called with these sizes and with [three sets of others](axes.py#all_runs), and every tensor
+that the module binds or returns is written down. A page can then say nothing about a tensor but
+what was measured.
+
+The code runs in a [child process](child.py); what it gave is [kept](store.py) until the sources
+change. PyTorch is not imported here.
+"""
+
+import ast
+import os
+import time
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from marshal import dumps
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from literate.measuring import axes, instrument
+from literate.measuring.axes import Sizes
+from literate.measuring.child import Child, Died, NotStarted
+from literate.measuring.store import Store
+from literate.problems import LiterateError, Problem
+from literate.reading.source import Source
+
+# The line, the qualified name that the value is part of, and its name.
+Place = tuple[int, str | None, str]
+
+# What the child tells about one tensor: shape, dtype, low, mean, high, picture.
+Seen = list[Any]
+
+# Of the shapes of a tensor that can't be compared, the first ones show why.
+MOST_SHAPES = 3
+
+# When one of these changes, everything is measured again.
+TOOLS = [
+    Path(__file__).with_name(f"{name}.py")
+    for name in ("axes", "child", "instrument", "measure", "measured_run")
+]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    r"""
+    ## One tensor, seen at one place
+
+    * `name` is the name it is bound to: `scores`, `self.attn`, an argument; or `return`, or
+      `yield`; or a part of something of that name, `return[0]`
+    * `sizes` are its shapes, one for each run
+    * `axes` are their names
+    * `dtype` is `float32`, for example
+    * `low`, `mean` and `high` sum up its numbers in the first run, with four digits; None if there
+      are no finite numbers
+    * `picture` shows them, as [the child draws it](measured_run.py#picture); or is empty
+    """
+
+    name: str
+    sizes: tuple[tuple[int, ...], ...]
+    axes: tuple[str, ...]
+    dtype: str
+    low: float | None
+    mean: float | None
+    high: float | None
+    picture: str = ""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    r"""
+    ## All that was measured on a page
+
+    * `axes` are the names that may stand in a claim, with their sizes in all runs: the parameters
+      of the example and the numbers that it assigns
+    * `lines` holds, for the first line of a statement, what it binds or returns, in this order; an
+      argument of a function is on its own line
+    * `functions` holds the arguments and results of each function, by qualified name; and for a
+      class, what it binds in its body and on `self`
+    """
+
+    axes: dict[str, Sizes]
+    lines: dict[int, tuple[Tensor, ...]]
+    functions: dict[str, tuple[Tensor, ...]]
+
+
+class Bench:
+    r"""
+    ## What measuring takes
+
+    A [store](store.py) and a [child](child.py) that runs pages, for the folder `root`. It is used
+    in a `with` statement, which ends the child. One bench can serve many times, which saves the
+    start of the child; between two times, the store has to be told to
+    [look again](store.py#Store.look_again).
+    """
+
+    def __init__(self, root: Path, store: Path) -> None:
+        self.store = Store(store, root.resolve(), TOOLS)
+        self.child = Child(root.resolve())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.child.stop()
+
+
+def measure(
+    sources: Sequence[Source],
+    root: Path,
+    store: Path,
+    *,
+    seconds: float = 60,
+    report: Callable[[str], None] = lambda line: None,
+    bench: Bench | None = None,
+) -> dict[str, Measurement]:
+    r"""
+    ## Measure the pages that have an example
+
+    * `sources` are the pages. One without a top-level `example` is never run
+    * `root` is the folder from which their modules are imported
+    * `store` is the folder in which measurements are kept
+    * `seconds` is how long one page may take
+    * `report` gets a line for each page that is really run
+    * `bench` is what to measure with; without one, a bench is set up and cleared away
+
+    The result has the paths of the sources as its keys. Raises a
+    [LiterateError](../problems.py#LiterateError) with the problems of all the pages whose example
+    can't be measured.
+    """
+    root = root.resolve()
+    measured: dict[str, Measurement] = {}
+    problems: list[Problem] = []
+    with nullcontext(bench) if bench else Bench(root, store) as at:
+        for source in sources:
+            example = source.once(axes.example_of)
+            if example is None:
+                continue
+            try:
+                page = _Page(source, root, example)
+                measured[source.path] = page.measure(at.store, at.child, seconds, report)
+            except NotStarted:
+                sentence = "can't be measured: see what `python -c 'import torch'` says."
+                raise LiterateError([Problem(source.path, example.lineno, sentence)]) from None
+            except LiterateError as error:
+                problems += error.problems
+    if problems:
+        raise LiterateError(problems)
+    return measured
+
+
+class _Page:
+    r"""
+    A page on its way to its measurement.
+    """
+
+    def __init__(self, source: Source, root: Path, example: ast.FunctionDef) -> None:
+        self.source = source
+        self.example = example
+        self.file = Path(os.path.abspath(root / source.path))
+        if not self.file.is_relative_to(root):
+            raise self.error(f"can't be imported, because the file is not in {root}")
+        # `package/folder/page.py` is imported as `package.folder.page`.
+        parts = self.file.relative_to(root).with_suffix("").parts
+        self.module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        self.runs = axes.all_runs(axes.first_run(source, example))
+
+    def error(self, sentence: str, line: int | None = None) -> LiterateError:
+        problem = Problem(self.source.path, line or self.example.lineno, f"{sentence}.")
+        return LiterateError([problem])
+
+    def measure(
+        self, store: Store, child: Child, seconds: float, report: Callable[[str], None]
+    ) -> Measurement:
+        r"""
+        What is kept, or else what the child says.
+        """
+        key = store.key(self.module, self.source.text)
+        measurement = _from_json(store.load(self.module, key))
+        if measurement is not None:
+            return measurement
+        child.start()
+        started = time.perf_counter()
+        measurement = self.compare(self.run(child, seconds))
+        store.save(self.module, key, asdict(measurement))
+        lines = measurement.lines
+        count = sum(len(tensors) for tensors in lines.values())
+        report(
+            f"measured {self.source.path}: {_plural(count, 'tensor')} on "
+            f"{_plural(len(lines), 'line')}, {time.perf_counter() - started:.1f} s"
+        )
+        return measurement
+
+    def run(self, child: Child, seconds: float) -> list[dict[str, Any]]:
+        r"""
+        What was seen in each run.
+        """
+        file = str(self.file)
+        code = instrument.instrument(self.source.text, file)
+        request = {
+            "module": self.module,
+            "file": file,
+            "code": b64encode(dumps(code)).decode(),
+            "hook": instrument.HOOK,
+            "runs": self.runs,
+        }
+        try:
+            answer = child.ask(request, seconds)
+        except Died as death:
+            raise self.error(f"running the page {death}") from None
+        if "error" not in answer:
+            return answer["runs"]
+        reason = answer["error"].rstrip(".")
+        if answer["stage"] == "import":
+            raise self.error(f"can't be imported: {reason}", answer["line"])
+        raise self.error(f"{self.call(int(answer['stage']))} raises {reason}", answer["line"])
+
+    def call(self, run: int) -> str:
+        r"""
+        The call of one run, as one would type it.
+        """
+        arguments = (f"{name}={size}" for name, size in self.runs[run].items())
+        return f"example({', '.join(arguments)})"
+
+    def compare(self, runs: Sequence[Mapping[str, Any]]) -> Measurement:
+        r"""
+        What was seen at a place in the first run is the same tensor as what was seen there in the
+        others.
+        """
+        known = {name: tuple(run[name] for run in self.runs) for name in self.runs[0]}
+        for name in runs[0]["axes"]:
+            if all(name in run["axes"] for run in runs):
+                known.setdefault(name, tuple(run["axes"][name] for run in runs))
+        name_of = axes.namer(known)
+
+        lines: dict[int, dict[Any, Tensor]] = {}
+        functions: dict[str, dict[Any, Tensor]] = {}
+        by_place = [_places(run) for run in runs]
+        for place in {place: None for places in by_place for place in places}:
+            line, owner, name = place
+            for matching in self.matched(place, [places.get(place, []) for places in by_place]):
+                _, dtype, *numbers = matching[0]
+                sizes = tuple(tuple(seen[0]) for seen in matching)
+                named = tuple(map(name_of, zip(*sizes, strict=True)))
+                tensor = Tensor(name, sizes, named, dtype, *numbers)
+                # The same again, with other numbers, is nothing new.
+                lines.setdefault(line, {}).setdefault((name, sizes, dtype), tensor)
+                if owner is not None:
+                    functions.setdefault(owner, {}).setdefault((name, sizes, dtype), tensor)
+        return Measurement(
+            axes=known,
+            lines={line: tuple(found.values()) for line, found in sorted(lines.items())},
+            functions={name: tuple(found.values()) for name, found in functions.items()},
+        )
+
+    def matched(self, place: Place, runs: Sequence[Sequence[Seen]]) -> list[tuple[Seen, ...]]:
+        r"""
+        What was seen at a place, one tensor of each run at a time. Where a loop goes round more
+        often in one run than in another, one different shape at a time; and where something grows
+        in such a loop, the first and the last shape.
+        """
+        line, _, name = place
+        found = runs
+        if _lengths(found) > 1:
+            found = [_different(seen) for seen in runs]
+        if _lengths(found) > 1 and all(found):
+            found = [[seen[0], seen[-1]] for seen in found]
+        if _lengths(found) == 1:
+            matching = list(zip(*found, strict=True))
+            if all(_kinds(seen) == 1 for seen in matching):
+                return matching
+        # A list may have more elements in one run.
+        if "[" in name and not all(found):
+            return []
+        # The first run that differs from the author's shows why.
+        other = next(
+            number
+            for number, seen in enumerate(found)
+            if len(seen) != len(found[0])
+            or any(_kinds(both) > 1 for both in zip(found[0], seen, strict=True))
+        )
+        raise self.error(
+            f"`{name}` is {_shapes(found[0])} in {self.call(0)}, but {_shapes(found[other])} in "
+            f"{self.call(other)}; the steps of an example can't depend on its sizes",
+            line,
+        )
+
+
+def _lengths(runs: Sequence[Sequence[Seen]]) -> int:
+    return len({len(seen) for seen in runs})
+
+
+def _kinds(tensors: Sequence[Seen]) -> int:
+    r"""
+    How many different numbers of axes and types they have.
+    """
+    return len({(len(shape), dtype) for shape, dtype, *_ in tensors})
+
+
+def _places(run: Mapping[str, Any]) -> dict[Place, list[Seen]]:
+    return {(line, owner, name): seen for line, owner, name, seen in run["places"]}
+
+
+def _different(seen: Sequence[Seen]) -> list[Seen]:
+    found: dict[Any, Seen] = {}
+    for one in seen:
+        found.setdefault((tuple(one[0]), one[1]), one)
+    return list(found.values())
+
+
+def _shapes(seen: Sequence[Seen]) -> str:
+    shown = [f"{shape} {dtype}" for shape, dtype, *_ in seen[:MOST_SHAPES]]
+    more = ["…"] if len(seen) > MOST_SHAPES else []
+    return ", ".join([*shown, *more]) or "not there"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _from_json(kept: Any) -> Measurement | None:
+    r"""
+    None if nothing was kept, or nothing that makes sense.
+    """
+    try:
+        return Measurement(
+            axes={name: tuple(map(int, sizes)) for name, sizes in kept["axes"].items()},
+            lines={int(line): _tensors(found) for line, found in kept["lines"].items()},
+            functions={name: _tensors(found) for name, found in kept["functions"].items()},
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _tensors(kept: Sequence[Mapping[str, Any]]) -> tuple[Tensor, ...]:
+    return tuple(
+        Tensor(
+            name=one["name"],
+            sizes=tuple(tuple(shape) for shape in one["sizes"]),
+            axes=tuple(one["axes"]),
+            dtype=one["dtype"],
+            low=one["low"],
+            mean=one["mean"],
+            high=one["high"],
+            picture=one["picture"],
+        )
+        for one in kept
+    )

@@ -1,0 +1,173 @@
+r"""
+---
+title: Store
+summary: What was measured is kept until something that could change it changes.
+---
+
+Nobody waits twice for the same measurement. It is kept in a file for each module, together with a
+key, a hash of all that the measurement depends on. While the key is the same, nothing is run.
+"""
+
+import ast
+import contextlib
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from literate.problems import LiterateError, Problem
+
+
+class Store:
+    r"""
+    ## A folder of measurements
+
+    * `folder` is where the files lie; it is made when there is something to keep
+    * `root` is the folder whose packages are followed through their imports
+    * `tools` are the files that measure: with another tool, nothing that was kept is right
+    """
+
+    def __init__(self, folder: Path, root: Path, tools: Sequence[Path]) -> None:
+        self.folder = folder
+        self.root = root
+        versions = [platform.python_version(), _installed("torch")]
+        self.outside = [*(version.encode() for version in versions), *map(Path.read_bytes, tools)]
+        self.files: dict[str, tuple[bytes, frozenset[str]] | None] = {}
+        self.before: dict[str, tuple[bytes, frozenset[str]] | None] = {}
+
+    def look_again(self) -> None:
+        r"""
+        ### Files may have changed
+
+        A store looks at each file once; after this, once more. What a file imports is found out
+        only for a file that is not the same as before.
+        """
+        self.before |= self.files
+        self.files = {}
+
+    def key(self, module: str, text: str) -> str:
+        r"""
+        ### The key of a module
+
+        A hash of its text, of all the modules under the root that it imports, and that these
+        import, of Python, of PyTorch and of the tool.
+        """
+        digest = hashlib.sha256()
+        parts = [*self.outside, text.encode()]
+        for name in sorted(self._closure(module)):
+            file = self._file(name)
+            parts += [name.encode(), file[0]] if file else []
+        # With its length before each part, no two lists of parts give the same bytes.
+        for part in parts:
+            digest.update(b"%d\n" % len(part))
+            digest.update(part)
+        return digest.hexdigest()
+
+    def load(self, module: str, key: str) -> Any:
+        r"""
+        ### What is kept for a module
+
+        None if that is nothing, or was measured under another key, or can't be read.
+        """
+        try:
+            kept = json.loads(self._path(module).read_bytes())
+            return kept["measured"] if kept["key"] == key else None
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return None
+
+    def save(self, module: str, key: str, measured: Any) -> None:
+        r"""
+        ### Keep a measurement
+
+        It takes the place of what was kept for the module. The file is written beside its place
+        and then moved there, so that nobody ever reads half of one. Raises a
+        [LiterateError](../problems.py#LiterateError) if that is impossible.
+        """
+        path = self._path(module)
+        beside = path.with_name(f"{path.name}.{os.getpid()}")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            beside.write_text(json.dumps({"key": key, "measured": measured}), encoding="utf-8")
+            beside.replace(path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                beside.unlink()
+            sentence = f"can't keep what was measured: {error.strerror}."
+            raise LiterateError([Problem(str(path), 1, sentence)]) from None
+
+    def _path(self, module: str) -> Path:
+        return self.folder / f"{module}.json"
+
+    def _closure(self, module: str) -> set[str]:
+        r"""
+        All modules under the root that are imported with this one, itself among them.
+        """
+        found: set[str] = set()
+        waiting = [module]
+        while waiting:
+            name = waiting.pop()
+            # Importing `a.b` runs `a` first.
+            outer = name.rpartition(".")[0]
+            file = self._file(name)
+            if name not in found and file is not None:
+                found.add(name)
+                waiting += file[1]
+            if outer and outer not in found:
+                waiting.append(outer)
+        return found
+
+    def _file(self, module: str) -> tuple[bytes, frozenset[str]] | None:
+        r"""
+        The bytes of a module and the names that it may import; None if it isn't under the root.
+        """
+        if module not in self.files:
+            self.files[module] = None
+            stem = self.root.joinpath(*module.split("."))
+            for path in (stem / "__init__.py", stem.with_name(f"{stem.name}.py")):
+                if path.is_file():
+                    data = path.read_bytes()
+                    before = self.before.get(module)
+                    if before is not None and before[0] == data:
+                        self.files[module] = before
+                        break
+                    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+                    self.files[module] = data, frozenset(_imports(data, package))
+                    break
+        return self.files[module]
+
+
+def _imports(data: bytes, package: str) -> Iterator[str]:
+    r"""
+    Every name that an import statement mentions, wherever it stands. `from a import b` gives
+    `a` and `a.b`, because `b` may be a module.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        # The import raises the error, where it is needed.
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            try:
+                name = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            except ImportError:
+                continue
+            yield name
+            yield from (f"{name}.{alias.name}" for alias in node.names)
+
+
+def _installed(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""

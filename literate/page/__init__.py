@@ -1,0 +1,31 @@
+r"""
+---
+title: Pages
+summary: Notes and code become one Markdown document a page.
+---
+
+* [templates](templates.py): where all HTML of the tool is written.
+* [links](links.py): notes link to source files; the site links to pages; both work.
+* [highlight](highlight.py): code becomes HTML, line by line.
+* [columns](columns.py): notes stand left of their code, unless one of the two would leave the
+  other's place empty.
+* [letters](letters.py): a shape in a line of code has one letter for each axis, as in einsum.
+* [shapes](shapes.py): what stands at the end of a line of code, and what a reader who points at
+  it is told.
+* [symbols](symbols.py): a formula is cut into the symbols that mean something each time they
+  occur.
+* [katex](katex.py): where the setter of formulas lies, and how it comes there.
+* [formulas](formulas.py): TeX becomes HTML and MathML when the site is built, not in the reader's
+  browser.
+* [listing](listing.py): the code of a row as HTML, with numbers, links and measured shapes.
+* [tooltips](tooltips.py): what a page tells when it is asked, kept beside it until then.
+* [exhibit](exhibit.py): a link to a result becomes a checked number, a figure or a table, with
+  its run.
+* [page](page.py): the rows of a source become one Markdown document.
+* [documents](documents.py): pages that are written by hand, and lie where the repository wants
+  them.
+* [result_pages](result_pages.py): each result has a page of its own, and one page lists them all.
+* [search](search.py): what a reader can look up is every row of every page.
+* [finished](finished.py): while a site is served, pages that nothing has changed are not written
+  again.
+"""

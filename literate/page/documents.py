@@ -1,0 +1,118 @@
+r"""
+---
+title: Documents
+summary: Pages that are written by hand, and lie where the repository wants them.
+---
+
+A changelog belongs at the root of a repository and on the site too. A hand-written document is
+Markdown already; what has to be done is that its links, which a reader of the repository can
+follow, lead to the pages of the site, and that the page has a title and a description.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from literate.page import exhibit
+from literate.page.links import Links, UnknownTarget, targets
+from literate.page.page import Page, stated
+from literate.problems import LiterateError, Problem
+from literate.reading.front_matter import introduction
+from literate.reading.notes import Span, spans
+from literate.reading.rows import Note
+
+
+def document(path: str, links: Links) -> Page:
+    r"""
+    ## The page of a document
+
+    Front matter can give it a title and a description. Without, the title is its heading of the
+    first level, and the description the first sentence under that heading.
+
+    As in a note, a link that leads to nothing on the site is a problem.
+    """
+    text = _read(links.root / path, path)
+    problems: list[Problem] = []
+    matter, first = _front_matter(text, path, problems)
+    lines = text.split("\n")[first:]
+    title, summary = introduction(lines)
+    title, summary = str(matter.get("title", title)), str(matter.get("description", summary))
+    if not title:
+        sentence = "the document has no title; begin it with a heading of the first level, `# …`."
+        problems.append(Problem(path, 1, sentence))
+    elif not summary:
+        sentence = "the document has no description; write a paragraph under its first heading."
+        problems.append(Problem(path, 1, sentence))
+    note = Note("comment", first + 1, tuple(lines))
+    body = "".join(_written(note, path, links, problems))
+    # What else stood in the front matter stays.
+    others = {key: value for key, value in matter.items() if key not in ("title", "description")}
+    head = f"title: {stated(title)}\ndescription: {stated(summary)}\n"
+    head += yaml.safe_dump(others, allow_unicode=True) if others else ""
+    return Page(
+        uri=links.documents[path],
+        title=title,
+        summary=summary,
+        markdown=f"---\n{head}---\n{body}",
+        files={},
+        problems=tuple(problems),
+    )
+
+
+def _read(file: Path, path: str) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LiterateError([Problem(path, 1, f"can't be read: {error}.")]) from None
+
+
+def _front_matter(
+    text: str, path: str, problems: list[Problem]
+) -> tuple[dict[object, object], int]:
+    r"""
+    What stands between two lines of `---` at the beginning, and how many lines that takes.
+    """
+    lines = text.split("\n")
+    if lines[0].rstrip() != "---" or "---" not in [line.rstrip() for line in lines[1:]]:
+        return {}, 0
+    closing = next(at for at, line in enumerate(lines) if at and line.rstrip() == "---")
+    try:
+        values = yaml.safe_load("\n".join(lines[1:closing]))
+    except yaml.YAMLError as error:
+        values = None
+        problems.append(Problem(path, 1, f"the front matter is not YAML: {error}."))
+    return values if isinstance(values, dict) else {}, closing + 1
+
+
+def _written(note: Note, path: str, links: Links, problems: list[Problem]) -> Iterator[str]:
+    for part in exhibit.parts(note, path, links):
+        if isinstance(part, Note):
+            yield from (_linked(span, path, links, problems) for span in spans(part))
+        else:
+            yield f"\n\n{exhibit.show_exhibit(part, path, links)}\n\n"
+
+
+def _linked(span: Span, path: str, links: Links, problems: list[Problem]) -> str:
+    r"""
+    The text of a span, with its links made to lead to pages.
+    """
+    if span.kind != "text":
+        return span.text
+    pieces = []
+    position = 0
+    for target in targets(span.text):
+        try:
+            number = exhibit.checked(span.text, target, path, links)
+            if number is not None:
+                pieces += [span.text[position : number.start], number.html]
+                position = number.end
+                continue
+            resolved = links.resolve(path, target.text)
+        except UnknownTarget as error:
+            line = span.line + span.text.count("\n", 0, target.start)
+            problems.append(Problem(path, line, str(error)))
+            continue
+        pieces += [span.text[position : target.start], resolved]
+        position = target.end
+    return "".join(pieces) + span.text[position:]

@@ -1,0 +1,356 @@
+r"""
+---
+title: Exhibits
+summary: A link to a result becomes a checked number, a figure or a table, with its run.
+---
+
+What a note shows of a [result](../results/records.py) says where it comes from: a number when one
+points at it, a figure or a table in its caption, the result itself on a page of its own. If a file
+that was measured has changed since, all of them say so.
+"""
+
+import html
+import math
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any
+from urllib.parse import quote
+
+from literate.page.highlight import told, visible
+from literate.page.links import Links, Target, UnknownTarget, targets
+from literate.page.templates import TEMPLATES
+from literate.reading.front_matter import title_of
+from literate.reading.notes import Span, literal, spans
+from literate.reading.plain import plain
+from literate.reading.rows import Note
+from literate.results import records
+from literate.results.fingerprints import changed
+from literate.results.records import Column, Figure, Result, Table
+
+# The macros of the template, as functions.
+HTML: Any = TEMPLATES.get_template("exhibit.html.jinja").module
+_EMPHASIS = re.compile(r"(\*\*?|(?<!\w)__?)(?=[^\s*_])([^*_]*[^\s*_])\1(?!\w)")
+_ALONE = re.compile(r"\s{0,3}!?\[")
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    r"""
+    ## A figure or a table that a note asks for
+
+    * `caption` is the text of its link, `target` where that leads
+    * `line` is the line of the file where the paragraph begins
+    """
+
+    caption: str
+    target: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Caption:
+    r"""
+    ## What an exhibit is called
+
+    As HTML, and in plain words.
+    """
+
+    html: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Spot:
+    r"""
+    ## Where something is shown
+
+    On the page `uri` of the site, which is made from the file `path`.
+    """
+
+    path: str
+    uri: str
+    links: Links
+
+
+def parts(note: Note, path: str, links: Links) -> Iterator[Note | Exhibit]:
+    r"""
+    ## Take the exhibits out of a note
+
+    An exhibit is a paragraph that is nothing but a link to a figure or a table. What stands before
+    and behind it are notes again, which keep their lines. `path` is the file of the note.
+    """
+    begin = 0
+    for first, last, one in alone(note):
+        if _is_exhibit(one.target, path, links):
+            if first > begin:
+                yield Note(note.kind, note.first + begin, note.texts[begin:first])
+            yield one
+            begin = last
+    if begin < len(note.texts) or not begin:
+        yield Note(note.kind, note.first + begin, note.texts[begin:]) if begin else note
+
+
+def alone(note: Note) -> Iterator[tuple[int, int, Exhibit]]:
+    r"""
+    ## The paragraphs that are nothing but a link
+
+    Each with the first of its lines in the note, and the one behind it.
+    """
+    if not any(_ALONE.match(text) for text in note.texts):
+        return
+    blocks = {
+        span.line - note.first + offset
+        for span in spans(note)
+        if span.kind in ("fence", "display")
+        for offset in range(len(span.text.rstrip("\n").split("\n")))
+    }
+    empty = [at for at, text in enumerate(note.texts) if not text.strip() or at in blocks]
+    for before, after in zip([-1, *empty], [*empty, len(note.texts)], strict=True):
+        texts = note.texts[before + 1 : after]
+        if not texts or not _ALONE.match(texts[0]):
+            continue
+        text = "\n".join(texts).strip()
+        found = list(targets(text))
+        if len(found) == 1 and found[0].after == len(text) and _opening(text, found[0]) == 0:
+            caption = text[1 : text.rindex("]", 0, found[0].start)]
+            yield before + 1, after, Exhibit(caption, found[0].text, note.first + before + 1)
+
+
+def _opening(text: str, target: Target) -> int | None:
+    r"""
+    Where the text of a link is opened.
+    """
+    depth = 0
+    for at in range(text.rindex("]", 0, target.start), -1, -1):
+        depth += (text[at] == "]") - (text[at] == "[")
+        if depth == 0:
+            return at
+    return None
+
+
+def linked(path: str, target: str) -> tuple[str, str]:
+    r"""
+    ## The file and the anchor that a target names
+    """
+    file, _, anchor = target.partition("#")
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), file)), anchor
+
+
+def _is_exhibit(target: str, path: str, links: Links) -> bool:
+    file, anchor = linked(path, target)
+    if not links.is_result(file):
+        return False
+    try:
+        return isinstance(links.result(file, anchor, target)[2], Figure | Table)
+    except UnknownTarget:
+        # As a link it will be named.
+        return False
+
+
+def show_exhibit(
+    one: Exhibit, path: str, links: Links, formula: Callable[[Span], str] | None = None
+) -> str:
+    r"""
+    ## Show what a note asks for
+
+    As HTML on one line. `formula` sets those in the caption.
+    """
+    file, anchor = linked(path, one.target)
+    result, place, _ = links.result(file, anchor, one.target)
+    note = Note("comment", one.line, tuple(one.caption.split("\n")))
+    caption = Caption("".join(_words(span, formula) for span in spans(note)), plain(note))
+    if not caption.words:
+        caption = caption_of(result, place)
+    return show(result, place, caption, Spot(path, links.uri(path), links))
+
+
+def _words(span: Span, formula: Callable[[Span], str] | None) -> str:
+    if span.kind == "inline" and formula is not None:
+        return formula(span)
+    if span.kind == "code":
+        return HTML.code(escaped(span.content))
+    pieces = _EMPHASIS.split(span.content)
+    # Text, marks and what stands between them, again and again.
+    ways = (escaped, lambda marks: "", lambda text: HTML.em(escaped(text)))
+    return "".join(way(piece) for way, piece in zip(cycle(ways), pieces, strict=False))
+
+
+def show(result: Result, place: str, caption: Caption, at: Spot) -> str:
+    r"""
+    ## Show a figure or a table with its run
+
+    `place` is its dotted name.
+    """
+    thing = result.find(place)[1]
+    if isinstance(thing, Table):
+        content = _table(thing, at)
+    else:
+        content = HTML.picture(thing.picture, html.escape(f"{caption.words}: {thing.title}"))
+    return HTML.figure(content, caption.html, _run(result, place, at), since(result, at))
+
+
+def caption_of(result: Result, place: str) -> Caption:
+    r"""
+    ## What a figure or a table is called by itself
+    """
+    thing = result.find(place)[1]
+    title = thing.title if isinstance(thing, Figure) else ""
+    words = title or place.partition(".")[2].replace("_", " ").capitalize()
+    return Caption(escaped(words), words)
+
+
+def _run(result: Result, place: str, at: Spot) -> str:
+    r"""
+    The run that something comes from.
+    """
+    command = HTML.code(escaped(result.command))
+    if at.uri != result.uri:
+        address = at.links.between(at.uri, result.uri, quote(place))
+        command = HTML.link(html.escape(address), command)
+    data = html.escape(at.links.beside(at.uri, result.path))
+    return HTML.run(command, result.made, escaped(records.machine(result)), data)
+
+
+def since(result: Result, at: Spot) -> str:
+    r"""
+    ## What has changed since a run
+
+    Nothing, or a sentence as HTML.
+    """
+    names = changed(result, at.links.pages, at.links.root)
+    if not names:
+        return ""
+    return HTML.outdated([file_link(name, at) for name in names], names == [at.path])
+
+
+def file_link(name: str, at: Spot) -> str:
+    r"""
+    ## A file, with a link to its page if it has one
+    """
+    shown = HTML.code(escaped(posixpath.basename(name)))
+    if name not in at.links.pages:
+        return shown
+    address = at.links.between(at.uri, at.links.uris[name])
+    return HTML.link(html.escape(address), shown, html.escape(told(name)))
+
+
+@dataclass(frozen=True)
+class Number:
+    r"""
+    ## A number that was compared with the file
+
+    `start` is where its link begins in the text, `end` where it ends.
+    """
+
+    start: int
+    end: int
+    html: str
+
+
+def checked(text: str, target: Target, path: str, links: Links) -> Number | None:
+    r"""
+    ## Compare a number in a note with the file
+
+    `text` is a piece of Markdown, `target` one of its links, `path` the file that it stands in.
+    None if the link is none to a number, or its text says none. Raises
+    [UnknownTarget](links.py#UnknownTarget) with the sentence for the author, as well if the number
+    is another.
+    """
+    file, anchor = linked(path, target.text)
+    if not links.is_result(file):
+        return None
+    result, place, value = links.result(file, anchor, target.text)
+    if isinstance(value, Result | Figure | Table):
+        return None
+    start = _opening(text, target) if target.after is not None else None
+    if start is None:
+        sentence = f"the link to `{target.text}` can't be compared: write `[1.5](…)`, without code."
+        raise UnknownTarget(sentence)
+    said = " ".join(text[start + 1 : text.rindex("]", 0, target.start)].split())
+    if wrong := records.wrong(said, value, result.path):
+        raise UnknownTarget(wrong)
+    if not isinstance(value, str) and not records.is_number(said):
+        return None
+    uri = links.uri(path)
+    # Zensical looks for the anchor as it is spelled here; within a tag `_` marks no emphasis.
+    address = literal(html.escape(links.between(uri, result.uri, quote(place))))
+    address = address.replace("&#95;", "_")
+    run = [result.command, f"{result.made}", records.machine(result)]
+    names = changed(result, links.pages, links.root)
+    since = f"; changed since: {', '.join(names)}" if names else ""
+    title = literal(told(f"measured by {', '.join(filter(None, run))}{since}"))
+    marks = "measured before" if names else "measured"
+    assert target.after is not None
+    link = HTML.link(address, visible(literal(said)), title, marks=marks)
+    return Number(start, target.after, link)
+
+
+def _table(table: Table, at: Spot) -> str:
+    r"""
+    A column of numbers ends at its right edge, and a cell that is the path of a source leads to the
+    page of that.
+    """
+    columns = table.columns
+    rows = [[_cell(row.get(column.name), column, at) for column in columns] for row in table.rows]
+    numbers = [any(_is_number(row.get(one.name)) for row in table.rows) for one in columns]
+    return HTML.table([_head(column) for column in columns], rows, numbers)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _head(column: Column) -> str:
+    title = escaped(column.title)
+    return HTML.small(title, escaped(column.unit)) if column.unit else title
+
+
+def _cell(value: Any, column: Column, at: Spot) -> str:
+    # A text of several lines, as a model may have written, keeps them.
+    text = HTML.lines([escaped(line) for line in spelled(value, column.digits).split("\n")])
+    if not isinstance(value, str):
+        return text
+    file, _, anchor = value.partition("#")
+    source = at.links.pages.get(file)
+    if source is None or (anchor and anchor not in [one.name for one in source.definitions]):
+        return text
+    shown = HTML.code(html.escape(anchor)) if anchor else escaped(title_of(source) or file)
+    address = at.links.between(at.uri, at.links.uris[file], anchor)
+    return HTML.link(html.escape(address), shown, html.escape(file))
+
+
+def spelled(value: Any, digits: int | None = None) -> str:
+    r"""
+    ## A value as a reader wants it
+
+    A number has `digits` behind the point, or else as many as it has; thousands stand apart.
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    if digits is not None:
+        # What is rounded to zero has no sign.
+        text = f"{value:z,.{digits}f}"
+    elif isinstance(value, int) or (value == int(value) and abs(value) < 1e15):
+        text = f"{int(value):,}"
+    elif 1e-4 <= abs(value) < 1e15:
+        text = f"{value:,.{max(0, 5 - math.floor(math.log10(abs(value))))}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+    else:
+        text = f"{value:.3g}"
+    return text.replace("-", "−")
+
+
+def escaped(text: str) -> str:
+    r"""
+    ## A text as HTML that shows it as it is, on one line
+
+    Not every engine leaves HTML in a note alone.
+    """
+    return visible(literal(re.sub(r"\s+", " ", text)))

@@ -1,0 +1,89 @@
+r"""
+---
+title: Finished pages
+summary: While a site is served, pages that nothing has changed are not written again.
+---
+
+An author saves one file, and the engine builds the whole site again. What the build before has
+worked out is kept in memory until then: the parsed sources, what was measured, and each page with
+all that it was made from. While that is the same, so is the page.
+
+Two things are left for the next full build, because they change many pages at every saved line:
+what other pages measure through the code that was saved, and what their snippets and notebooks take
+from it.
+"""
+
+import posixpath
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from literate.measuring.measure import Bench, Measurement
+from literate.page.links import Links
+from literate.page.page import Page
+from literate.python.references import Network
+from literate.reading.source import Source
+from literate.results.fingerprints import changed
+from literate.settings import Settings
+
+_LINKED = re.compile(r"\]\(([^)#\s]+)")
+
+
+@dataclass
+class Finished:
+    r"""
+    ## What one build leaves for the next
+
+    * `bench` is what measures, with a process that has PyTorch loaded
+    * `sources` are those of the last build, by their paths, and so are `measured`
+    * `pages` are pages, each with what it was made from
+    """
+
+    bench: Bench
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    measured: Mapping[str, Measurement] = field(default_factory=dict)
+    pages: dict[str, tuple[object, Page]] = field(default_factory=dict)
+
+    def close(self) -> None:
+        r"""
+        ### End the process that measures
+        """
+        self.bench.child.stop()
+
+
+def nothing(settings: Settings) -> Finished:
+    r"""
+    ## Before the first build
+    """
+    return Finished(Bench(settings.root, settings.root / settings.store))
+
+
+def made_from(
+    source: Source, links: Links, measured: Measurement | None, network: Network
+) -> object:
+    r"""
+    ## What a page is made from
+
+    Its text and its measurement, the definitions that its code names and those that its notes link
+    to, the lines that use its own, and the results that it mentions. Equal objects give equal
+    pages.
+    """
+    names = ["", *(one.name for one in source.definitions)]
+    here = posixpath.dirname(source.path)
+    linked = {posixpath.normpath(posixpath.join(here, to)) for to in _LINKED.findall(source.text)}
+    return (
+        source.text,
+        measured,
+        network.references[source.path],
+        [network.used.get((source.path, name)) for name in names],
+        [
+            (path, [one.name for one in links.pages[path].definitions])
+            for path in sorted(linked)
+            if path in links.pages
+        ],
+        [
+            (path, one, changed(one, links.pages, links.root))
+            for path, one in links.results.items()
+            if path in linked
+        ],
+    )

@@ -1,0 +1,109 @@
+r"""
+---
+title: Formulas
+summary: TeX becomes HTML and MathML when the site is built, not in the reader's browser.
+---
+
+[KaTeX](https://katex.org) sets the formulas, in a Node process that lives as long as the build. A
+reader's browser then needs no script for them, nothing moves while the page loads, and a formula
+that is wrong stops the build instead of standing in red on a page.
+"""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from literate.page.katex import program
+from literate.page.symbols import marked
+from literate.problems import LiterateError, Problem
+from literate.reading.notes import MARKS
+
+_SCRIPT = Path(__file__).parent / "formulas.js"
+_TAG = re.compile(r"(<[^>]*>)")
+
+
+class FormulaError(Exception):
+    r"""
+    ## A formula that can't be set
+
+    Its text is KaTeX's own sentence.
+    """
+
+
+class Formulas:
+    r"""
+    ## The setter of formulas
+
+    `katex` is the folder of the npm package. It is used in a `with` statement, which ends its
+    process. The process is started by the first formula.
+    """
+
+    def __init__(self, katex: Path) -> None:
+        self._katex = katex
+        self._process: subprocess.Popen[str] | None = None
+        self._known: dict[tuple[str, str, bool], str] = {}
+
+    def __enter__(self) -> "Formulas":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._process is not None:
+            self._process.communicate()
+            self._process = None
+
+    def render(self, formula: str, display: bool, keys: frozenset[str] = frozenset()) -> str:
+        r"""
+        ### Set a formula
+
+        The result is HTML on one line, which Markdown leaves as it is. The
+        [symbols](symbols.py#Symbol) that have one of the keys carry it in `data-s`. Raises
+        [FormulaError](#FormulaError).
+        """
+        question = (formula, marked(formula, keys), display)
+        if question not in self._known:
+            answer = self._ask(question)
+            if "error" in answer:
+                raise FormulaError(answer["error"].rstrip("."))
+            self._known[question] = _guard(answer["html"])
+        return self._known[question]
+
+    def _ask(self, question: tuple[str, str, bool]) -> dict[str, Any]:
+        if self._process is None:
+            self._process = self._start()
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        stdin.write(json.dumps(question) + "\n")
+        stdin.flush()
+        line = stdout.readline()
+        if not line:
+            sentence = "Node ended while it set a formula; its own message stands above."
+            raise LiterateError([Problem(str(self._katex), 1, sentence)])
+        return json.loads(line)
+
+    def _start(self) -> subprocess.Popen[str]:
+        if not (self._katex / "dist" / "katex.js").is_file():
+            sentence = "KaTeX is not installed there; `npm ci` brings it."
+            raise LiterateError([Problem(str(self._katex), 1, sentence)])
+        return subprocess.Popen(
+            [program("node"), str(_SCRIPT), str(self._katex.resolve())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+
+
+def _guard(rendered: str) -> str:
+    r"""
+    Between the tags, marks of Markdown become character references; line ends become spaces.
+    """
+    parts = _TAG.split(rendered.replace("\n", " "))
+    return "".join(part if part.startswith("<") else part.translate(MARKS) for part in parts)

@@ -1,0 +1,123 @@
+r"""
+---
+title: Highlighting
+summary: Code becomes HTML, line by line.
+---
+
+Pygments reads the whole file at once, because only so it knows that a line is inside a string that
+began above. Its tokens are then cut at the line ends.
+"""
+
+import html
+import re
+import unicodedata
+from collections.abc import Mapping
+from itertools import groupby
+
+from pygments.lexers import get_lexer_by_name
+from pygments.lexers.python import PythonLexer
+from pygments.lexers.special import TextLexer
+from pygments.token import STANDARD_TYPES, _TokenType
+from pygments.util import ClassNotFound
+
+from literate.reading.notes import MARKS
+from literate.reading.source import Source
+
+PLAIN = ("n", "o", "p", "w", "")
+# What Markdown would read as its own marks, and the line ends.
+_SPELLED = MARKS | {ord("\n"): "&#10;"}
+# What is not seen, but changes what is seen: controls, and marks that turn the direction of text.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
+)
+# Python-Markdown has uses of its own for these two, and drops them elsewhere.
+_DROPPED = {"\x02": "&#2;", "\x03": "&#3;"}
+
+
+def lines(source: Source, links: Mapping[tuple[int, int], str]) -> list[str]:
+    r"""
+    ## The lines of a file as HTML
+
+    One entry per line, without its line ending. The text of the HTML is exactly the text of the
+    line. `links` gives, for line and column, the address that the name which begins there leads to.
+    """
+    marked: list[list[tuple[str, str, str]]] = [[]]
+    column = 0
+    for kind, value in source.once(_tokens):
+        name = STANDARD_TYPES.get(kind, "")
+        # Plain names, signs and white space need no colour, so they need no element either.
+        name = "" if name in PLAIN else name
+        for index, piece in enumerate(value.split("\n")):
+            if index:
+                marked.append([])
+                column = 0
+            if piece:
+                marked[-1].append((name, links.get((len(marked), column), ""), piece))
+                column += len(piece)
+    return [_elements(pieces) for pieces in marked]
+
+
+def _tokens(source: Source) -> list[tuple[_TokenType, str]]:
+    # Notes are not shown as code. A docstring is many tokens, and without it the rest is the same.
+    texts = (line.text.rstrip("\r\n") if line.kind == "code" else "" for line in source.lines)
+    text = "".join(f"{one}\n" for one in texts)
+    return list(PythonLexer(stripnl=False, ensurenl=False).get_tokens(text))
+
+
+def _elements(pieces: list[tuple[str, str, str]]) -> str:
+    r"""
+    Neighbours of one colour share an element.
+    """
+    elements = []
+    for (name, link), run in groupby(pieces, key=lambda piece: piece[:2]):
+        text = visible(html.escape("".join(piece for _, _, piece in run), quote=False))
+        # Markdown would make spaces of a tab.
+        text = text.replace("\t", "&#9;")
+        text = f'<a href="{html.escape(link)}">{text}</a>' if link else text
+        elements.append(f'<span class="{name}">{text}</span>' if name else text)
+    return "".join(elements)
+
+
+def block(code: str, language: str) -> str:
+    r"""
+    ## A block of code in a note as HTML
+
+    All on one line. A language that Pygments doesn't know has no colours.
+    """
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        lexer = TextLexer(stripnl=False, ensurenl=False)
+    pieces = [
+        ("" if STANDARD_TYPES.get(kind, "") in PLAIN else STANDARD_TYPES[kind], "", value)
+        for kind, value in lexer.get_tokens(code)
+    ]
+    return _elements(pieces).translate(_SPELLED)
+
+
+def visible(text: str) -> str:
+    r"""
+    ## Show what can't be seen
+
+    A character that turns the direction of text can make code look like other code. It keeps its
+    place, so that a copy is exact, in an element that ends its effect and shows its number.
+    """
+    return _UNSEEN.sub(_shown, text)
+
+
+def told(text: str) -> str:
+    r"""
+    ## The same where no element can be
+
+    In an attribute or a drawing, the number stands in place of the character, and all is on one
+    line.
+    """
+    return " ".join(_UNSEEN.sub(lambda match: f"U+{ord(match[0]):04X}", text).split())
+
+
+def _shown(match: re.Match[str]) -> str:
+    character = match[0]
+    name = html.escape(unicodedata.name(character, "control character"))
+    number = f"U+{ord(character):04X}"
+    inside = _DROPPED.get(character, character)
+    return f'<bdi class="unseen" title="{name}" data-number="{number}">{inside}</bdi>'

@@ -1,0 +1,240 @@
+r"""
+---
+title: Links
+summary: Notes link to source files; the site links to pages; both work.
+---
+
+A note writes `[attention](mha.py#MultiHeadAttention)`, which a reader of the repository can follow.
+On the site the same link leads to the page that is made from that file. A link that leads nowhere
+is an error, for files, definitions and lines alike.
+"""
+
+import difflib
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+from literate.reading.notes import anchors
+from literate.reading.source import Source
+from literate.results.records import Result, UnknownResult
+
+# The target of an inline link, `](target "title")`, or of a reference, `[name]: target`.
+_TARGET = re.compile(
+    r"(?P<before>\]\(\s*|^ {0,3}\[(?!\^)[^\]\n]+\]:[ \t]+)"
+    r"(?P<target><[^<>\n]*>|(?:[^()\s]|\([^()\s]*\))*)"
+    r"(?P<title>\s+(?:\"[^\"]*\"|'[^']*'))?(?P<after>\s*\))?",
+    re.MULTILINE,
+)
+
+
+class UnknownTarget(Exception):
+    r"""
+    ## A link to nothing
+
+    Its text is the sentence for the author.
+    """
+
+
+@dataclass(frozen=True)
+class Links:
+    r"""
+    ## What can be linked to
+
+    * `pages` are the sources, by the path of their file from the root
+    * `uris` are the paths of the pages made from them, `transformers/mha.md`
+    * `root` is the folder that both paths and links are resolved in
+    * `docs` is the folder of the hand-written pages and pictures, from the root
+    * `documents` are the paths of the hand-written pages, by the path of their file from the root
+    * `resolves_html` says whether the engine resolves links in HTML too, as Zensical does, and
+      MkDocs, which resolves those in Markdown only, does not
+    * `results` are the [results](../results/records.py) by the path of their file from the root,
+      and `recorded` is the folder that these files are in
+    """
+
+    pages: Mapping[str, Source]
+    uris: Mapping[str, str]
+    root: Path
+    docs: str
+    documents: Mapping[str, str] = field(default_factory=dict)
+    resolves_html: bool = False
+    results: Mapping[str, Result] = field(default_factory=dict)
+    recorded: str = "results"
+
+    def resolve(self, path: str, target: str) -> str:
+        r"""
+        ### The target of a link, seen from the page
+
+        `path` is the file that the note stands in. Raises
+        [UnknownTarget](#UnknownTarget) with the sentence for the author.
+        """
+        if re.match(r"(?:https?|mailto):", target):
+            return target
+        if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:", target) or target.startswith("//"):
+            raise UnknownTarget(f"the link to `{target}` is none to follow; use `https:`.")
+        file, _, anchor = target.partition("#")
+        linked = posixpath.normpath(posixpath.join(posixpath.dirname(path), file)) if file else path
+        if linked.endswith(".html"):
+            linked = self._made_from(linked)
+        if linked in self.pages:
+            self._check_anchor(linked, anchor, target)
+            uri = self.uris[linked]
+        elif linked in self.documents:
+            uri = self.documents[linked]
+        elif self.is_result(linked):
+            result, place, _ = self.result(linked, anchor, target)
+            uri, anchor = result.uri, quote(place)
+        else:
+            uri = self._document(linked, target)
+        if not file:
+            return f"#{anchor}"
+        document = relative(posixpath.dirname(self.uri(path)), uri)
+        return f"{document}#{anchor}" if anchor else document
+
+    def uri(self, path: str) -> str:
+        r"""
+        ### The page that is made from a file
+        """
+        return self.uris[path] if path in self.uris else self.documents[path]
+
+    def is_result(self, linked: str) -> bool:
+        r"""
+        ### Is the file one of results?
+
+        It is by its place and its name; it may not be there.
+        """
+        return posixpath.dirname(linked) == self.recorded and linked.endswith(".json")
+
+    def result(self, linked: str, anchor: str, target: str) -> tuple[Result, str, Any]:
+        r"""
+        ### The result that a link leads to
+
+        Then the part of its page that shows what is meant, and the thing itself, which without an
+        anchor is the result. Raises [UnknownTarget](#UnknownTarget).
+        """
+        start = f"the link to `{target}` leads to nothing:"
+        if linked not in self.results:
+            near = difflib.get_close_matches(linked, self.results, n=1, cutoff=0.85)
+            there = ", ".join(f"`{path}`" for path in self.results) or "none yet"
+            hint = f"did you mean `{near[0]}`?" if near else f"those that are here: {there}."
+            sentence = f"{start} no results `{linked}`; the program that measures writes it; {hint}"
+            raise UnknownTarget(sentence)
+        found = self.results[linked]
+        try:
+            return found, *(found.find(unquote(anchor)) if anchor else ("", found))
+        except UnknownResult as error:
+            raise UnknownTarget(f"{start} `{linked}` has {error}") from None
+
+    def address(self, path: str, linked: str, anchor: str) -> str:
+        r"""
+        ### The address of a page, seen from another page
+
+        For HTML. If the engine leaves that as it is, pages have the addresses of folders: that of
+        `transformers/mha.md` is `transformers/mha/`.
+        """
+        if path == linked and anchor:
+            return f"#{anchor}"
+        return self.between(self.uris[path], self.uris[linked], anchor)
+
+    def between(self, here: str, there: str, anchor: str = "") -> str:
+        r"""
+        ### The same for two pages that are known by their paths on the site
+        """
+        address = self.beside(here, there if self.resolves_html else folder(there))
+        if not self.resolves_html:
+            address += "/"
+        return f"{address}#{anchor}" if anchor else address
+
+    def beside(self, uri: str, other: str) -> str:
+        r"""
+        ### The address of a file of the site, seen from a page
+
+        `uri` is the page. For HTML, too.
+        """
+        return relative(posixpath.dirname(uri) if self.resolves_html else folder(uri), other)
+
+    def _made_from(self, linked: str) -> str:
+        r"""
+        The module that a page is made from, for a link to the page as it may be published.
+        """
+        stem = linked.removesuffix(".html")
+        package = posixpath.join(posixpath.dirname(linked), "__init__")
+        module = package if posixpath.basename(stem) == "index" else stem
+        return f"{module}.py" if f"{module}.py" in self.pages else linked
+
+    def _document(self, linked: str, target: str) -> str:
+        inside = posixpath.relpath(linked, self.docs)
+        if not inside.startswith("..") and (self.root / linked).is_file():
+            return inside
+        if (self.root / linked).exists():
+            raise UnknownTarget(f"the link to `{target}` leads to a file that is not on the site.")
+        near = difflib.get_close_matches(linked, self.pages, n=1)
+        hint = f"; did you mean `{near[0]}`?" if near else "."
+        raise UnknownTarget(f"the link to `{target}` leads to nothing: no file `{linked}`{hint}")
+
+    def _check_anchor(self, linked: str, anchor: str, target: str) -> None:
+        source = self.pages[linked]
+        names = [*(one.name for one in source.definitions), *source.once(anchors)]
+        if not anchor or anchor in names:
+            return
+        if re.fullmatch(r"L[1-9][0-9]*", anchor):
+            number = int(anchor[1:])
+            if number <= len(source.lines) and source.lines[number - 1].kind == "code":
+                return
+            sentence = f"the link to `{target}` leads to nothing: line {number} is no line of code."
+            raise UnknownTarget(sentence)
+        near = difflib.get_close_matches(anchor, names, n=1)
+        hint = f"; did you mean `{near[0]}`?" if near else "."
+        raise UnknownTarget(f"the link to `{target}` leads to nothing: no `{anchor}` there{hint}")
+
+
+@dataclass(frozen=True)
+class Target:
+    r"""
+    ## A target in a text
+
+    `start` and `end` are its place in the text, without the angle brackets it may stand in; `after`
+    is where what belongs to the link ends, or None for the line that defines a reference.
+    """
+
+    start: int
+    end: int
+    text: str
+    after: int | None = None
+
+
+def targets(text: str) -> Iterator[Target]:
+    r"""
+    ## The link targets in a piece of Markdown
+
+    The piece holds no code; [spans](../reading/notes.py#spans) sees to that.
+    """
+    for match in _TARGET.finditer(text):
+        if match["before"].startswith("]") and match["after"] is None:
+            continue
+        start, end = match.span("target")
+        if match["target"].startswith("<"):
+            start, end = start + 1, end - 1
+        if start < end:
+            closed = match["before"].startswith("]")
+            yield Target(start, end, text[start:end], match.end() if closed else None)
+
+
+def folder(uri: str) -> str:
+    r"""
+    ## The folder that a page becomes
+
+    `transformers/mha.md` becomes `transformers/mha`, `transformers/index.md` `transformers`.
+    """
+    above, file = posixpath.split(uri.removesuffix(".md"))
+    return above if file == "index" else posixpath.join(above, file)
+
+
+def relative(here: str, there: str) -> str:
+    r"""
+    ## The way from a folder to something
+    """
+    return posixpath.relpath(there or ".", here or ".")

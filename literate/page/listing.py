@@ -1,0 +1,134 @@
+r"""
+---
+title: Listing
+summary: The code of a row as HTML, with numbers, links and measured shapes.
+---
+
+Each line is an element with the number of the line as its id. What the tool adds to a line, its
+number and the [shape](shapes.py) that is new on it, are attributes that the style sheet shows: so
+the text of the element is exactly the line, and copied code is nothing but code.
+"""
+
+import html
+import posixpath
+from dataclasses import dataclass
+from functools import cached_property
+
+from literate.measuring.measure import Measurement
+from literate.page import highlight
+from literate.page.links import Links
+from literate.page.shapes import PageShapes
+from literate.python import pytorch
+from literate.python.references import Network
+from literate.reading.rows import Row
+from literate.reading.source import Source
+
+# A page must not grow with the site.
+MOST_USES = 12
+
+
+@dataclass(frozen=True)
+class Uses:
+    r"""
+    ## Where a definition is used
+
+    * `places` are labels and addresses, as HTML
+    * `more` is the number of places that are left out
+    """
+
+    places: tuple[tuple[str, str], ...]
+    more: int
+
+
+class Listing:
+    r"""
+    ## The code of a page
+    """
+
+    def __init__(
+        self, source: Source, links: Links, network: Network, measurement: Measurement | None
+    ) -> None:
+        self.source = source
+        self.links = links
+        self.network = network
+        self.shapes = PageShapes(source, measurement) if measurement else None
+        self._needs_legend = bool(self.shapes and self.shapes.legend)
+
+    def of(self, row: Row, anchored: str) -> str:
+        r"""
+        ### The code of a row
+
+        The definition named `anchored` has its anchor in the note.
+        """
+        names = {one.line: one.name for one in self.source.definitions if one.name != anchored}
+        shown = []
+        for line in row.code:
+            number = line.number
+            if line.kind == "blank":
+                shown.append('<span class="line"></span>')
+                continue
+            anchor = f'<a id="{html.escape(names[number])}"></a>' if number in names else ""
+            link = f'<a href="#L{number}" data-line="{number}" aria-label="Line {number}"></a>'
+            shown.append(
+                f'<span class="line" id="L{number}">{anchor}{link}{self._shape(number)}'
+                f"<span>{self._lines[number - 1]}</span></span>"
+            )
+        return "\n".join(shown)
+
+    def legend(self, row: Row) -> dict[str, str]:
+        r"""
+        ### The letters of the shapes, with their names
+
+        They stand below the first code that has a shape, so for all other rows there are none.
+        """
+        if not self._needs_legend or not any(line.number in self.shapes.lines for line in row.code):
+            return {}
+        self._needs_legend = False
+        return {letter: html.escape(name) for name, letter in self.shapes.legend.items()}
+
+    def uses(self, name: str) -> Uses:
+        r"""
+        ### Where a definition is used
+
+        Once for each definition that uses it, at the first line that does.
+        """
+        path = self.source.path
+        found: dict[str, str] = {}
+        for user, one in self.network.used.get((path, name), ()):
+            within = self.links.pages[user].definition_at(one.line)
+            stem = posixpath.splitext(posixpath.basename(user))[0]
+            parts = [stem if user != path else "", within.name if within else ""]
+            label = ".".join(part for part in parts if part) or "the module"
+            address = self.links.address(path, user, f"L{one.line}")
+            found.setdefault(html.escape(label), html.escape(address))
+        places = tuple(found.items())
+        return Uses(places[:MOST_USES], max(0, len(places) - MOST_USES))
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return highlight.lines(self.source, self._addresses())
+
+    def _addresses(self) -> dict[tuple[int, int], str]:
+        r"""
+        Where the names in the code lead to, by line and column.
+        """
+        source = self.source
+        documented = {
+            (line, source.characters(line, column)): address
+            for line, column, address in source.once(pytorch.addresses)
+        }
+        return documented | {
+            (one.line, one.column): self.links.address(source.path, one.path, one.target)
+            for one in self.network.references[source.path]
+        }
+
+    def _shape(self, number: int) -> str:
+        shape = self.shapes.lines.get(number) if self.shapes else None
+        if shape is None:
+            return ""
+        full = html.escape(shape.full).replace("\n", "&#10;")
+        place = "shape" if shape.fits else "shape beyond"
+        return (
+            f'<i class="{place}" data-shape="{html.escape(shape.short)}" title="{full}" '
+            f'role="img" aria-label="{full}"></i>'
+        )

@@ -1,0 +1,135 @@
+r"""
+---
+title: Shapes of lines
+summary: What stands at the end of a line of code, and what a reader who points at it is told.
+---
+
+The end of a line has room for a few letters. So a shape stands there once: a line whose name had
+the same shape before shows nothing. A line that had three shapes, in a loop or in several calls,
+shows the first one and `(+2)`. Point at it to read all of them, with the full names of their axes;
+a screen reader reads that too.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from literate.measuring.measure import Measurement
+from literate.page.letters import letters, names_in, short
+from literate.reading.source import Source
+
+# So many characters of code, with two blanks and a shape, fit the column of code.
+WIDTH = 90
+
+# The axes of a tensor in all that a line was seen to do.
+Shapes = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Shape:
+    r"""
+    ## What a line shows
+
+    * `short` stands at its end, in letters; it is empty if there is no room at all
+    * `full` has every shape with the names of its axes, one tensor a line
+    * `fits` is whether the column of code has room for both the line and the shape
+    """
+
+    short: str
+    full: str
+    fits: bool
+
+
+class PageShapes:
+    r"""
+    ## The shapes of a page
+
+    * `lines` holds what each line shows, if it shows anything
+    * `legend` has the letters in them with the names that they stand for
+    """
+
+    def __init__(self, source: Source, measurement: Measurement) -> None:
+        self._source = source
+        # What was last shown of each name, by the definition that it stands in.
+        self._known: dict[tuple[str, str], Shapes] = {}
+        new = dict(self._new(measurement))
+        shown = {
+            name
+            for tensors in new.values()
+            for shapes in tensors.values()
+            for shape in shapes
+            for axis in shape
+            for name in names_in(axis)
+        }
+        self.legend = letters(name for name in measurement.axes if name in shown)
+        self.lines = {number: self._shape(number, tensors) for number, tensors in new.items()}
+
+    def _new(self, measurement: Measurement) -> Iterator[tuple[int, dict[str, Shapes]]]:
+        r"""
+        The lines with a shape that is new there.
+        """
+        returned = _returned(self._source.tree)
+        for number, tensors in sorted(measurement.lines.items()):
+            definition = self._source.definition_at(number)
+            scope = definition.name if definition else ""
+            found: dict[str, list[tuple[str, ...]]] = {}
+            for tensor in tensors:
+                found.setdefault(tensor.name, []).append(tensor.axes)
+            new = {}
+            for name, axes in found.items():
+                shapes = tuple(dict.fromkeys(axes))
+                # What is returned may be a variable whose shape has been told.
+                place = (scope, returned.get(number, name))
+                if not set(shapes) <= set(self._known.get(place, ())):
+                    new[name] = self._known[place] = shapes
+            if new:
+                yield number, new
+
+    def _shape(self, number: int, tensors: dict[str, Shapes]) -> Shape:
+        r"""
+        A line that begins with the name of its one tensor need not name it again. A result has an
+        arrow. Of several tensors, those that there is no room for are left out.
+        """
+        code = self._source.lines[number - 1].text.strip("\r\n")
+        groups: dict[Shapes, list[str]] = {}
+        for name, shapes in tensors.items():
+            groups.setdefault(shapes, []).append(name)
+        parts = []
+        for shapes, names in groups.items():
+            more = f" (+{len(shapes) - 1})" if len(shapes) > 1 else ""
+            shape = f"{short(shapes[0], self.legend)}{more}"
+            labels = ", ".join(map(_label, names))
+            alone = len(tensors) == 1 and code.strip().startswith(labels)
+            parts.append(shape if alone else f"{labels} {shape}")
+        room = WIDTH - len(code) - 2
+        for kept in range(len(parts), -1, -1):
+            shown = " · ".join([*parts[:kept], *(["…"] if kept < len(parts) else [])])
+            if len(shown) <= room:
+                return Shape(shown, _full(tensors), True)
+        # A line that is too long scrolls anyway. One that just fits must not begin to.
+        return Shape(" · ".join(parts) if room < -2 else "", _full(tensors), False)
+
+
+def _label(name: str) -> str:
+    for result in ("return", "yield"):
+        if name == result or name.startswith((f"{result}[", f"{result}.")):
+            return f"→{name.removeprefix(result)}"
+    return name
+
+
+def _full(tensors: dict[str, Shapes]) -> str:
+    return "\n".join(
+        f"{name}: " + " or ".join(f"[{', '.join(shape)}]" for shape in shapes)
+        for name, shapes in tensors.items()
+    )
+
+
+def _returned(tree: ast.Module) -> dict[int, str]:
+    r"""
+    The names that are returned just so, by line.
+    """
+    return {
+        node.lineno: node.value.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Name)
+    }

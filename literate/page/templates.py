@@ -1,0 +1,20 @@
+r"""
+---
+title: Templates
+summary: Where all HTML of the tool is written.
+---
+
+A template writes HTML or Markdown. What goes into it has been escaped before, where its kind is
+known; so the templates escape nothing.
+"""
+
+import jinja2
+
+TEMPLATES = jinja2.Environment(
+    loader=jinja2.PackageLoader("literate.page"),
+    autoescape=False,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+    undefined=jinja2.StrictUndefined,
+)

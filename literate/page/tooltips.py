@@ -1,0 +1,120 @@
+r"""
+---
+title: About a page
+summary: What a page tells when it is asked, kept beside it until then.
+---
+
+Where a name is used, what a definition takes and is for, which numbers a tensor held: a reader
+asks for a little of that, and not at once. So it isn't in the page but in a file beside it,
+`about.json`, which the browser fetches when the reader first points at something.
+"""
+
+import ast
+import json
+import re
+
+from literate.measuring.measure import Measurement, Tensor
+from literate.python.places import places
+from literate.reading import front_matter
+from literate.reading.rows import rows
+from literate.reading.source import Definition, Source
+
+_HEADING = re.compile(r"#{1,6}\s")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_SENTENCE = re.compile(r".*?[.:!?](?=\s+[A-Z`\[]|$)")
+
+
+def about(source: Source, title: str, measurement: Measurement | None) -> str:
+    r"""
+    ## What there is to know about a page
+
+    A text of JSON with
+
+    * `names`: the [places](../python/places.py#places) of each name, group by group; a group is a
+      list of numbers, line and column in turns
+    * `definitions`: by its name, how each is called and the first sentence about it; the empty name
+      is the page itself
+    * `tensors`: by the line, those measured there, each with name, axes, sizes, dtype, lowest
+      number, mean, highest number and [picture](../measuring/measured_run.py#picture)
+    """
+    lines = measurement.lines if measurement else {}
+    content = {
+        "names": {
+            name: [[number for place in group for number in place] for group in groups]
+            for name, groups in source.once(places).items()
+        },
+        "definitions": {"": [title, _summary(source)], **_definitions(source)},
+        "tensors": {line: [_tensor(one) for one in found] for line, found in lines.items()},
+    }
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def signature(definition: Definition) -> str:
+    r"""
+    ## How a definition is called
+
+    A class is called as its `__init__` is, or with the fields of a dataclass.
+    """
+    node = definition.node
+    name = definition.name.rpartition(".")[2]
+    if not isinstance(node, ast.ClassDef):
+        result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+        return f"{name}({_arguments(node.args, bool(definition.depth))}){result}"
+    for inside in node.body:
+        if isinstance(inside, ast.FunctionDef) and inside.name == "__init__":
+            return f"{name}({_arguments(inside.args, True)})"
+    if any("dataclass" in ast.unparse(one) for one in node.decorator_list):
+        fields = [ast.unparse(one) for one in node.body if isinstance(one, ast.AnnAssign)]
+        return f"{name}({', '.join(fields)})"
+    bases = ", ".join(ast.unparse(one) for one in node.bases)
+    return f"class {name}({bases})" if bases else f"class {name}"
+
+
+def _arguments(arguments: ast.arguments, is_method: bool) -> str:
+    text = ast.unparse(arguments)
+    return re.sub(r"^(?:self|cls)(?:, |$)", "", text) if is_method else text
+
+
+def _definitions(source: Source) -> dict[str, list[str]]:
+    texts = {
+        row.documents.name: row.note.texts for row in rows(source) if row.documents and row.note
+    }
+    return {
+        one.name: [signature(one), _first_sentence(texts.get(one.name, ()))]
+        for one in source.definitions
+    }
+
+
+def _summary(source: Source) -> str:
+    for row in rows(source):
+        if row.note is not None and row.note.kind == "docstring" and row.documents is None:
+            matter, _, _ = front_matter.split(row.note, source.path)
+            return matter.summary
+    return ""
+
+
+def _first_sentence(texts: tuple[str, ...]) -> str:
+    r"""
+    The sentence as it is read, without the marks of Markdown. A text that begins with a formula
+    has none.
+    """
+    paragraph: list[str] = []
+    for text in texts:
+        if _HEADING.match(text):
+            continue
+        if text.strip():
+            paragraph.append(text.strip())
+        elif paragraph:
+            break
+    plain = _LINK.sub(r"\1", " ".join(paragraph))
+    if plain.startswith(("$$", "```", "* ", "- ")):
+        return ""
+    found = _SENTENCE.match(plain)
+    sentence = found[0] if found else plain
+    return re.sub(r"[`*$]", "", sentence).removesuffix(":")
+
+
+def _tensor(tensor: Tensor) -> list[object]:
+    sizes = list(tensor.sizes[0])
+    numbers = [tensor.low, tensor.mean, tensor.high]
+    return [tensor.name, list(tensor.axes), sizes, tensor.dtype, *numbers, tensor.picture]

@@ -1,0 +1,19 @@
+r"""
+---
+title: Python code
+summary: What the names in code stand for, and what a definition needs.
+---
+
+* [trees](trees.py): syntax trees are walked through in half the time.
+* [names](names.py): which names a statement takes from its module, and when it takes them.
+* [places](places.py): where each name of a file stands, with namesakes kept apart.
+* [statements](statements.py): a module becomes the imports and the definitions that can be copied
+  out of it.
+* [order](order.py): an order in which copied definitions can run.
+* [closure](closure.py): what a definition needs, from everywhere in its package, in an order that
+  runs.
+* [references](references.py): a name in code leads to what it stands for, found by scopes and
+  imports, not by its text.
+* [pytorch](pytorch.py): the names of PyTorch lead to its documentation.
+* [spelling](spelling.py): a name in a note must be the name of something.
+"""

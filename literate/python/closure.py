@@ -1,0 +1,407 @@
+r"""
+---
+title: Closure
+summary: What a definition needs, from everywhere in its package, in an order that runs.
+---
+
+A copy of `MultiHeadAttention` in a file of your own also needs what it calls, what that
+calls, and the imports of all of them. This page follows the [names](names.py) from
+[piece](statements.py) to piece, through the imports of the package, until nothing is missing.
+
+The copy has to mean what the original means. Where one file can't mean the same, because two
+modules give one name to different things or a module is imported by a computed name, that is an
+error, never a guess.
+"""
+
+import ast
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from literate.problems import LiterateError, Problem
+from literate.python.names import Use
+from literate.python.order import Circle, Found, Needs, in_order
+from literate.python.statements import (
+    Import,
+    Module,
+    Modules,
+    Piece,
+    absolute,
+    take_apart,
+    uses_by_statement,
+)
+from literate.python.trees import nodes
+from literate.reading.source import Source
+
+# What these say depends on the file that asks.
+OF_THE_FILE = frozenset(
+    {"__doc__", "__file__", "__loader__", "__package__", "__path__", "__spec__"}
+)
+
+# A module, and a name of it.
+Wanted = tuple[str, str]
+AS_IT_IS: Mapping[Wanted, Wanted] = {}
+
+
+@dataclass(frozen=True)
+class Closure:
+    r"""
+    ## Everything that is needed
+
+    * `pieces` are in an order in which they can run: modules after those they import, and inside a
+      module the order of the file
+    * `imports` are what the pieces need from outside the package, sorted, each once
+    * `lazy_annotations` tells that one of the modules has `from __future__ import annotations`
+    * `outside` are all modules from outside that the pieces import, also inside functions
+    * `reads` are the names that the pieces take from anywhere but themselves: from each other, from
+      imports and from what is built in
+    """
+
+    pieces: tuple[Piece, ...]
+    imports: tuple[Import, ...]
+    lazy_annotations: bool
+    outside: frozenset[str]
+    reads: frozenset[str]
+
+
+def closure(
+    sources: Mapping[str, Source],
+    module: str,
+    names: Iterable[str],
+    also: Iterable[Wanted] = (),
+    instead: Mapping[Wanted, Wanted] = AS_IT_IS,
+) -> Closure:
+    r"""
+    ## The closure of definitions
+
+    * `sources` are all modules of the package, in reading order
+    * `names` are the top-level names of the `module` that are wanted
+    * `also` are wanted names of other modules
+    * `instead` gives names another meaning: in the copy, one stands for the other
+
+    Raises a [LiterateError](../problems.py#LiterateError) for a name that is not there, and for
+    whatever a copy in one file can't do.
+    """
+    package = _package(sources, instead)
+    if module not in sources:
+        raise LiterateError([Problem(module, 1, "is not a module of the package.")])
+    own = [one for name in names for one in package.pieces(module, name)]
+    others = [one for where, name in also for one in package.pieces(where, name)]
+    needs = package.follow([*own, *others])
+    _check_names(package, needs)
+    try:
+        pieces = in_order(needs, list(sources), module, package.module)
+    except Circle as circle:
+        one, other = circle.one, circle.other
+        sentence = (
+            f"`{one.names[0]}` needs `{other.names[0]}` ({package.place(other)}), which is not "
+            "defined yet when the modules import each other; break the circle."
+        )
+        raise package.error(one.module, one.line, sentence) from None
+
+    imports = _merged(one for piece in pieces for _, found in needs[piece] for one in found)
+    inside = {one for piece in needs for one in package.imported_inside(piece)}
+    return Closure(
+        pieces=tuple(pieces),
+        imports=tuple(imports),
+        lazy_annotations=any(package.module(one.module).lazy_annotations for one in pieces),
+        outside=frozenset(inside | {one.module for one in imports}),
+        reads=frozenset(use.name for piece in pieces for use, _ in needs[piece]),
+    )
+
+
+def _package(sources: Mapping[str, Source], instead: Mapping[Wanted, Wanted]) -> "_Package":
+    if isinstance(sources, Modules) and not instead:
+        return sources.once(_Package)
+    return _Package(sources, instead)
+
+
+def _unknown(package: "_Package", module: str, name: str) -> LiterateError:
+    source = package.sources[module]
+    known = list(package.module(module).defined)
+    if name.partition(".")[0] in known:
+        whole = name.partition(".")[0]
+        sentence = f"`{name}` can't be taken out of `{whole}`; take the whole `{whole}`."
+    else:
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        hint = f"; near it are {_listed(near)}." if near else "."
+        sentence = f"defines no `{name}`{hint}"
+    return LiterateError([Problem(source.path, 1, sentence)])
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+class _Package:
+    r"""
+    The modules of a package, taken apart when they are first asked for. What a piece needs, it
+    needs for all who ask.
+    """
+
+    def __init__(
+        self, sources: Mapping[str, Source], instead: Mapping[Wanted, Wanted] = AS_IT_IS
+    ) -> None:
+        self.sources = sources
+        self.instead = instead
+        self.tops = {name.partition(".")[0] for name in sources}
+        self.modules: dict[str, Module] = {}
+        self.needs: dict[Piece, list[tuple[Use, list[Found]]]] = {}
+        self.next: dict[Piece, list[Piece]] = {}
+        self.outside: dict[Piece, set[str]] = {}
+
+    def module(self, name: str) -> Module:
+        if name not in self.modules:
+            self.modules[name] = self.sources[name].once(take_apart)
+        return self.modules[name]
+
+    def owns(self, module: str) -> bool:
+        return module.partition(".")[0] in self.tops
+
+    def pieces(self, module: str, name: str) -> list[Piece]:
+        pieces = [one for one in self.resolve(module, name, 1) if isinstance(one, Piece)]
+        if not pieces:
+            raise _unknown(self, module, name)
+        return pieces
+
+    def error(self, module: str, line: int, sentence: str) -> LiterateError:
+        return LiterateError([Problem(self.sources[module].path, line, sentence)])
+
+    def place(self, piece: Piece) -> str:
+        return f"{self.sources[piece.module].path}:{piece.line}"
+
+    def follow(self, wanted: Iterable[Piece]) -> dict[Piece, list[tuple[Use, list[Found]]]]:
+        r"""
+        All pieces that the wanted ones need, each with its uses of names and what these stand for.
+        """
+        needs: dict[Piece, list[tuple[Use, list[Found]]]] = {}
+        waiting = list(wanted)
+        while waiting:
+            piece = waiting.pop()
+            if piece in needs:
+                continue
+            if piece not in self.needs:
+                self.needs[piece] = self.needs_of(piece)
+                found = [one for _, them in self.needs[piece] for one in them]
+                pieces = [one for one in found if isinstance(one, Piece)]
+                self.next[piece] = [*pieces, *self.registered_with(piece)]
+            needs[piece] = self.needs[piece]
+            waiting += self.next[piece]
+        return needs
+
+    def needs_of(self, piece: Piece) -> list[tuple[Use, list[Found]]]:
+        if piece.renames:
+            use = Use(piece.renames, piece.line, True)
+            return [(use, self.resolve(piece.module, piece.renames, piece.line))]
+        self.imported_inside(piece)
+        needs = []
+        for use in self.inside(piece).uses:
+            found = self.resolve(piece.module, use.name, use.line)
+            if not found and use.name in OF_THE_FILE:
+                sentence = (
+                    f"reads `{use.name}`, which is not the same in a copy; pass it the value."
+                )
+                raise self.error(piece.module, use.line, sentence)
+            needs.append((use, found))
+        return needs
+
+    def registered_with(self, piece: Piece) -> list[Piece]:
+        r"""
+        Definitions that are decorated with `@piece.something`, as are the variants of a
+        `functools.singledispatch`: nobody names them, and the piece is not whole without them.
+        """
+        registered = []
+        for other in self.module(piece.module).pieces:
+            decorators = other.definition.decorator_list if other.definition else []
+            for decorator in decorators:
+                called = decorator.func if isinstance(decorator, ast.Call) else decorator
+                match called:
+                    case ast.Attribute(value=ast.Name(id=name)) if name in piece.names:
+                        registered.append(other)
+        return registered
+
+    def resolve(
+        self, module: str, name: str, line: int, seen: frozenset[tuple[str, str]] = frozenset()
+    ) -> list[Found]:
+        r"""
+        What a name of a module stands for: pieces, wherever in the package they are, or an import
+        from outside. Nothing, if the module neither defines nor imports it. `line` is where the
+        module uses the name.
+        """
+        module, name = self.instead.get((module, name), (module, name))
+        taken = self.module(module)
+        if taken.problems:
+            raise LiterateError(taken.problems)
+        found: list[Found] = list(taken.defined.get(name, ()))
+        for one in taken.imports.get(name, ()):
+            if not self.owns(one.module):
+                found.append(one)
+            elif (module, name) in seen:
+                sentence = f"imports `{name}` in a circle: no module defines it."
+                raise self.error(module, one.line, sentence)
+            else:
+                found += self.resolve_import(module, one, line, seen | {(module, name)})
+        return found
+
+    def resolve_import(
+        self, module: str, one: Import, line: int, seen: frozenset[tuple[str, str]]
+    ) -> list[Found]:
+        found: list[Found] = []
+        if one.name and one.module in self.sources:
+            found = self.resolve(one.module, one.name, 0, seen)
+        if found:
+            return [self.renamed(one, found)] if one.alias else found
+        whole = f"{one.module}.{one.name}" if one.name else one.module
+        if whole in self.sources:
+            sentence = (
+                f"`{one.alias or one.name or whole}` is a module, and a copy has no modules; "
+                f"write `from {whole} import` and the names that are needed."
+            )
+            raise self.error(module, line or one.line, sentence)
+        if one.module in self.sources:
+            sentence = f"imports `{one.name}` from {one.module}, which does not define it."
+        else:
+            sentence = f"imports {one.module}, which is not among the sources."
+        raise self.error(module, one.line, sentence)
+
+    def renamed(self, one: Import, found: Iterable[Found]) -> Piece:
+        r"""
+        `from module import name as other` is copied as `other = name`, behind what defines the
+        name, or at the end of a module that passes it on.
+        """
+        pieces = [x for x in found if isinstance(x, Piece) and x.module == one.module]
+        end = len(self.sources[one.module].lines) + 1
+        line = max((x.line for x in pieces), default=end)
+        text = f"{one.alias} = {one.name}\n"
+        tree = tuple(ast.parse(text).body)
+        return Piece(one.module, line, (one.alias,), "", text, one.name, tree)
+
+    def imported_inside(self, piece: Piece) -> set[str]:
+        r"""
+        The outside modules that are imported inside a piece. Those of the package can't be: the
+        copy would have to change the inside.
+        """
+        if piece in self.outside:
+            return self.outside[piece]
+        inside = self.inside(piece)
+        for call in inside.calls:
+            self.check_call(piece, call)
+        for name, line in inside.imports:
+            if self.owns(name):
+                sentence = (
+                    f"imports {name} inside `{piece.names[0]}`, which a copy can't; "
+                    "import it at the top of the file."
+                )
+                raise self.error(piece.module, line, sentence)
+        self.outside[piece] = {name for name, _ in inside.imports}
+        return self.outside[piece]
+
+    def inside(self, piece: Piece) -> "_Inside":
+        r"""
+        One that only gives another name has nothing inside.
+        """
+        return self.sources[piece.module].once(_insides).get(piece, _Inside((), (), ()))
+
+    def check_call(self, piece: Piece, call: ast.Call) -> None:
+        r"""
+        A module whose name is computed may be one of the package, for all that can be told.
+        """
+        called = getattr(call.func, "attr", "") or getattr(call.func, "id", "")
+        for one in self.module(piece.module).imports.get(called, ()):
+            called = one.name or called
+        if called not in ("__import__", "import_module"):
+            return
+        match call.args[:1]:
+            case [ast.Constant(value=str(name))] if not name.startswith("."):
+                if not self.owns(name):
+                    return
+        sentence = (
+            f"`{called}` imports a module while the code runs, so nobody can tell what a copy "
+            "needs; use an `import` at the top of the file."
+        )
+        raise self.error(piece.module, call.lineno, sentence)
+
+
+@dataclass(frozen=True)
+class _Inside:
+    r"""
+    What there is in a piece: uses of names, imported modules with their lines, and calls.
+    """
+
+    uses: Sequence[Use]
+    imports: Sequence[tuple[str, int]]
+    calls: Sequence[ast.Call]
+
+
+def _insides(source: Source) -> dict[Piece, _Inside]:
+    module = source.once(take_apart)
+    taken = source.once(uses_by_statement)
+    found = {}
+    for piece in module.pieces:
+        used = [use for one in piece.statements for use in taken[one]]
+        imports: list[tuple[str, int]] = []
+        calls: list[ast.Call] = []
+        for node in (node for one in piece.statements for node in nodes(one)):
+            match node:
+                case ast.Import():
+                    imports += [(alias.name, node.lineno) for alias in node.names]
+                case ast.ImportFrom():
+                    imports.append((absolute(node, module.name, source), node.lineno))
+                case ast.Call():
+                    calls.append(node)
+        found[piece] = _Inside(used, imports, calls)
+    return found
+
+
+def _meaning(found: Found, name: str) -> tuple[str, str]:
+    r"""
+    Two things with the same meaning can share a name.
+    """
+    if isinstance(found, Import):
+        return "import", found.means
+    return found.module, found.renames or name
+
+
+def _check_names(package: _Package, needs: Needs) -> None:
+    r"""
+    In the one file of the copy a name has to mean to everybody what it meant in their own module.
+    """
+    owners: dict[str, tuple[Found, str]] = {}
+    everything = [(one, package.place(one)) for one in needs]
+    for piece, uses_found in needs.items():
+        path = package.sources[piece.module].path
+        for use, found in uses_found:
+            everything += [(one, f"{path}:{use.line}") for one in found if isinstance(one, Import)]
+    for one, place in everything:
+        for name in one.names if isinstance(one, Piece) else (one.binds,):
+            owner, there = owners.setdefault(name, (one, place))
+            if _meaning(owner, name) != _meaning(one, name):
+                raise _collision(place, there, name)
+    for piece, uses_found in needs.items():
+        path = package.sources[piece.module].path
+        for use, found in uses_found:
+            if not found and use.name in owners:
+                raise _collision(f"{path}:{use.line}", owners[use.name][1], use.name)
+
+
+def _collision(place: str, other: str, name: str) -> LiterateError:
+    path, _, line = place.rpartition(":")
+    sentence = (
+        f"`{name}` is one thing here and another at {other}, and a copy in one file has one name "
+        "for one thing; rename one of them."
+    )
+    return LiterateError([Problem(path, int(line), sentence)])
+
+
+def _merged(found: Iterable[Found]) -> list[Import]:
+    r"""
+    Each import once, although several modules have it or have it in two spellings. One that any of
+    them needs when it runs is not for type checkers only.
+    """
+    imports = {one for one in found if isinstance(one, Import)}
+    kept: dict[tuple[str, str, str], Import] = {}
+    for one in sorted(imports, key=lambda one: (one.typing_only, one)):
+        # `import a.b` and `import a.c` bind the same name, and both are needed.
+        dotted = "" if one.name or one.alias else one.module
+        kept.setdefault((one.binds, one.means, dotted), one)
+    return sorted(kept.values())

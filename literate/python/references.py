@@ -1,0 +1,176 @@
+r"""
+---
+title: References
+summary: A name in code leads to what it stands for, found by scopes and imports, not by its text.
+---
+
+Where the code of a page uses something that this or another page defines, the name becomes a link
+to the definition. Which names these are is a question of [scopes](names.py#uses): a local variable
+that happens to have the name of a class is no reference to it.
+"""
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from literate.problems import LiterateError
+from literate.python.names import bindings, bound_by_import
+from literate.python.statements import absolute, by_module, module_name, uses_by_statement
+from literate.python.trees import all_nodes, nodes
+from literate.reading.source import Source
+
+# The file and the qualified name of a definition; no name is the file as a whole.
+Target = tuple[str, str]
+
+
+@dataclass(frozen=True, order=True)
+class Reference:
+    r"""
+    ## A name that stands for a definition
+
+    * `line` and `column` are where it begins, the column counted in characters from zero
+    * `name` is the name as it stands there
+    * `path` and `target` are the file and the qualified name of the definition
+    """
+
+    line: int
+    column: int
+    name: str
+    path: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Network:
+    r"""
+    ## The references of all pages
+
+    * `references` are those in each file
+    * `used` are, for each target, the references that lead to it, each with the file that it stands
+      in; what is only imported, or stands in the definition itself, is not used
+    """
+
+    references: Mapping[str, tuple[Reference, ...]]
+    used: Mapping[Target, tuple[tuple[str, Reference], ...]]
+
+
+def network(sources: Iterable[Source]) -> Network:
+    r"""
+    ## Find the references of all pages
+    """
+    pages = list(sources)
+    modules = by_module(pages)
+    found = {source.path: tuple(references(source, modules)) for source in pages}
+    used: dict[Target, list[tuple[str, Reference]]] = {}
+    for source in pages:
+        imports = source.once(_lines_of_imports)
+        for one in found[source.path]:
+            within = source.definition_at(one.line)
+            name = within.name if within else ""
+            itself = one.path == source.path and f"{name}.".startswith(f"{one.target}.")
+            if one.line not in imports and not itself:
+                used.setdefault((one.path, one.target), []).append((source.path, one))
+    return Network(found, {target: tuple(uses) for target, uses in used.items()})
+
+
+def _lines_of_imports(source: Source) -> set[int]:
+    return {
+        line
+        for node in source.once(all_nodes)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+
+
+def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]:
+    r"""
+    ## The references in a source
+
+    `modules` are all sources by the names of their modules. A name that a module binds more than
+    once stands for different things at different times, and is left alone.
+    """
+    known = _known(source, modules)
+    found: list[tuple[int, int, str, Target]] = []
+    for use in (use for them in source.once(uses_by_statement).values() for use in them):
+        if use.name in known and use.column >= 0:
+            found.append((use.line, use.column, use.name, known[use.name]))
+    found += _imported(source, modules)
+    found += source.once(_methods)
+    placed = {
+        Reference(line, source.characters(line, column), name, *target)
+        for line, column, name, target in found
+    }
+    return sorted(placed)
+
+
+def _known(source: Source, modules: Mapping[str, Source]) -> dict[str, Target]:
+    r"""
+    What the names of a module stand for, where that is a definition of one of the modules.
+    """
+    count = source.once(_bindings)
+    known = {one.name: (source.path, one.name) for one in source.definitions if not one.depth}
+    for statement, alias, target in _from_imports(source, modules):
+        if statement in source.tree.body:
+            known[bound_by_import(alias)] = target
+    return {name: target for name, target in known.items() if count[name] == 1}
+
+
+def _bindings(source: Source) -> Counter[str]:
+    return Counter(bindings(source.tree.body))
+
+
+def _from_imports(
+    source: Source, modules: Mapping[str, Source]
+) -> Iterator[tuple[ast.ImportFrom, ast.alias, Target]]:
+    r"""
+    Each `from … import name` of a definition or of a module of ours.
+    """
+    for node in source.once(_all_from_imports):
+        try:
+            origin = absolute(node, module_name(source.path), source)
+        except LiterateError:
+            continue
+        for alias in node.names:
+            inside = modules.get(origin)
+            submodule = modules.get(f"{origin}.{alias.name}")
+            defined = inside.definitions if inside else ()
+            if inside and any(one.name == alias.name for one in defined):
+                yield node, alias, (inside.path, alias.name)
+            elif submodule:
+                yield node, alias, (submodule.path, "")
+
+
+def _all_from_imports(source: Source) -> list[ast.ImportFrom]:
+    return [node for node in source.once(all_nodes) if isinstance(node, ast.ImportFrom)]
+
+
+def _imported(
+    source: Source, modules: Mapping[str, Source]
+) -> Iterator[tuple[int, int, str, Target]]:
+    r"""
+    The name in the import itself.
+    """
+    for _, alias, target in _from_imports(source, modules):
+        yield alias.lineno, alias.col_offset, alias.name, target
+
+
+def _methods(source: Source) -> list[tuple[int, int, str, Target]]:
+    r"""
+    `self.forward`, inside the class that defines `forward`.
+    """
+    found = []
+    names = {one.name for one in source.definitions}
+    for definition in source.definitions:
+        if definition.kind != "class":
+            continue
+        for node in nodes(definition.node):
+            match node:
+                case ast.Attribute(value=ast.Name(id="self"), attr=attribute):
+                    target = f"{definition.name}.{attribute}"
+                    end = node.end_col_offset or 0
+                    if target in names:
+                        column = end - len(attribute.encode())
+                        line = node.end_lineno or node.lineno
+                        found.append((line, column, attribute, (source.path, target)))
+    return found

@@ -1,0 +1,251 @@
+r"""
+---
+title: Spelling of names
+summary: A name in a note must be the name of something.
+---
+
+Code is renamed, and the notes about it are forgotten: a note goes on about `d_model` where the code
+has said something else for a year. A spelling checker of words can't see that. Here every name in
+inline code is looked up, in all sources of the site, in Python and in its standard library.
+
+Looked up are names, dotted names, calls, formulas of these, such as `max_len - 1`, and options,
+such as `--strict`. What is in quotes or in a fenced block is not looked up, and so a note that has
+to speak of something foreign puts it there.
+"""
+
+import ast
+import builtins
+import difflib
+import importlib
+import keyword
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from literate.measuring import claims
+from literate.problems import Problem
+from literate.python.names import bound_by_import
+from literate.python.trees import all_nodes, children, nodes
+from literate.reading.notes import Span, spans
+from literate.reading.rows import Note, rows
+from literate.reading.source import Definition, Source
+
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_OPTION = re.compile(r"--[a-z][\w-]*")
+# A path, a name with hyphens, or a command with options: Python would read `-` and `/` as signs.
+_PATH = re.compile(r"[\w./-]+")
+_FILE = re.compile(r"[\w.]+\.(?:css|html|ipynb|js|json|md|py|toml|txt|yml)")
+_NO_FORMULA = re.compile(r"\S[/-]\S|(?:^|\s)-{1,2}\w")
+_LISTED = re.compile(r"\s*[*-] ((?:(?:, | and |, and )?`[^\W\d]\w*`)+)")
+# Modules of Python that do something when they are imported.
+_ACTIVE = {"antigravity", "this"}
+
+
+@dataclass(frozen=True)
+class Names:
+    r"""
+    ## The names of a site
+
+    * `root` is the folder of the site: a path from there needs no other name, as a file doesn't
+    * `known` are the identifiers in the code of its sources, and its strings that are nothing but a
+      name or an option
+    * `imported` are the names by which they know other people's modules, and what is in them
+    """
+
+    root: Path
+    known: frozenset[str]
+    imported: frozenset[str]
+
+    def unknown(self, code: str) -> str | None:
+        r"""
+        ### The first name that nothing has
+
+        `code` is what stands between the backticks. None if it has no name, or no such name.
+        """
+        if code in self.known or _FILE.fullmatch(code):
+            return None
+        if _PATH.fullmatch(code) and (self.root / code).exists():
+            return None
+        if _OPTION.fullmatch(code):
+            return None if code[2:].replace("-", "_") in self.known else code
+        return next((name for name in _names(code) if not self._has(name)), None)
+
+    def meant(self, name: str) -> str:
+        r"""
+        ### What may be meant
+
+        The known name that is nearest, or nothing.
+        """
+        start, dot, last = name.rpartition(".")
+        near = difflib.get_close_matches(last, sorted(self.known), n=1, cutoff=0.75)
+        return f"{start}{dot}{near[0]}" if near else ""
+
+    def _has(self, name: str) -> bool:
+        parts = name.split(".")
+        if all(part in self.known for part in parts):
+            return True
+        root = parts[0]
+        if root in dir(builtins):
+            return _exists(["builtins", *parts])
+        if root in sys.stdlib_module_names - _ACTIVE:
+            return _exists(parts)
+        # Of other people's modules nothing is known until they are run, which is not done here.
+        return len(parts) > 1 and root in self.imported
+
+
+def names(sources: Iterable[Source], root: Path) -> Names:
+    r"""
+    ## Collect the names of a site
+    """
+    sources = list(sources)
+    own = {Path(source.path).parts[0] for source in sources}
+    known = {*dir(builtins), *keyword.kwlist, *keyword.softkwlist, *sys.stdlib_module_names}
+    imported: set[str] = set()
+    for source in sources:
+        known.update(Path(source.path).with_suffix("").parts)
+        identifiers, origins = source.once(_taken)
+        known |= identifiers
+        foreign = origins.keys() - own - sys.stdlib_module_names
+        imported.update(*(origins[origin] for origin in foreign))
+    return Names(root, frozenset(known), frozenset(imported))
+
+
+def problems(source: Source, names: Names) -> Iterator[Problem]:
+    r"""
+    ## The names in the notes of a source that nothing has
+
+    An example in a fenced block, or in inline code that is a statement, makes up names as it likes;
+    the notes of that page can speak of them. And where the docstring of a definition lists names,
+    it is the definition itself that must have them: its arguments, or what a class consists of.
+    """
+    found = [span for row in rows(source) if row.note for span in spans(row.note)]
+    yield from _problems(source.path, found, names)
+    for row in rows(source):
+        if row.note and row.documents:
+            yield from _listed(source.path, row.note, row.documents)
+
+
+def problems_of_document(path: str, text: str, names: Names) -> Iterator[Problem]:
+    r"""
+    ## The same for a document that is written by hand
+    """
+    yield from _problems(path, spans(Note("docstring", 1, tuple(text.split("\n")))), names)
+
+
+def _problems(path: str, found: list[Span], names: Names) -> Iterator[Problem]:
+    examples = [one.content for one in found if one.kind in ("code", "fence") and _is_example(one)]
+    made_up = {word for text in examples for word in _DOTTED.findall(text)}
+    made_up |= {part for word in made_up for part in word.split(".")}
+    for span in found:
+        # The names in a claim are those of axes, and are compared with them.
+        is_looked_up = span.kind == "code" and claims.parse(span.content) is None
+        name = names.unknown(span.content) if is_looked_up else None
+        if name is None or made_up.issuperset(name.split(".")):
+            continue
+        meant = names.meant(name)
+        hint = f"is `{meant}` meant?" if meant else "a foreign name goes in quotes, not backticks."
+        yield Problem(path, span.line, f"the note names `{name}`, which nothing here has; {hint}")
+
+
+def _listed(path: str, note: Note, documented: Definition) -> Iterator[Problem]:
+    own = set(_identifiers(nodes(documented.node)))
+    for line, text in enumerate(note.texts, start=note.first):
+        match = _LISTED.match(text)
+        for name in _DOTTED.findall(match[1]) if match else []:
+            if name in own or name == "and":
+                continue
+            near = difflib.get_close_matches(name, sorted(own), n=1, cutoff=0.75)
+            hint = f"; is `{near[0]}` meant?" if near else "."
+            sentence = f"the list names `{name}`, which `{documented.name}` does not have{hint}"
+            yield Problem(path, line, sentence)
+
+
+def _is_example(span: Span) -> bool:
+    r"""
+    A statement, or several lines; an expression is made of names that are looked up.
+    """
+    return span.kind == "fence" or _expression(span.content) is None
+
+
+def _expression(code: str) -> ast.expr | None:
+    if _NO_FORMULA.search(code):
+        return None
+    try:
+        return ast.parse(code.replace("…", "..."), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _names(code: str) -> Iterator[str]:
+    r"""
+    The names in an expression, the dotted ones whole.
+    """
+    waiting: list[ast.AST] = [one for one in [_expression(code)] if one]
+    while waiting:
+        node = waiting.pop(0)
+        dotted = _dotted(node)
+        if dotted:
+            yield dotted
+            continue
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        if isinstance(node, ast.keyword) and node.arg:
+            yield node.arg
+        waiting[:0] = children(node)
+
+
+def _dotted(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=name):
+            before = _dotted(value)
+            return f"{before}.{name}" if before else ""
+    return ""
+
+
+def _identifiers(inside: Iterable[ast.AST]) -> Iterator[str]:
+    for node in inside:
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name):
+                yield name
+            case ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
+                yield name
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.name
+            case ast.alias():
+                yield from node.name.split(".")
+                yield from [node.asname] if node.asname else []
+            case ast.Constant(value=str(text)):
+                # A docstring has more than one word, or is no harm.
+                yield from [text] if _DOTTED.fullmatch(text) or _OPTION.fullmatch(text) else []
+
+
+def _taken(source: Source) -> tuple[set[str], dict[str, set[str]]]:
+    r"""
+    The identifiers of a source, and the names that it has from each package that it imports.
+    """
+    origins: dict[str, set[str]] = {}
+    for node in source.once(all_nodes):
+        if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
+            within = getattr(node, "module", None)
+            for alias in node.names:
+                origin = (within or alias.name).partition(".")[0]
+                origins.setdefault(origin, set()).add(bound_by_import(alias))
+    return set(_identifiers(source.once(all_nodes))), origins
+
+
+def _exists(parts: list[str]) -> bool:
+    r"""
+    Of a package, only its own file is run; a module in it need only be there.
+    """
+    found: object = importlib.import_module(parts[0])
+    for name in parts[1:]:
+        if hasattr(found, name):
+            found = getattr(found, name)
+        else:
+            return hasattr(found, "__path__") and bool(find_spec(f"{found.__name__}.{name}"))
+    return True

@@ -1,0 +1,364 @@
+r"""
+---
+title: Pieces
+summary: A module becomes the imports and the definitions that can be copied out of it.
+---
+
+A *piece* is what stands or moves together: a top-level statement that binds names, with the comment
+above it. Classes and functions are pieces, so are constants and aliases of types, and so is a
+whole `if` or `try` that defines something one way or another.
+
+A copy of some pieces does what the module does only if nothing else happens at the module's top
+level. What else happens is a problem for everybody who wants a piece of the module.
+"""
+
+import ast
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from literate.problems import Problem
+from literate.python.names import Function, Use, bindings, bound_by_import, uses
+from literate.reading.source import Made, Source
+
+
+@dataclass(frozen=True, order=True)
+class Import:
+    r"""
+    ## One imported name
+
+    `from torch import nn as layers` has the module `torch`, the name `nn` and the alias `layers`;
+    in `import torch.nn` the name is empty. `typing_only` tells that it stands below
+    `if TYPE_CHECKING:`.
+    """
+
+    module: str
+    name: str
+    alias: str
+    typing_only: bool = False
+    line: int = field(default=0, compare=False)
+
+    @property
+    def binds(self) -> str:
+        r"""
+        ### The name that it binds
+        """
+        return self.alias or self.name or self.module.partition(".")[0]
+
+    @property
+    def means(self) -> str:
+        r"""
+        ### What the name stands for
+
+        The same for `import torch.nn as nn` and `from torch import nn`.
+        """
+        if self.name:
+            return f"{self.module}.{self.name}"
+        return self.module if self.alias else self.binds
+
+
+@dataclass(frozen=True)
+class Piece:
+    r"""
+    ## What is copied as one
+
+    * `module` and `line` are where it stands
+    * `names` are the names that it binds
+    * `note` is the comment above it, `text` the statement itself, decorators and all
+    * `renames` is the name that it gives another name to, for `from module import name as other`
+    * `statements` are its syntax trees
+    """
+
+    module: str
+    line: int
+    names: tuple[str, ...]
+    note: str
+    text: str
+    renames: str = ""
+    statements: tuple[ast.stmt, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def definition(self) -> Function | ast.ClassDef | None:
+        r"""
+        ### The class or function that it is, if it is one
+        """
+        first = self.statements[0]
+        return first if isinstance(first, Function | ast.ClassDef) else None
+
+
+@dataclass(frozen=True)
+class Module:
+    r"""
+    ## A module taken apart
+
+    * `name` is its full name, `labml_nn.transformers.mha`
+    * `imports` and `defined` are what the names of the module stand for
+    * `lazy_annotations` tells that it has `from __future__ import annotations`
+    * `problems` are what a copy of its pieces would miss
+    """
+
+    name: str
+    source: Source
+    pieces: tuple[Piece, ...]
+    imports: Mapping[str, tuple[Import, ...]]
+    lazy_annotations: bool
+    problems: tuple[Problem, ...]
+
+    @cached_property
+    def defined(self) -> Mapping[str, tuple[Piece, ...]]:
+        r"""
+        ### The pieces by the names that they bind
+
+        A name can have several: the overloads of a function, or a constant and what is added to it.
+        """
+        found: dict[str, tuple[Piece, ...]] = {}
+        for piece in self.pieces:
+            for name in piece.names:
+                found[name] = (*found.get(name, ()), piece)
+        return found
+
+
+class Modules(dict[str, Source]):
+    r"""
+    ## Sources by the names of their modules
+
+    They stay the same as long as there are `Modules`, and so does what follows from all of them.
+    """
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        super().__init__(sources)
+        self._made: dict[Callable[..., Any], Any] = {}
+
+    def once(self, make: Callable[["Modules"], Made]) -> Made:
+        r"""
+        ### What follows from the modules alone
+
+        As for [one of them](../reading/source.py#Source.once).
+        """
+        if make not in self._made:
+            self._made[make] = make(self)
+        return self._made[make]
+
+
+def by_module(sources: Iterable[Source]) -> Modules:
+    r"""
+    ## Find the names of the modules
+
+    The path of a source is the one from the folder that its package lies in.
+    """
+    return Modules({module_name(source.path): source for source in sources})
+
+
+def module_name(path: str) -> str:
+    r"""
+    ## The module that a file is
+
+    `labml_nn/transformers/__init__.py` is `labml_nn.transformers`.
+    """
+    parts = path.removesuffix(".py").split("/")
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def take_apart(source: Source) -> Module:
+    r"""
+    ## Take a module apart
+    """
+    name = module_name(source.path)
+    imports: dict[str, tuple[Import, ...]] = {}
+    problems: list[Problem] = []
+    kept: list[list[ast.stmt]] = []
+    lazy_annotations = False
+    for together in _statements(source.tree):
+        one = together[0] if len(together) == 1 else None
+        if isinstance(one, ast.ImportFrom) and one.module == "__future__":
+            lazy_annotations |= any(alias.name == "annotations" for alias in one.names)
+            continue
+        found = None if one is None else list(_imports(one, name, source))
+        if found:
+            for each in found:
+                imports[each.binds] = (*imports.get(each.binds, ()), each)
+                if each.name == "*":
+                    sentence = (
+                        f"imports every name of {each.module}, so nobody can tell which are "
+                        "needed; import them by name."
+                    )
+                    problems.append(Problem(source.path, each.line, sentence))
+            continue
+        if is_main_guard(one):
+            continue
+        for effect in _effects(together):
+            sentence = (
+                "does something when the module is imported, which a copy of its definitions "
+                "would not do; move it into a function."
+            )
+            problems.append(Problem(source.path, effect.lineno, sentence))
+        if any(True for _ in bindings(together)):
+            kept.append(together)
+    pieces = tuple(_piece(name, source, together) for together in kept)
+    return Module(name, source, pieces, imports, lazy_annotations, tuple(problems))
+
+
+def uses_by_statement(source: Source) -> dict[ast.stmt, list[Use]]:
+    r"""
+    ## What each statement of a module takes from it
+    """
+    lazy = source.once(take_apart).lazy_annotations
+    return {statement: uses(statement, lazy) for statement in source.tree.body}
+
+
+def _statements(tree: ast.Module) -> Iterator[list[ast.stmt]]:
+    r"""
+    Statements that share a line, as in `a = 1; b = 2`, can't be copied one by one.
+    """
+    together: list[ast.stmt] = []
+    for statement in tree.body:
+        if together and first_line(statement) > _last_line(together[-1]):
+            yield together
+            together = []
+        together.append(statement)
+    if together:
+        yield together
+
+
+def first_line(statement: ast.stmt) -> int:
+    r"""
+    ## The first line of a statement
+
+    That of its first decorator, if it has one.
+    """
+    decorators = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(one.lineno for one in decorators)])
+
+
+def _last_line(statement: ast.stmt) -> int:
+    return statement.end_lineno or statement.lineno
+
+
+def _imports(statement: ast.stmt, module: str, source: Source) -> Iterator[Import]:
+    r"""
+    The imports of a statement that does nothing else: an import, or `if TYPE_CHECKING:` above
+    imports. Names that are imported in one of several branches belong to a piece.
+    """
+    if isinstance(statement, ast.If) and _is_type_checking(statement.test):
+        inside = [list(_imports(one, module, source)) for one in statement.body]
+        if all(inside) and not statement.orelse:
+            for one in (one for found in inside for one in found):
+                yield Import(one.module, one.name, one.alias, True, one.line)
+    elif isinstance(statement, ast.Import):
+        for alias in statement.names:
+            yield Import(alias.name, "", alias.asname or "", line=statement.lineno)
+    elif isinstance(statement, ast.ImportFrom):
+        origin = absolute(statement, module, source)
+        for alias in statement.names:
+            bound = bound_by_import(alias)
+            given = bound if bound != alias.name else ""
+            yield Import(origin, alias.name, given, line=statement.lineno)
+
+
+def absolute(statement: ast.ImportFrom, module: str, source: Source) -> str:
+    r"""
+    ## The module that a `from` names
+
+    `from .mha import f`, in the package `labml_nn.transformers` or one of its modules, names
+    `labml_nn.transformers.mha`.
+    """
+    if not statement.level:
+        return statement.module or ""
+    is_package = source.path.endswith("__init__.py")
+    parts = module.split(".")
+    package = parts[: len(parts) - statement.level + is_package]
+    return ".".join([*package, *([statement.module] if statement.module else [])])
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    return "TYPE_CHECKING" in (getattr(test, "id", ""), getattr(test, "attr", ""))
+
+
+def is_main_guard(statement: ast.stmt | None) -> bool:
+    r"""
+    ## Is it `if __name__ == "__main__":`?
+    """
+    match statement:
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+            return True
+    return False
+
+
+def _effects(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    r"""
+    Statements that do more than bind names. A string that stands alone is a note.
+    """
+    for statement in statements:
+        match statement:
+            case ast.If() | ast.Try() | ast.TryStar() if any(True for _ in bindings([statement])):
+                # An error that one branch raises is copied with the others.
+                inside = _effects(_branches(statement))
+                yield from (one for one in inside if not isinstance(one, ast.Raise))
+            case ast.Assign(targets=targets):
+                if not all(_is_plain_target(target) for target in targets):
+                    yield statement
+            case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+                if not _is_plain_target(target):
+                    yield statement
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                pass
+            case ast.Import() | ast.ImportFrom() | ast.Pass() | ast.Expr(value=ast.Constant()):
+                pass
+            case _:
+                if type(statement).__name__ != "TypeAlias":
+                    yield statement
+
+
+def _branches(statement: ast.If | ast.Try | ast.TryStar) -> list[ast.stmt]:
+    if isinstance(statement, ast.If):
+        return [*statement.body, *statement.orelse]
+    handled = [one for handler in statement.handlers for one in handler.body]
+    return [*statement.body, *handled, *statement.orelse, *statement.finalbody]
+
+
+def _is_plain_target(target: ast.expr) -> bool:
+    match target:
+        case ast.Name():
+            return True
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            return all(_is_plain_target(element) for element in elements)
+        case ast.Starred(value=value):
+            return _is_plain_target(value)
+    return False
+
+
+def _piece(module: str, source: Source, statements: list[ast.stmt]) -> Piece:
+    lines = source.lines
+    first = first_line(statements[0])
+    last = _last_line(statements[-1])
+    # A comment that is indented like the body belongs to it, also behind its last statement.
+    after = last
+    while after < len(lines) and lines[after].kind in ("comment", "blank"):
+        if lines[after].kind == "comment":
+            if not lines[after].text.startswith((" ", "\t")):
+                break
+            last = after + 1
+        after += 1
+    before = first - 1
+    while before and lines[before - 1].kind in ("comment", "blank"):
+        if lines[before - 1].text.startswith((" ", "\t")) and lines[before - 1].text.strip():
+            break
+        before -= 1
+    note = "".join(_ended(line.text) for line in lines[before : first - 1]).strip("\n")
+    text = "".join(_ended(line.text) for line in lines[first - 1 : last])
+    names = tuple(dict.fromkeys(bindings(statements)))
+    return Piece(module, first, names, note, text, statements=tuple(statements))
+
+
+def _ended(text: str) -> str:
+    return text.rstrip("\r\n") + "\n"
+
+
+def third_party(modules: Iterable[str]) -> list[str]:
+    r"""
+    ## The packages among modules that are not Python's own
+    """
+    packages = {module.partition(".")[0] for module in modules}
+    return sorted(packages - sys.stdlib_module_names)

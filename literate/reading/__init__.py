@@ -1,0 +1,16 @@
+r"""
+---
+title: Reading
+summary: A Python file becomes lines, rows and notes; conventions are checked.
+---
+
+* [source](source.py): a Python file becomes lines, each of exactly one kind, and nothing is lost.
+* [rows](rows.py): a note and the code under it, until the next note.
+* [notes](notes.py): the Markdown of a note, cut into text, code and formulas.
+* [front_matter](front_matter.py): what a page says about itself before it begins.
+* [plain](plain.py): a note without the marks of Markdown, for programs that read words and not
+  pages.
+* [rules](rules.py): the conventions of a page that can be checked without running it.
+* [words](words.py): what the notes should not say, and what to say for it.
+* [count](count.py): how long a page is, and how much of it is explained.
+"""

@@ -1,0 +1,105 @@
+r"""
+---
+title: Count
+summary: How long a page is, and how much of it is explained.
+---
+
+A page should be short, and each step of it explained. This page counts both, for authors to see.
+Nothing fails when a page is too long: a number that must be met is soon met by tricks.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatch
+from statistics import median
+
+from literate.reading.front_matter import split
+from literate.reading.notes import spans
+from literate.reading.rows import Note, rows
+from literate.reading.source import Source
+from literate.settings import COLUMNS
+
+RULES = """\
+code      lines with code. Imports, decorators and each line of a string that is no docstring
+          count, also what is in example(). A line of code with a comment at its end is code.
+comments  lines with nothing but a comment.
+ratio     comment lines for each line of code.
+words     of the docstrings and of these comments. A name in backticks or a formula in a sentence
+          is one word; front matter, displayed formulas and blocks of code are none.
+lines     all lines of the file.
+
+An asterisk marks a number that passes a limit of [tool.literate.limits]: the ratio is below it, or
+another number above it.
+"""
+# A limit for each pattern of paths. Where several fit, the later ones replace the earlier ones.
+Limits = Mapping[str, Mapping[str, float]]
+_WORD = re.compile(r"\S*\w\S*")
+
+
+def count(source: Source) -> dict[str, float]:
+    r"""
+    ## Count a page
+
+    A number for each column; no ratio where there is no code.
+    """
+    kinds = Counter(line.kind for line in source.lines)
+    code, comments = kinds["code"], kinds["comment"]
+    ratio = {"ratio": comments / code} if code else {}
+    words = sum(_words(row.note, source) for row in rows(source) if row.note)
+    return {
+        "code": code,
+        "comments": comments,
+        **ratio,
+        "words": words,
+        "lines": len(source.lines),
+    }
+
+
+def _words(note: Note, source: Source) -> int:
+    if source.docstring and note.first == source.docstring.first:
+        _, note, _ = split(note, source.path)
+    # A letter stands for what is in backticks or dollars, which can be a part of a longer word.
+    instead = {"code": "x", "inline": "x", "fence": " ", "display": " "}
+    return len(_WORD.findall("".join(instead.get(one.kind, one.text) for one in spans(note))))
+
+
+def limits_of(path: str, limits: Limits) -> dict[str, float]:
+    r"""
+    ## The limits of a page
+    """
+    found: dict[str, float] = {}
+    for pattern, values in limits.items():
+        found |= values if fnmatch(path, pattern) else {}
+    return found
+
+
+def table(sources: Iterable[Source], limits: Limits) -> Iterator[str]:
+    r"""
+    ## The lines of the table
+
+    The pages as they come; of several, the sum and the median too.
+    """
+    counted = {one.path: count(one) for one in sources}
+    width = max(map(len, [*counted, "median"]))
+    yield f"{'':{width}}" + "".join(f"{column:>10} " for column in COLUMNS)
+    for path, found in counted.items():
+        yield f"{path:{width}}{_numbers(found, limits_of(path, limits))}"
+    if len(counted) > 1:
+        columns = {name: [one[name] for one in counted.values() if name in one] for name in COLUMNS}
+        sums = {name: sum(numbers) for name, numbers in columns.items() if name != "ratio"}
+        middle = {name: median(numbers) for name, numbers in columns.items() if numbers}
+        yield f"{'sum':{width}}{_numbers(sums, {})}"
+        yield f"{'median':{width}}{_numbers(middle, {})}"
+
+
+def _numbers(found: Mapping[str, float], limits: Mapping[str, float]) -> str:
+    text = ""
+    for name in COLUMNS:
+        number, limit = found.get(name), limits.get(name)
+        passes = None not in (number, limit) and (
+            number < limit if name == "ratio" else number > limit
+        )
+        shown = "" if number is None else f"{number:.2f}" if name == "ratio" else f"{number:,.0f}"
+        text += f"{shown:>10}{'*' if passes else ' '}"
+    return text.rstrip()

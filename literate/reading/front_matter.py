@@ -1,0 +1,188 @@
+r"""
+---
+title: Front matter
+summary: What a page says about itself before it begins.
+---
+
+The docstring of a module begins with a few lines of YAML between two lines of `---`. They name the
+page: its title is the page's one first-level heading, its summary stands in search results. A
+docstring that begins with a heading of the first level needs none: that heading is the title, and
+the first sentence below it the summary.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import yaml
+
+from literate.problems import Problem
+from literate.reading.rows import Note, rows
+from literate.reading.source import Source
+
+REQUIRED = ("title", "summary")
+OPTIONAL = ("paper",)
+PAPER = ("title", "authors", "year", "link")
+
+_HEADING = re.compile(r"# +(.*?)(?: +#+)? *$")
+
+
+@dataclass(frozen=True)
+class FrontMatter:
+    r"""
+    ## The front matter of a page
+
+    `paper` is empty where a page has none; else it has exactly the keys title, authors, year and
+    link.
+    """
+
+    title: str = ""
+    summary: str = ""
+    paper: dict[str, str] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=1024)
+def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]]:
+    r"""
+    ## Split a note into front matter and the rest
+
+    The rest keeps its line numbers. What is wrong with the front matter comes back as problems,
+    and what can be used of it is used all the same: a page can be shown while it is being written.
+    All who tell of a page ask for it, and YAML takes long to read.
+    """
+    texts = note.texts
+    opening = next((index for index, text in enumerate(texts) if text.strip()), None)
+    if opening is None or texts[opening].strip() != "---":
+        if opening is not None and _HEADING.match(texts[opening]):
+            title, summary = introduction(texts)
+            return FrontMatter(title, summary), _below_heading(note), ()
+        sentence = (
+            "the module's docstring begins with neither front matter nor a heading; "
+            "write `title:` and `summary:` between two lines of `---`."
+        )
+        return FrontMatter(), note, (Problem(path, note.first, sentence),)
+    closing = next(
+        (at for at in range(opening + 1, len(texts)) if texts[at].strip() == "---"), None
+    )
+    first = note.first + opening
+    if closing is None:
+        sentence = "the front matter is opened by `---` and never closed."
+        return FrontMatter(), note, (Problem(path, first, sentence),)
+    rest = _below_heading(Note(note.kind, note.first + closing + 1, texts[closing + 1 :]))
+    try:
+        node = yaml.compose("\n".join(texts[opening + 1 : closing]), Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = first + 1 + (error.problem_mark.line if error.problem_mark else 0)
+        sentence = f"the front matter is not YAML: {error.problem}."
+        return FrontMatter(), rest, (Problem(path, line, sentence),)
+    except yaml.YAMLError as error:
+        sentence = f"the front matter is not YAML: {error}."
+        return FrontMatter(), rest, (Problem(path, first, sentence),)
+    values, problems = _mapping(node, REQUIRED + OPTIONAL, "", path, first)
+    paper: dict[str, str] = {}
+    if "paper" in values:
+        paper_values, more = _mapping(values["paper"], PAPER, "paper: ", path, first)
+        problems += more
+        paper = _scalars(paper_values, PAPER, "paper: ", path, values["paper"], first, problems)
+    flat = _scalars(values, REQUIRED, "", path, node, first, problems)
+    matter = FrontMatter(flat.get("title", ""), flat.get("summary", ""), paper)
+    return matter, rest, tuple(problems)
+
+
+def _below_heading(note: Note) -> Note:
+    r"""
+    The note without the heading that it begins with: the page has its title already.
+    """
+    first = next((at for at, text in enumerate(note.texts) if text.strip()), 0)
+    if not note.texts or not _HEADING.match(note.texts[first]):
+        return note
+    return Note(note.kind, note.first + first + 1, note.texts[first + 1 :])
+
+
+def introduction(lines: Sequence[str]) -> tuple[str, str]:
+    r"""
+    ## How a text introduces itself
+
+    The first heading of the first level, and the first sentence of the paragraph after it. Both
+    are empty where there is no such heading.
+    """
+    found = next((at for at, line in enumerate(lines) if _HEADING.match(line)), None)
+    if found is None:
+        return "", ""
+    heading = _HEADING.match(lines[found])
+    below = "\n".join(lines[found + 1 :]).lstrip("\n")
+    paragraph = _plain(" ".join(below.partition("\n\n")[0].split()))
+    sentence = re.match(r".*?[.!?](?= |$)", paragraph)
+    opened = re.match(r"[#>|`~<*+-]", below) is not None
+    title = _plain(heading[1]) if heading else ""
+    return title, "" if opened else (sentence or [paragraph])[0]
+
+
+def _plain(text: str) -> str:
+    r"""
+    Markdown without its marks.
+    """
+    return re.sub(r"[`*]", "", re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)).strip()
+
+
+def title_of(source: Source) -> str:
+    r"""
+    ## The title of a page
+    """
+    return source.once(_title)
+
+
+def _title(source: Source) -> str:
+    for row in rows(source):
+        if row.note is not None and row.note.kind == "docstring" and row.documents is None:
+            return split(row.note, source.path)[0].title
+    return ""
+
+
+def _mapping(
+    node: yaml.Node | None, allowed: tuple[str, ...], where: str, path: str, first: int
+) -> tuple[dict[str, yaml.Node], list[Problem]]:
+    r"""
+    The nodes know their lines, which `yaml.safe_load` would drop.
+    """
+    if not isinstance(node, yaml.MappingNode):
+        line = first if node is None else first + 1 + node.start_mark.line
+        keys = ", ".join(f"`{key}`" for key in allowed)
+        return {}, [Problem(path, line, f"{where or 'the front matter '}needs the keys {keys}.")]
+    values: dict[str, yaml.Node] = {}
+    problems = []
+    for key, value in node.value:
+        line = first + 1 + key.start_mark.line
+        if key.value not in allowed:
+            keys = ", ".join(f"`{one}`" for one in allowed)
+            sentence = f"the front matter has an unknown key `{where}{key.value}`; known: {keys}."
+            problems.append(Problem(path, line, sentence))
+        elif key.value in values:
+            problems.append(Problem(path, line, f"the key `{where}{key.value}` stands here twice."))
+        else:
+            values[key.value] = value
+    return values, problems
+
+
+def _scalars(
+    values: dict[str, yaml.Node],
+    required: tuple[str, ...],
+    where: str,
+    path: str,
+    parent: yaml.Node | None,
+    first: int,
+    problems: list[Problem],
+) -> dict[str, str]:
+    flat: dict[str, str] = {}
+    for key in required:
+        value = values.get(key)
+        if isinstance(value, yaml.ScalarNode) and value.value.strip():
+            flat[key] = value.value.strip()
+        elif value is not None:
+            line = first + 1 + value.start_mark.line
+            problems.append(Problem(path, line, f"`{where}{key}` needs a text."))
+        elif isinstance(parent, yaml.MappingNode):
+            line = first + 1 + parent.start_mark.line if where else first
+            problems.append(Problem(path, line, f"the front matter has no `{where}{key}`."))
+    return flat

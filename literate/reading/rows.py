@@ -1,0 +1,137 @@
+r"""
+---
+title: Rows
+summary: A note and the code under it, until the next note.
+---
+
+A *note* is a docstring or a run of comment lines. A *row* is a note with the code that follows it;
+the page sets them side by side. The rows of a file, put together, are the file.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from literate.reading.source import Definition, Docstring, Line, Source
+
+
+@dataclass(frozen=True)
+class Note:
+    r"""
+    ## A note
+
+    `texts` are its lines without the marks of Python: one for each line of the file from `first`
+    on, so that a problem in a note can name its line.
+    """
+
+    kind: Literal["docstring", "comment"]
+    first: int
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    r"""
+    ## A row
+
+    * `note` is None where code has no note
+    * `lines` are all lines of the row, those of the note among them
+    * `documents` is the definition that the note is the docstring of
+    * `within` is the innermost definition that the row stands in
+    """
+
+    note: Note | None
+    lines: tuple[Line, ...]
+    documents: Definition | None
+    within: Definition | None
+
+    @property
+    def code(self) -> tuple[Line, ...]:
+        r"""
+        ### The code of the row
+
+        Blank lines between two lines of code belong to it, blank lines around it don't.
+        """
+        kept = [line for line in self.lines if line.kind in ("code", "blank")]
+        while kept and kept[0].kind == "blank":
+            kept.pop(0)
+        while kept and kept[-1].kind == "blank":
+            kept.pop()
+        return tuple(kept)
+
+
+def rows(source: Source) -> Iterator[Row]:
+    r"""
+    ## The rows of a source
+    """
+    return iter(source.once(_rows))
+
+
+def _rows(source: Source) -> tuple[Row, ...]:
+    # A definition starts a row: its header stands beside its docstring. The inside of a function is
+    # cut at notes only, so a nested function starts a row only if it has a docstring.
+    starts = {one.first: one for one in source.definitions if one.docstring or not one.in_function}
+    found: list[Row] = []
+    row: list[Line] = []
+    for line in source.lines:
+        before = row[-1] if row else None
+        # Below a comment, a definition without a docstring stays with that comment.
+        explained = before is not None and before.kind == "comment"
+        definition = starts.get(line.number)
+        at_definition = definition is not None and not (explained and not definition.docstring)
+        if row and (at_definition or _starts_comment(line, before)):
+            found.append(_row(source, row))
+            row = []
+        row.append(line)
+    if row:
+        found.append(_row(source, row))
+    return tuple(found)
+
+
+def _starts_comment(line: Line, before: Line | None) -> bool:
+    r"""
+    A blank line or another indentation ends a run of comments.
+    """
+    if line.kind != "comment":
+        return False
+    return before is None or before.kind != "comment" or _indent(line.text) != _indent(before.text)
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _row(source: Source, lines: list[Line]) -> Row:
+    first = lines[0]
+    within = source.definition_at(first.number)
+    documented = [
+        one
+        for one in source.definitions
+        if one.docstring and first.number <= one.docstring.first <= lines[-1].number
+    ]
+    module = source.docstring
+    note = None
+    if first.kind == "comment":
+        texts = [line.text for line in lines if line.kind == "comment"]
+        note = Note("comment", first.number, tuple(_uncomment(text) for text in texts))
+        documented = []
+    elif documented:
+        note = _docstring_note(documented[0].docstring)
+    elif module is not None and first.number <= module.first <= lines[-1].number:
+        note = _docstring_note(module)
+    return Row(note, tuple(lines), documented[0] if documented else None, within)
+
+
+def _uncomment(text: str) -> str:
+    inner = text.strip()[1:]
+    return inner[1:] if inner.startswith(" ") else inner
+
+
+def _docstring_note(docstring: Docstring) -> Note:
+    r"""
+    The first line stands behind the quotes; the indentation of the others is that of the code.
+    """
+    first, *others = docstring.text.expandtabs().split("\n")
+    indent = min((_indent(line) for line in others if line.strip()), default=0)
+    texts = (first.strip(), *(line[indent:].rstrip() for line in others))
+    return Note("docstring", docstring.first, texts)

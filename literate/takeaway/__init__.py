@@ -1,0 +1,15 @@
+r"""
+---
+title: What a reader takes away
+summary: Snippets and notebooks that run by themselves.
+---
+
+* [repository](repository.py): where the sources can be seen, if that is known.
+* [addresses](addresses.py): where the links of a note lead when the note has left its file.
+* [snippet](snippet.py): a definition and all that it needs, in one file that runs by itself.
+* [notebook_cells](notebook_cells.py): definitions, notes and the body of a function become the
+  cells of a notebook.
+* [notebook](notebook.py): a page becomes a notebook that runs anywhere, without this repository.
+* [notebooks](notebooks.py): the notebooks of a package are written, or compared with those that
+  were.
+"""

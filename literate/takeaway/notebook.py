@@ -1,0 +1,350 @@
+r"""
+---
+title: Notebook
+summary: A page becomes a notebook that runs anywhere, without this repository.
+---
+
+A page with an example or a function `notebook` has a notebook. What the page uses from other pages
+comes first, a hidden cell for each of them. Then each definition is one [cell](notebook_cells.py),
+with its docstrings as text above it. The example is run, and the body of `notebook` comes last.
+
+A page can leave that last part to another page, its *sequel*: whatever attends can be tried in the
+same model, and one page says how. In the notebook of a page that defines the function that the
+sequel uses, the sequel uses that one.
+
+The same sources give the same bytes, so that a check can compare them.
+"""
+
+import json
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from literate.page.templates import TEMPLATES
+from literate.problems import LiterateError, Problem
+from literate.python.closure import Closure, closure
+from literate.python.names import uses
+from literate.python.statements import Piece, is_main_guard, module_name, take_apart, third_party
+from literate.reading.front_matter import FrontMatter, split
+from literate.reading.rows import Note, rows
+from literate.reading.source import Source
+from literate.takeaway.addresses import Addresses, with_addresses
+from literate.takeaway.notebook_cells import (
+    ENTRY,
+    EXAMPLE,
+    Body,
+    Cell,
+    code_cell,
+    comment,
+    defines,
+    take_body,
+    text_cell,
+    together,
+    unfolded,
+    written,
+)
+from literate.takeaway.snippet import import_lines, path_of, without_docstrings
+
+# Where a package has another name for pip than for Python.
+DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "cv2": "opencv-python",
+    "labml_helpers": "labml-helpers",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+}
+HIDDEN: Cell = {"cellView": "form", "jupyter": {"source_hidden": True}}
+# What a notebook defines that no page does.
+BROUGHT = ("set_up_notebook", "show_shapes")
+# The ids of headings that fold what comes from other pages.
+FOLDED = "from-other-pages"
+FOLDED_TOO = "for-what-follows"
+UNKNOWN = Addresses()
+NO_BODY = Body("", (), {})
+NO_SEQUELS: Mapping[str, str] = {}
+
+
+def build(
+    sources: Mapping[str, Source],
+    module: str,
+    addresses: Addresses = UNKNOWN,
+    sequels: Mapping[str, str] = NO_SEQUELS,
+) -> str:
+    r"""
+    ## Build a notebook
+
+    * `sources` are all modules of the package, in reading order
+    * `module` is the page, which has something to run
+    * `addresses` are where its links lead
+    * `sequels` maps the name of a function to the path of the page that uses it in its notebook
+
+    Returns the text of the `.ipynb` file. Raises a [LiterateError](../problems.py#LiterateError)
+    where a copy can't do what the original does.
+    """
+    source = sources[module]
+    following, also, instead = module, [], {}
+    sequel = _sequel(source, module, sequels)
+    if sequel is not None:
+        name, following = sequel
+        also, instead = [(following, ENTRY)], {(following, name): (module, name)}
+    found = closure(sources, module, _names(source), also, instead)
+    entry = next((one for one in found.pieces if _is(one, following, ENTRY)), None)
+    example = next((one for one in found.pieces if _is(one, module, EXAMPLE)), None)
+    body = take_body(entry, sources[following].path) if entry else NO_BODY
+    _check_names(found, body, sources, following)
+
+    # What the page imports has run before the page, and never needs what comes after it.
+    imported = _imported(sources, module)
+    before = [one for one in found.pieces if one.module in imported]
+    own = [one for one in found.pieces if one.module == module and one != entry]
+    after = [one for one in found.pieces if one not in (*before, *own, entry)]
+    _check_order(found, before, own, source)
+
+    page = _Page(sources, module, addresses)
+    cells = [*page.introduction()]
+    cells.append(_set_up(third_party(found.outside), example is not None))
+    imports = import_lines(found.imports, found.lazy_annotations).rstrip("\n")
+    if imports:
+        cells.append(code_cell(imports))
+    if before:
+        about = "## From other pages\n\nWhat this page builds on:"
+        cells += [*page.other_pages(before, about, FOLDED), text_cell("## On this page")]
+    cells += page.definitions(one for one in own if one != example)
+    cells += page.example(example)
+    if after:
+        about = "## For what follows\n\nWhat else the rest of the notebook needs:"
+        cells += page.other_pages(after, about, FOLDED_TOO)
+    cells += page.body(entry, body)
+    return written(cells)
+
+
+def _is(piece: Piece, module: str, name: str) -> bool:
+    return piece.module == module and name in piece.names
+
+
+def _names(source: Source) -> list[str]:
+    r"""
+    All that the page defines. What only its command line calls is of no use in a notebook.
+    """
+    called = {
+        use.name
+        for statement in source.tree.body
+        if is_main_guard(statement)
+        for use in uses(statement)
+    }
+    return [name for name in source.once(take_apart).defined if name not in called]
+
+
+def _sequel(source: Source, module: str, sequels: Mapping[str, str]) -> tuple[str, str] | None:
+    r"""
+    The function that the page's notebook goes on with, and the page that does. One that has an end
+    of its own does not go on.
+    """
+    if defines(source, ENTRY):
+        return None
+    return next(
+        ((name, module_name(path)) for name, path in sequels.items() if defines(source, name)), None
+    )
+
+
+def file_name(source: Source, module: str) -> str:
+    r"""
+    ## The file of a notebook
+
+    The path of the page in its package; that of a package itself is called `index.ipynb`.
+    """
+    path = path_of(module, source)
+    folder, name = posixpath.split((path.partition("/")[2] or path).removesuffix(".py"))
+    return posixpath.join(folder, "index" if name == "__init__" else name) + ".ipynb"
+
+
+def _check_names(found: Closure, body: Body, sources: Mapping[str, Source], module: str) -> None:
+    r"""
+    What was local becomes global, and must not become what a definition reads.
+    """
+    taken = dict.fromkeys(found.reads, "what a definition reads")
+    taken |= {one.binds: "an import" for one in found.imports}
+    taken |= {name: f"what `{one.names[0]}` defines" for one in found.pieces for name in one.names}
+    taken |= dict.fromkeys(BROUGHT, "what every notebook has")
+    for name, line in body.names.items():
+        if name in taken:
+            sentence = f"`{name}` would replace {taken[name]} in the notebook; rename it."
+            raise LiterateError([Problem(sources[module].path, line, sentence)])
+    for one in found.pieces:
+        path = sources[one.module].path
+        for name in BROUGHT:
+            if name in one.names:
+                sentence = f"`{name}` is the name of what every notebook has; rename it."
+                raise LiterateError([Problem(path, one.line, sentence)])
+        statements = one.statements if ENTRY in found.reads else ()
+        for use in (use for statement in statements for use in uses(statement)):
+            if use.name == ENTRY:
+                sentence = f"`{one.names[0]}` calls `{ENTRY}`, which is no function in a notebook."
+                raise LiterateError([Problem(path, use.line, sentence)])
+
+
+def _imported(sources: Mapping[str, Source], module: str) -> set[str]:
+    r"""
+    The modules of the package that a module imports, and those that they import.
+    """
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in sources and name not in found:
+            found.add(name)
+            imports = sources[name].once(take_apart).imports.values()
+            waiting += [one.module for them in imports for one in them if not one.typing_only]
+    return found - {module}
+
+
+def _check_order(
+    found: Closure, before: Sequence[Piece], own: Sequence[Piece], source: Source
+) -> None:
+    place = {piece: number for number, piece in enumerate(found.pieces)}
+    if before and own and place[before[-1]] > place[own[0]]:
+        sentence = (
+            f"`{own[0].names[0]}` has to be defined before what {module_name(source.path)} "
+            "imports, because the modules import each other; a notebook needs pages that import "
+            "earlier pages only."
+        )
+        raise LiterateError([Problem(source.path, own[0].line, sentence)])
+
+
+class _Page:
+    r"""
+    The parts of a notebook, as lists of cells.
+    """
+
+    def __init__(self, sources: Mapping[str, Source], module: str, addresses: Addresses) -> None:
+        self.sources = sources
+        self.module = module
+        self.addresses = addresses
+
+    def introduction(self) -> Iterator[Cell]:
+        source = self.sources[self.module]
+        matter, rest, problems = _front_matter(source)
+        if problems:
+            raise LiterateError(problems)
+        parts = [f"# {matter.title}", matter.summary]
+        if matter.paper:
+            paper = matter.paper
+            parts.append(
+                f"Paper: [{paper['title']}]({paper['link']}), {paper['authors']}, {paper['year']}."
+            )
+        colab = self.addresses.of_colab(file_name(source, self.module))
+        if colab is not None:
+            badge = "https://colab.research.google.com/assets/colab-badge.svg"
+            parts.append(f"[![Open in Colab]({badge})]({colab})")
+        parts.append(f"Made from {self.linked(f'`{path_of(self.module, source)}`', self.module)}.")
+        yield text_cell("\n\n".join(parts))
+        yield from self.note(rest, self.module)
+
+    def other_pages(self, pieces: Iterable[Piece], heading: str, name: str) -> Iterator[Cell]:
+        r"""
+        A hidden cell for each page, which has its definitions with their comments; the docstrings
+        stand on the page. JupyterLab folds a heading by the one mark, Colab by the other, below the
+        notebook's own.
+        """
+        metadata = {"id": name, "jp-MarkdownHeadingCollapsed": True}
+        listed, cells = [], []
+        for module, group in groupby(pieces, lambda one: one.module):
+            source, taken = self.sources[module], list(group)
+            path = path_of(module, source)
+            title = _front_matter(source)[0].title or module
+            names = ", ".join(f"`{each}`" for one in taken for each in one.names)
+            listed.append(f"* {names} from {self.linked(title, module)}, `{path}`")
+            code = without_docstrings(together(taken))
+            cells.append(code_cell(f"#@title {title} ({path})\n{code}".rstrip(), HIDDEN))
+        yield text_cell("\n".join([f"{heading}", "", *listed]), metadata)
+        yield from cells
+
+    def definitions(self, pieces: Iterable[Piece]) -> Iterator[Cell]:
+        r"""
+        A cell for each definition, and one for constants that stand together.
+        """
+        for constants, group in groupby(pieces, lambda one: one.definition is None):
+            if constants:
+                yield code_cell(together(group))
+                continue
+            for piece in group:
+                text = "\n\n".join(self.notes(piece))
+                if text:
+                    yield text_cell(text)
+                yield code_cell(without_docstrings(piece.text))
+
+    def notes(self, piece: Piece) -> Iterator[str]:
+        r"""
+        The comment above a definition, its docstring and those of all that is inside, in order.
+        Each but the first says which method it is about.
+        """
+        above = comment(piece)
+        if above is not None:
+            yield self.markdown(above, piece.module)
+        assert piece.definition is not None
+        last = piece.definition.end_lineno or piece.definition.lineno
+        for row in rows(self.sources[piece.module]):
+            if row.documents is None or not piece.line <= row.documents.line <= last:
+                continue
+            text = self.markdown(row.note, piece.module)
+            name = row.documents.name.rpartition(".")[2]
+            if row.documents.line == piece.definition.lineno:
+                yield text
+            elif text.startswith("#"):
+                heading, _, rest = text.partition("\n")
+                yield f"{heading} (`{name}`)\n{rest}"
+            else:
+                yield f"**`{name}`**\n\n{text}"
+
+    def example(self, piece: Piece | None) -> Iterator[Cell]:
+        if piece is not None:
+            yield from self.definitions([piece])
+            yield code_cell(f"show_shapes({EXAMPLE})")
+
+    def body(self, entry: Piece | None, body: Body) -> Iterator[Cell]:
+        if entry is None:
+            return
+        text = "\n\n".join(self.notes(entry))
+        if text:
+            yield text_cell(text)
+        if body.form:
+            text = f"#@title Settings\n{body.form}".rstrip()
+            yield code_cell(text, {"cellView": "form"})
+        for note, code in body.cells:
+            yield from self.note(note, entry.module)
+            if code.strip():
+                yield code_cell(code)
+
+    def note(self, note: Note | None, module: str) -> Iterator[Cell]:
+        text = self.markdown(note, module)
+        if text:
+            yield text_cell(text)
+
+    def markdown(self, note: Note | None, module: str) -> str:
+        if note is None:
+            return ""
+        text = with_addresses(note, self.sources[module].path, self.sources, self.addresses)
+        return unfolded(text).strip()
+
+    def linked(self, text: str, module: str) -> str:
+        address = self.addresses.of_module(self.sources[module])
+        return text if address is None else f"[{text}]({address})"
+
+
+def _front_matter(source: Source) -> tuple[FrontMatter, Note, list[Problem]]:
+    for row in rows(source):
+        if row.note is not None and row.note.kind == "docstring" and row.documents is None:
+            return split(row.note, source.path)
+    missing = Problem(source.path, 1, "the module has no docstring; a page begins with one.")
+    return FrontMatter(), Note("docstring", 1, ()), [missing]
+
+
+def _set_up(packages: Iterable[str], shows_shapes: bool) -> Cell:
+    r"""
+    The first code of a notebook: it looks at the machine, and brings what shows the shapes of an
+    example.
+    """
+    needed = json.dumps({name: DISTRIBUTIONS.get(name, name) for name in packages})
+    template = TEMPLATES.get_template("set_up.py.jinja")
+    return code_cell(template.render(needed=needed, shows_shapes=shows_shapes), HIDDEN)

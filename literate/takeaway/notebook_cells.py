@@ -1,0 +1,302 @@
+r"""
+---
+title: Notebook Cells
+summary: Definitions, notes and the body of a function become the cells of a notebook.
+---
+
+A page says what its notebook does in a function, because a function can be tested:
+
+```python
+def notebook(steps: int = 2000):
+    # Train for a few minutes.
+    model = train(steps)
+    # What has it learned?
+    print(sample(model))
+```
+
+Its parameters become a form, each comment between its statements becomes a note, and the code under
+the comment becomes a cell. So what is local to the function is global to the notebook.
+"""
+
+import ast
+import hashlib
+import html
+import io
+import json
+import re
+import textwrap
+import tokenize
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from typing import Any, TypeGuard
+
+from literate.problems import LiterateError, Problem
+from literate.python.names import Function, bindings
+from literate.python.statements import Piece, first_line
+from literate.python.trees import children
+from literate.reading.rows import Note
+from literate.reading.source import Source, parse
+
+# The function whose body becomes the end of a notebook, and the one that is called before it.
+ENTRY = "notebook"
+EXAMPLE = "example"
+# The kinds of fields in a form of Colab.
+FIELDS = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
+Cell = dict[str, Any]
+NO_METADATA: Cell = {}
+_FOLDED = re.compile(
+    r'(?m)^\?\?\?(?P<open>\+?) [\w -]*"(?P<title>.*)"$(?P<text>(?:\n(?: {4}.*|[ \t]*$))+)'
+)
+
+
+@dataclass(frozen=True)
+class Body:
+    r"""
+    ## What is inside a function
+
+    * `form` assigns the parameters their defaults, empty if there are none
+    * `cells` are the notes and the code under each
+    * `names` are the names that become global, with their lines
+    """
+
+    form: str
+    cells: tuple[tuple[Note | None, str], ...]
+    names: Mapping[str, int]
+
+
+def has_notebook(source: Source, machinery: Iterable[str] = ()) -> bool:
+    r"""
+    ## Whether a page has a notebook
+
+    It has one if there is something to run: an example, or a function `notebook`. What fits one of
+    the patterns in `machinery` has none.
+    """
+    if any(fnmatch(source.path, pattern) for pattern in machinery):
+        return False
+    return defines(source, ENTRY) or defines(source, EXAMPLE)
+
+
+def defines(source: Source, name: str) -> bool:
+    r"""
+    ## Whether a page defines a function
+    """
+    return any(one.name == name and one.kind == "function" for one in source.definitions)
+
+
+def text_cell(source: str, metadata: Cell = NO_METADATA) -> Cell:
+    r"""
+    ## A cell of Markdown
+    """
+    return {"cell_type": "markdown", "metadata": metadata, "source": source}
+
+
+def code_cell(source: str, metadata: Cell = NO_METADATA) -> Cell:
+    r"""
+    ## A cell of code
+    """
+    said = {"execution_count": None, "outputs": []}
+    return {"cell_type": "code", "metadata": metadata, "source": source.rstrip(), **said}
+
+
+def comment(piece: Piece) -> Note | None:
+    r"""
+    ## The comment above a piece, as a note
+    """
+    if not piece.note:
+        return None
+    texts = [line.strip()[1:].removeprefix(" ") for line in piece.note.split("\n")]
+    return Note("comment", piece.line - len(texts), tuple(texts))
+
+
+def together(pieces: Iterable[Piece]) -> str:
+    r"""
+    ## Pieces in one cell
+
+    With the comments above them. Constants without notes of their own stand below the ones
+    before them.
+    """
+    text, before = "", None
+    for one in pieces:
+        if before and (before.definition or one.definition or one.note):
+            text += "\n"
+        text += f"{one.note}\n{one.text}" if one.note else one.text
+        before = one
+    return text
+
+
+def unfolded(text: str) -> str:
+    r"""
+    ## Answers that fold
+
+    On the site `??? question "Why?"` folds the answer below it. A notebook has HTML for that, in
+    which the title is no Markdown.
+    """
+
+    def details(found: re.Match[str]) -> str:
+        title = re.sub("`(.+?)`", r"<code>\1</code>", html.escape(found["title"], quote=False))
+        is_open = " open" if found["open"] else ""
+        answer = textwrap.dedent(found["text"]).strip("\n")
+        return f"<details{is_open}><summary>{title}</summary>\n\n{answer}\n\n</details>\n"
+
+    return _FOLDED.sub(details, text)
+
+
+def take_body(piece: Piece, path: str) -> Body:
+    r"""
+    ## Take the body out of a function
+
+    `path` is the file in problems. Raises a [LiterateError](../problems.py#LiterateError) for what
+    works only in a function: a parameter without a literal default, a `return`.
+    """
+    source = parse(piece.text)
+    (function,) = source.tree.body
+    above = piece.line - 1
+
+    def error(line: int, sentence: str) -> LiterateError:
+        return LiterateError([Problem(path, above + line, sentence)])
+
+    if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+        sentence = "`notebook` has to be a function without decorators, and not asynchronous."
+        raise error(function.lineno, sentence)
+    form = []
+    for parameter, default in _parameters(function.args):
+        if not _is_literal(default):
+            sentence = f"the parameter `{parameter.arg}` of `notebook` needs a literal as default."
+            raise error(parameter.lineno, sentence)
+        value = " ".join((ast.get_source_segment(piece.text, default) or "").split())
+        form.append(f"{parameter.arg} = {value}  #@param {_field(parameter, default)}\n")
+    for node in _same_scope(function.body):
+        if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom | ast.Await | ast.Nonlocal):
+            sentence = "a cell of a notebook has no {}: the body of `notebook` becomes cells."
+            raise error(node.lineno, sentence.format(type(node).__name__.lower()))
+
+    docstring = source.definitions[0].docstring
+    statements = function.body[1:] if docstring else function.body
+    for one in statements[:1]:
+        if source.lines[one.lineno - 1].text[: one.col_offset].strip():
+            raise error(one.lineno, "the body of `notebook` has to begin on a line of its own.")
+    names = {name: above + one.lineno for one in statements for name in bindings([one])}
+    names |= {one.arg: above + one.lineno for one, _ in _parameters(function.args)}
+    return Body("".join(form), tuple(_cells(source, statements, above)), names)
+
+
+def _parameters(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    without = [None] * (len(positional) - len(arguments.defaults))
+    yield from zip(positional, [*without, *arguments.defaults], strict=True)
+    yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    yield from ((one, None) for one in (arguments.vararg, arguments.kwarg) if one)
+
+
+def _is_literal(default: ast.expr | None) -> TypeGuard[ast.expr]:
+    try:
+        ast.literal_eval(default)  # type: ignore[arg-type]
+    except ValueError:
+        return False
+    return True
+
+
+def _field(parameter: ast.arg, default: ast.expr) -> str:
+    r"""
+    Colab shows a field of the right kind; a `Literal` of strings is a list to choose from.
+    """
+    match parameter.annotation:
+        case ast.Subscript(
+            value=ast.Name(id="Literal") | ast.Attribute(attr="Literal"), slice=choices
+        ):
+            options = ast.literal_eval(choices)
+            if isinstance(options, tuple) and all(isinstance(one, str) for one in options):
+                return json.dumps(options, ensure_ascii=False)
+    kind = FIELDS.get(type(ast.literal_eval(default)), "raw")
+    return f'{{type:"{kind}"}}'
+
+
+def _same_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    for node in nodes:
+        yield node
+        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
+            yield from _same_scope(children(node))
+
+
+def _cells(
+    source: Source, statements: Sequence[ast.stmt], above: int
+) -> Iterator[tuple[Note | None, str]]:
+    r"""
+    Only a comment between statements is a note: one inside a statement, also above an `else:`,
+    stays in the code.
+    """
+    if not statements:
+        return
+    lines = source.lines
+    first = first_line(statements[0])
+    while lines[first - 2].kind in ("comment", "blank"):
+        first -= 1
+    indent = statements[0].col_offset
+    inside = {
+        number
+        for one in statements
+        for number in range(first_line(one), (one.end_lineno or one.lineno) + 1)
+    }
+    in_strings = _lines_in_strings(source.text)
+    note: Note | None = None
+    code: list[str] = []
+    for line in lines[first - 1 :]:
+        deep = line.text[:indent].strip() == "" and line.text[indent : indent + 1] == "#"
+        if line.kind == "comment" and deep and line.number not in inside:
+            if any(one.strip() for one in code):
+                yield note, "".join(code).strip("\n") + "\n"
+                note = None
+            gap = tuple("" for _ in code) if note else ()
+            at, texts = (note.first, note.texts) if note else (above + line.number, ())
+            note = Note("comment", at, (*texts, *gap, line.text.strip()[1:].removeprefix(" ")))
+            code = []
+        else:
+            code.append(line.text if line.number in in_strings else _dedented(line.text, indent))
+    yield note, "".join(code).strip("\n") + "\n"
+
+
+def _lines_in_strings(text: str) -> set[int]:
+    r"""
+    The lines that begin inside a string: their indentation is part of it. Since Python 3.12 an
+    f-string is several tokens.
+    """
+    return {
+        line
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if tokenize.tok_name[token.type] in ("STRING", "FSTRING_MIDDLE")
+        for line in range(token.start[0] + 1, token.end[0] + 1)
+    }
+
+
+def _dedented(text: str, indent: int) -> str:
+    if not text.strip():
+        return "\n"
+    return text.lstrip() if text[:indent].strip() else text[indent:]
+
+
+def written(cells: list[Cell]) -> str:
+    r"""
+    ## The text of a notebook
+
+    The bytes of a notebook depend on its cells alone: each cell's id comes from what is in it.
+    """
+    seen: Counter[str] = Counter()
+    for cell in cells:
+        digest = hashlib.sha256(f"{cell['cell_type']}\n{cell['source']}".encode()).hexdigest()[:12]
+        seen[digest] += 1
+        number = f"-{seen[digest]}" if seen[digest] > 1 else ""
+        cell["id"] = cell["metadata"].get("id", digest + number)
+        cell["source"] = cell["source"].splitlines(keepends=True)
+    metadata = {
+        "accelerator": "GPU",
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    folded = [cell["id"] for cell in cells if "id" in cell["metadata"]]
+    if folded:
+        metadata["colab"] = {"collapsed_sections": folded}
+    notebook = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, ensure_ascii=False, indent=1, sort_keys=True) + "\n"

@@ -1,0 +1,78 @@
+r"""Code put aside while Markdown is read: the page is the same as if it had not been."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import markdown
+import pytest
+
+from literate.engines.raw_html import ReadyHtml
+
+CASES = Path(__file__).parents[1] / "cases"
+EXTENSIONS = ["md_in_html", "tables", "footnotes", "toc", "pymdownx.superfences"]
+
+
+class Events(HTMLParser):
+    r"""Everything on a page but the white space between elements."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[object] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, attrs))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.found.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.found += [data] if data.strip() else []
+
+
+def converted(text: str, *more: markdown.Extension) -> str:
+    return markdown.markdown(text, extensions=[*EXTENSIONS, *more])
+
+
+@pytest.mark.parametrize("path", sorted(CASES.glob("*.md")), ids=lambda path: path.name)
+def test_a_page_is_the_same_with_its_code_put_aside(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert Events(converted(text, ReadyHtml())).found == Events(converted(text)).found
+
+
+def test_markdown_does_not_look_into_the_code() -> None:
+    code = '<div class="code"><pre class="highlight"><code>a *b* <i>\n\n# c</code></pre></div>'
+    converter = markdown.Markdown(extensions=[*EXTENSIONS, ReadyHtml()])
+    page = converter.convert(f'<section markdown="1">\n{code}\n</section>\n')
+    assert "<code>a *b* <i>\n\n# c</code>" in page
+    (aside,) = re.findall("<pre.*</pre>", code, re.DOTALL)
+    assert aside in converter.htmlStash.rawHtmlBlocks
+
+
+USES = (
+    '<details class="uses"><summary>Used</summary><ul><li><a href="#b">*b*</a></li></ul></details>'
+)
+ACTIONS = '<div class="actions"><a class="copies" href="b.py" download>Snippet</a></div>'
+
+
+def test_uses_and_snippets_are_put_aside_too_and_the_page_is_the_same() -> None:
+    page = "\n".join(
+        [
+            '<section class="row" markdown="1">',
+            f'<div class="note" markdown="1">\n\nA *note*.\n\n{USES}\n\n</div>',
+            f'<div class="code"><pre class="highlight"><code>a</code></pre>{ACTIONS}</div>',
+            "</section>\n",
+        ]
+    )
+    converter = markdown.Markdown(extensions=[*EXTENSIONS, ReadyHtml()])
+    found = Events(converter.convert(page)).found
+    assert found == Events(converted(page)).found
+    assert found.count("em") == 1
+    aside = "".join(converter.htmlStash.rawHtmlBlocks)
+    assert USES in aside and ACTIONS in aside
+
+
+def test_html_in_a_fence_is_shown_as_text() -> None:
+    fence = '```\n<div class="code"><pre>x</pre></div>\n```\n'
+    assert "&lt;pre&gt;x&lt;/pre&gt;" in converted(fence, ReadyHtml())

@@ -1,0 +1,245 @@
+r"""Small sites built by Zensical: its settings, what stops it, what it leaves alone."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from literate import settings, site
+from literate.engines import zensical
+from literate.problems import LiterateError
+
+# What MkDocs says of a file that takes the place of another.
+REPLACED = "error:To replace an existing file:DeprecationWarning"
+KATEX = Path(__file__).parents[3] / "node_modules" / "katex"
+
+HOME = '''r"""
+---
+title: Start & <b>
+summary: Where "it" starts.
+---
+
+Read [other](other.py#double).
+"""
+
+from pkg.other import double
+
+
+def four() -> int:
+    return double(2)
+'''
+
+OTHER = '''r"""
+---
+title: Other
+summary: Twice as much.
+---
+"""
+
+from pkg import four
+
+
+def double(number: int) -> int:
+    r"""
+    ## Double
+    """
+    return 2 * number
+'''
+
+MKDOCS = """
+site_name: Case
+site_url: !ENV [SITE_URL, ""]
+theme: { name: material, font: false }
+plugins: [literate]
+markdown_extensions: [md_in_html]
+nav: [index.md, other.md, news.md, guide.md]
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    files = {
+        "pyproject.toml": '[tool.literate]\nsources = { pkg = "" }\ndocuments = '
+        f'{{ "NEWS.md" = "news.md" }}\nkatex = "{KATEX}"\n',
+        "mkdocs.yml": MKDOCS,
+        "NEWS.md": "# News\n\nAbout [double](pkg/other.py#double).\n",
+        "docs/guide.md": "# Guide\n\nSee [news](../NEWS.md), [start](../pkg/__init__.py).\n",
+        "pkg/__init__.py": HOME,
+        "pkg/other.py": OTHER,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.delenv("SITE_URL", raising=False)
+    return tmp_path
+
+
+def build(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *(command or ("literate", "zensical"))],
+        cwd=project,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONWARNINGS": REPLACED},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def derived(project: Path, text: str = MKDOCS) -> dict[str, object]:
+    r"""The settings for Zensical, as plain values."""
+    mapping = yaml.compose(text, Loader=yaml.SafeLoader)
+    return yaml.safe_load(zensical.derived(mapping, project, project / ".cache" / "z"))
+
+
+@pytest.mark.parametrize("engine", [("literate", "zensical"), ("mkdocs", "build", "--strict")])
+def test_without_an_address_a_site_has_no_map(
+    project: Path, engine: tuple[str, ...]
+) -> None:
+    built = build(project, *engine)
+    assert built.returncode == 0, built.stdout + built.stderr
+    names = {path.relative_to(project / "site").as_posix() for path in project.rglob("site/**/*")}
+    pages = {"index.html", "other/index.html", "news/index.html", "guide/index.html", "404.html"}
+    assert {name for name in names if name.endswith(".html")} == pages
+    assert not [name for name in names if "sitemap" in name]
+    for page in pages:
+        text = (project / "site" / page).read_text()
+        assert "canonical" not in text and "og:" not in text
+    home = (project / "site" / "index.html").read_text()
+    assert "<title>Start &amp; &lt;b&gt; - Case</title>" in home
+    assert 'content="Where &quot;it&quot; starts."' in home
+    assert 'href="other/#double">double</a>' in home
+    other = (project / "site" / "other" / "index.html").read_text()
+    assert 'href="../#four">four</a>' in other
+    news = (project / "site" / "news" / "index.html").read_text()
+    assert 'href="../other/#double"' in news
+    guide = (project / "site" / "guide" / "index.html").read_text()
+    assert 'href="../news/"' in guide
+    assert 'href="../"' in guide or 'href=".."' in guide
+
+
+@pytest.mark.parametrize("engine", [("literate", "zensical"), ("mkdocs", "build", "--strict")])
+def test_with_an_address_a_site_has_both_and_they_are_escaped(
+    project: Path, engine: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SITE_URL", "https://example.org/a&b")
+    built = build(project, *engine)
+    assert built.returncode == 0, built.stdout + built.stderr
+    places = (project / "site" / "sitemap.xml").read_text()
+    assert places.count("<loc>https://example.org/a&amp;b/") == 4
+    assert not (project / "site" / "sitemap.xml.gz").exists()
+    home = (project / "site" / "index.html").read_text()
+    assert '<meta property="og:title" content="Start &amp; &lt;b&gt;">' in home
+    assert '<meta property="og:description" content="Where &quot;it&quot; starts.">' in home
+
+
+def test_the_settings_are_those_of_mkdocs_but_for_what_differs(project: Path) -> None:
+    found = derived(project)
+    # What pages need is added, but for what is named already.
+    added = [{name: one} for name, one in site.EXTENSIONS.items() if name != "md_in_html"]
+    assert found == {
+        "site_name": "Case",
+        "theme": {
+            "name": "material",
+            "font": False,
+            "variant": "classic",
+            "custom_dir": os.path.relpath(site.THEME, project / ".cache" / "z"),
+        },
+        "plugins": [{"search": {"enabled": False}}],
+        "markdown_extensions": ["md_in_html", *added],
+        "extra_css": list(site.SHEETS),
+        "extra_javascript": list(site.SCRIPTS),
+        "nav": ["index.md", "other.md", "news.md", "guide.md"],
+        "docs_dir": "docs",
+        "site_dir": "site",
+    }
+
+
+def test_search_is_that_of_the_engine_only_if_the_site_has_named_it(project: Path) -> None:
+    found = derived(project, MKDOCS.replace("[literate]", "[search, literate]"))
+    assert found["plugins"] == [{"search": {"enabled": True}}]
+
+
+@pytest.mark.parametrize(
+    ("theme", "custom"),
+    [("theme: material", None), ("theme: { name: material, custom_dir: own }", "../../own")],
+)
+def test_the_theme_may_be_a_name_or_have_overrides_of_its_own(
+    project: Path, theme: str, custom: str | None
+) -> None:
+    found = derived(project, f"site_name: Case\n{theme}\n")["theme"]
+    tool = os.path.relpath(site.THEME, project / ".cache" / "z")
+    assert found == {"name": "material", "variant": "classic", "custom_dir": custom or tool}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("https://a.org/b/", "https://a.org/b/"),
+        ("https://a.org/b", "https://a.org/b/"),
+        ("!ENV SITE_URL", "https://c.org/"),
+        ("!ENV [NOT_SET_AT_ALL, SITE_URL, https://d.org]", "https://c.org/"),
+        ("!ENV [NOT_SET_AT_ALL, https://d.org]", "https://d.org/"),
+        ('!ENV [NOT_SET_AT_ALL, ""]', None),
+        ("!ENV NOT_SET_AT_ALL", None),
+        ('""', None),
+        ("", None),
+    ],
+)
+def test_the_address_ends_with_a_slash_or_is_none(
+    project: Path, monkeypatch: pytest.MonkeyPatch, value: str, expected: str | None
+) -> None:
+    monkeypatch.setenv("SITE_URL", "https://c.org")
+    assert derived(project, f"site_name: Case\nsite_url: {value}\n").get("site_url") == expected
+
+
+def test_a_site_that_fails_leaves_the_last_one(project: Path) -> None:
+    assert build(project).returncode == 0
+    before = (project / "site" / "index.html").read_bytes()
+    (project / "NEWS.md").write_text("# News\n\nNew [part](#part-that-is-not).\n")
+    failed = build(project)
+    assert failed.returncode == 1
+    assert "mkdocs.yml:1: Zensical did not build the site" in failed.stderr
+    assert "anchor does not exist" in failed.stderr and "news.md" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    (project / "pkg" / "other.py").write_text(OTHER.replace("## Double", "# Double"))
+    failed = build(project)
+    assert failed.returncode == 1
+    assert "pkg/other.py:13: a heading of the first level" in failed.stderr
+    assert (project / "site" / "index.html").read_bytes() == before
+
+
+def test_a_page_that_is_gone_is_gone_from_the_site(project: Path) -> None:
+    assert build(project).returncode == 0
+    (project / "docs" / "guide.md").unlink()
+    (project / "mkdocs.yml").write_text(MKDOCS.replace(", guide.md", ""))
+    assert build(project).returncode == 0
+    assert not (project / "site" / "guide").exists()
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(project: Path) -> None:
+    (project / "mine").mkdir()
+    (project / "mine" / "letter.txt").write_text("Dear")
+    failed = build(project, "literate", "zensical", "--site-dir", "mine")
+    assert failed.returncode == 1
+    assert "mine:1: is no site" in failed.stderr
+    assert (project / "mine" / "letter.txt").read_text() == "Dear"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "there is no such file"),
+        ("nav: [", "is not YAML"),
+        ("", "has no settings"),
+        ("- a", "has no settings"),
+    ],
+)
+def test_settings_that_are_none_are_named(project: Path, text: str | None, words: str) -> None:
+    (project / "mkdocs.yml").unlink()
+    for one in [] if text is None else [text]:
+        (project / "mkdocs.yml").write_text(one)
+    with pytest.raises(LiterateError, match=f"mkdocs.yml:1: {words}"):
+        zensical.build(site.load(settings.load(project)), project / "site", print)

@@ -1,0 +1,195 @@
+r"""When a measurement is kept and when it is not: the key, and the files."""
+
+import importlib.metadata
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from literate.measuring.store import Store
+from literate.problems import LiterateError
+
+MODULES = {
+    "package/__init__.py": "",
+    "package/page.py": "import package.deep.one\n",
+    "package/deep/__init__.py": "from . import from_init\n",
+    "package/deep/from_init.py": "",
+    "package/deep/one.py": "def later():\n    from . import two\n    from ..three import x as y\n",
+    "package/deep/two.py": "from package.deep.four import *\n",
+    "package/deep/four.py": "import single, torch, package.page\n",
+    "package/three.py": "from . import nothing_of_this_name, nor_of_this\n",
+    "single.py": "syntax error\n",
+    "package/unused.py": "",
+    "package/deep/three.py": "",
+    "three.py": "",
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for path, text in MODULES.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def store(root: Path, *tools: Path) -> Store:
+    return Store(root / "store", root, tools)
+
+
+def key(root: Path, text: str = "text") -> str:
+    return store(root).key("package.page", text)
+
+
+def test_the_same_files_give_the_same_key_anywhere(
+    root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = tmp_path_factory.mktemp("other")
+    for path, text in reversed(MODULES.items()):
+        (other / path).parent.mkdir(parents=True, exist_ok=True)
+        (other / path).write_text(text, encoding="utf-8")
+    assert key(other) == key(root)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("package/__init__.py", "package/page.py", "package/deep/__init__.py"),
+        *("package/deep/one.py", "package/deep/two.py", "package/deep/four.py"),
+        *("package/three.py", "package/deep/from_init.py", "single.py"),
+    ],
+)
+def test_a_change_in_anything_imported_changes_the_key(root: Path, path: str) -> None:
+    before = key(root)
+    with (root / path).open("a") as file:
+        file.write("# changed\n")
+    assert key(root) != before
+
+
+@pytest.mark.parametrize("path", ["package/unused.py", "package/deep/three.py", "three.py"])
+def test_a_change_in_anything_else_does_not(root: Path, path: str) -> None:
+    before = key(root)
+    (root / path).write_text("changed = 1\n", encoding="utf-8")
+    assert key(root) == before
+
+
+def test_a_module_that_appears_where_one_was_missing_changes_the_key(root: Path) -> None:
+    before = key(root)
+    (root / "package/nothing_of_this_name.py").write_text("", encoding="utf-8")
+    assert key(root) != before
+
+
+def test_the_name_of_an_imported_module_changes_the_key(root: Path) -> None:
+    there = root / "package/nothing_of_this_name.py"
+    there.write_text("x = 1\n", encoding="utf-8")
+    before = key(root)
+    there.rename(root / "package/nor_of_this.py")
+    assert key(root) != before
+
+
+def test_importing_a_module_runs_the_packages_around_it(root: Path) -> None:
+    before = store(root).key("package.unused", "")
+    (root / "package/__init__.py").write_text("changed = 1\n", encoding="utf-8")
+    assert store(root).key("package.unused", "") != before
+
+
+def test_text_and_module_change_the_key(root: Path) -> None:
+    kept = store(root)
+    keys = {kept.key("package.page", "a"), kept.key("package.page", "b"), kept.key("three", "a")}
+    assert len(keys) == 3
+
+
+def test_torch_and_the_tool_change_the_key(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = root / "tool"
+    tool.write_bytes(b"1")
+    keys = {key(root), store(root, tool).key("package.page", "text")}
+    tool.write_bytes(b"2")
+    keys.add(store(root, tool).key("package.page", "text"))
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: f"{name} 0")
+    keys.add(key(root))
+    assert len(keys) == 4
+
+
+def test_parts_can_t_run_into_each_other(root: Path) -> None:
+    one, two = root / "one", root / "two"
+    one.write_bytes(b"a")
+    two.write_bytes(b"bc")
+    before = store(root, one, two).key("three", "")
+    one.write_bytes(b"ab")
+    two.write_bytes(b"c")
+    assert store(root, one, two).key("three", "") != before
+
+
+def test_without_torch_there_is_still_a_key(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    assert len(key(root)) == 64
+
+
+def test_what_was_saved_is_loaded_under_its_key_only(root: Path) -> None:
+    kept = store(root)
+    kept.save("package.page", "key", {"a": [1, None, 0.5]})
+    assert store(root).load("package.page", "key") == {"a": [1, None, 0.5]}
+    assert kept.load("package.page", "other") is None
+    assert kept.load("package.three", "key") is None
+
+
+def test_a_module_has_one_file_and_nothing_lies_beside_it(root: Path) -> None:
+    kept = store(root)
+    kept.save("package.page", "old", 1)
+    kept.save("package.page", "new", 2)
+    kept.save("three", "new", 3)
+    files = {path.name: json.loads(path.read_bytes())["key"] for path in (root / "store").iterdir()}
+    assert files == {"package.page.json": "new", "three.json": "new"}
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"", b"{", b"\xff\xfe", b"[]", b"3", b"null", b"{}", b'{"key": "key"}', b"[" * 100_000],
+)
+def test_a_file_that_can_t_be_read_is_nothing(root: Path, garbage: bytes) -> None:
+    kept = store(root)
+    kept.save("three", "key", 1)
+    (root / "store" / "three.json").write_bytes(garbage)
+    assert kept.load("three", "key") is None
+
+
+def test_saving_that_fails_leaves_the_old_file_and_one_sentence(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = store(root)
+    kept.save("three", "old", 1)
+
+    def full(*_: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(LiterateError) as caught:
+        kept.save("three", "new", 2)
+    assert str(caught.value).endswith(
+        "three.json:1: can't keep what was measured: No space left on device."
+    )
+    assert kept.load("three", "old") == 1
+    assert [path.name for path in (root / "store").iterdir()] == ["three.json"]
+
+
+def test_a_store_that_is_a_file_is_a_problem(root: Path) -> None:
+    (root / "store").write_text("", encoding="utf-8")
+    with pytest.raises(LiterateError, match="can't keep what was measured: "):
+        store(root).save("three", "key", 1)
+
+
+def test_a_store_looks_at_a_file_once_until_it_is_told_to_look_again(root: Path) -> None:
+    kept = store(root)
+    before = kept.key("package.page", "text")
+    (root / "package/three.py").write_text("import package.unused\n", encoding="utf-8")
+    assert kept.key("package.page", "text") == before
+    kept.look_again()
+    assert kept.key("package.page", "text") == store(root).key("package.page", "text") != before
+    # What is imported is known of the new text, too.
+    (root / "package/unused.py").write_text("pass\n", encoding="utf-8")
+    kept.look_again()
+    assert kept.key("package.page", "text") == store(root).key("package.page", "text")

@@ -1,0 +1,127 @@
+r"""Hand-written documents: where their links lead, what the pages say of themselves."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from literate.page.documents import document
+from literate.page.links import Links
+from literate.page.page import Page
+from literate.reading.source import parse
+
+
+def written(folder: Path, text: str, path: str = "NEWS.md") -> Page:
+    r"""The page of a document beside a package of one module."""
+    file = folder / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8", newline="")
+    (folder / "LICENSE").write_text("")
+    sources = {"pkg/t/mha.py": parse("class Attention:\n    pass\n")}
+    documents = {"NEWS.md": "about/news.md", "docs/guide.md": "guide.md"}
+    links = Links(sources, {"pkg/t/mha.py": "t/mha.md"}, folder, "docs", documents)
+    return document(path, links)
+
+
+def front(page: Page) -> dict[str, object]:
+    opening, matter, _ = page.markdown.split("---\n", 2)
+    assert opening == ""
+    return yaml.safe_load(matter)
+
+
+def body(page: Page) -> str:
+    return page.markdown.split("---\n", 2)[2]
+
+
+def sentences(page: Page) -> list[str]:
+    return [str(one) for one in page.problems]
+
+
+@pytest.mark.parametrize(
+    ("path", "link", "expected"),
+    [
+        ("NEWS.md", "pkg/t/mha.py", "../t/mha.md"),
+        ("NEWS.md", "pkg/t/mha.py#Attention", "../t/mha.md#Attention"),
+        ("NEWS.md", "docs/guide.md#part", "../guide.md#part"),
+        ("NEWS.md", "#part", "#part"),
+        ("NEWS.md", "https://example.org/a.py", "https://example.org/a.py"),
+        ("docs/guide.md", "../pkg/t/mha.py#L1", "t/mha.md#L1"),
+        ("docs/guide.md", "../NEWS.md", "about/news.md"),
+    ],
+)
+def test_a_link_leads_to_the_page(tmp_path: Path, path: str, link: str, expected: str) -> None:
+    text = f'# News\n\nWhat is new.\n\nSee [the *page*]({link} "title"), `[code]({link})`.\n'
+    page = written(tmp_path, text, path)
+    assert sentences(page) == []
+    assert body(page) == text.replace(f"*]({link}", f"*]({expected}")
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ("pkg/t/mah.py", "did you mean `pkg/t/mha.py`?"),
+        ("pkg/t/mha.py#Atention", "did you mean `Attention`?"),
+        ("LICENSE", "leads to a file that is not on the site"),
+    ],
+)
+def test_a_link_to_nothing_is_named_with_its_line(tmp_path: Path, link: str, words: str) -> None:
+    (problem,) = sentences(written(tmp_path, f"# News\n\nWhat is new.\n\n\n[x]({link})\n"))
+    assert problem.startswith("NEWS.md:6: ")
+    assert words in problem
+    matter = "---\ntags: [a]\n---\n"
+    (problem,) = sentences(written(tmp_path, f"{matter}# News\n\nWhat is new. [x]({link})\n"))
+    assert problem.startswith("NEWS.md:6: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "description"),
+    [
+        ("# News\n\nWhat is new. And old.\n", "News", "What is new."),
+        ("# News #\nWhat is\nnew in 1.0, say\n\nMore.", "News", "What is new in 1.0, say"),
+        ("\n# *News* of [it](#a) `x`\n\nA [b](#c) **d**!", "News of it x", "A b d!"),
+        ("---\ntitle: A\n---\n# News\n\nWhat is new.\n", "A", "What is new."),
+        ("---\ndescription: B\n---\n# News\n\n- What\n", "News", "B"),
+        ("---\ntitle: A\ndescription: B\n---\nText.\n", "A", "B"),
+        ("\ufeff# News\r\n\r\nWhat is new.\r\n", "News", "What is new."),
+    ],
+)
+def test_a_document_says_what_it_is(
+    tmp_path: Path, text: str, title: str, description: str
+) -> None:
+    page = written(tmp_path, text)
+    assert sentences(page) == []
+    assert (page.uri, page.title, page.summary) == ("about/news.md", title, description)
+    assert front(page) == {"title": title, "description": description}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("What is new.\n", "has no title"),
+        ("## News\n\nWhat is new.\n", "has no title"),
+        ("# News\n", "has no description"),
+        ("# News\n\n## 1.0\n\nWhat is new.\n", "has no description"),
+        ("# News\n\n- What is new.\n", "has no description"),
+        ("---\ntitle: [\n---\n# News\n\nWhat is new.\n", "is not YAML"),
+    ],
+)
+def test_a_document_that_says_nothing_of_itself_is_named(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    (problem,) = sentences(written(tmp_path, text))
+    assert problem.startswith("NEWS.md:1: ")
+    assert words in problem
+
+
+def test_what_a_document_says_is_escaped_and_the_rest_of_its_front_matter_stays(
+    tmp_path: Path,
+) -> None:
+    text = "---\ntitle: '<b> & \"c\": x'\nhide: [toc]\n---\n# News\n\nWhat is <new>.\n"
+    page = written(tmp_path, text)
+    assert page.title == '<b> & "c": x'
+    assert front(page) == {
+        "title": "&lt;b&gt; &amp; &quot;c&quot;: x",
+        "description": "What is &lt;new&gt;.",
+        "hide": ["toc"],
+    }
+    assert body(page) == "# News\n\nWhat is <new>.\n"

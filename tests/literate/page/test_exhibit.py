@@ -1,0 +1,412 @@
+r"""Links to results in notes: checked numbers, figures and tables, each with its run."""
+
+from html.parser import HTMLParser
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+from urllib.parse import quote
+
+import markdown
+import pytest
+
+from literate.page.documents import document
+from literate.page.exhibit import Caption, Exhibit, Spot, parts, show
+from literate.page.formulas import Formulas
+from literate.page.page import Page, page
+from literate.page.result_pages import pages
+from literate.page.search import of_result
+from literate.reading.rows import Note
+from literate.reading.source import Source, parse
+from literate.results.fingerprints import fingerprint
+from literate.takeaway.addresses import Addresses, with_addresses
+from tests.literate.recorded import FIGURE, TABLE, VALUES, links, result
+from tests.literate.shown import extensions, rendered
+
+KATEX = Path(__file__).parents[3] / "node_modules" / "katex"
+PAGE = '''r"""
+---
+title: A page
+summary: What it is.
+---
+
+{note}
+"""
+
+
+def mean(x: float) -> float:
+    r"""
+    ## Mean
+    """
+    return x
+'''
+HOSTILE = '</td></figure><script>alert(1)</script> `a` *b* | [c](d) &amp; \u202e"'
+
+
+class Elements(HTMLParser):
+    r"""The links, by their text, and the cells of the tables, of a piece of HTML."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: dict[str, dict[str, str]] = {}
+        self.cells: list[list[str]] = []
+        self.classes: list[str] = []
+        self.elements: list[str] = []
+        self.said: dict[str, str] = {}
+        self._open: list[tuple[str, dict[str, str]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.elements.append(tag)
+        self._open.append((tag, values))
+        self.cells += [[]] if tag == "tr" else []
+        if tag in ("td", "th"):
+            self.cells[-1].append("")
+            self.classes.append(values.get("class", ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        opened, _ = self._open.pop()
+        assert opened == tag, f"</{tag}> closes <{opened}>"
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        for tag, values in self._open:
+            if tag == "a":
+                self.links[data] = values
+            if tag in ("td", "th"):
+                self.cells[-1][-1] += data
+            name = values.get("class", "")
+            if tag in ("figcaption", "summary", "strong") or name == "outdated":
+                self.said[name or tag] = self.said.get(name or tag, "") + data
+
+
+def source(note: str) -> Source:
+    return parse(PAGE.replace("{note}", dedent(note).strip()), "pkg/a.py")
+
+
+def written(note: str, tmp_path: Path, **other: Any) -> Page:
+    r"""The page with this note, beside the results."""
+    one = source(note)
+    with Formulas(KATEX) as formulas:
+        return page(one, links(tmp_path, {one.path: one}, **other), formulas, {})
+
+
+def by_hand(text: str, tmp_path: Path, **other: Any) -> Page:
+    r"""The page of a document with this text."""
+    (tmp_path / "NEWS.md").write_text(f"# News\n\nWhat is new.\n\n{text}\n", encoding="utf-8")
+    return document("NEWS.md", links(tmp_path, {"pkg/a.py": source("A.")}, **other))
+
+
+def html(one: Page) -> str:
+    r"""As the engine's Markdown makes it, without what puts ready HTML aside."""
+    names, options = extensions()
+    body = one.markdown.split("\n---\n", 1)[1]
+    return markdown.markdown(body, extensions=names, extension_configs=options)
+
+
+def exhibit_of(one: Page) -> str:
+    assert one.problems == ()
+    (line,) = [line for line in one.markdown.split("\n") if line.startswith("<figure")]
+    assert line.endswith("</figure>")
+    return line
+
+
+def sentences(one: Page) -> list[str]:
+    return [str(problem) for problem in one.problems]
+
+
+def test_a_number_leads_to_its_result_and_says_which_run_it_is_from(tmp_path: Path) -> None:
+    note = "The loss is [1.55](../results/trials.json#values.loss) nats."
+    made = [written(note, tmp_path), by_hand(note.replace("../", ""), tmp_path)]
+    for one, address in zip(made, ["../results/trials/", "../results/trials/"], strict=True):
+        assert sentences(one) == []
+        link = Elements(html(one)).links["1.55"]
+        assert link["class"] == "measured"
+        assert link["href"] == f"{address}#values.loss"
+        assert link["title"] == (
+            "measured by python trials.py, 2026-11-21, Fast 1, 2 cores, PyTorch 2.13.0"
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "anchor"),
+    [
+        ("12,345", "values.steps"),
+        ("fused", "values.best"),
+        ("58 s", "values.deep.s"),
+        ("1.250", "tables.ways.v1.2.loss"),
+        ("1.5", "tables.ways.one%20at%20a%20time.loss"),
+    ],
+)
+def test_what_is_right_carries_a_mark(tmp_path: Path, text: str, anchor: str) -> None:
+    one = written(f"See [{text}](../results/trials.json#{anchor}).", tmp_path)
+    assert sentences(one) == []
+    assert Elements(html(one)).links[text]["class"] == "measured"
+
+
+def test_in_a_table_of_markdown_a_number_is_checked_too(tmp_path: Path) -> None:
+    text = "| a | b |\n|---|---|\n| [1.6](results/trials.json#values.loss) | x |"
+    one = by_hand(text, tmp_path, command="python a.py | tee *b*")
+    found = Elements(html(one))
+    assert found.cells == [["a", "b"], ["1.6", "x"]]
+    assert found.links["1.6"]["title"].startswith("measured by python a.py | tee *b*, 2026")
+
+
+def test_a_text_without_a_number_is_an_ordinary_link(tmp_path: Path) -> None:
+    one = written(
+        "See [the *loss*](../results/trials.json#values.loss) and [all]"
+        "(../results/trials.json), [this](../results/trials.json#figures.time).",
+        tmp_path,
+    )
+    assert sentences(one) == []
+    assert "[the *loss*](results/trials.md#values.loss)" in one.markdown
+    assert "[all](results/trials.md)" in one.markdown
+    assert "[this](results/trials.md#figures.time)" in one.markdown
+
+
+FILE = "../results/trials.json"
+NOTHING = f"the link to `{FILE}#"
+
+
+@pytest.mark.parametrize(
+    ("link", "sentence"),
+    [
+        (f"[1.53]({FILE}#values.loss)", "the note says 1.53, results/trials.json has 1.5512."),
+        (f"[torch]({FILE}#values.best)", "the note says torch, results/trials.json has “fused”."),
+        (f"[1.5]({FILE}#values.los)", f"{NOTHING}values.los` leads to nothing: "
+         "`results/trials.json` has no `values.los`; its values there are "
+         "`loss`, `steps`, `best`, `small`, `deep.s`."),
+        (f"[1.5]({FILE}#tables.way)", f"{NOTHING}tables.way` leads to nothing: "
+         "`results/trials.json` has no `tables.way`; its tables are `ways`."),
+        (f"[Time]({FILE}#figures.tim)", f"{NOTHING}figures.tim` leads to nothing: "
+         "`results/trials.json` has no `figures.tim`; its figures are `time`."),
+        ("[1.5](../results/trial.json#values.loss)",
+         "the link to `../results/trial.json#values.loss` leads to nothing: no results "
+         "`results/trial.json`; the program that measures writes it; "
+         "did you mean `results/trials.json`?"),
+        ("[Time](../results/other.json#figures.a)",
+         "the link to `../results/other.json#figures.a` leads to nothing: no results "
+         "`results/other.json`; the program that measures writes it; "
+         "those that are here: `results/trials.json`."),
+        (f"[`1.55`]({FILE}#values.loss)", f"{NOTHING}values.loss` can't be compared: "
+         "write `[1.5](…)`, without code."),
+        (f"[1.55][a]\n\n[a]: {FILE}#values.loss", f"{NOTHING}values.loss` can't be compared: "
+         "write `[1.5](…)`, without code."),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, link: str, sentence: str) -> None:
+    (problem,) = written(f"A.\n\n{link}", tmp_path).problems
+    assert (problem.path, problem.sentence) == ("pkg/a.py", sentence)
+    assert problem.line == 9 + 2 * link.count("\n\n")
+    (problem,) = by_hand(link.replace("../", ""), tmp_path).problems
+    assert (problem.path, problem.sentence) == ("NEWS.md", sentence.replace("`../", "`"))
+
+
+def test_without_any_results_a_link_to_one_is_named(tmp_path: Path) -> None:
+    one = source("[Time](../results/ways.json#figures.time)")
+    with Formulas(KATEX) as formulas:
+        found = links(tmp_path, {one.path: one})
+        bare = type(found)(found.pages, found.uris, found.root, found.docs)
+        (problem,) = page(one, bare, formulas, {}).problems
+    assert str(problem) == (
+        "pkg/a.py:7: the link to `../results/ways.json#figures.time` leads to nothing: no results "
+        "`results/ways.json`; the program that measures writes it; those that are here: none yet."
+    )
+
+
+def test_a_paragraph_that_is_a_link_becomes_the_figure_with_its_run(tmp_path: Path) -> None:
+    note = f"Before.\n\n[Time of `mean`\nand $x$]({FILE}#figures.time)\n\nAfter, *so*."
+    one = written(note, tmp_path)
+    found = Elements(exhibit_of(one))
+    assert "svg" in found.elements and "math" in found.elements
+    assert found.said["figcaption"].startswith("Time of mean and ")
+    assert found.said["figcaption"].endswith(
+        "From python trials.py on 2026-11-21, Fast 1, 2 cores, PyTorch 2.13.0: the numbers."
+    )
+    assert found.links["python trials.py"]["href"] == "../results/trials/#figures.time"
+    assert found.links["the numbers"] == {"href": "../results/trials.json", "download": ""}
+    assert 'aria-label="Time of mean and x: Time of a call"' in exhibit_of(one)
+    shown = rendered(one.markdown)
+    assert "After, so." in shown.text and "Before." in shown.text
+
+
+def test_a_picture_stands_in_the_page_with_words_for_those_who_do_not_see_it(
+    tmp_path: Path,
+) -> None:
+    svg = '<svg viewBox="0 0 1 1"><text>a</text></svg>'
+    drawn = result(figures={"seen": {"title": 'Rows "sum" to one', "picture": svg}})
+    at = Spot("pkg/a.py", "a.md", links(tmp_path, {}))
+    html = show(drawn, "figures.seen", Caption("Who", "Who sees whom"), at)
+    label = "Who sees whom: Rows &quot;sum&quot; to one"
+    assert f'<svg class="picture" role="img" aria-label="{label}" viewBox' in html
+    assert "<text>a</text></svg><figcaption>" in html
+
+
+def test_a_table_has_its_digits_and_leads_to_the_pages_it_is_about(tmp_path: Path) -> None:
+    found = Elements(exhibit_of(written(f"[All *ways*]({FILE}#tables.ways)", tmp_path)))
+    assert found.cells == [
+        ["Way", "Page", "Loss nats", "Steps"],
+        ["one at a time", "A page", "1.500", "12,345"],
+        ["v1.2", "mean", "1.250", "–"],
+    ]
+    assert found.classes == ["", "", "number", "number"] * 3
+    assert found.links["A page"]["href"] == "./"
+    assert found.links["mean"]["href"] == "./#mean"
+    assert found.said["strong"] == "All ways"
+
+
+def test_a_paragraph_of_a_document_becomes_the_figure_too(tmp_path: Path) -> None:
+    one = by_hand("[Time](results/trials.json#figures.time)\n\nAfter.", tmp_path)
+    found = Elements(exhibit_of(one))
+    assert found.links["python trials.py"]["href"] == "../results/trials/#figures.time"
+    assert html(one).count("<figure") == 1
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["[a](r.json#figures.time)"], [("a", 0)]),
+        (["x", "", "[a](r.json#figures.time)", "", "y"], ["x\n", ("a", 2), "\ny"]),
+        (["[a", "b [c]](r.json#tables.ways)"], [("a\nb [c]", 0)]),
+        (["[a](r.json#figures.time) b"], ["[a](r.json#figures.time) b"]),
+        (["b [a](r.json#figures.time)"], ["b [a](r.json#figures.time)"]),
+        (["- [a](r.json#figures.time)"], ["- [a](r.json#figures.time)"]),
+        (["[a](r.json#values.loss)"], ["[a](r.json#values.loss)"]),
+        (["[a](r.json#figures.none)"], ["[a](r.json#figures.none)"]),
+        (["[a](r.json)"], ["[a](r.json)"]),
+        (
+            ["```", "", "[a](r.json#figures.time)", "", "```"],
+            ["```\n\n[a](r.json#figures.time)\n\n```"],
+        ),
+        (
+            ["", "    [a](r.json#figures.time)"],
+            ["\n    [a](r.json#figures.time)"],
+        ),
+        (
+            ["[a](r.json#figures.time)", "", "[b](r.json#tables.ways)"],
+            [("a", 0), "", ("b", 2)],
+        ),
+    ],
+)
+def test_only_a_paragraph_that_is_nothing_but_a_link_is_an_exhibit(
+    tmp_path: Path, texts: list[str], expected: list[Any]
+) -> None:
+    file = "results/trials.json"
+    note = Note("comment", 5, tuple(text.replace("r.json", file) for text in texts))
+    found = [
+        (one.caption, one.line - 5) if isinstance(one, Exhibit) else "\n".join(one.texts)
+        for one in parts(note, "NEWS.md", links(tmp_path, {}))
+    ]
+    known = [one.replace("r.json", file) if isinstance(one, str) else one for one in expected]
+    assert found == known
+
+
+def test_parts_keep_their_lines(tmp_path: Path) -> None:
+    texts = ("x", "", "[a](results/trials.json#figures.time)", "", "y")
+    found = list(parts(Note("comment", 5, texts), "NEWS.md", links(tmp_path, {})))
+    assert [getattr(one, "first", None) or one.line for one in found] == [5, 7, 8]
+
+
+def test_a_page_that_has_changed_since_says_so(tmp_path: Path) -> None:
+    (tmp_path / "pkg").mkdir()
+    note = f"It is [1.55]({FILE}#values.loss).\n\n[Time]({FILE}#figures.time)"
+    text = PAGE.replace("{note}", note)
+    (tmp_path / "pkg" / "a.py").write_text(text)
+    (tmp_path / "b.txt").write_text("b")
+    known = {"pkg/a.py": fingerprint(tmp_path / "pkg" / "a.py")}
+    assert "outdated" not in Elements(exhibit_of(written(note, tmp_path, sources=known))).said
+    old = {"pkg/a.py": "0" * 16}
+    one = written(note, tmp_path, sources=old)
+    assert Elements(exhibit_of(one)).said["outdated"] == "This page has changed since this run."
+    link = Elements(html(one)).links["1.55"]
+    assert link["class"] == "measured before"
+    assert link["title"].endswith("; changed since: pkg/a.py")
+    one = written(note, tmp_path, sources=old | {"b.txt": "0", "gone.py": "0"})
+    found = Elements(exhibit_of(one))
+    assert found.said["outdated"] == "a.py, b.txt and gone.py have changed since this run."
+    assert found.links["a.py"]["href"] == "./"
+    one = by_hand("[Time](results/trials.json#figures.time)", tmp_path, sources=old)
+    assert Elements(exhibit_of(one)).said["outdated"] == "a.py has changed since this run."
+
+
+def test_texts_of_results_show_as_what_they_are(tmp_path: Path) -> None:
+    columns = [{"name": "a", "title": HOSTILE, "unit": HOSTILE}]
+    hostile = {
+        "title": HOSTILE,
+        "command": HOSTILE,
+        "machine": {"processor": HOSTILE},
+        "sources": {HOSTILE: "0"},
+        "values": {"best": HOSTILE, HOSTILE: 1},
+        "tables": {"t": {"columns": columns, "rows": [{"a": HOSTILE}]}},
+        "figures": {"f": FIGURE | {"title": HOSTILE}},
+    }
+    note = f"Is [1]({FILE}#values.{{}}).\n\n[A]({FILE}#tables.t)\n\n[]({FILE}#figures.f)"
+    one = written(note.replace("{}", quote(HOSTILE)), tmp_path, **hostile)
+    assert sentences(one) == []
+    everything = [one, *pages(links(tmp_path, {}, **hostile))]
+    for made in everything:
+        found = Elements(html(made))
+        assert "script" not in found.elements and "em" not in found.elements
+    cells = [row[0] for row in Elements(html(one)).cells]
+    assert cells[:2] == [f"{HOSTILE} {HOSTILE}", HOSTILE]
+
+
+def test_a_text_of_several_lines_keeps_them(tmp_path: Path) -> None:
+    rows = [{"way": "one\ntwo\n\n*three*"}]
+    one = written(f"[A]({FILE}#tables.ways)", tmp_path, tables={"ways": TABLE | {"rows": rows}})
+    assert "<td>one<br>two<br><br>&#42;three&#42;</td>" in exhibit_of(one)
+
+
+def test_a_result_has_a_page_and_all_are_listed(tmp_path: Path) -> None:
+    known = links(tmp_path, {"pkg/a.py": source("A.")}, sources={"pkg/a.py": "0"})
+    one, overview = pages(known)
+    assert (one.uri, overview.uri) == ("results/trials.md", "results/index.md")
+    assert one.files == {"results/trials.json": result(sources={"pkg/a.py": "0"}).text}
+    text = html(one)
+    for place in ("values.loss", "values.deep.s", "tables.ways", "figures.time"):
+        assert text.count(f'id="{place}"') == 1
+    found = Elements(text)
+    assert [row for row in found.cells if row[0] == "steps"] == [["steps", "12,345"]]
+    assert found.links["a.py"]["href"] == "../../a/"
+    assert found.said["outdated"].startswith("a.py has changed since this run.")
+    assert len(VALUES) + len(TABLE["rows"]) < len(found.cells)
+    found = Elements(html(overview))
+    assert found.links["Trials"]["href"] == "trials/"
+    assert found.cells[1] == [
+        "Trials", "python trials.py", "2026-11-21", "Fast 1, 2 cores, PyTorch 2.13.0", "a.py",
+    ]  # fmt: skip
+    assert list(pages(type(known)(known.pages, known.uris, tmp_path, "docs"))) == []
+
+
+def test_the_pages_of_results_can_be_searched() -> None:
+    found = of_result(result())
+    assert found.title == "Trials"
+    assert [(one.anchor, one.heading) for one in found.entries] == [
+        ("", ""),
+        ("values", "Values"),
+        ("tables.ways", "Ways"),
+        ("figures.time", "Time of a call"),
+    ]
+    assert "python trials.py" in found.entries[0].note
+
+
+@pytest.mark.parametrize(
+    ("repository", "expected"),
+    [
+        (None, "Is 1.55 so?\n\n\n\nAfter."),
+        (
+            "https://github.com/a/b",
+            "Is [1.55](https://github.com/a/b/blob/main/results/trials.json#values.loss) so?\n\n"
+            "[Time\nof *all*](https://github.com/a/b/blob/main/results/trials.json#figures.time)"
+            "\n\nAfter.",
+        ),
+    ],
+)
+def test_in_a_notebook_a_number_stays_and_a_figure_is_a_link_or_nothing(
+    repository: str | None, expected: str
+) -> None:
+    text = f"Is [1.55]({FILE}#values.loss) so?\n\n[Time\nof *all*]({FILE}#figures.time)\n\nAfter."
+    note = Note("docstring", 1, tuple(text.split("\n")))
+    assert with_addresses(note, "pkg/a.py", {}, Addresses(repository=repository)) == expected

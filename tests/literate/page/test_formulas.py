@@ -1,0 +1,117 @@
+r"""Formulas become HTML and MathML that Markdown leaves alone."""
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from pathlib import Path
+
+import markdown
+import pytest
+
+from literate.page.formulas import FormulaError, Formulas
+from literate.problems import LiterateError
+
+KATEX = Path(__file__).parents[3] / "node_modules" / "katex"
+
+
+@pytest.fixture(scope="module")
+def formulas() -> Iterator[Formulas]:
+    with Formulas(KATEX) as one:
+        yield one
+
+
+def mathml(rendered: str) -> ET.Element:
+    found = re.search(r"<math.*?</math>", rendered)
+    return ET.fromstring(re.sub(r' xmlns="[^"]*"', "", found[0]))
+
+
+def test_a_formula_has_mathml_for_readers_and_html_for_eyes(formulas: Formulas) -> None:
+    rendered = formulas.render(r"\frac{a}{b}", display=False)
+    fraction = mathml(rendered).find(".//mfrac")
+    assert [child.text for child in fraction] == ["a", "b"]
+    assert 'class="katex-html" aria-hidden="true"' in rendered
+
+
+def test_a_display_formula_says_so(formulas: Formulas) -> None:
+    assert mathml(formulas.render("x", display=True)).get("display") == "block"
+    assert mathml(formulas.render("x", display=False)).get("display") is None
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        r"S_{ijbh} = \sum_d Q_{ibhd} K_{jbhd}",
+        r"a * b * c ~ [x](y)",
+        r"\sqrt{d_k} < \sqrt{d_{model}} & 1".replace("& 1", "+ 1"),
+        r"\begin{pmatrix} a & b \\ c & d \end{pmatrix}",
+        r"\text{a_b*c*}".replace("_", r"\_"),
+    ],
+)
+def test_markdown_leaves_a_formula_as_it_is(formulas: Formulas, formula: str) -> None:
+    rendered = formulas.render(formula, display=False)
+    page = markdown.markdown(f"before {rendered} after", extensions=["md_in_html", "tables"])
+    assert page.startswith("<p>before <span") and page.endswith("</span> after</p>")
+    inside = page.removeprefix("<p>before ").removesuffix(" after</p>")
+    expected = ET.tostring(mathml(rendered))
+    assert ET.tostring(mathml(inside)) == expected
+    assert "<em>" not in page and "<strong>" not in page
+    # The formula can be copied as it was written.
+    assert mathml(inside).find(".//annotation").text == formula
+
+
+def test_one_line_whatever_the_formula(formulas: Formulas) -> None:
+    assert "\n" not in formulas.render("\\sqrt{\nx\n}", display=True)
+
+
+def text_of(rendered: str) -> str:
+    return re.sub(r"<[^>]*>", "", rendered.split("</math>")[1])
+
+
+@pytest.mark.parametrize(
+    ("formula", "keys"),
+    [
+        (r"\sqrt{d_k} d_{\text{k}} + d", ["d_k", "d_k"]),
+        (r"W^O_i x_{t-1}' \hat{y}", ["W^O_i", "x_t-1-prime", "hat-y"]),
+        (r"\begin{aligned} a &= \left( \mathrm{head}_i \right) \end{aligned}", ["head_i"]),
+        (r"\underbrace{\frac{Q K^\top}{Z}}_{Q} \sum_{i=1}^n x_i", ["Q", "K^top", "Z", "x_i"]),
+        (r"\lVert q \rVert_2 \cdot \mathbf{q}", ["q", "mathbf-q"]),
+    ],
+)
+def test_the_marked_symbols_carry_their_keys_and_nothing_else_changes(
+    formulas: Formulas, formula: str, keys: list[str]
+) -> None:
+    plain = formulas.render(formula, display=True)
+    marked = formulas.render(formula, display=True, keys=frozenset(keys))
+    assert sorted(re.findall(r'data-s="([^"]*)"', marked)) == sorted(keys)
+    assert ET.tostring(mathml(marked)) == ET.tostring(mathml(plain))
+    assert text_of(marked) == text_of(plain)
+    # The marks take no room: every other element, with its style, is the same.
+    assert re.findall(r'style="[^"]*"', marked) == re.findall(r'style="[^"]*"', plain)
+
+
+def test_where_a_mark_cannot_stand_the_formula_is_set_without(formulas: Formulas) -> None:
+    formula = r"\mathop x\limits_i"
+    marked = formulas.render(formula, display=True, keys=frozenset(["x"]))
+    assert marked == formulas.render(formula, display=True)
+
+
+def test_an_author_cannot_set_attributes(formulas: Formulas) -> None:
+    with pytest.raises(FormulaError):
+        formulas.render(r"\htmlData{s=x}{x}", display=False)
+
+
+def test_a_wrong_formula_is_named(formulas: Formulas) -> None:
+    with pytest.raises(FormulaError, match="Undefined control sequence"):
+        formulas.render(r"\nosuch", display=False)
+    with pytest.raises(FormulaError, match="expected '}'"):
+        formulas.render(r"\frac{a}{b", display=False)
+    # After a wrong one the next is set all the same.
+    assert "<math" in formulas.render("y", display=False)
+
+
+def test_a_missing_katex_is_named(tmp_path: Path) -> None:
+    with (
+        pytest.raises(LiterateError, match="KaTeX is not installed there; `npm ci` brings it"),
+        Formulas(tmp_path) as formulas,
+    ):
+        formulas.render("x", display=False)

@@ -1,0 +1,133 @@
+r"""Links: from source files to pages, and none to nothing."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from literate.page.links import Links, UnknownTarget, targets
+from literate.reading.source import parse
+
+MHA = 'r"""Doc."""\n\n\nclass Attention:\n    def forward(self):\n        pass\n'
+
+
+@pytest.fixture
+def links(tmp_path: Path) -> Links:
+    (tmp_path / "docs" / "images").mkdir(parents=True)
+    (tmp_path / "docs" / "images" / "a.png").write_bytes(b"")
+    (tmp_path / "README.md").write_text("")
+    sources = {
+        "pkg/__init__.py": parse("x = 1\n"),
+        "pkg/t/__init__.py": parse("x = 1\n"),
+        "pkg/t/mha.py": parse(MHA),
+        "pkg/t/basic/run.py": parse("x = 1\n"),
+        "tool/__init__.py": parse("x = 1\n"),
+    }
+    uris = {
+        "pkg/__init__.py": "index.md",
+        "pkg/t/__init__.py": "t/index.md",
+        "pkg/t/mha.py": "t/mha.md",
+        "pkg/t/basic/run.py": "t/basic/run.md",
+        "tool/__init__.py": "tool/index.md",
+    }
+    (tmp_path / "NEWS.md").write_text("")
+    return Links(sources, uris, tmp_path, "docs", {"NEWS.md": "about/news.md"})
+
+
+@pytest.mark.parametrize(
+    ("path", "target", "expected"),
+    [
+        ("pkg/t/basic/run.py", "../mha.py", "../mha.md"),
+        ("pkg/t/basic/run.py", "../mha.py#Attention.forward", "../mha.md#Attention.forward"),
+        ("pkg/t/mha.py", "mha.py#L5", "mha.md#L5"),
+        ("pkg/t/basic/run.py", "../mha.html#Attention", "../mha.md#Attention"),
+        ("pkg/__init__.py", "t/index.html", "t/index.md"),
+        ("pkg/t/mha.py", "#Attention", "#Attention"),
+        ("pkg/t/mha.py", "#L1", None),
+        ("pkg/__init__.py", "t/__init__.py", "t/index.md"),
+        ("pkg/__init__.py", "../tool/__init__.py", "tool/index.md"),
+        ("tool/__init__.py", "../pkg/t/mha.py#L4", "../t/mha.md#L4"),
+        ("pkg/t/mha.py", "../../docs/images/a.png", "../images/a.png"),
+        ("pkg/t/mha.py", "../../NEWS.md#part", "../about/news.md#part"),
+        ("NEWS.md", "pkg/t/mha.py#Attention", "../t/mha.md#Attention"),
+        ("NEWS.md", "#part", "#part"),
+        ("pkg/t/mha.py", "https://example.org/a.py#b", "https://example.org/a.py#b"),
+        ("pkg/t/mha.py", "mailto:a@example.org", "mailto:a@example.org"),
+    ],
+)
+def test_a_target_is_resolved_from_its_page(
+    links: Links, path: str, target: str, expected: str | None
+) -> None:
+    resolved = None
+    try:
+        resolved = links.resolve(path, target)
+    except UnknownTarget as error:
+        assert "line 1 is no line of code" in str(error)
+    assert resolved == expected
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("mah.py", "no file `pkg/t/mah.py`; did you mean `pkg/t/mha.py`?"),
+        ("mah.html", "no file `pkg/t/mah.html`; did you mean `pkg/t/mha.py`?"),
+        ("mha.py#Atention", "no `Atention` there; did you mean `Attention`?"),
+        ("#Atention", "no `Atention` there; did you mean `Attention`?"),
+        ("mha.py#forward", "no `forward` there"),
+        ("mha.py#L3", "line 3 is no line of code"),
+        ("mha.py#L99", "line 99 is no line of code"),
+        ("../../README.md", "leads to a file that is not on the site"),
+        ("../../docs/images/b.png", "no file `docs/images/b.png`"),
+        ("/pkg/t/mha.py", "leads to nothing"),
+        ("batch_size,", "leads to nothing"),
+    ],
+)
+def test_a_link_to_nothing_is_named(links: Links, target: str, words: str) -> None:
+    with pytest.raises(UnknownTarget) as caught:
+        links.resolve("pkg/t/mha.py", target)
+    assert words in str(caught.value)
+    assert f"`{target}`" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[a](b.py)", ["b.py"]),
+        ("[a](b.py#C.d) and ![p](q.png)", ["b.py#C.d", "q.png"]),
+        ('[a](b.py "a title")', ["b.py"]),
+        ("[a](<b c.py>)", ["b c.py"]),
+        ("[a](b(c).py)", ["b(c).py"]),
+        ("[a]: b.py\n[c]: d.py 'title'", ["b.py", "d.py"]),
+        ("[a][b] and (c) and [d]", []),
+        ("[a](b c)", []),
+    ],
+)
+def test_targets_are_found(text: str, expected: list[str]) -> None:
+    found = list(targets(text))
+    assert [one.text for one in found] == expected
+    assert [text[one.start : one.end] for one in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "linked", "anchor", "folders", "files"),
+    [
+        ("pkg/t/mha.py", "pkg/__init__.py", "", "../../", "../index.md"),
+        ("pkg/t/mha.py", "pkg/t/__init__.py", "a", "../#a", "index.md#a"),
+        ("pkg/t/__init__.py", "pkg/t/mha.py", "a.b", "mha/#a.b", "mha.md#a.b"),
+        ("pkg/__init__.py", "tool/__init__.py", "", "tool/", "tool/index.md"),
+        ("pkg/t/mha.py", "pkg/t/mha.py", "a", "#a", "#a"),
+    ],
+)
+def test_an_address_in_html_is_what_the_engine_expects(
+    links: Links, path: str, linked: str, anchor: str, folders: str, files: str
+) -> None:
+    assert links.address(path, linked, anchor) == folders
+    assert replace(links, resolves_html=True).address(path, linked, anchor) == files
+
+
+def test_a_file_beside_a_page_is_seen_from_its_folder_or_its_file(links: Links) -> None:
+    assert links.beside("t/mha.md", "notebooks/mha.ipynb") == "../../notebooks/mha.ipynb"
+    assert links.beside("t/index.md", "notebooks/mha.ipynb") == "../notebooks/mha.ipynb"
+    resolving = replace(links, resolves_html=True)
+    assert resolving.beside("t/mha.md", "notebooks/mha.ipynb") == "../notebooks/mha.ipynb"
+    assert resolving.beside("index.md", "notebooks/mha.ipynb") == "notebooks/mha.ipynb"

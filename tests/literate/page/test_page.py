@@ -1,0 +1,183 @@
+r"""Pages as golden files: `cases/NAME.py` gives `cases/NAME.md`.
+
+When a difference is wanted, `python tests/literate/page/test_page.py` writes them anew, and
+the change is read like any other.
+"""
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+import markdown
+import pytest
+
+from literate.page.formulas import Formulas
+from literate.page.links import Links
+from literate.page.page import Page, page
+from literate.reading.source import Source, parse, read
+
+CASES = Path(__file__).parents[1] / "cases"
+KATEX = Path(__file__).parents[3] / "node_modules" / "katex"
+NAMES = sorted(path.stem for path in CASES.glob("*.py"))
+
+
+def written(source: Source) -> Page:
+    links = Links({source.path: source}, {source.path: "case.md"}, CASES, "docs")
+    with Formulas(KATEX) as formulas:
+        return page(source, links, formulas, {})
+
+
+def case(name: str) -> Page:
+    return written(read(CASES / f"{name}.py", f"{name}.py"))
+
+
+class Shown(HTMLParser):
+    r"""What a browser shows of a page: the lines of code by number, the text, the elements."""
+
+    VOID = ("br", "img", "hr", "input", "link", "meta")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.lines: dict[str, list[str]] = {}
+        self.text = ""
+        self.elements: list[str] = []
+        self.ids: list[str] = []
+        self._open: list[str | None] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.elements.append(tag)
+        if values.get("id"):
+            self.ids.append(values["id"])
+        number = values.get("id") if values.get("class") == "line" else None
+        if number:
+            self.lines.setdefault(number, []).append("")
+        if tag not in self.VOID:
+            self._open.append(number)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        for number in self._open:
+            if number:
+                self.lines[number][-1] += data
+
+
+def rendered(markdown_text: str) -> Shown:
+    body = markdown_text.split("\n---\n", 1)[1]
+    extensions = ["md_in_html", "tables", "footnotes", "toc", "pymdownx.superfences"]
+    return Shown(markdown.markdown(body, extensions=extensions))
+
+
+def code_lines(source: Source) -> dict[str, list[str]]:
+    return {
+        f"L{line.number}": [line.text.rstrip("\r\n")]
+        for line in source.lines
+        if line.kind == "code"
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_its_golden_file(name: str) -> None:
+    golden = (CASES / f"{name}.md").read_text(encoding="utf-8")
+    assert case(name).markdown == golden, "see the docstring of tests/literate/page/test_page.py"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_line_of_code_is_shown_once_with_its_number(name: str) -> None:
+    source = read(CASES / f"{name}.py", f"{name}.py")
+    assert rendered(written(source).markdown).lines == code_lines(source)
+
+
+def test_source_is_data() -> None:
+    written_page = case("hostile")
+    assert written_page.problems == ()
+    shown = rendered(written_page.markdown)
+    assert "script" not in shown.elements and "b" not in shown.elements
+    for words in [
+        "Tags <script>alert(1)</script> and <b>bold</b>, entities &lt; &amp;",
+        "braces {{ config }} and\n{% raw %}",
+        "{: .class } and {#id}",
+        "</code></pre></div></section><script>alert(2)</script>",
+        "</div></section> in a comment, and <!-- a comment of HTML",
+        "שלום",
+        "🙂",
+    ]:
+        assert words in shown.text
+    assert written_page.title.startswith("Source is data: {{ title }}")
+
+
+def test_anchors_are_names_and_none_stands_twice() -> None:
+    shown = rendered(case("rows").markdown)
+    names = [one for one in shown.ids if not one.startswith("L")]
+    assert names == ["a-page-its-rows", "Scale", "Scale.__init__", "Scale.forward", "plain"]
+    assert len(set(shown.ids)) == len(shown.ids)
+
+
+def contents(text: str) -> list[str]:
+    converter = markdown.Markdown(extensions=["md_in_html", "toc"])
+    converter.convert(written(parse(text, "a.py")).markdown.split("\n---\n", 1)[1])
+    waiting, found = list(converter.toc_tokens), []
+    while waiting:
+        token = waiting.pop(0)
+        found.append(token["id"])
+        waiting = [*token["children"], *waiting]
+    return found[1:]
+
+
+def method(name: str) -> str:
+    return f'    def {name}(self):\n        r"""\n        ### {name} *it*\n        """\n'
+
+
+def test_the_contents_list_no_helpers() -> None:
+    top = 'r"""\n---\ntitle: A\nsummary: B\n---\n"""\n\n\nclass A:\n    r"""\n    ## A\n    """\n'
+    names = ["__init__", "forward", "_split", "example"]
+    below = (
+        'def _f():\n    r"""\n    ## F\n    """\ndef example():\n    r"""\n    ## Try\n    """\n'
+    )
+    text = top + "".join(map(method, names)) + below
+    assert contents(text) == ["A", "A.forward", "example"]
+    # They are headings all the same, and links lead to them.
+    shown = rendered(written(parse(text, "a.py")).markdown)
+    assert {"A._split", "A.example", "_f"} <= set(shown.ids)
+    assert "_split it" in shown.text
+    # Where there are many, the contents list no methods.
+    many = [f"step{number}" for number in range(20)]
+    assert contents(top + "".join(map(method, many)) + below) == ["A", "example"]
+
+
+@pytest.mark.parametrize(
+    ("note", "line", "words"),
+    [
+        ("[a](b.py)", 7, "the link to `b.py` leads to nothing"),
+        ("text\n[a](#B)", 8, "the link to `#B` leads to nothing"),
+        ("a\n$\\nosuch$", 8, "the formula `\\nosuch` can't be set: Undefined control sequence"),
+        ("$$\n\\frac{\n$$", 7, "can't be set"),
+        ("a $$x$$ b", 7, "`$$` opens no formula"),
+        ("$$\nx", 7, "`$$` opens no formula"),
+        ("`[seq_len, 3]`", 7, "has no example() to measure it by"),
+    ],
+)
+def test_what_a_note_gets_wrong_is_named(note: str, line: int, words: str) -> None:
+    text = f'r"""\n---\ntitle: A\nsummary: B\n---\n\n{note}\n"""\n\nx = 1\n'
+    problems = written(parse(text, "a.py")).problems
+    assert [(one.path, one.line) for one in problems] == [("a.py", line)]
+    assert words in problems[0].sentence
+
+
+def test_a_module_without_a_docstring_is_named() -> None:
+    problems = written(parse("x = 1\n", "a.py")).problems
+    assert [str(one) for one in problems] == [
+        "a.py:1: the module has no docstring; a page begins with one, and a title."
+    ]
+
+
+def test_a_page_is_written_the_same_each_time() -> None:
+    assert case("rows").markdown == case("rows").markdown
+
+
+if __name__ == "__main__":
+    for one in NAMES:
+        (CASES / f"{one}.md").write_text(case(one).markdown, encoding="utf-8", newline="\n")

@@ -1,0 +1,109 @@
+r"""What stands at the end of a line: a shape that is new there, in so many characters as fit."""
+
+import textwrap
+
+import pytest
+
+from literate.measuring.measure import Measurement, Tensor
+from literate.page.shapes import WIDTH, PageShapes, Shape
+from literate.reading.source import parse
+
+
+def tensor(name: str, axes: str) -> Tensor:
+    named = tuple(axes.split())
+    return Tensor(name, ((2,) * len(named),), named, "float32", None, None, None)
+
+
+def shapes(code: str, lines: dict[int, list[tuple[str, str]]]) -> dict[int, Shape]:
+    source = parse(textwrap.dedent(code).lstrip())
+    tensors = {line: tuple(tensor(*one) for one in told) for line, told in lines.items()}
+    axes = dict.fromkeys(("seq_len", "batch_size", "heads"), (2, 3))
+    return PageShapes(source, Measurement(axes, tensors, {})).lines
+
+
+def short(code: str, lines: dict[int, list[tuple[str, str]]]) -> dict[int, str]:
+    return {line: one.short for line, one in shapes(code, lines).items()}
+
+
+@pytest.mark.parametrize(
+    ("code", "tensors", "shown"),
+    [
+        ("x = f(y)", [("x", "seq_len 3")], "i 3"),
+        ("x = f(y)", [("x", "")], "scalar"),
+        ("self.x = f(y)", [("self.x", "seq_len")], "i"),
+        # What the line doesn't begin with is named.
+        ("for x in y: pass", [("x", "seq_len")], "x i"),
+        ("x = (y := z)", [("y", "seq_len"), ("x", "heads")], "y i · x h"),
+        ("x, y = z", [("x", "seq_len"), ("y", "seq_len")], "x, y i"),
+        # Several shapes: the first, and how many more.
+        ("x = f(y)", [("x", "seq_len"), ("x", "heads"), ("x", "3")], "i (+2)"),
+        ("x = f(y)", [("x", "seq_len"), ("x", "seq_len")], "i"),
+    ],
+)
+def test_a_line_shows_its_tensors(code: str, tensors: list[tuple[str, str]], shown: str) -> None:
+    assert short(code, {1: tensors}) == {1: shown}
+
+
+def test_results_have_an_arrow() -> None:
+    code = """
+        def f(x):
+            yield x, y
+            return x + 1
+        """
+    told = {2: [("yield[0]", "seq_len"), ("yield[1].y", "heads")], 3: [("return", "3")]}
+    assert short(code, told) == {2: "→[0] i · →[1].y h", 3: "→ 3"}
+
+
+def test_a_shape_is_shown_where_it_is_new() -> None:
+    code = """
+        def f(x):
+            x = x + 1
+            y = x[0]
+            y = y.view(2)
+            return y
+
+
+        def g(x):
+            x = x * 2
+            return x
+        """
+    told = {
+        1: [("x", "seq_len"), ("x", "heads")],
+        # Fewer shapes than before are nothing new.
+        2: [("x", "heads")],
+        3: [("y", "seq_len")],
+        4: [("y", "heads")],
+        # Nor is a variable that is returned.
+        5: [("return", "heads")],
+        # Another function has other variables.
+        8: [("x", "seq_len")],
+        9: [("x", "seq_len")],
+        10: [("return", "seq_len")],
+    }
+    assert short(code, told) == {1: "x i (+1)", 3: "i", 4: "h", 8: "x i"}
+
+
+def test_all_shapes_are_told_with_the_names_of_their_axes() -> None:
+    told = [("x", "seq_len 2"), ("x", "heads*heads"), ("y", "")]
+    (shape,) = shapes("x, y = z", {1: told}).values()
+    assert shape.full == "x: [seq_len, 2] or [heads*heads]\ny: []"
+
+
+@pytest.mark.parametrize("spare", range(-3, 12))
+def test_what_does_not_fit_is_left_out(spare: int) -> None:
+    # The line, two blanks and `x i · y h`, nine characters, or `x i · …`, seven, or `…`.
+    code = f"x, y = {'z' * (WIDTH - 2 - 7 - spare)}"
+    (shape,) = shapes(code, {1: [("x", "seq_len"), ("y", "heads")]}).values()
+    expected = next(
+        one
+        for least, one in [(9, "x i · y h"), (7, "x i · …"), (1, "…"), (-2, ""), (-9, "x i · y h")]
+        if spare >= least
+    )
+    assert (shape.short, shape.fits) == (expected, spare > 0)
+
+
+def test_the_legend_has_the_letters_that_are_shown() -> None:
+    axes = dict.fromkeys(("seq_len", "batch_size", "heads"), (2, 3))
+    lines = {1: (tensor("x", "heads seq_len*2 5"),)}
+    page = PageShapes(parse("x = y"), Measurement(axes, lines, {}))
+    assert page.legend == {"seq_len": "i", "heads": "h"}

@@ -1,0 +1,102 @@
+r"""What a page tells when it is asked."""
+
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+
+from labml_nn.training import loop
+from labml_nn.transformers import mha
+from literate.measuring.measure import Measurement, Tensor
+from literate.page.tooltips import about, signature
+from literate.reading.source import parse, read
+
+ROOT = Path(__file__).parents[3]
+
+CODE = r'''r"""
+---
+title: Scaling
+summary: Something is scaled.
+---
+
+Text.
+"""
+
+from dataclasses import dataclass
+
+
+def scale(x: int, *, by: float = 2.0) -> float:
+    r"""
+    ## Scale `x`
+
+    Multiplies *each* number by [a factor](a.py#F) of $2^k$, e.g.
+    two. Then it stops.
+    """
+    return x * by
+
+
+@dataclass(frozen=True)
+class Result:
+    value: int
+    name: str = ""
+
+
+class Layer(Result):
+    def forward(self, x: int) -> int:
+        return x
+'''
+
+
+def told(measurement: Measurement | None = None) -> dict[str, dict]:
+    return json.loads(about(parse(CODE, "a.py"), "Scaling", measurement))
+
+
+def test_definitions_are_told_by_signature_and_first_sentence() -> None:
+    assert told()["definitions"] == {
+        "": ["Scaling", "Something is scaled."],
+        "scale": [
+            "scale(x: int, *, by: float=2.0) -> float",
+            "Multiplies each number by a factor of 2^k, e.g. two.",
+        ],
+        "Result": ["Result(value: int, name: str = '')", ""],
+        "Layer": ["class Layer(Result)", ""],
+        "Layer.forward": ["forward(x: int) -> int", ""],
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "thing"),
+    [
+        ("labml_nn/transformers/mha.py", "MultiHeadAttention", mha.MultiHeadAttention),
+        ("labml_nn/transformers/mha.py", "causal_mask", mha.causal_mask),
+        ("labml_nn/training/loop.py", "learning_rate", loop.learning_rate),
+    ],
+)
+def test_a_signature_has_the_parameters_that_python_sees(path: str, name: str, thing: type) -> None:
+    source = read(ROOT / path)
+    definition = next(one for one in source.definitions if one.name == name)
+    namespace: dict[str, object] = {}
+    head, _, result = signature(definition).partition(" -> ")
+    parameters = head.removeprefix(name)
+    exec(f"def {name}{parameters}: ...", {**vars(inspect.getmodule(thing))}, namespace)
+    shown = inspect.signature(namespace[name]).parameters
+    expected = inspect.signature(thing).parameters
+    assert [(one.name, one.kind, one.default) for one in shown.values()] == [
+        (one.name, one.kind, one.default) for one in expected.values()
+    ]
+
+
+def test_tensors_are_told_by_line() -> None:
+    tensor = Tensor("x", ((7, 3), (29, 19)), ("n", "m"), "float32", -1.5, 0.25, 2.0, "0,1:0f/f0")
+    measurement = Measurement({"n": (7, 29)}, {20: (tensor,)}, {})
+    assert told(measurement)["tensors"] == {
+        "20": [["x", ["n", "m"], [7, 3], "float32", -1.5, 0.25, 2.0, "0,1:0f/f0"]]
+    }
+    assert told()["tensors"] == {}
+
+
+def test_names_are_told_with_line_and_column_in_turns() -> None:
+    line = CODE[: CODE.index("return x * by")].count("\n") + 1
+    define = CODE[: CODE.index("def scale")].count("\n") + 1
+    assert told()["names"]["by"] == [[define, 21, line, 15]]

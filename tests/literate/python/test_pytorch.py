@@ -1,0 +1,63 @@
+r"""Names of PyTorch lead to its documentation."""
+
+import pytest
+
+from literate.python.pytorch import ADDRESS, address, addresses
+from literate.reading.source import parse
+
+
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        # Read off the sources of PyTorch's documentation, docs/source/*.md and *.rst.
+        ("torch", "torch.html"),
+        ("torch.einsum", "generated/torch.einsum.html"),
+        ("torch.nn.Linear", "generated/torch.nn.Linear.html"),
+        ("torch.nn.Parameter", "generated/torch.nn.parameter.Parameter.html"),
+        ("torch.nn.functional.softmax", "generated/torch.nn.functional.softmax.html"),
+        ("torch.nn.init.normal_", "nn.init.html#torch.nn.init.normal_"),
+        ("torch.nn.utils.clip_grad_norm_", "generated/torch.nn.utils.clip_grad_norm_.html"),
+        ("torch.optim.AdamW", "generated/torch.optim.AdamW.html"),
+        ("torch.optim.lr_scheduler.StepLR", "generated/torch.optim.lr_scheduler.StepLR.html"),
+        ("torch.cuda.is_available", "generated/torch.cuda.is_available.html"),
+        ("torch.Tensor", "tensors.html#torch.Tensor"),
+        ("torch.Tensor.view", "generated/torch.Tensor.view.html"),
+        ("torch.bfloat16", "tensor_attributes.html#torch.dtype"),
+        ("torch.float", "tensor_attributes.html#torch.dtype"),
+        ("torch.utils.data.DataLoader", "data.html#torch.utils.data.DataLoader"),
+        ("torch.inference_mode", "generated/torch.autograd.grad_mode.inference_mode.html"),
+    ],
+)
+def test_a_name_has_the_address_of_its_documentation(name: str, page: str) -> None:
+    assert address(name) == ADDRESS + page
+
+
+@pytest.mark.parametrize("name", ["torch._C", "torch.version", "torch.inf", "vision.x"])
+def test_what_is_not_known_has_no_address(name: str) -> None:
+    assert address(name) is None
+
+
+def linked(code: str) -> list[tuple[int, int, str]]:
+    found = addresses(parse(code, "pkg/a.py"))
+    return sorted((line, column, link.removeprefix(ADDRESS)) for line, column, link in found)
+
+
+def test_the_last_part_of_a_name_is_the_link() -> None:
+    code = "import torch\nfrom torch import nn as l\n\nx = l.functional.gelu(torch.ones(1))\n"
+    assert linked(code) == [
+        (4, 17, "generated/torch.nn.functional.gelu.html"),
+        (4, 28, "generated/torch.ones.html"),
+    ]
+
+
+def test_the_longest_known_part_is_linked() -> None:
+    assert linked("import torch\nx = torch.float.itemsize\n") == [
+        (2, 10, "tensor_attributes.html#torch.dtype")
+    ]
+
+
+def test_a_name_of_the_function_or_bound_twice_is_left_alone() -> None:
+    assert linked("import torch\n\n\ndef f(torch):\n    return torch.ones(1)\n") == []
+    assert linked("import torch\nimport other as torch\nx = torch.ones(1)\n") == []
+    assert linked("from torch import ones\nones = 1\nx = ones\n") == []
+    assert linked("from mine import torch\nx = torch.ones(1)\n") == []

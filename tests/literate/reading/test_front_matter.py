@@ -1,0 +1,83 @@
+r"""Front matter: what is taken from it, and that each mistake is named with its line."""
+
+import pytest
+
+from literate.reading.front_matter import split
+from literate.reading.rows import Note
+
+PAPER = "paper:\n  title: T\n  authors: A et al.\n  year: 2017\n  link: https://arxiv.org/abs/1"
+
+
+def parsed(text: str, first: int = 1) -> tuple:
+    return split(Note("docstring", first, ("", *text.split("\n"))), "pkg/a.py")
+
+
+def test_the_keys_of_a_page() -> None:
+    matter, rest, problems = parsed(f"---\ntitle: A\nsummary: B.\n{PAPER}\n---\n\nHello.", first=3)
+    assert problems == ()
+    assert (matter.title, matter.summary) == ("A", "B.")
+    assert matter.paper == {
+        "title": "T",
+        "authors": "A et al.",
+        "year": "2017",
+        "link": "https://arxiv.org/abs/1",
+    }
+    # The docstring begins on line 3, so `Hello.` stands on line 14.
+    assert rest.first + rest.texts.index("Hello.") == 14
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("Hello.", 1, "begins with neither front matter nor a heading"),
+        ("---\ntitle: A\nsummary: B", 2, "never closed"),
+        ("---\ntitle: A\n---", 2, "has no `summary`"),
+        ("---\nsummary: A\n---", 2, "has no `title`"),
+        ("---\ntitle:\nsummary: B\n---", 3, "`title` needs a text"),
+        ("---\ntitle: [A]\nsummary: B\n---", 3, "`title` needs a text"),
+        ("---\ntitle: A\nsummary: B\nnotebok: x\n---", 5, "unknown key `notebok`"),
+        ("---\ntitle: A\nsummary: B\ntitle: C\n---", 5, "`title` stands here twice"),
+        ("---\ntitle: A: B\nsummary: C\n---", 3, "is not YAML"),
+        ("---\n- title\n---", 3, "needs the keys `title`"),
+        ("---\n---", 2, "needs the keys `title`"),
+        ("---\ntitle: A\nsummary: B\npaper: P\n---", 5, "needs the keys `title`, `authors`"),
+        (
+            "---\ntitle: A\nsummary: B\npaper:\n  title: T\n  authors: A\n  year: 1\n---",
+            6,
+            "no `paper: link`",
+        ),
+        (
+            f"---\ntitle: A\nsummary: B\n{PAPER}\n  doi: 1\n---",
+            10,
+            "unknown key `paper: doi`",
+        ),
+    ],
+)
+def test_each_mistake_is_named_with_its_line(text: str, line: int, words: str) -> None:
+    _, _, problems = parsed(text)
+    named = [(one.path, one.line) for one in problems if words in one.sentence]
+    assert named == [("pkg/a.py", line)]
+
+
+def test_a_tag_of_python_runs_nothing() -> None:
+    matter, _, _ = parsed("---\ntitle: !!python/object/apply:os.getcwd []\nsummary: B\n---")
+    assert matter.title == ""
+
+
+def test_a_rest_without_front_matter_is_the_whole_note() -> None:
+    _, rest, _ = parsed("Hello.")
+    assert rest.texts == ("", "Hello.")
+
+
+def test_a_heading_takes_the_place_of_front_matter() -> None:
+    matter, rest, problems = parsed("# *Attention*\n\nIt mixes [what](a.py) is there. More.", 3)
+    assert problems == ()
+    assert (matter.title, matter.summary) == ("Attention", "It mixes what is there.")
+    # The docstring begins on line 3, so the paragraph stands on line 6.
+    assert rest.texts[-1].startswith("It mixes") and rest.first + len(rest.texts) - 1 == 6
+
+
+def test_a_heading_below_front_matter_is_not_shown_twice() -> None:
+    matter, rest, problems = parsed("---\ntitle: A\nsummary: B.\n---\n\n# A\n\nHello.")
+    assert (matter.title, problems) == ("A", ())
+    assert [text for text in rest.texts if text] == ["Hello."]

@@ -1,0 +1,97 @@
+r"""The words of a note: those that Markdown shows, by Python-Markdown's own rendering."""
+
+import html
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import markdown
+import pytest
+
+from literate.reading import front_matter
+from literate.reading.plain import plain
+from literate.reading.rows import Note, rows
+from literate.reading.source import read
+
+ROOT = Path(__file__).resolve().parents[3]
+SOURCES = sorted([*ROOT.glob("labml_nn/**/*.py"), *ROOT.glob("literate/**/*.py")])
+
+
+def note(text: str) -> Note:
+    return Note("docstring", 1, tuple(text.split("\n")))
+
+
+class Text(HTMLParser):
+    r"""The text between the tags."""
+
+    def __init__(self, rendered: str) -> None:
+        super().__init__()
+        self.text = ""
+        self.feed(rendered)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def shown(text: str) -> list[str]:
+    r"""The words that a browser shows of a note that holds no formula and no footnote."""
+    # HTML in a note shows as what it is; inside code, Markdown itself sees to that.
+    code = r"(^```.*?^```|`[^`]+`)"
+    parts = re.split(code, text, flags=re.MULTILINE | re.DOTALL)
+    parts[::2] = [html.escape(part, quote=False) for part in parts[::2]]
+    parts[::2] = [re.sub(r"^( *)&gt;", r"\1>", part, flags=re.MULTILINE) for part in parts[::2]]
+    rendered = markdown.markdown("".join(parts), extensions=["fenced_code", "tables"])
+    return re.findall(r"\w+", Text(rendered).text)
+
+
+def test_of_every_note_of_the_project_the_words_are_those_that_markdown_shows() -> None:
+    checked = 0
+    for path in SOURCES:
+        for row in rows(read(path)):
+            if row.note is None:
+                continue
+            _, rest, _ = front_matter.split(row.note, "")
+            text = "\n".join(rest.texts)
+            # Formulas are compared below.
+            if "$" not in text:
+                assert re.findall(r"\w+", plain(rest)) == shown(text), f"{path}:{row.note.first}"
+                checked += 1
+    assert checked > 300
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("plain words", "plain words"),
+        ("two\nlines\n\nand a paragraph", "two lines and a paragraph"),
+        ("*one* **two** ***three*** _four_ __five__", "one two three four five"),
+        ("d_k and a_b_c and 2 * 3 * 4", "d_k and a_b_c and 2 * 3 * 4"),
+        ("*`d_k` is **x***", "d_k is x"),
+        ("`code` and ``a `tick` ``", "code and a `tick`"),
+        ('[words](a.py#B) and [`code`](<b c.py> "title")', "words and code"),
+        ("[wiki](https://a.b/c_(d)) end", "wiki end"),
+        ("![picture](a.png)", "picture"),
+        ("[words][name] left\n\n[name]: https://a.b\n", "words left"),
+        ("a claim[^1] made\n\n[^1]: The proof.", "a claim made The proof."),
+        ("see <https://a.b/c>", "see https://a.b/c"),
+        ("## A heading\n\n> quoted\n> again", "A heading quoted again"),
+        ("* one\n* two\n\n1. three", "one · two · three"),
+        ("above\n\n---\n\nbelow", "above below"),
+        ("| a | b |\n|---|:-:|\n| 1 | 2 |", "a | b 1 | 2"),
+        ("```python\nx = *a*\n```\nafter", "x = *a* after"),
+        ("\n    indented *code*", "indented *code*"),
+        (r"with $d_k$ of $\sqrt{x}$", r"with d_k of \sqrt{x}"),
+        ("before\n$$\n\\frac{a}{b}\n$$\nafter", "before after"),
+        (r"\*no emphasis\* and \_this\_", "*no emphasis* and _this_"),
+        ("<img src=x onerror=alert(1)> &lt;", "<img src=x onerror=alert(1)> &lt;"),
+        ("\ue0007\ue001 private", "7 private"),
+        ("", ""),
+    ],
+)
+def test_marks_go_and_words_stay(text: str, words: str) -> None:
+    assert plain(note(text)) == words
+
+
+def test_in_a_document_written_by_hand_tags_are_tags() -> None:
+    text = 'a <b class="x">bold</b> word<!-- and\nnone -->, `<T>` &amp; 1 < 2'
+    assert plain(note(text), tags=True) == "a bold word , <T> & 1 < 2"

@@ -1,0 +1,284 @@
+r"""Lines and their kinds. The oracle is Python itself: what is left when the notes are taken out
+must be the same program."""
+
+import ast
+import io
+import sysconfig
+import tokenize
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from literate.problems import LiterateError
+from literate.reading.rows import rows
+from literate.reading.source import Source, parse, read
+
+
+def kinds(text: str) -> str:
+    r"""The first letters of the kinds: (d)ocstring, c(o)mment as #, code as x, blank as _."""
+    letters = {"docstring": "d", "comment": "#", "code": "x", "blank": "_"}
+    return "".join(letters[line.kind] for line in parse(text).lines)
+
+
+def assert_lossless(source: Source, data: bytes) -> None:
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    joined = "".join(line.text for row in rows(source) for line in row.lines)
+    assert joined.encode(encoding) == data, f"{source.path}: the rows are not the file"
+
+
+def without_docstrings(tree: ast.Module) -> str:
+    r"""The program as a text in which a leading string is the same as any other."""
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        documented = isinstance(
+            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        )
+        if documented and body and isinstance(body[0], ast.Expr):
+            value = body[0].value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                value.value = ""
+                value.kind = None
+    return ast.dump(tree)
+
+
+def code_alone(source: Source) -> str:
+    r"""The file with its comments blanked and each docstring replaced by an empty one."""
+    docstrings = [source.docstring, *(one.docstring for one in source.definitions)]
+    firsts = {one.first for one in docstrings if one is not None}
+    kept = []
+    for line in source.lines:
+        if line.kind == "docstring" and line.number in firsts:
+            indent = line.text[: len(line.text) - len(line.text.lstrip())]
+            kept.append(f'{indent}""\n')
+        elif line.kind in ("docstring", "comment"):
+            kept.append("\n")
+        else:
+            kept.append(line.text)
+    return "".join(kept)
+
+
+def assert_program_kept(source: Source) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kept = ast.parse(code_alone(source).replace("\r\n", "\n").replace("\r", "\n"))
+        whole = ast.parse(source.text.replace("\r\n", "\n").replace("\r", "\n"))
+    assert without_docstrings(kept) == without_docstrings(whole), source.path
+
+
+def python_files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*.py")) if "site-packages" not in path.parts]
+
+
+def assert_files_survive(paths: list[Path]) -> int:
+    parsed = 0
+    for path in paths:
+        try:
+            source = read(path)
+        except LiterateError as error:
+            # Only what Python itself refuses may be refused, and it is refused with its line.
+            with warnings.catch_warnings(), pytest.raises((SyntaxError, ValueError)):
+                warnings.simplefilter("ignore")
+                compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+            assert str(error).startswith(f"{path.as_posix()}:")
+            continue
+        assert_lossless(source, path.read_bytes())
+        assert_program_kept(source)
+        parsed += 1
+    return parsed
+
+
+def test_nothing_is_lost_on_the_standard_library() -> None:
+    paths = python_files(Path(sysconfig.get_path("stdlib")))
+    with ProcessPoolExecutor(2) as pool:
+        parsed = sum(pool.map(assert_files_survive, [paths[::2], paths[1::2]]))
+    assert parsed > 500
+
+
+def test_nothing_is_lost_on_200_files_of_other_projects() -> None:
+    installed = Path(sysconfig.get_path("purelib"))
+    own_first_file = {}
+    for path in sorted(installed.rglob("*.py")):
+        own_first_file.setdefault(path.parent, []).append(path)
+    # Some of each folder, so that as many projects as possible take part.
+    chosen = [path for paths in own_first_file.values() for path in paths[:2]]
+    step = max(1, len(chosen) // 400)
+    assert assert_files_survive(chosen[::step]) >= 200
+
+
+def test_each_kind_of_line_is_known() -> None:
+    text = 'r"""One.\n\nTwo."""\n\nimport os  # not a note\n# a note\nx = 1\n'
+    assert kinds(text) == "ddd_x#x"
+
+
+def test_a_hash_inside_a_string_is_code() -> None:
+    assert kinds('x = """\n# no note\n\n"""\n') == "xxxx"
+
+
+def test_a_docstring_that_shares_its_line_is_code() -> None:
+    assert kinds('def f(): "one"\n') == "x"
+    assert kinds('"one"; x = 1\n') == "x"
+    assert kinds('"one"  # remark\n') == "x"
+
+
+def test_strings_that_are_no_docstrings_are_code() -> None:
+    assert kinds('def f():\n    x = 1\n    """no"""\n') == "xxx"
+    assert kinds('def f():\n    f"""no"""\n') == "xx"
+    assert kinds('def f():\n    b"""no"""\n') == "xx"
+
+
+def test_joined_strings_are_code() -> None:
+    assert kinds('def f():\n    "one" "two"\n') == "xx"
+
+
+def test_comments_for_machines_are_code() -> None:
+    assert kinds("#!/usr/bin/env python\n# -*- coding: utf-8 -*-\n# a note\n") == "xx#"
+
+
+def test_a_comment_inside_brackets_is_a_note() -> None:
+    assert kinds("x = [\n    # one\n    1,\n]\n") == "x#xx"
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_line_endings_are_kept(ending: str, tmp_path: Path) -> None:
+    text = ending.join(['r"""One.', 'Two."""', "# note", "x = 1", ""])
+    path = tmp_path / "case.py"
+    path.write_bytes(text.encode())
+    source = read(path)
+    assert [line.kind for line in source.lines] == ["docstring", "docstring", "comment", "code"]
+    assert_lossless(source, path.read_bytes())
+
+
+def test_form_feeds_and_line_separators_do_not_end_lines() -> None:
+    source = parse("x = 1\n\x0c\ny = '\u2028'  # \x0b\nz = 2\n")
+    assert [line.number for line in source.lines] == [1, 2, 3, 4]
+
+
+def test_a_byte_order_mark_and_a_declared_encoding_are_understood(tmp_path: Path) -> None:
+    marked = tmp_path / "marked.py"
+    marked.write_bytes(b"\xef\xbb\xbf# note\nx = 1\n")
+    assert_lossless(read(marked), marked.read_bytes())
+    latin = tmp_path / "latin.py"
+    latin.write_bytes("# -*- coding: latin-1 -*-\n# é\n".encode("latin-1"))
+    assert read(latin).lines[1].text == "# é\n"
+    assert_lossless(read(latin), latin.read_bytes())
+
+
+def test_columns_are_counted_in_characters_not_bytes() -> None:
+    source = parse("class É:\n    'é'\n    ü = 'ß'\n")
+    assert source.definitions[0].docstring.text == "é"
+
+
+def test_qualified_names_and_places_of_definitions() -> None:
+    text = (
+        "class A:\n"
+        "    @staticmethod\n"
+        "    def f(\n"
+        "        x,\n"
+        "    ):\n"
+        "        def g():\n"
+        "            pass\n"
+        "if True:\n"
+        "    async def h():\n"
+        "        pass\n"
+    )
+    found = [
+        (one.name, one.first, one.line, one.last, one.in_function)
+        for one in parse(text).definitions
+    ]
+    assert found == [
+        ("A", 1, 1, 7, False),
+        ("A.f", 2, 3, 7, False),
+        ("A.f.g", 6, 6, 7, True),
+        ("h", 9, 9, 10, False),
+    ]
+
+
+def test_docstrings_are_text_of_the_file_not_values() -> None:
+    source = parse('def f():\n    r"""$\\theta$"""\ndef g():\n    """\\theta"""\n')
+    first, second = (one.docstring for one in source.definitions)
+    assert (first.text, first.raw) == ("$\\theta$", True)
+    assert (second.text, second.raw) == ("\\theta", False)
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "words"),
+    [
+        (b"x = 1\ndef f(:\n", 2, "invalid syntax"),
+        (b"x = '\n", 1, "unterminated string literal"),
+        (b"x = 1\ny = '\xff'\n", 2, "is not utf-8"),
+        (b"# coding: no-such\n", 1, "unknown encoding"),
+        (b"def f():\nx = 1\n", 2, "expected an indented block"),
+        (b"x = (1,\n", 1, "was never closed"),
+    ],
+)
+def test_what_is_not_python_is_named_with_its_line(
+    data: bytes, line: int, words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "case.py"
+    path.write_bytes(data)
+    with pytest.raises(LiterateError) as caught:
+        read(path, "pkg/case.py")
+    problem = caught.value.problems[0]
+    assert (problem.path, problem.line) == ("pkg/case.py", line)
+    assert words in problem.sentence
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(LiterateError, match=r"no/such\.py:1: can't be read: No such file"):
+        read(Path("no/such.py"))
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            "x = 1", "# note", "    # indented note", "", "   ", "\t", "def f():", "    pass",
+            "class C:", "    '''doc'''", '    r"""doc', 'end"""', "x = '''", "# a", "'''", "x = [",
+            "]", "\x0c", "if x:", "    y = '#'", "é = 'ü' # ö", "@d", "    return \\", "        1",
+        ]
+    ),
+    max_size=12,
+)  # fmt: skip
+
+
+@given(PIECES, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
+def test_any_lines_are_refused_with_a_line_or_kept(
+    pieces: list[str], ending: str, last: bool
+) -> None:
+    text = ending.join(pieces) + (ending if last else "")
+    try:
+        source = parse(text, "case.py")
+    except LiterateError as error:
+        assert str(error).startswith("case.py:")
+        return
+    assert "".join(line.text for row in rows(source) for line in row.lines) == text
+    assert [line.number for line in source.lines] == list(range(1, len(source.lines) + 1))
+    assert_program_kept(source)
+
+
+def test_what_follows_from_a_source_is_worked_out_once() -> None:
+    source = parse("x = 1\n")
+    asked: list[Source] = []
+
+    def count(one: Source) -> list[Source]:
+        asked.append(one)
+        return asked
+
+    assert source.once(count) is source.once(count)
+    assert len(asked) == 1
+    other = parse("x = 1\n")
+    other.once(count)
+    assert asked[1] is other
+
+
+def test_a_file_with_the_text_of_a_known_source_is_that_source(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("x = 1\n", encoding="utf-8")
+    known = read(path, "a.py")
+    assert read(path, "a.py", known) is known
+    path.write_text("x = 2\n", encoding="utf-8")
+    assert read(path, "a.py", known).text == "x = 2\n"

@@ -1,0 +1,265 @@
+r"""Files of results: what they say, what is none, and whether a number in a note is theirs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from literate.problems import LiterateError
+from literate.reading.source import parse
+from literate.results import fingerprints, records
+from literate.results.records import Figure, Table, UnknownResult
+from tests.literate.recorded import TABLE, content, result
+
+
+@pytest.mark.parametrize(
+    ("dotted", "place", "value"),
+    [
+        ("values.loss", "values.loss", 1.5512),
+        ("values.best", "values.best", "fused"),
+        ("values.deep.s", "values.deep.s", 58.2),
+        ("tables.ways.one at a time.loss", "tables.ways", 1.5),
+        ("tables.ways.v1.2.loss", "tables.ways", 1.25),
+        ("tables.ways.one at a time.steps", "tables.ways", 12345),
+    ],
+)
+def test_a_dotted_name_means_a_value(dotted: str, place: str, value: Any) -> None:
+    assert result().find(dotted) == (place, value)
+
+
+def test_a_dotted_name_means_a_table_or_a_figure() -> None:
+    place, table = result().find("tables.ways")
+    assert place == "tables.ways" and isinstance(table, Table)
+    assert [one.title for one in table.columns] == ["Way", "Page", "Loss", "Steps"]
+    place, figure = result().find("figures.time")
+    assert place == "figures.time" and isinstance(figure, Figure)
+    assert figure.picture.startswith("<svg ")
+
+
+@pytest.mark.parametrize(
+    ("dotted", "sentence"),
+    [
+        ("values.los", "no `values.los`; its values there are `loss`, `steps`, `best`, `small`"),
+        ("values.deep", "no `values.deep`; its values there are `loss`"),
+        ("values.deep.t", "no `values.deep.t`; its values there are `s`."),
+        ("tables.way", "no `tables.way`; its tables are `ways`."),
+        ("tables.ways.two.loss", "its rows are `one at a time`, `v1.2`."),
+        ("tables.ways.v1.2.los", "its columns are `way`, `page`, `loss`, `steps`."),
+        ("tables.ways.v1.2.steps", "its columns are"),
+        ("figures.times", "no `figures.times`; its figures are `time`."),
+        ("loss", "no `loss`; it has `values.loss`"),
+    ],
+)
+def test_a_name_that_is_not_there_is_answered_with_what_is(dotted: str, sentence: str) -> None:
+    with pytest.raises(UnknownResult) as raised:
+        result().find(dotted)
+    assert sentence in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("svg", "why"),
+    [
+        ("<b>", "is no <svg>"),
+        ("<svg ><script>alert(1)</script></svg>", "`<script`"),
+        ('<svg  onload="alert(1)"></svg>', "`onload=`"),
+        ('<svg ><image href="https://example.org/a.png"/></svg>', "href="),
+        ("<svg ><style>path {fill: red}</style></svg>", "`<style`"),
+        ('<svg ><path fill="url(http://example.org)"/></svg>', "`url(`"),
+    ],
+)
+def test_a_picture_that_does_more_than_show_is_refused(svg: str, why: str) -> None:
+    with pytest.raises(LiterateError) as raised:
+        result(figures={"seen": {"title": "T", "picture": svg}})
+    assert why in raised.value.problems[0].sentence
+
+
+def test_of_many_names_a_few_are_listed() -> None:
+    many = result(values={f"v{number}": number for number in range(20)}, tables={}, figures={})
+    with pytest.raises(UnknownResult, match="`v7` and 12 more"):
+        many.find("values.none")
+    with pytest.raises(UnknownResult, match="its tables are none"):
+        many.find("tables.none")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1.5512", 1.5512),
+        ("1.551", 1.5512),
+        ("1.55", 1.5512),
+        ("1.6", 1.5512),
+        ("2", 1.5512),
+        ("1.55120", 1.5512),
+        ("12,345", 12345),
+        ("12345", 12345),
+        ("12\u202f345", 12345),
+        ("1,234,567", 1234567),
+        ("1.2e4", 12345),
+        ("1.3e-5", 1.25e-05),
+        ("1.2e-5", 1.25e-05),
+        ("+3", 3),
+        ("-0.5", -0.5),
+        ("−0.5", -0.5),
+        ("-0.00", -0.001),
+        ("58 s", 58.2),
+        ("1.4×", 1.41),
+        ("fused", "fused"),
+        ("the\nbest way", "the best way"),
+        ("the loss", 1.5512),
+    ],
+)
+def test_a_number_may_be_rounded_to_the_digits_that_are_shown(text: str, value: Any) -> None:
+    assert records.wrong(text, value, "results/a.json") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "has"),
+    [
+        ("1.53", 1.5512, "1.5512"),
+        ("1.56", 1.5512, "1.5512"),
+        ("1.550", 1.5512, "1.5512"),
+        ("1.5513", 1.5512, "1.5512"),
+        ("12,000", 12345, "12345"),
+        ("1.3e4", 12345, "12345"),
+        ("0.5", -0.5, "-0.5"),
+        ("5", None, "null"),
+        ("1", True, "true"),
+        ("the fused way", "fused", "“fused”"),
+        ("1 to 2", 1.5, "one number there; link each number to its own"),
+    ],
+)
+def test_another_number_is_wrong(text: str, value: Any, has: str) -> None:
+    assert records.wrong(text, value, "results/a.json") == (
+        f"the note says {text}, results/a.json has {has}."
+    )
+
+
+@given(some.floats(-1e6, 1e6), some.integers(0, 6))
+def test_python_s_own_rounding_is_right_and_the_next_number_is_not(value: float, to: int) -> None:
+    assert records.wrong(f"{value:,.{to}f}", value, "a") is None
+    assert records.wrong(f"{value + 1.01 * 10.0**-to:.{to}f}", value, "a") is not None
+
+
+BROKEN = [
+    ("{", 1, "is not JSON"),
+    ('{\n "a": 1,\n}', 3, "is not JSON"),
+    ("[" * 100_000, 1, "is nested too deeply"),
+    ("[]", 1, "has no `schema` that is 1"),
+    ('{"schema": 2}', 1, "has no `schema` that is 1"),
+    ('{"schema": 1, "values": {"a": NaN}}', 1, "holds NaN, which is no number"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "words"), BROKEN)
+def test_what_is_no_file_of_results_is_named(text: str, line: int, words: str) -> None:
+    with pytest.raises(LiterateError) as raised:
+        records.parse(text.encode(), "results/a.json")
+    (problem,) = raised.value.problems
+    assert (problem.path, problem.line) == ("results/a.json", line)
+    assert words in problem.sentence
+
+
+def test_a_byte_that_is_no_text_is_named_with_its_line() -> None:
+    with pytest.raises(LiterateError, match="results/a.json:2: is not UTF-8"):
+        records.parse(b'{\n"\xff": 1}', "results/a.json")
+
+
+def table(**other: Any) -> dict[str, Any]:
+    return {"tables": {"t": TABLE | other}}
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"title": 3}, "`title` is not a text"),
+        ({"made": "yesterday"}, "`made` is a day such as 2026-11-21, not `yesterday`"),
+        ({"sources": {"../a": "b"}}, "`../a` is none"),
+        ({"sources": {"/a": "b"}}, "`/a` is none"),
+        ({"sources": {"a": 1}}, "`a` is none"),
+        ({"machine": "fast"}, "`machine` is not an object"),
+        ({"values": {"a": {"b": [1]}}}, "`values.a.b` is neither a number nor a text"),
+        ({"values": {"a": 10**400}}, "`values.a` is neither a number nor a text"),
+        (table(columns=[]), "`tables.t` has no column"),
+        (table(columns=[3]), "`tables.t.columns[0]` is not an object"),
+        (table(columns=[{"name": "a", "digits": 50}]), "digits` is not from 0 to 12"),
+        (table(rows=[3]), "`tables.t.rows[0]` is not an object"),
+        (table(rows=[{"a": 1}]), "`tables.t.rows[0]` has `a`, which is no column; they are `way`"),
+        (table(rows=[{"way": []}]), "`tables.t.rows[0].way` is neither"),
+        ({"figures": {"f": {}}}, "`figures.f.picture` is not a text"),
+        (
+            {"figures": {"f": {"lines": []}}, "command": "make it"},
+            "`figures.f` has lines but no picture: `make it` records it with one.",
+        ),
+    ],
+)
+def test_what_cannot_be_shown_is_named(other: dict[str, Any], words: str) -> None:
+    with pytest.raises(LiterateError) as raised:
+        result(**other)
+    assert words in raised.value.problems[0].sentence
+
+
+def test_a_number_too_large_for_a_computer_is_none() -> None:
+    text = json.dumps(content()).replace("12345", "1e999")
+    with pytest.raises(LiterateError, match="is neither a number nor a text"):
+        records.parse(text.encode(), "results/a.json")
+
+
+def test_all_files_are_read_and_all_problems_named(tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    (folder / "b.json").write_text(json.dumps(content()))
+    (folder / "a.json").write_text(json.dumps(content(title="A")))
+    (folder / "note.txt").write_text("")
+    read = records.read(tmp_path, "results")
+    assert {path: one.title for path, one in read.items()} == {
+        "results/a.json": "A",
+        "results/b.json": "Trials",
+    }
+    assert [one.uri for one in read.values()] == ["results/a.md", "results/b.md"]
+    (folder / "a.json").write_text("{")
+    (folder / "b.json").write_text("")
+    with pytest.raises(LiterateError) as raised:
+        records.read(tmp_path, "results")
+    assert [one.path for one in raised.value.problems] == ["results/a.json", "results/b.json"]
+    assert records.read(tmp_path, "none") == {}
+
+
+NOTED = 'r"""\nA page: 1.5.\n"""\n\n# Why.\nx = 1\n'
+
+
+def test_a_page_that_speaks_of_its_result_is_still_the_page_that_was_measured(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(NOTED)
+    known = {"a.py": fingerprints.fingerprint(file)}
+    for text, names in [
+        (NOTED, []),
+        (NOTED.replace("1.5", "1.6").replace("Why", "Because"), []),
+        (NOTED.replace("x = 1", "x = 2"), ["a.py"]),
+    ]:
+        file.write_text(text)
+        found = result(sources=known)
+        assert fingerprints.changed(found, {}, tmp_path) == names
+        assert fingerprints.changed(found, {"a.py": parse(text, "a.py")}, tmp_path) == names
+    file.unlink()
+    assert fingerprints.changed(result(sources=known), {}, tmp_path) == ["a.py"]
+
+
+def test_the_machine_is_told_in_a_few_words() -> None:
+    assert records.machine(result()) == "Fast 1, 2 cores, PyTorch 2.13.0"
+    machine = {"processor": "P", "cores": 1, "accelerator": "A 1", "torch": None}
+    assert records.machine(result(machine=machine)) == "P, 1 core, A 1"
+    assert records.machine(result(machine={})) == ""
+
+
+def test_values_are_listed_with_their_dotted_names() -> None:
+    assert [name for name, _ in records.leaves({"a": 1, "b": {"c": 2, "d": {"e": 3}}})] == [
+        "a",
+        "b.c",
+        "b.d.e",
+    ]
+    assert result().exhibits == ["tables.ways", "figures.time"]

@@ -1,0 +1,813 @@
+r"""A notebook says what its page says, and is the same whenever the sources are."""
+
+import ast
+import json
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import jupytext
+import nbformat
+import pytest
+import torch
+from nbformat import NotebookNode
+
+from literate.page.templates import TEMPLATES
+from literate.problems import LiterateError
+from literate.python.statements import by_module
+from literate.reading.source import Source, read
+from literate.settings import load
+from literate.takeaway.addresses import Addresses
+from literate.takeaway.notebook import build, file_name
+from literate.takeaway.notebook_cells import has_notebook
+from literate.takeaway.notebooks import stale, write
+from tests.literate.packages import package
+
+FILES = {
+    "pkg/__init__.py": "",
+    "pkg/layers.py": '''
+        r"""
+        ---
+        title: The Layers
+        summary: Some.
+        ---
+        """
+
+        import math
+
+        import torch
+        from torch import nn
+
+        # A half, and
+        # no more.
+        HALF = 0.5
+        THIRD = 1 / 3
+
+
+        class Layer(nn.Module):
+            r"""
+            ## A layer
+            """
+
+            # Inside.
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                return x * HALF * math.sqrt(THIRD)
+
+
+        def unused() -> None:
+            pass
+    ''',
+    "pkg/training/page.py": '''
+        r"""
+        ---
+        title: The Page
+        summary: It trains.
+        paper:
+          title: A Paper
+          authors: Somebody
+          year: 2017
+          link: https://example.org/paper
+        ---
+
+        Uses a [layer](../layers.py#Layer), as $x$ in
+
+        $$
+        x = \\theta
+        $$
+        """
+
+        import argparse
+        import sys
+
+        import torch
+        import sklearn.base
+
+        from pkg.layers import Layer, unused
+
+        # Small.
+        RATE = 0.1
+        STEPS = 3
+
+        # No page needs it.
+        OTHER = 4
+
+
+        class Model(torch.nn.Module):
+            r"""
+            ## The model
+
+            Of [layers](../layers.py).
+            """
+
+            def __init__(self) -> None:
+                r"""
+                * nothing
+                """
+                super().__init__()
+                # Of it.
+                self.layer = Layer()
+
+            def step(self) -> None:
+                r"""
+                ### A step
+
+                It halves.
+                """
+
+
+        class Failed(Exception):
+            r"""
+            ### What went wrong
+            """
+
+
+        # Above a function
+        # without a docstring.
+        def train(model: Model) -> float:
+            if not model:
+                raise Failed
+            return RATE * STEPS + sklearn.base.x
+
+
+        def main() -> int:
+            argparse.ArgumentParser()
+            return notebook()
+
+
+        # It begins.
+        def notebook(steps: int = 2, name: str = "a") -> None:
+            r"""
+            ## Train it
+            """
+            model = Model()
+
+            # ### The loss
+            # See [the model](#Model).
+            import tqdm
+
+            loss = train(model)
+            print(loss, name, tqdm)
+
+
+        def example() -> float:
+            return train(Model())
+
+
+        if __name__ == "__main__":
+            sys.exit(main())
+    ''',
+}
+PAGE = "pkg.training.page"
+
+
+def notebook_of(files: dict[str, str], addresses: Addresses | None = None) -> NotebookNode:
+    r"""The notebook of the page, read back."""
+    return nbformat.reads(build(package(files), PAGE, addresses or Addresses()), as_version=4)
+
+
+def sources_of(notebook: NotebookNode) -> list[tuple[str, str]]:
+    r"""The cells, as their kind and their text."""
+    return [(cell.cell_type, cell.source) for cell in notebook.cells]
+
+
+def test_the_cells_of_a_notebook_are() -> None:
+    cells = sources_of(notebook_of(FILES))
+    (set_up,) = (cell for cell in cells if cell[1].startswith("#@title Set-up"))
+    assert set_up[1].endswith(
+        '\nset_up_notebook({"sklearn": "scikit-learn", "torch": "torch", "tqdm": "tqdm"})'
+    )
+    cells.remove(set_up)
+    assert cells == [
+        (
+            "markdown",
+            "# The Page\n\nIt trains.\n\n"
+            "Paper: [A Paper](https://example.org/paper), Somebody, 2017.\n\n"
+            "Made from `pkg/training/page.py`.",
+        ),
+        ("markdown", "Uses a layer, as $x$ in\n\n$$\nx = \\theta\n$$"),
+        ("code", "import math\n\nimport sklearn.base\nimport torch\nfrom torch import nn"),
+        (
+            "markdown",
+            "## From other pages\n\nWhat this page builds on:\n\n"
+            "* `HALF`, `THIRD`, `Layer` from The Layers, `pkg/layers.py`",
+        ),
+        (
+            "code",
+            "#@title The Layers (pkg/layers.py)\n# A half, and\n# no more.\nHALF = 0.5\n"
+            "THIRD = 1 / 3\n\nclass Layer(nn.Module):\n"
+            "    # Inside.\n    def forward(self, x: torch.Tensor) -> torch.Tensor:\n"
+            "        return x * HALF * math.sqrt(THIRD)",
+        ),
+        ("markdown", "## On this page"),
+        ("code", "# Small.\nRATE = 0.1\nSTEPS = 3\n\n# No page needs it.\nOTHER = 4"),
+        (
+            "markdown",
+            "## The model\n\nOf layers.\n\n**`__init__`**\n\n* nothing\n\n"
+            "### A step (`step`)\n\nIt halves.",
+        ),
+        (
+            "code",
+            "class Model(torch.nn.Module):\n    def __init__(self) -> None:\n"
+            "        super().__init__()\n        # Of it.\n        self.layer = Layer()\n\n"
+            "    def step(self) -> None:\n        pass",
+        ),
+        ("markdown", "### What went wrong"),
+        ("code", "class Failed(Exception):\n    pass"),
+        ("markdown", "Above a function\nwithout a docstring."),
+        (
+            "code",
+            "def train(model: Model) -> float:\n    if not model:\n        raise Failed\n"
+            "    return RATE * STEPS + sklearn.base.x",
+        ),
+        ("code", "def example() -> float:\n    return train(Model())"),
+        ("code", "show_shapes(example)"),
+        ("markdown", "It begins.\n\n## Train it"),
+        (
+            "code",
+            '#@title Settings\nsteps = 2  #@param {type:"integer"}\n'
+            'name = "a"  #@param {type:"string"}',
+        ),
+        ("code", "model = Model()"),
+        ("markdown", "### The loss\nSee the model."),
+        ("code", "import tqdm\n\nloss = train(model)\nprint(loss, name, tqdm)"),
+    ]
+
+
+def test_links_and_badge_lead_to_the_repository() -> None:
+    repository = "https://github.com/owner/name"
+    files = f"{repository}/blob/main"
+    texts = [text for _, text in sources_of(notebook_of(FILES, Addresses(repository=repository)))]
+    layer = line_of(package(FILES)["pkg.layers"], "class Layer")
+    model = line_of(package(FILES)[PAGE], "class Model")
+    badge = "https://colab.research.google.com/assets/colab-badge.svg"
+    colab = "https://colab.research.google.com/github/owner/name/blob/main/notebooks"
+    assert texts[0].endswith(
+        f"\n\n[![Open in Colab]({badge})]({colab}/training/page.ipynb)\n\n"
+        f"Made from [`pkg/training/page.py`]({files}/pkg/training/page.py)."
+    )
+    assert texts[1].startswith(f"Uses a [layer]({files}/pkg/layers.py#L{layer}), as")
+    assert f"`Layer` from [The Layers]({files}/pkg/layers.py), `pkg/layers.py`" in "".join(texts)
+    assert f"### The loss\nSee [the model]({files}/pkg/training/page.py#L{model})." in texts
+
+
+def test_links_lead_to_the_pages_of_the_site() -> None:
+    addresses = Addresses(page=lambda module: f"https://site/{module}/")
+    texts = [text for _, text in sources_of(notebook_of(FILES, addresses))]
+    assert texts[1].startswith("Uses a [layer](https://site/pkg.layers/#Layer), as")
+    assert "`Layer` from [The Layers](https://site/pkg.layers/), `pkg/layers.py`" in "".join(texts)
+
+
+def test_what_is_from_other_pages_is_folded() -> None:
+    notebook = notebook_of(FILES)
+    (heading,) = (cell for cell in notebook.cells if cell.source.startswith("## From other pages"))
+    (layer,) = (cell for cell in notebook.cells if cell.source.startswith("#@title The Layers"))
+    assert heading.metadata == {"id": heading.id, "jp-MarkdownHeadingCollapsed": True}
+    assert notebook.metadata.colab == {"collapsed_sections": [heading.id]}
+    assert layer.metadata == {"cellView": "form", "jupyter": {"source_hidden": True}}
+
+
+def test_a_page_that_uses_no_other_has_no_such_headings() -> None:
+    text = 'r"""\n---\ntitle: T\nsummary: S\n---\n"""\nX = 1\ndef notebook(): return_ = X'
+    files = {"pkg/training/page.py": text.replace(": return_", ":\n  return_")}
+    notebook = notebook_of(files)
+    assert [text for kind, text in sources_of(notebook) if kind == "markdown"] == [
+        "# T\n\nS\n\nMade from `pkg/training/page.py`."
+    ]
+    assert "colab" not in notebook.metadata
+
+
+def test_a_notebook_is_valid_and_says_what_it_needs() -> None:
+    text = build(package(FILES), PAGE)
+    notebook = json.loads(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nbformat.validate(notebook)
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    assert notebook["metadata"]["kernelspec"]["name"] == "python3"
+    assert notebook["metadata"]["language_info"] == {"name": "python"}
+    assert notebook["metadata"]["accelerator"] == "GPU"
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert {(cell["execution_count"], len(cell["outputs"])) for cell in code} == {(None, 0)}
+    ids = [cell["id"] for cell in notebook["cells"]]
+    assert len(set(ids)) == len(ids)
+    assert text.endswith("}\n")
+
+
+def test_the_same_sources_give_the_same_bytes_and_a_change_leaves_the_other_ids() -> None:
+    assert build(package(FILES), PAGE) == build(package(dict(reversed(FILES.items()))), PAGE)
+    changed = FILES | {"pkg/layers.py": FILES["pkg/layers.py"].replace("x * HALF", "HALF * x")}
+    before = [cell.id for cell in notebook_of(FILES).cells]
+    after = [cell.id for cell in notebook_of(changed).cells]
+    assert [one != two for one, two in zip(before, after, strict=True)].count(True) == 1
+
+
+def test_two_cells_with_the_same_text_have_different_ids() -> None:
+    body = "    # Again.\n    print(1)\n    # Again.\n    print(1)\n"
+    text = f'r"""\n---\ntitle: T\nsummary: S\n---\n"""\ndef notebook():\n{body}'
+    cells = notebook_of({"pkg/training/page.py": text}).cells
+    assert [cell.source for cell in cells[-4:]] == ["Again.", "print(1)"] * 2
+    assert len({cell.id for cell in cells[-4:]}) == 4
+
+
+def as_script_and_back(notebook: NotebookNode) -> NotebookNode:
+    r"""The notebook on its way through the format py:percent, without what that adds."""
+    keep_all = {"notebook_metadata_filter": "all", "cell_metadata_filter": "all"}
+    percent = {"extension": ".py", "format_name": "percent", **keep_all}
+    back = jupytext.reads(jupytext.writes(notebook, percent), percent)
+    del back.metadata["jupytext"]
+    for before, after in zip(notebook.cells, back.cells, strict=True):
+        after.id = before.id
+    return back
+
+
+def test_as_a_script_a_notebook_stays_the_same() -> None:
+    notebook = notebook_of(FILES)
+    assert nbformat.writes(as_script_and_back(notebook)) == nbformat.writes(notebook)
+
+
+def line_of(source: Source, text: str) -> int:
+    r"""The line of a source that has a text."""
+    (found,) = (line.number for line in source.lines if text in line.text)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("loss = train(model)", "RATE = train(model)", "`RATE` would replace what `RATE` defines"),
+        ("steps: int = 2", "Layer: int = 2", "`Layer` would replace what `Layer` defines"),
+        ("loss = train(model)", "math = 1", "`math` would replace an import"),
+        ("import tqdm", "super = 1", "`super` would replace what a definition reads"),
+        ("import tqdm", "set_up_notebook = 1", "`set_up_notebook` would replace what every"),
+        ("year: 2017", "year: [2017]", "`paper: year` needs a text"),
+        ('name: str = "a"', "name: str = train", "the parameter `name` of `notebook` needs"),
+        ("import tqdm", "import pkg.layers", "imports pkg.layers inside `notebook`"),
+        ("RATE = 0.1", "set_up_notebook = RATE = 0.1", "is the name of what every notebook has"),
+    ],
+)
+def test_what_a_notebook_cannot_do_is_an_error(old: str, new: str, said: str) -> None:
+    page = FILES["pkg/training/page.py"]
+    assert page.count(old) == 1
+    files = FILES | {"pkg/training/page.py": page.replace(old, new)}
+    with pytest.raises(LiterateError) as caught:
+        notebook_of(files)
+    assert said in str(caught.value)
+    line = line_of(package(files)[PAGE], new)
+    assert str(caught.value).startswith(f"pkg/training/page.py:{line}: ")
+
+
+def test_a_notebook_that_is_called_by_what_it_needs_is_an_error() -> None:
+    page = FILES["pkg/training/page.py"].replace("import tqdm", "tqdm = main()")
+    with pytest.raises(LiterateError) as caught:
+        notebook_of(FILES | {"pkg/training/page.py": page})
+    line = line_of(package({"page.py": page})["page"], "return notebook()")
+    assert str(caught.value) == (
+        f"pkg/training/page.py:{line}: `main` calls `notebook`, which is no function in a notebook."
+    )
+
+
+def test_a_page_without_front_matter_is_an_error() -> None:
+    with pytest.raises(LiterateError, match="page.py:1: the module has no docstring"):
+        notebook_of({"pkg/training/page.py": "def notebook():\n  pass"})
+
+
+def test_a_page_that_an_earlier_page_imports_is_an_error() -> None:
+    files = {
+        "pkg/training/page.py": """
+            class Base: pass
+            from pkg.other import Child
+            def notebook():
+                child = Child()
+        """,
+        "pkg/other.py": "from pkg.training.page import Base\nclass Child(Base): pass",
+    }
+    with pytest.raises(LiterateError) as caught:
+        notebook_of(files)
+    assert str(caught.value).startswith(
+        "pkg/training/page.py:1: `Base` has to be defined before what pkg.training.page imports"
+    )
+
+
+def own_sources(repository: Path) -> dict[str, Source]:
+    r"""The modules of this repository's own package."""
+    return by_module(
+        read(path, path.relative_to(repository).as_posix())
+        for path in sorted((repository / "labml_nn").rglob("*.py"))
+    )
+
+
+def definitions(notebook: NotebookNode) -> Iterator[ast.stmt]:
+    r"""The classes and functions that a notebook defines."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            for statement in ast.parse(cell.source).body:
+                if isinstance(statement, ast.ClassDef | ast.FunctionDef):
+                    yield statement
+
+
+def without_docstrings(definition: ast.stmt) -> str:
+    r"""A syntax tree as text, with `pass` for a body that was nothing but a docstring."""
+    for node in ast.walk(definition):
+        match node:
+            case ast.FunctionDef(body=body) | ast.ClassDef(body=body):
+                kept = body[ast.get_docstring(node) is not None :]
+                node.body = kept or [ast.Pass()]
+    return ast.dump(definition)
+
+
+def own_notebooks(repository: Path) -> Iterator[tuple[Path, NotebookNode]]:
+    r"""The notebooks that were committed."""
+    paths = sorted((repository / "notebooks").rglob("*.ipynb"))
+    assert paths
+    return ((path, nbformat.read(path, as_version=nbformat.NO_CONVERT)) for path in paths)
+
+
+def test_every_definition_in_our_notebooks_is_that_of_its_source(repository: Path) -> None:
+    # What is inside the function `notebook` is at the top of a cell, so all depths are looked at.
+    originals = {
+        without_docstrings(node)
+        for source in own_sources(repository).values()
+        for node in ast.walk(ast.parse(source.text))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+    }
+    brought = {"set_up_notebook", "show_shapes"}
+    compared = 0
+    for path, notebook in own_notebooks(repository):
+        inlined = [one for one in definitions(notebook) if one.name not in brought]
+        texts = {one.name: without_docstrings(one) for one in inlined}
+        assert [name for name, text in texts.items() if text not in originals] == [], path
+        compared += len(inlined)
+    assert compared > 100
+
+
+def test_our_notebooks_say_what_was_committed(repository: Path) -> None:
+    known = load(repository)
+    folder = repository / "notebooks"
+    sources = own_sources(repository)
+    assert stale(sources, folder, known.sequels, machinery=known.machinery) == []
+
+
+def test_our_notebooks_are_valid_and_stay_the_same_as_scripts(repository: Path) -> None:
+    for path, notebook in own_notebooks(repository):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            nbformat.validate(nbformat.read(path, as_version=nbformat.NO_CONVERT))
+        assert nbformat.writes(as_script_and_back(notebook)) == nbformat.writes(notebook)
+        assert [cell.outputs for cell in notebook.cells if cell.get("outputs")] == []
+
+
+def test_a_page_has_a_notebook_if_it_defines_something_to_run(repository: Path) -> None:
+    def source(text: str) -> Source:
+        return package({"pkg/a.py": text})["pkg.a"]
+
+    assert has_notebook(source("def notebook(): pass"))
+    assert has_notebook(source("def example(): pass"))
+    assert not has_notebook(source("class A:\n  def notebook(self): pass"))
+    assert not has_notebook(source("class notebook: pass"))
+    assert not has_notebook(source("def example(): pass"), ["other/*", "pkg/*"])
+    assert has_notebook(source("def example(): pass"), ["other/*", "pkg/a/*"])
+    assert not has_notebook(source("from pkg.b import notebook"))
+    assert not any(map(has_notebook, tool_sources(repository)))
+
+
+def tool_sources(repository: Path) -> list[Source]:
+    r"""The modules of the tool, which are pages without notebooks."""
+    return [read(path) for path in sorted((repository / "literate").glob("*.py"))]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("labml_nn/transformers/basic/page.py", "transformers/basic/page.ipynb"),
+        ("labml_nn/page.py", "page.ipynb"),
+        ("labml_nn/rope/__init__.py", "rope/index.ipynb"),
+        ("labml_nn/__init__.py", "index.ipynb"),
+    ],
+)
+def test_a_notebook_has_the_path_of_its_page(path: str, expected: str) -> None:
+    ((module, source),) = package({path: ""}).items()
+    assert file_name(source, module) == expected
+
+
+SECOND = FILES["pkg/training/page.py"].replace(
+    "from pkg.layers import Layer, unused", "Layer = int"
+)
+
+
+def test_notebooks_are_written_below_a_folder_and_only_where_they_change(tmp_path: Path) -> None:
+    files = FILES | {"pkg/second.py": SECOND}
+    out = tmp_path / "notebooks"
+    assert write(package(files), out) == [out / "training/page.ipynb", out / "second.ipynb"]
+    first = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert sorted(first) == [out / "second.ipynb", out / "training/page.ipynb"]
+    assert first[out / "training/page.ipynb"] == build(package(files), PAGE).encode()
+
+    # A change of what only one of them uses.
+    changed = files | {"pkg/layers.py": files["pkg/layers.py"].replace("0.5", "0.25")}
+    assert [one.path for one in stale(package(changed), out)] == [f"{out}/training/page.ipynb"]
+    write(package(changed), out)
+    assert (out / "second.ipynb").read_bytes() == first[out / "second.ipynb"]
+    assert (out / "training/page.ipynb").read_bytes() != first[out / "training/page.ipynb"]
+
+    # And of what neither of them uses.
+    changed["pkg/layers.py"] = changed["pkg/layers.py"].replace("pass", "return None")
+    assert stale(package(changed), out) == []
+
+
+def test_what_is_stale_is_named_with_the_remedy(tmp_path: Path) -> None:
+    sources = package(FILES)
+    again = "write the notebooks again, `python -m literate notebooks`."
+    path = tmp_path / "training/page.ipynb"
+    assert [str(one) for one in stale(sources, tmp_path)] == [f"{path}:1: is missing; {again}"]
+    write(sources, tmp_path)
+    assert stale(sources, tmp_path) == []
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    (tmp_path / "old.ipynb").write_text("{}")
+    assert [str(one) for one in stale(sources, tmp_path)] == [
+        f"{tmp_path}/old.ipynb:1: no page has this notebook; delete it.",
+        f"{path}:1: is not what the sources give; {again}",
+    ]
+
+
+def test_nothing_is_written_when_one_notebook_has_a_problem(tmp_path: Path) -> None:
+    files = FILES | {"pkg/z.py": "def notebook(a):\n  pass", "pkg/y.py": "def notebook(b):\n  pass"}
+    with pytest.raises(LiterateError) as caught:
+        write(package(files), tmp_path)
+    assert [one.path for one in caught.value.problems] == ["pkg/y.py", "pkg/z.py"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    r"""The commands that would be run."""
+    found: list[list[str]] = []
+    monkeypatch.setattr(subprocess, "run", lambda command, check: found.append(command))
+    return found
+
+
+def set_up(needed: dict[str, str]) -> dict[str, object]:
+    r"""Run the set-up of a notebook; the names that it leaves behind."""
+    names: dict[str, object] = {}
+    exec(TEMPLATES.get_template("set_up.py.jinja").render(needed=needed, shows_shapes=True), names)
+    return names
+
+
+def test_on_colab_the_set_up_installs_what_is_missing(
+    commands: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    set_up({"json": "json", "torch": "torch"})
+    assert commands == []
+    set_up({"json": "json", "no_such_module": "no-such-package", "neither": "neither"})
+    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
+    assert commands == [[*pip, "no-such-package", "neither"]]
+    assert f", torch {torch.__version__}, " in capsys.readouterr().out
+
+
+def test_elsewhere_the_set_up_says_what_is_missing_and_installs_nothing(
+    commands: list[list[str]],
+) -> None:
+    with pytest.raises(ModuleNotFoundError, match="pip install no-such-package neither$"):
+        set_up({"no_such_module": "no-such-package", "neither": "neither", "json": "json"})
+    assert commands == []
+
+
+@pytest.mark.parametrize(("cuda", "said"), [(True, "Tesla T4"), (False, "no NVIDIA GPU")])
+def test_the_set_up_says_what_does_the_work(
+    cuda: bool, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "Tesla T4")
+    set_up({"torch": "torch"})
+    assert capsys.readouterr().out.endswith(f", {said}\n")
+
+
+SEQUEL = {
+    "pkg/part.py": '''
+        r"""
+        ---
+        title: A Part
+        summary: It halves.
+        ---
+        """
+
+
+        def half(x: float) -> float:
+            return x / 2
+
+
+        def in_place() -> float:
+            r"""
+            ## In place
+            """
+            return half(1.0)
+
+
+        def example() -> float:
+            return half(3.0)
+    ''',
+    "pkg/trial.py": '''
+        r"""
+        ---
+        title: A Trial
+        summary: It tries.
+        ---
+        """
+
+        from pkg.part import half, in_place
+
+        LIMIT = 1.0
+
+
+        def judge(found: float) -> bool:
+            return half(found) < LIMIT
+
+
+        def notebook(times: int = 2) -> None:
+            r"""
+            ## Try it
+
+            See [how](#judge).
+            """
+            found = times * in_place()
+            assert judge(found)
+    ''',
+    "pkg/other.py": '''
+        r"""
+        ---
+        title: Another
+        summary: It thirds.
+        ---
+        """
+
+
+        def in_place() -> float:
+            r"""
+            ## In this place
+            """
+            return 1.0 / 3
+    ''',
+}
+SEQUELS = {"in_place": "pkg/trial.py"}
+
+
+def run_notebook(text: str) -> dict[str, object]:
+    r"""The names that the code of a notebook leaves behind."""
+    names: dict[str, object] = {}
+    for cell in nbformat.reads(text, as_version=4).cells:
+        if cell.cell_type == "code":
+            exec(cell.source, names)
+    return names
+
+
+def test_a_page_is_one_cell_also_if_what_follows_needs_more_of_it() -> None:
+    more = SEQUEL | {
+        "pkg/base.py": """
+            FIRST = 1.0
+
+
+            def second() -> float:
+                return FIRST
+        """,
+        "pkg/part.py": SEQUEL["pkg/part.py"]
+        .replace("def half(", "from pkg.base import FIRST\n\n\n        def half(")
+        .replace("x / 2", "FIRST * x / 2"),
+        "pkg/trial.py": SEQUEL["pkg/trial.py"].replace(
+            "LIMIT = 1.0", "from pkg.base import second\n\n        LIMIT = second()"
+        ),
+    }
+    text = build(package(more), "pkg.part", sequels=SEQUELS)
+    assert run_notebook(text)["found"] == 1.0
+    notebook = nbformat.reads(text, as_version=4)
+    hidden = [cell.source for cell in notebook.cells if cell.metadata.get("cellView") and cell]
+    assert [one.partition("\n")[0] for one in hidden] == [
+        "#@title Set-up",
+        "#@title pkg.base (pkg/base.py)",
+        "#@title A Trial (pkg/trial.py)",
+        "#@title Settings",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "found"), [("pkg.part", 1.0), ("pkg.trial", 1.0), ("pkg.other", 2 / 3)]
+)
+def test_the_sequel_of_a_page_uses_the_function_of_that_page(page: str, found: float) -> None:
+    # A page has a notebook if there is something to run: this one has nothing but its sequel.
+    assert run_notebook(build(package(SEQUEL), page, sequels=SEQUELS))["found"] == found
+
+
+def test_what_only_the_sequel_needs_comes_after_the_page() -> None:
+    text = build(package(SEQUEL), "pkg.part", sequels=SEQUELS)
+    notebook = nbformat.reads(text, as_version=4)
+    assert [cell.source.partition("\n")[0] for cell in notebook.cells if cell.id != "x"] == [
+        "# A Part",
+        "#@title Set-up",
+        "def half(x: float) -> float:",
+        "## In place",
+        "def in_place() -> float:",
+        "def example() -> float:",
+        "show_shapes(example)",
+        "## For what follows",
+        "#@title A Trial (pkg/trial.py)",
+        "## Try it",
+        "#@title Settings",
+        "found = times * in_place()",
+    ]
+    assert notebook.metadata.colab == {"collapsed_sections": ["for-what-follows"]}
+
+
+def test_an_answer_that_the_site_folds_is_folded() -> None:
+    text = """
+        r\"\"\"
+        ---
+        title: T
+        summary: S
+        ---
+        \"\"\"
+
+
+        def example() -> None:
+            r\"\"\"
+            ??? question "What is `1 < 2`?"
+                True.
+
+                ```
+                ??? no "exercise"
+                ```
+
+            ???+ tip "Again"
+                Why?
+            End.
+            \"\"\"
+    """
+    (cell,) = (
+        cell.source
+        for cell in nbformat.reads(build(package({"pkg/a.py": text}), "pkg.a"), as_version=4).cells
+        if "Why" in cell.source
+    )
+    assert cell == (
+        "<details><summary>What is <code>1 &lt; 2</code>?</summary>\n\nTrue.\n\n"
+        '```\n??? no "exercise"\n```\n\n</details>\n\n'
+        "<details open><summary>Again</summary>\n\nWhy?\n\n</details>\n\nEnd."
+    )
+
+
+def test_without_the_setting_a_page_has_no_sequel() -> None:
+    text = build(package(SEQUEL), "pkg.part")
+    assert nbformat.reads(text, as_version=4).cells[-1].source == "show_shapes(example)"
+
+
+def test_a_page_that_cannot_be_tried_is_an_error_that_says_why() -> None:
+    clash = SEQUEL["pkg/other.py"] + "\n\n        judge = 3\n"
+    with pytest.raises(LiterateError) as caught:
+        build(package(SEQUEL | {"pkg/other.py": clash}), "pkg.other", sequels=SEQUELS)
+    assert str(caught.value).startswith(
+        "pkg/other.py:16: `judge` is one thing here and another at pkg/trial.py:13, and a copy in"
+    )
+
+
+EXAMPLE = '''
+    r"""
+    ---
+    title: T
+    summary: S
+    ---
+    """
+
+    import torch
+
+
+    def example(n: int = 3) -> list[torch.Tensor]:
+        x = torch.zeros(n)
+        x = x[None]
+        y = x.int()
+        state = {"x": x}
+        return [y, (x, state)]
+'''
+
+
+def test_the_example_prints_the_shapes_of_what_it_names_and_returns(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run_notebook(build(package({"pkg/a.py": EXAMPLE}), "pkg.a"))
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "x: [1, 3] float32",
+        "y: [1, 3] int32",
+        "result[0]: [1, 3] int32",
+        "result[1][0]: [1, 3] float32",
+    ]
+
+
+def test_an_example_that_fails_leaves_no_profiler_behind() -> None:
+    names = set_up({})
+
+    def example() -> None:
+        raise KeyError("here")
+
+    before = sys.getprofile()
+    with pytest.raises(KeyError, match="here"):
+        names["show_shapes"](example)
+    assert sys.getprofile() is before

@@ -1,0 +1,210 @@
+r"""The body of a function becomes cells."""
+
+import ast
+from textwrap import dedent
+
+import pytest
+
+from literate.problems import LiterateError
+from literate.python.statements import take_apart
+from literate.reading.source import parse
+from literate.takeaway.notebook_cells import Body, take_body
+
+
+def body_of(text: str) -> Body:
+    r"""The body of the one function in a text."""
+    (piece,) = take_apart(parse(dedent(text), "pkg/page.py")).pieces
+    return take_body(piece, "pkg/page.py")
+
+
+def cells(body: Body) -> list[tuple[str | None, str]]:
+    r"""The cells, with the text of their notes alone."""
+    return [(note and "\n".join(note.texts), code) for note, code in body.cells]
+
+
+def test_comments_between_statements_are_notes_and_those_inside_are_code() -> None:
+    body = body_of('''
+        def notebook(steps: int = 3) -> None:
+            r"""
+            ## Train
+            """
+            before = 1
+
+            # First,
+            # the model.
+
+            # It is small.
+            model = [  # here
+                # inside
+                steps,
+            ]
+
+            for step in model:
+                if step:
+                    print(step)
+                    # deeper
+            # Then the rest.
+                else_ = 2
+            if before:
+                pass
+            # in between
+            else:
+                pass
+                # at its end
+            # See?
+    ''')
+    assert cells(body) == [
+        (None, "before = 1\n"),
+        (
+            "First,\nthe model.\n\nIt is small.",
+            "model = [  # here\n"
+            "    # inside\n"
+            "    steps,\n"
+            "]\n"
+            "\n"
+            "for step in model:\n"
+            "    if step:\n"
+            "        print(step)\n"
+            "        # deeper\n"
+            "# Then the rest.\n"
+            "    else_ = 2\n"
+            "if before:\n"
+            "    pass\n"
+            "# in between\n"
+            "else:\n"
+            "    pass\n"
+            "    # at its end\n",
+        ),
+        ("See?", "\n"),
+    ]
+
+
+def test_notes_and_names_know_their_lines() -> None:
+    body = body_of(
+        """\
+        # Above.
+        def notebook(a=1, *,
+                     b=2):
+            # One.
+
+            # Two.
+            c, (d, *_) = a, (b, 3)
+            def e(inner): pass
+            for f in c: g = f
+            import os.path as h, json.decoder
+    """
+    )
+    assert [note and note.first for note, _ in body.cells] == [4]
+    assert body.names == {
+        "a": 2,
+        "b": 3,
+        "c": 7,
+        "d": 7,
+        "_": 7,
+        "e": 8,
+        "f": 9,
+        "g": 9,
+        "h": 10,
+        "json": 10,
+    }
+
+
+def test_the_lines_of_a_string_keep_their_indentation() -> None:
+    text = '''
+        def notebook():
+            a = """
+            deep
+          less
+        """
+            b = f"""
+            {a}
+        """ + (
+          a)
+            c = [1,
+        2]
+            d = a + \\
+          b
+    '''
+    (piece,) = take_apart(parse(dedent(text), "pkg/page.py")).pieces
+    ((_, code),) = take_body(piece, "pkg/page.py").cells
+    (function,) = ast.parse(piece.text).body
+    assert ast.dump(ast.Module(function.body, [])) == ast.dump(ast.Module(ast.parse(code).body, []))
+    assert code.startswith('a = """\n    deep\n  less\n"""\nb = f"""\n    {a}\n""" + (\na)\n')
+
+
+def test_parameters_become_a_form() -> None:
+    body = body_of("""
+        def notebook(
+            steps: int = 2_000,
+            rate: float = 3e-4,
+            shift: float = -1.0,
+            fast: bool = True,
+            corpus: Literal["a", "é"] = "a",
+            *,
+            text: str = "'\\n",
+            size: int | None = None,
+            shape: tuple[int, int] = (
+                1,
+                2,
+            ),
+            bad: Literal[1, 2] = 1,
+        ):
+            pass
+    """)
+    assert body.form == (
+        'steps = 2_000  #@param {type:"integer"}\n'
+        'rate = 3e-4  #@param {type:"number"}\n'
+        'shift = -1.0  #@param {type:"number"}\n'
+        'fast = True  #@param {type:"boolean"}\n'
+        'corpus = "a"  #@param ["a", "é"]\n'
+        'text = "\'\\n"  #@param {type:"string"}\n'
+        'size = None  #@param {type:"raw"}\n'
+        'shape = ( 1, 2, )  #@param {type:"raw"}\n'
+        'bad = 1  #@param {type:"integer"}\n'
+    )
+
+
+def test_a_function_without_parameters_has_no_form() -> None:
+    assert body_of("def notebook():\n    pass").form == ""
+
+
+@pytest.mark.parametrize(
+    "text", ['def notebook():\n    r"""Only this."""', 'def notebook(): r"""Only this."""']
+)
+def test_a_function_that_is_only_a_docstring_has_no_cells(text: str) -> None:
+    assert body_of('def notebook():\n    r"""Only this."""').cells == ()
+
+
+def test_comments_right_below_the_header_are_a_note() -> None:
+    assert cells(body_of("def notebook(\n    a=1,\n):\n    # Here.\n    b = a")) == [
+        ("Here.", "b = a\n")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("def notebook(a): pass", 1, "the parameter `a` of `notebook` needs a literal"),
+        ("def notebook(\n  a=1,\n  *b): pass", 3, "the parameter `b`"),
+        ("def notebook(**c): pass", 1, "the parameter `c`"),
+        ("def notebook(*, d): pass", 1, "the parameter `d`"),
+        ("def notebook(a=1, b=f()): pass", 1, "the parameter `b`"),
+        ("def notebook(a=b): pass", 1, "the parameter `a`"),
+        ("async def notebook():\n  pass", 1, "without decorators, and not asynchronous"),
+        ("@d\ndef notebook():\n  pass", 2, "without decorators, and not asynchronous"),
+        ("if a:\n  def notebook():\n    pass", 1, "without decorators, and not asynchronous"),
+        ("def notebook():\n  x = 1\n  return x", 3, "a cell of a notebook has no return"),
+        ("def notebook():\n  if x:\n    yield 1", 3, "a cell of a notebook has no yield"),
+        ("def notebook():\n  yield from x", 2, "a cell of a notebook has no yield"),
+        ("def notebook(): pass", 1, "has to begin on a line of its own"),
+    ],
+)
+def test_what_works_only_in_a_function_is_an_error(text: str, line: int, said: str) -> None:
+    with pytest.raises(LiterateError) as caught:
+        body_of(text)
+    assert str(caught.value).startswith(f"pkg/page.py:{line}: ")
+    assert said in str(caught.value)
+
+
+def test_a_function_inside_may_return() -> None:
+    assert cells(body_of("def notebook():\n  def f():\n    return 1\n  g = lambda: (yield)")) != []

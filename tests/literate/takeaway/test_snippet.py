@@ -1,0 +1,427 @@
+r"""A snippet runs by itself, and says what its source says."""
+
+import ast
+import importlib
+import json
+import subprocess
+import sys
+import sysconfig
+import warnings
+from contextlib import suppress
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils._pytree import tree_leaves
+
+from literate.problems import LiterateError
+from literate.python.closure import closure
+from literate.python.statements import by_module, take_apart
+from literate.reading.source import read
+from literate.settings import load
+from literate.takeaway.snippet import (
+    import_lines,
+    snippet,
+    snippets,
+    without_docstrings,
+    without_notes,
+)
+from tests.literate.packages import package, run
+
+FILES = {
+    "pkg/base.py": '''
+        r"""
+        ---
+        title: Base
+        ---
+        """
+
+        import json
+        import math
+        from collections.abc import Iterator
+
+        # A half,
+        # and no more.
+        HALF = 0.5
+        THIRD = 1 / 3  # about
+        QUARTER = 0.25
+
+
+        class Base:
+            r"""
+            ## Base
+
+            What is `# here` is no comment.
+            """
+
+            # The shape.
+            sides = 4
+
+            def parts(self) -> Iterator[float]:
+                r"""Both."""
+                yield HALF  # one
+                # two
+                yield THIRD
+
+                # It ends here.
+    ''',
+    "pkg/wanted.py": '''
+        import math
+        from functools import cache
+
+        from pkg.base import QUARTER, Base
+
+        LIMIT = QUARTER
+
+        # Only once.
+
+
+        @cache
+        def area(side: float) -> float:
+            r"""
+            ## Area
+            """
+            return math.pow(side, Wanted.dimensions) + LIMIT
+
+
+        class Wanted(Base):
+            r"""Nothing but this."""
+
+
+        Wanted_dimensions = 2
+
+
+        def example() -> float:
+            return area(sum(Wanted().parts()))
+    ''',
+}
+FILES["pkg/wanted.py"] = FILES["pkg/wanted.py"].replace("Wanted.dimensions", "Wanted.sides")
+
+WITH_NOTES = '''\
+# area from pkg/wanted.py
+# with what it needs from pkg/base.py
+# Licence: MIT
+
+import math
+from collections.abc import Iterator
+from functools import cache
+
+# A half,
+# and no more.
+HALF = 0.5
+THIRD = 1 / 3  # about
+QUARTER = 0.25
+
+
+class Base:
+    r"""
+    ## Base
+
+    What is `# here` is no comment.
+    """
+
+    # The shape.
+    sides = 4
+
+    def parts(self) -> Iterator[float]:
+        r"""Both."""
+        yield HALF  # one
+        # two
+        yield THIRD
+
+        # It ends here.
+
+
+LIMIT = QUARTER
+
+
+# Only once.
+@cache
+def area(side: float) -> float:
+    r"""
+    ## Area
+    """
+    return math.pow(side, Wanted.sides) + LIMIT
+
+
+class Wanted(Base):
+    r"""Nothing but this."""
+'''
+
+WITHOUT_NOTES = """\
+# area from pkg/wanted.py
+# with what it needs from pkg/base.py
+# Licence: MIT
+
+import math
+from collections.abc import Iterator
+from functools import cache
+
+HALF = 0.5
+THIRD = 1 / 3
+QUARTER = 0.25
+
+
+class Base:
+    sides = 4
+
+    def parts(self) -> Iterator[float]:
+        yield HALF
+        yield THIRD
+
+
+LIMIT = QUARTER
+
+
+@cache
+def area(side: float) -> float:
+    return math.pow(side, Wanted.sides) + LIMIT
+
+
+class Wanted(Base):
+    pass
+"""
+
+
+@pytest.mark.parametrize(("notes", "expected"), [(True, WITH_NOTES), (False, WITHOUT_NOTES)])
+def test_a_snippet_is(notes: bool, expected: str) -> None:
+    assert snippet(package(FILES), "pkg.wanted", "area", notes=notes) == expected
+
+
+def test_a_snippet_of_a_module_has_all_that_it_defines() -> None:
+    text = snippet(package(FILES), "pkg.wanted")
+    assert text.startswith(
+        "# Everything from pkg/wanted.py\n# with what it needs from pkg/base.py\n"
+    )
+    assert run(text)["example"]() == pytest.approx((0.5 + 1 / 3) ** 4 + 0.25)
+
+
+def test_a_snippet_of_a_module_without_definitions_is_an_error() -> None:
+    with pytest.raises(LiterateError, match="pkg/__init__.py:1: defines nothing to copy."):
+        snippet(package({"pkg/__init__.py": "import json"}), "pkg")
+
+
+def test_a_snippet_of_an_unknown_module_is_an_error() -> None:
+    with pytest.raises(LiterateError, match="pkg.none:1: is not a module of the package."):
+        snippet(package(FILES), "pkg.none")
+
+
+def test_a_snippet_names_the_path_in_the_package_and_the_licence() -> None:
+    (source,) = package({"pkg/__init__.py": "X = 1"}).values()
+    text = snippet({"pkg": source}, "pkg", "X", licence="BSD")
+    assert text == "# X from pkg/__init__.py\n# Licence: BSD\n\nX = 1\n"
+
+
+def test_windows_line_endings_become_newlines() -> None:
+    sources = package(
+        {"pkg/a.py": "X = '''a\r\nb'''\r\ndef f():\r\n    # note\r\n    return X\r\n"}
+    )
+    assert run(snippet(sources, "pkg.a", "f"))["f"]() == "a\nb"
+    assert "\r" not in snippet(sources, "pkg.a", "f")
+
+
+def test_lazy_annotations_stay_lazy() -> None:
+    text = "from __future__ import annotations\ndef f(x: Undefined): return 1"
+    copied = snippet(package({"pkg/a.py": text}), "pkg.a", "f")
+    assert run(copied)["f"](0) == 1
+
+
+def test_imports_are_sorted_in_groups() -> None:
+    text = """
+        import torch.nn.functional as F
+        from torch import nn as layers, Tensor
+        import os.path
+        import zlib, ast
+        from torch import optim
+        from collections.abc import Callable
+        from typing import TYPE_CHECKING
+        if TYPE_CHECKING:
+            from torch.nn import Module
+            from decimal import Decimal
+
+        def f(a: "Module", b: "Decimal"):
+            return F, layers, Tensor, os, zlib, ast, optim, Callable
+    """
+    found = closure(package({"pkg/a.py": text}), "pkg.a", ["f"])
+    assert import_lines(found.imports, found.lazy_annotations) == (
+        "import ast\n"
+        "import os.path\n"
+        "import zlib\n"
+        "from collections.abc import Callable\n"
+        "from typing import TYPE_CHECKING\n"
+        "\n"
+        "import torch.nn.functional as F\n"
+        "from torch import Tensor, nn as layers, optim\n"
+        "\n"
+        "if TYPE_CHECKING:\n"
+        "    from decimal import Decimal\n"
+        "    from torch.nn import Module\n"
+    )
+
+
+def test_a_long_import_takes_a_line_for_each_name() -> None:
+    names = [f"a_rather_long_name_{number}" for number in range(5)]
+    text = f"from outside import {', '.join(names)}\ndef f(): return {', '.join(names)}"
+    found = closure(package({"pkg/a.py": text}), "pkg.a", ["f"])
+    inside = "".join(f"    {name},\n" for name in names)
+    assert import_lines(found.imports) == f"from outside import (\n{inside})\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('def f():\n    """One."""\n', "def f():\n    pass\n"),
+        ('def f(): "One."\n', "def f(): pass\n"),
+        ('def f(): "One."; return 1\n', "def f(): return 1\n"),
+        ('class C:\n    ("One"\n     "two")  # c\n    x = 1\n', "class C:\n    x = 1\n"),
+        ('class C:\n    """One."""\n\n    # c\n\n    x = 1\n', "class C:\n    x = 1\n"),
+        (
+            'def f():\n    """é"""; x = "é"  # é\n    return x\n',
+            'def f():\n    x = "é"\n    return x\n',
+        ),
+        ("x = 1\n\n# c\n\ny = 2\n", "x = 1\n\ny = 2\n"),
+        ("x = 1\n\n# c\ny = 2\n", "x = 1\n\ny = 2\n"),
+        ("x = 1\n# c\n\ny = 2\n", "x = 1\n\ny = 2\n"),
+        ("# c\n\nx = '''\n\n# no comment\n\n\n'''\n", "x = '''\n\n# no comment\n\n\n'''\n"),
+        ("x = [\n    1,  # one\n    # two\n    2,\n]\n", "x = [\n    1,\n    2,\n]\n"),
+        ("x = 1 + \\\n    2\ny = 3 \\\n    # c\nz = 4\n", "x = 1 + \\\n    2\ny = 3 \\\n\nz = 4\n"),
+        ('x = "#"  # c\n', 'x = "#"\n'),
+        (
+            'def f():\n    x = 1\n    "No docstring."\n',
+            'def f():\n    x = 1\n    "No docstring."\n',
+        ),
+        ('async def f():\n    """One."""\n    await g()\n', "async def f():\n    await g()\n"),
+    ],
+)
+def test_without_notes_there_is(text: str, expected: str) -> None:
+    assert without_notes(text) == expected
+
+
+def test_docstrings_can_be_taken_away_and_comments_stay() -> None:
+    text = 'class C:\n    """One."""\n\n    def f(self):  # c\n        """Two."""\n        # d\n'
+    bare = "class C:\n    def f(self):  # c\n        pass\n        # d\n"
+    assert without_docstrings(text) == bare
+
+
+def dumped_without_docstrings(tree: ast.Module) -> str:
+    r"""A syntax tree as text, with `pass` for a body that was nothing but a docstring."""
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.FunctionDef(body=body)
+                | ast.AsyncFunctionDef(body=body)
+                | ast.ClassDef(body=body)
+            ):
+                kept = body[ast.get_docstring(node) is not None :]
+                node.body = kept or [ast.Pass()]
+    return ast.dump(tree)
+
+
+def test_without_notes_the_standard_library_is_the_same_program() -> None:
+    library = Path(sysconfig.get_path("stdlib"))
+    modules = [*sorted(library.glob("*.py"))[1::8], *sorted(library.glob("test/test_f*.py"))[::3]]
+    assert len(modules) > 25
+    for path in modules:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            text = read(path).text.replace("\r\n", "\n")
+            tree = ast.parse(text)
+            bare = without_notes(text)
+            assert dumped_without_docstrings(ast.parse(bare)) == dumped_without_docstrings(tree), (
+                path
+            )
+
+
+def test_what_is_known_of_the_notes_of_a_source_is_what_its_pieces_say() -> None:
+    library = Path(sysconfig.get_path("stdlib"))
+    found = 0
+    for path in sorted(library.glob("*.py"))[3::8]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sources = by_module([read(path, f"pkg/{path.name}")])
+            (module,) = sources
+            for name in take_apart(sources[module]).defined:
+                with suppress(LiterateError):
+                    _, bare = snippets(sources, module, name)
+                    for piece in closure(sources, module, [name]).pieces:
+                        assert without_notes(piece.text) in bare, (path, name)
+                        found += 1
+    assert found > 300
+
+
+def test_the_tool_can_be_copied_by_itself(repository: Path) -> None:
+    files = {
+        path.relative_to(repository).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted((repository / "literate").glob("*.py"))
+    }
+    sources = package(files)
+    copied = run(snippet(sources, "literate.takeaway.snippet", "snippet", notes=False))
+    again = copied["snippet"](sources, "literate.python.closure", "closure")
+    assert again == snippet(sources, "literate.python.closure", "closure")
+
+
+# Runs copies, each with nothing but itself, and keeps what their examples return.
+RUN_COPIES = """
+import json, sys, torch
+
+torch.set_num_threads(1)
+sys.modules["labml_nn"] = sys.modules["literate"] = None
+results = {}
+for key, text in json.load(open("copies.json")).items():
+    names = {"__name__": "__main__"}
+    exec(compile(text, key, "exec", dont_inherit=True), names)
+    if "example" in names:
+        torch.manual_seed(1)
+        results[key] = names["example"]()
+torch.save(results, "results.pt")
+"""
+
+
+def test_every_definition_of_our_pages_runs_alone_and_examples_give_the_same(
+    repository: Path, tmp_path: Path
+) -> None:
+    sources = by_module(
+        read(path, path.relative_to(repository).as_posix())
+        for path in sorted((repository / "labml_nn").rglob("*.py"))
+    )
+    machinery = load(repository).machinery
+    copies = {
+        f"{module}:{name}{' without notes' * (not notes)}": snippet(sources, module, name, notes)
+        for module, source in sources.items()
+        if not any(fnmatch(source.path, pattern) for pattern in machinery)
+        for name in take_apart(source).defined
+        for notes in (True, False)
+    }
+    (tmp_path / "copies.json").write_text(json.dumps(copies))
+    child = subprocess.run(
+        [sys.executable, "-I", "-W", "error", "-c", RUN_COPIES],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert child.returncode == 0, child.stderr
+    results = torch.load(tmp_path / "results.pt")
+    examples = [key for key in copies if ":example" in key]
+    assert sorted(results) == sorted(examples)
+    assert len(examples) >= 10
+    for key in examples:
+        torch.manual_seed(1)
+        original = importlib.import_module(key.partition(":")[0]).example()
+        found, expected = tree_leaves(results[key]), tree_leaves(original)
+        assert list(map(type, found)) == list(map(type, expected))
+        # Sentences, too, are what an example may give.
+        told = [[leaf for leaf in leaves if isinstance(leaf, str)] for leaves in (found, expected)]
+        assert told[0] == told[1]
+        found, expected = (
+            [leaf for leaf in leaves if not isinstance(leaf, str)] for leaves in (found, expected)
+        )
+        # A mistake may give what is no number.
+        torch.testing.assert_close(found, expected, equal_nan=True)
+
+
+def test_the_order_of_a_module_is_kept_for_all_of_it() -> None:
+    text = "b = 1\n\n\ndef a():\n    return c\n\n\nc = b\nd = c\n\n# Last.\ne = 2\n"
+    copied = snippet(package({"pkg/a.py": text}), "pkg.a")
+    assert copied == f"# Everything from pkg/a.py\n# Licence: MIT\n\n{text}"
