@@ -1,16 +1,24 @@
 r"""
 ---
 title: Test Your Attention
-summary: One call that finds all the mistakes of this museum in an attention of your own.
+summary: One call that finds the mistakes of this museum in an attention of your own, and names them.
 ---
 
 ```python
-check_attention(lambda d_model, heads: MyAttention(d_model, heads, dropout=0.1))
+check_attention(MyAttention(24, 3), d_model=24, heads=3)
 ```
 
+**In:** a causal self-attention. **Out:** nothing, if all is right; else an `AssertionError` that
+names the mistake, or two at once. It passes the attention of nanoGPT and of PyTorch. It is for you
+if your loss looks *too* good, or not good enough: with a wrong view the printed loss is
+[1.195](../../../results/mistakes.json#tables.mistakes.ViewForSplit.printed), and the model writes
+gibberish.
+
+[The printed loss of each exhibit, beside the right
+one](../../../results/mistakes.json#figures.losses)
+
 It needs PyTorch and nothing else; the button above `check_attention` copies all that belongs to it.
-The tests ask for a causal self-attention with the batch first, and know nothing of how it is
-written. If yours is called in another way, a function says how:
+If your attention is called in another way, say how:
 
 ```python
 call = lambda attention, x: attention(x, mask=causal_mask(x.shape[1]))
@@ -18,136 +26,128 @@ call = lambda attention, x: attention(x, x, x, is_causal=True)[0]
 call = lambda attention, x: attention(x.transpose(0, 1)).transpose(0, 1)
 ```
 
-The last one is for an attention with the sequence first. With a `whole` model, its batches and its
-training step, [more tests](model_tests.py) join in. What the tests are, one by one, is on
-[a page of their own](single_tests.py), and which of them finds what is on [another](verdicts.py).
+The last one is for an attention with the sequence first. The [tests](properties.py) and the
+[comparison](suspects.py) have pages of their own, and so have tests of a [whole
+model](model_tests.py).
 """
 
+import copy
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.mistakes.comparison import Find, find_weights, roughen
-from labml_nn.transformers.mistakes.model_tests import Whole, find_in_whole
+from labml_nn.transformers.mistakes.comparison import Matrix, find_weights, roughen
+from labml_nn.transformers.mistakes.one_line import Mistake
 from labml_nn.transformers.mistakes.projections import ScaledByModelWidth
-from labml_nn.transformers.mistakes.right_attention import RightAttention
-from labml_nn.transformers.mistakes.single_tests import ATTENTION_TESTS, Call, Subject
-
-Make = Callable[[int, int], nn.Module]
-
-# Widths and heads to try, the last ones to be refused. A mistake may be right at *one* size.
-TRIED = ((24, 3), (20, 2))
-UNFIT = (10, 3)
+from labml_nn.transformers.mistakes.properties import PROPERTIES, padding_hides
+from labml_nn.transformers.mistakes.suspects import name_mistakes
 
 
-def by_itself(attention: nn.Module, x: Tensor) -> Tensor:
+def compared(x: Tensor, output: Tensor, matrices: list[Matrix], heads: int) -> str:
     r"""
-    ## The usual way to call it
+    ## Compare, and say it
     """
-    return attention(x)
-
-
-def sizes(make: Make, call: Call) -> str:
-    r"""
-    ## Does it run, at more than one size?
-
-    And does it refuse a width that the heads don't divide, when it is made and not when it is
-    called?
-    """
-    for d_model, heads in TRIED:
-        x = torch.randn(3, 7, d_model)
-        try:
-            output = call(make(d_model, heads), x)
-        except Exception as error:
-            return f"with d_model={d_model}, heads={heads} came {type(error).__name__}: {error}"
-        if not isinstance(output, Tensor) or output.shape != x.shape:
-            got = list(output.shape) if isinstance(output, Tensor) else type(output).__name__
-            return (
-                f"from an input of {list(x.shape)} came {got}, expected a tensor of the same "
-                "shape; say by `call` how to get it"
-            )
-    try:
-        make(*UNFIT)
-    except Exception:
-        return ""
-    return (
-        f"an attention of {UNFIT[0]} features and {UNFIT[1]} heads could be made: one is no "
-        "multiple of the other, and `//` rounds down in silence. Raise a ValueError"
-    )
+    if len(matrices) != 4:
+        return (
+            f"found {len(matrices)} matrices of {x.shape[-1]} x {x.shape[-1]}, and an attention has "
+            "four; return four pairs of a weight and a bias by `weights`, or pass None for it if "
+            "yours is another kind of attention"
+        )
+    names = name_mistakes(x, output, matrices, heads)
+    if names is None:
+        return "another result than the formula's, and by none of the usual mistakes or pairs"
+    return ", and ".join(names)
 
 
 def find_mistakes(
-    make: Make,
-    call: Call = by_itself,
-    *,
+    attention: nn.Module,
+    d_model: int,
+    heads: int,
+    call: Callable[[nn.Module, Tensor], Tensor] = lambda attention, x: attention(x),
     masked: Callable[[nn.Module, Tensor, Tensor], Tensor] | None = None,
-    decode: Call | None = None,
-    weights: Find | None = find_weights,
-    whole: Whole | None = None,
+    weights: Callable[[nn.Module, int], list[Matrix]] | None = find_weights,
 ) -> dict[str, str]:
     r"""
     ## Find what is wrong
 
     From the names of the tests that fail to sentences.
 
-    * `make` makes an attention of a width and a number of heads, for contexts up to 16. Give it
-      the dropout that you train with, or dropout that is never turned off can't be seen.
-    * `call` is told the attention and an input, and gives the output
-    * `masked` is told a mask as well, true where a position may look, with axes for the batch, the
-      queries and the keys; without it, no padding is tried
-    * `decode` gives the output too, but computed a few positions at a time, with your cache
-    * `weights` is told the attention and its width, and gives four matrices with their biases, if
-      [they can't be found](comparison.py#find_weights); it is None for an attention that isn't the
-      plain one, and then the scale is not tested
-    * `whole` is a [model with its training](model_tests.py#Whole)
+    * `attention` should have the dropout that you train with, and more heads than one
+    * `call` gives the output for `x`, `[batch_size, seq_len, d_model]`
+    * `masked` is told a mask as well, true where a position may look, `[batch_size, seq_len,
+      seq_len]`; without it, no padding is tried
+    * `weights` gives four matrices with their biases, if [they can't be
+      found](comparison.py#find_weights); with None nothing is compared
     """
-    found: dict[str, str] = {}
+    # Yours stays as it is. Random numbers of the caller do, too.
+    attention = roughen(copy.deepcopy(attention)).eval()
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        wrong = sizes(make, call)
-        if wrong:
-            found["sizes"] = wrong
+        x = torch.randn(5, 7, d_model)
 
-        # What doesn't even run is not asked any more.
-        runs = not wrong or "could be made" in wrong
-        for d_model, heads in TRIED if runs else ():
-            x = torch.randn(5, 7, d_model)
-            for test in ATTENTION_TESTS:
-                attention = roughen(make(d_model, heads)).eval()
-                subject = Subject(attention, x, heads, call, masked, decode, weights)
-                try:
-                    sentence = test(subject)
-                except Exception as error:
-                    sentence = f"{type(error).__name__}: {error}"
-                if sentence:
-                    found.setdefault(test.__name__, sentence)
-                if "evaluation" in found:
-                    break
-        return found | (find_in_whole(whole) if whole else {})
+        def run(x: Tensor) -> Tensor:
+            return call(attention, x)
+
+        # What doesn't run, or gives another shape, is tested no further.
+        try:
+            shape = list(run(x).shape)
+        except Exception as error:
+            return {"runs": f"with d_model={d_model} came {type(error).__name__}: {error}"}
+        if shape != list(x.shape):
+            return {"runs": f"an input of {list(x.shape)} gives {shape}; say by `call` what to do"}
+
+        # The comparison first: it names the mistake.
+        found = {}
+        if weights:
+            with torch.no_grad():
+                found["comparison"] = compared(x, run(x), weights(attention, d_model), heads)
+        for test in PROPERTIES:
+            found[test.__name__] = test(attention.eval(), run, x)
+        if masked:
+            padded = padding_hides(lambda x, mask: masked(attention.eval(), x, mask), x)
+            found["padding_hides"] = padded
+    return {name: sentence for name, sentence in found.items() if sentence}
 
 
-def check_attention(make: Make, call: Call = by_itself, **options: Any) -> None:
+def check_attention(
+    attention: nn.Module,
+    d_model: int,
+    heads: int,
+    call: Callable[[nn.Module, Tensor], Tensor] = lambda attention, x: attention(x),
+    masked: Callable[[nn.Module, Tensor, Tensor], Tensor] | None = None,
+    weights: Callable[[nn.Module, int], list[Matrix]] | None = find_weights,
+) -> None:
     r"""
     ## Check your attention
 
-    The arguments are those of [find_mistakes](attention_tests.py#find_mistakes). If any test
-    fails, an `AssertionError` says which, what was seen, and what it usually comes from; so this
-    is a test for any framework as it stands.
+    The arguments are those of [find_mistakes](attention_tests.py#find_mistakes).
     """
-    found = find_mistakes(make, call, **options)
+    found = find_mistakes(attention, d_model, heads, call, masked, weights)
     if found:
-        lines = [f"{len(found)} of the tests fail:"]
-        raise AssertionError("\n".join(lines + [f"* {name}: {one}" for name, one in found.items()]))
+        # An assertion is a test for any framework as it stands.
+        lines = [f"* {name}: {sentence}" for name, sentence in found.items()]
+        raise AssertionError("\n".join([f"{len(found)} of the tests fail:", *lines]))
 
 
 def example(heads: int = 2, d_k: int = 5) -> dict[str, str]:
     r"""
     ## Example
 
-    The right attention passes. Then the fault is with an attention that divides by too much.
+    The right attention passes. Then one that divides by too much.
+
+    ### Exercises
+
+    ??? question "Your attention passes with 4 heads of width 4. What may still be wrong?"
+        Heads and features can be exchanged without a difference. Take 3 heads of width 8.
+
+    ??? question "Which test finds dropout that is never turned off, and what does it need?"
+        `same_twice`. The attention must have some dropout.
+
+    ??? question "Both the comparison and the future fail. Where do you begin?"
+        With the comparison: it names the mistake, and the leak is what it does.
     """
-    check_attention(RightAttention, masked=RightAttention.forward)
-    assert ScaledByModelWidth(heads * d_k, heads).d_k == d_k
-    return find_mistakes(ScaledByModelWidth)
+    d_model = heads * d_k
+    right = Mistake.make()(d_model, heads)
+    check_attention(right, d_model, heads, masked=lambda attention, x, mask: attention(x, mask))
+    return find_mistakes(ScaledByModelWidth.make()(d_model, heads), d_model, heads)

@@ -1,82 +1,68 @@
 r"""
 ---
 title: "Mistakes: Numbers and Decoding"
-summary: What is not a number, what only looks like minus infinity, and a corner of the mask.
+summary: Four wrong lines that training doesn't show, and four surprises of PyTorch's own.
 ---
 
-Some mistakes wait. They train well and evaluate well, and come out where a sequence is all padding,
-where the numbers have 16 bits, or where a model writes with a cache. The last ones of this
-page are no classes: they show what PyTorch itself does, and each is asserted by a test.
-"""
+Training is right, its loss is right, and the model is wrong all the same: in a sequence of padding,
+where numbers have 16 bits, or where a model writes with a cache. The last part of this page shows
+what PyTorch itself does; a test asserts each of these.
 
-import math
+[How far decoding is from the whole, position by
+position](../../../results/mistakes.json#figures.decoding)
+"""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from labml_nn.transformers.mistakes.one_line import Mistake
 from labml_nn.transformers.mistakes.right_attention import RightAttention
 
 
-class EmptyRows(RightAttention):
+class EmptyRows(Mistake):
     r"""
     ## Rows with nothing in them
 
-    The line that everybody writes. For a query that may look nowhere, in a sequence of padding,
-    the softmax is 0/0. One such row in a batch is enough: its gradient goes into the shared
-    projections, and the next step makes everything NaN. PyTorch's own attention has [had
+    The line that everybody writes. For a query that may look nowhere, in a sequence of padding, the
+    softmax is 0/0. One such row in a batch is enough: its gradient goes into the shared projections,
+    and the next step makes everything NaN. PyTorch's own attention has [had
     this](https://github.com/pytorch/pytorch/issues/41508) since 2020.
 
-    Without padding nothing happens, so [the test](single_tests.py#padding) needs an attention
-    that takes a mask.
+    Without padding nothing happens, so [the test](properties.py#padding_hides) needs an attention that
+    takes a mask.
     """
 
-    def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
-        # **Right:** hide only where the row `has_key`, and multiply by it
-        return scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)
+    # Without `has_key`, a row with nothing in it is 0/0.
+    right = "hidden = has_key & ~allowed"
+    wrong = "hidden = ~allowed"
 
 
-class StrictMask(EmptyRows):
+class StrictMask(Mistake):
     r"""
     ## A strict mask
 
     “Before” is taken to mean *before*, and a position doesn't see itself. The first one then sees
-    nothing at all, and with the line above, the loss is NaN from the first step on.
+    nothing at all. Our attention lets it take nothing, so training goes on. With the line above, the
+    loss is NaN from the first step on.
 
-    Printed loss:
-    [NaN](../../../results/mistakes.json#tables.mistakes.StrictMask.printed); honest loss:
+    Printed loss
+    [NaN](../../../results/mistakes.json#tables.mistakes.StrictMask.printed),
+    honest loss
     [NaN](../../../results/mistakes.json#tables.mistakes.StrictMask.honest).
     """
 
-    def allowed(self, seq_len: int) -> Tensor:
-        # **Right:** `.tril()`
-        return super().allowed(seq_len).tril(-1)
+    # The diagonal is hidden as well.
+    right = ".tril()"
+    wrong = ".tril(-1)"
 
 
 class RightDecoding(RightAttention):
     r"""
     ## The right way to decode
 
-    Position by position: new queries against the keys and values of all positions so far.
+    New queries look at the keys and values of all positions so far, which are in a cache.
     """
-
-    def remember(self, old: Tensor | None, new: Tensor) -> Tensor:
-        r"""
-        ### The cache
-
-        In the end it holds all positions, `[batch_size, heads, seq_len, d_k]`.
-        """
-        return new if old is None else torch.cat([old, new], dim=2)
-
-    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        r"""
-        ### Attend to what is in the cache
-
-        The new positions are the *last* ones, so the mask is a piece of the lower right corner.
-        """
-        n_new, n_keys = query.shape[2], key.shape[2]
-        allowed = torch.ones(n_new, n_keys, dtype=torch.bool).tril(n_keys - n_new)
-        return F.scaled_dot_product_attention(query, key, value, allowed)
 
     def decode(self, x: Tensor, n_new: int = 2) -> Tensor:
         r"""
@@ -84,42 +70,57 @@ class RightDecoding(RightAttention):
 
         The result must be that of the whole, `[batch_size, seq_len, d_model]`.
         """
-        keys = values = None
-        parts = []
+        keys, values, outputs = [], [], []
         for part in x.split(n_new, dim=1):
-            query, key, value = map(self.split, self.project(part))
-            keys, values = self.remember(keys, key), self.remember(values, value)
-            parts.append(self.output(self.merge(self.attend(query, keys, values))))
-        return torch.cat(parts, dim=1)
+            # `[batch_size, heads, n_new, d_k]`
+            shape = (*part.shape[:2], self.heads, self.d_k)
+            layers = (self.query, self.key, self.value)
+            query, key, value = (layer(part).view(shape).transpose(1, 2) for layer in layers)
+
+            # What is new goes into the cache first, because a position also sees itself.
+            keys, values = [*keys, key], [*values, value]
+            key, value = torch.cat(keys, dim=2), torch.cat(values, dim=2)
+
+            # The new positions are the *last* ones: a piece of the lower right corner.
+            seen = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool)
+            mask = seen.tril(key.shape[2] - query.shape[2])
+            z = F.scaled_dot_product_attention(query, key, value, mask)
+            outputs.append(self.output(z.transpose(1, 2).flatten(2)))
+        return torch.cat(outputs, dim=1)
 
 
-class CausalFromTheTop(RightDecoding):
+class CausalFromTheTop(Mistake):
     r"""
     ## `is_causal` with a cache
 
     PyTorch lays this mask into the *upper left* corner. One new query, with five keys in the cache,
-    sees the first of them only. Before there is a cache the mask is square, and both corners are
-    the same: so training is right, and so is the first call of decoding.
+    sees the first of them only. Before there is a cache the mask is square, and both corners are the
+    same. So training is right, and so is the first call of decoding.
     """
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        # **Right:** a mask with `.tril(n_keys - n_new)`, or PyTorch's “causal_lower_right”
-        return F.scaled_dot_product_attention(query, key, value, is_causal=True)
+    of = RightDecoding
+    # PyTorch's flag lays the triangle into the upper left corner.
+    right = "F.scaled_dot_product_attention(query, key, value, mask)"
+    wrong = "F.scaled_dot_product_attention(query, key, value, is_causal=True)"
 
 
-class NewestForgotten(RightDecoding):
+class NewestForgotten(Mistake):
     r"""
     ## A cache that is one short
 
-    What is new is attended to by the next positions, but not by itself: the order of two lines. A
-    cache that was off by one made x-transformers [write
-    gibberish](https://github.com/lucidrains/x-transformers/issues/219) on Tiny Shakespeare,
-    and only with the cache on.
+    The newest keys are in the cache for the next positions, but not for their own. A cache that was off
+    by one made x-transformers [write
+    gibberish](https://github.com/lucidrains/x-transformers/issues/219) on Tiny Shakespeare, and only
+    with the cache on.
     """
 
-    def remember(self, old: Tensor | None, new: Tensor) -> Tensor:
-        # **Right:** `torch.cat([old, new], dim=2)`
-        return new if old is None else torch.cat([old, new], dim=2)[:, :, :-1]
+    of = RightDecoding
+    # The queries get the cache of the step before.
+    right = "key, value = torch.cat(keys, dim=2), torch.cat(values, dim=2)"
+    wrong = "key, value = (torch.cat(z[:-1] or z, dim=2) for z in (keys, values))"
+
+
+EXHIBITS = (EmptyRows, StrictMask, CausalFromTheTop, NewestForgotten)
 
 
 def beaten_mask(real: float = -15_000.0, masked: float = -10_000.0) -> Tensor:
@@ -173,16 +174,30 @@ def example(
     r"""
     ## Example
 
-    How far decoding is from the whole, and the traps.
+    How far decoding is from the whole, then PyTorch's surprises.
+
+    ### Find the bug
+
+    ??? question "`mask = torch.full((n, n), -1e4)` above the diagonal, added to the scores. When is it wrong?"
+        When real scores fall below -10,000: then the hidden keys win.
+
+    ??? question "A model writes well, one token at a time. With a prompt of many tokens it doesn't."
+        One token needs no mask. Many new tokens with a cache need the lower right corner.
+
+    ??? question "The loss is NaN after the first batch with padding. Which line do you look at?"
+        At the softmax of a query that may look at nothing.
     """
     d_model = heads * d_k
     x = torch.randn(batch_size, seq_len, d_model)
-    made = [kind(d_model, heads) for kind in (RightDecoding, CausalFromTheTop, NewestForgotten)]
-    found = {type(one).__name__: (one.decode(x) - one(x)).abs().max() for one in made}
+    found = {}
+
+    # The whole is always the right one: only `decode` is wrong.
+    for kind in (RightDecoding, CausalFromTheTop.make(), NewestForgotten.make()):
+        attention = kind(d_model, heads)
+        found[kind.__name__] = (attention.decode(x) - RightAttention.forward(attention, x)).abs()
     found["finite mask"] = beaten_mask()
     found["half"] = minus_a_billion(torch.float16)
     found["seen"] = seen_by_one_query(n_keys)
-    found["strict"] = StrictMask(d_model, heads)(x)
     found["with weights"] = padding_in_torch(x, need_weights=True)
     found["without"] = padding_in_torch(x, need_weights=False)
     return found

@@ -5,16 +5,15 @@ summary: Each of 22 mistakes is trained, and its printed loss compared with the 
 ---
 
 Each mistake takes its line's place in the [right model](right_model.py), and is trained like it:
-four layers, four heads, a width of 128, a context of 64 characters, 600 steps. It takes about
-half a minute on one core of a CPU. Then there are two losses:
+four layers, four heads, a width of 128, a context of 64 characters, 600 steps, which take about
+half a minute on one core. Then there are two losses:
 
 * The **printed** one is what a training would report: teacher-forced, over all of the validation
   text, with whatever is wrong.
 * The **honest** one is [from prefixes alone](../../training/leaks.py), as the model is used.
 
-Both on Tiny Shakespeare:
-
-[What each mistake does](../../../results/mistakes.json#tables.mistakes)
+[The printed loss of each exhibit, beside the right
+one](../../../results/mistakes.json#figures.losses)
 
 [9](../../../results/mistakes.json#values.look_better) of the
 [22](../../../results/mistakes.json#values.mistakes) look *better* than the right model, and by so
@@ -22,106 +21,36 @@ much that nobody would look for a mistake. Other seeds bring the right model to 
 [2.111](../../../results/mistakes.json#values.seeds.lowest) and
 [2.114](../../../results/mistakes.json#values.seeds.highest). Without any scale it comes to
 [2.094](../../../results/mistakes.json#tables.mistakes.Unscaled.printed): a mistake can train well,
-and this one only [the comparison](comparison.py) sees.
+and only [a comparison](comparison.py) finds this one.
 
-The honest loss is that of some predictions only, which happen to be a little easier. Honest minus
-printed is therefore of the very same predictions, and zero where nothing leaks.
+[What each mistake does](../../../results/mistakes.json#tables.mistakes)
+
+The honest loss is of some predictions only, which happen to be a little easier. The gap, honest
+minus printed, is of the very same predictions, and zero where nothing leaks.
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
 
 from labml_nn.training.data import prepare
 from labml_nn.training.leaks import honest_loss, spread
-from labml_nn.transformers.mistakes.axes import (
-    SizeFromGlobal,
-    SoftmaxOverHeads,
-    SoftmaxOverQueries,
-    ViewForMerge,
-    ViewForSplit,
-)
-from labml_nn.transformers.mistakes.decoding import StrictMask
-from labml_nn.transformers.mistakes.masks import (
-    MaskAfterSoftmax,
-    MaskAsZeros,
-    MaskInverted,
-    MaskOffByOne,
-    MaskOnlyInTraining,
-    MaskUnused,
-)
-from labml_nn.transformers.mistakes.model_mistakes import (
-    DropoutInEvaluation,
-    GradientsKept,
-    NoResidual,
-    PositionsOfTheBatch,
-    SoftmaxTwice,
-    TargetsNotShifted,
-    TargetsShiftedTwice,
-)
-from labml_nn.transformers.mistakes.projections import (
-    QueryForAll,
-    ScaledByModelWidth,
-    ScaledUp,
-    Unscaled,
-)
+from labml_nn.transformers.mistakes import axes, decoding, masks, model_mistakes, projections
+from labml_nn.transformers.mistakes.one_line import Mistake
 from labml_nn.transformers.mistakes.right_attention import RightAttention
-from labml_nn.transformers.mistakes.right_model import RightModel, RightTraining
+from labml_nn.transformers.mistakes.right_model import RightLayer, RightModel, RightTraining
 
-
-@dataclass(frozen=True)
-class Setup:
-    r"""
-    ## A model and its training, with one thing wrong
-
-    Or with nothing wrong, as it is made.
-    """
-
-    attention: Callable[..., nn.Module] = RightAttention
-    model: Callable[..., nn.Module] = RightModel
-    training: Callable[..., RightTraining] = RightTraining
-    dropout_prob: float = 0.0
-
-
-# Dropout left on does no harm where there is none, so that pair is trained with some.
-RIGHT = {
-    "RightAttention": Setup(),
-    "RightAttention with dropout": Setup(dropout_prob=0.1),
+# The exhibits of each page. Some of them are not trained: they don't run, or they are right in
+# training and wrong elsewhere.
+FAMILIES: dict[str, tuple[type[Mistake], ...]] = {
+    "projections": projections.EXHIBITS,
+    "masks": masks.EXHIBITS,
+    "axes": axes.EXHIBITS,
+    "model": model_mistakes.EXHIBITS,
+    "decoding": decoding.EXHIBITS,
 }
-MISTAKES = {
-    **{
-        kind.__name__: Setup(attention=kind)
-        for kind in (
-            QueryForAll,
-            ScaledByModelWidth,
-            Unscaled,
-            ScaledUp,
-            MaskUnused,
-            MaskOnlyInTraining,
-            MaskOffByOne,
-            MaskInverted,
-            MaskAfterSoftmax,
-            MaskAsZeros,
-            StrictMask,
-            SoftmaxOverQueries,
-            SoftmaxOverHeads,
-            ViewForSplit,
-            ViewForMerge,
-        )
-    },
-    "PositionsOfTheBatch": Setup(model=PositionsOfTheBatch),
-    "NoResidual": Setup(model=NoResidual),
-    "DropoutInEvaluation": Setup(attention=DropoutInEvaluation, dropout_prob=0.1),
-    "TargetsNotShifted": Setup(training=TargetsNotShifted),
-    "TargetsShiftedTwice": Setup(training=TargetsShiftedTwice),
-    "SoftmaxTwice": Setup(training=SoftmaxTwice),
-    "GradientsKept": Setup(training=GradientsKept),
-}
-
-# Trained for one sentence: it is the right model, as long as the heads are those of the global.
-HARMLESS = {"SizeFromGlobal": Setup(attention=SizeFromGlobal)}
+UNTRAINED = ("WidthAsFloat", "SizeFromGlobal", "EmptyRows", "CausalFromTheTop", "NewestForgotten")
+MISTAKES = [one for of in FAMILIES.values() for one in of if one.__name__ not in UNTRAINED]
 
 
 @dataclass(frozen=True)
@@ -142,30 +71,25 @@ class Sizes:
     bfloat16: bool = False
 
 
-class SequenceFirst(nn.Module):
+def assemble(mistake: type[Mistake], n_vocab: int, sizes: Sizes) -> RightTraining:
     r"""
-    ## The other order of axes
-
-    What [the honest loss](../../training/leaks.py#honest_loss) takes.
+    ## A model and its training, with one line wrong
     """
-
-    def __init__(self, model: nn.Module) -> None:
-        r"""
-        * `model` takes tokens with the batch first
-        """
-        super().__init__()
-        self.model = model
-
-    def forward(self, tokens: Tensor) -> Tensor:
-        r"""
-        ### Predict
-
-        From tokens to logits.
-        """
-        return self.model(tokens.t()).transpose(0, 1)
+    # Four parts, one of which is not the right one.
+    parts = {kind: kind for kind in (RightAttention, RightLayer, RightModel, RightTraining)}
+    parts[mistake.of] = mistake.make()
+    model = parts[RightModel](
+        n_vocab,
+        sizes.d_model,
+        sizes.n_layers,
+        sizes.seq_len,
+        lambda: parts[RightAttention](sizes.d_model, sizes.heads, mistake.dropout_prob),
+        parts[RightLayer],
+    )
+    return parts[RightTraining](model, sizes.n_steps, bfloat16=sizes.bfloat16)
 
 
-def printed_loss(training: RightTraining, windows: Tensor, batch_size: int) -> float:
+def printed_loss(training: RightTraining, windows: torch.Tensor, batch_size: int) -> float:
     r"""
     ## The printed loss of many windows
 
@@ -175,26 +99,17 @@ def printed_loss(training: RightTraining, windows: Tensor, batch_size: int) -> f
     return sum(training.printed(part) * len(part) for part in parts) / len(windows)
 
 
-def train_mistake(setup: Setup, text: str, sizes: Sizes, seed: int = 1) -> dict[str, float]:
+def train_mistake(
+    mistake: type[Mistake], text: str, sizes: Sizes, seed: int = 1
+) -> dict[str, float]:
     r"""
     ## Train one of them
 
-    From the same weights and on the same batches as all others. `printed` and `honest` are the two
-    losses, and `gap` is how much higher the honest one is *at the same predictions*; where it
-    isn't zero, something is wrong.
+    From the same weights and on the same batches as all others.
     """
     torch.manual_seed(seed)
     tokenizer, train, validation = prepare(text, sizes.seq_len)
-    model = setup.model(
-        len(tokenizer),
-        sizes.d_model,
-        sizes.heads,
-        sizes.n_layers,
-        sizes.seq_len,
-        setup.attention,
-        setup.dropout_prob,
-    )
-    training = setup.training(model, sizes.n_steps, bfloat16=sizes.bfloat16)
+    training = assemble(mistake, len(tokenizer), sizes)
 
     # All the windows that there are, as views; a step takes some.
     windows = train.unfold(0, sizes.seq_len + 1, 1)
@@ -203,33 +118,33 @@ def train_mistake(setup: Setup, text: str, sizes: Sizes, seed: int = 1) -> dict[
         chosen = torch.randint(len(windows), (sizes.batch_size,), generator=generator)
         training.step(*training.cut(windows[chosen]))
 
-    # Held-out windows lie side by side.
+    # Held-out windows lie side by side. The honest loss is of some of them, and takes a model with
+    # the sequence first.
     held_out = validation.unfold(0, sizes.seq_len + 1, sizes.seq_len)
     places = spread(len(held_out), sizes.n_places)
-    honest = honest_loss(
-        SequenceFirst(model), validation, sizes.seq_len, sizes.n_places, sizes.seq_len
-    )
+    first = SequenceFirst(training.model)
+    honest = honest_loss(first, validation, sizes.seq_len, sizes.n_places, sizes.seq_len).honest
+
+    # The gap is of the same predictions. Where it isn't zero, something is wrong.
     return {
         "printed": printed_loss(training, held_out, sizes.batch_size),
-        "honest": honest.honest,
-        "gap": honest.honest - printed_loss(training, held_out[places], sizes.batch_size),
+        "honest": honest,
+        "gap": honest - printed_loss(training, held_out[places], sizes.batch_size),
     }
 
 
-def looks_better(losses: Mapping[str, Mapping[str, float]], by: float = 0.1) -> list[str]:
+class SequenceFirst(torch.nn.Module):
     r"""
-    ## Which look better than the right model
-
-    The names of those whose printed loss is lower, and by so much that no other seed could do it. A
-    mistake that was trained with dropout is compared with the right model that was.
+    ## The other order of axes
     """
-    return [
-        name
-        for name, setup in MISTAKES.items()
-        for right, plain in RIGHT.items()
-        if setup.dropout_prob == plain.dropout_prob
-        and losses[name]["printed"] < losses[right]["printed"] - by
-    ]
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        # Tokens come with the sequence first, and so must the logits.
+        return self.model(tokens.t()).transpose(0, 1)
 
 
 def example(
@@ -242,4 +157,4 @@ def example(
     """
     sizes = Sizes(heads * d_k, heads, 2, seq_len, batch_size, n_steps=3, n_places=2)
     text = "".join(chr(97 + (index * index) % (n_vocab - 1)) for index in range(50 * seq_len))
-    return train_mistake(MISTAKES["MaskUnused"], text, sizes)
+    return train_mistake(masks.MaskUnused, text, sizes)

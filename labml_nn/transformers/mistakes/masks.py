@@ -8,48 +8,49 @@ A language model that sees its own answers need not learn anything else. So the 
 this page are *better* than the right model's, all but one, and some are near zero. When the model
 writes, there is no future to look up, and out comes gibberish.
 
+[Printed and honest loss of these mistakes; the line is the right
+model](../../../results/mistakes.json#figures.masks)
+
 **The right model first.** Its printed loss is
 [2.114](../../../results/mistakes.json#tables.mistakes.RightAttention.printed), over the whole
 validation text. Its honest loss is
 [2.074](../../../results/mistakes.json#tables.mistakes.RightAttention.honest), over
 [24](../../../results/mistakes.json#values.sizes.n_places) places of that text, which happen to be a
-little easier. So compare printed losses with 2.114 and honest losses with 2.074, and never one
-with the other. What can be compared is the *gap*, honest minus printed at the same places: zero for
-the right model, and not for any mistake of this page.
+little easier. Compare printed losses with 2.114 and honest losses with 2.074.
 
-[The future](single_tests.py#future) and [prefixes](single_tests.py#prefix) find all six, and
-so does the [honest loss](../../training/leaks.py).
+A test of [the future](properties.py#nothing_from_the_future) finds all six, and so does the [honest
+loss](../../training/leaks.py).
 """
 
 import torch
 from torch import Tensor
 
-from labml_nn.transformers.mistakes.right_attention import RightAttention
+from labml_nn.transformers.mistakes.one_line import Mistake
 
 
-class MaskUnused(RightAttention):
+class MaskUnused(Mistake):
     r"""
     ## The mask is never used
 
-    It is an argument, it is documented, it is passed all the way down, and the last line forgets
-    it. PyTorch's tutorial on [building blocks of
-    transformers](https://docs.pytorch.org/tutorials/intermediate/transformer_building_blocks.html)
-    has an “attn_mask” that goes nowhere. Four models of the transformers library
-    [saw the future](https://github.com/huggingface/transformers/issues/48745), from one
-    release to the next, because they asked for the mask of an encoder.
+    It is an argument, it is documented, it is passed all the way down, and the last line forgets it.
+    PyTorch's tutorial on [building blocks of
+    transformers](https://docs.pytorch.org/tutorials/intermediate/transformer_building_blocks.html) has
+    an “attn_mask” that goes nowhere. Four models of the transformers library [saw the
+    future](https://github.com/huggingface/transformers/issues/48745), from one release to the next,
+    because they asked for the mask of an encoder.
 
-    Printed loss:
-    [0.044](../../../results/mistakes.json#tables.mistakes.MaskUnused.printed); honest loss:
-    [7.069](../../../results/mistakes.json#tables.mistakes.MaskUnused.honest); gap:
-    [7.026](../../../results/mistakes.json#tables.mistakes.MaskUnused.gap).
+    Printed loss
+    [0.044](../../../results/mistakes.json#tables.mistakes.MaskUnused.printed),
+    honest loss
+    [7.069](../../../results/mistakes.json#tables.mistakes.MaskUnused.honest).
     """
 
-    def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
-        # **Right:** `scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)`
-        return scores.softmax(dim=-1)
+    # The mask is made, and then nobody uses it.
+    right = "weights = scores.masked_fill(hidden, -math.inf).softmax(dim=-1)"
+    wrong = "weights = scores.softmax(dim=-1)"
 
 
-class MaskOnlyInTraining(RightAttention):
+class MaskOnlyInTraining(Mistake):
     r"""
     ## A causal mask dropped in evaluation
 
@@ -58,108 +59,103 @@ class MaskOnlyInTraining(RightAttention):
     attention](https://docs.pytorch.org/tutorials/intermediate/scaled_dot_product_attention_tutorial.html)
     does so.
 
-    The one leak of this page that makes the printed loss *worse*. The model has learned to look
+    This is the one leak of the page that makes the printed loss *worse*. The model has learned to look
     back only, and can't use the future. Its honest loss is nearly that of the right model: it is
     trained well and reported badly.
 
-    Printed loss:
-    [3.149](../../../results/mistakes.json#tables.mistakes.MaskOnlyInTraining.printed); honest loss:
-    [2.096](../../../results/mistakes.json#tables.mistakes.MaskOnlyInTraining.honest); gap:
-    [-1.034](../../../results/mistakes.json#tables.mistakes.MaskOnlyInTraining.gap).
+    Printed loss
+    [3.149](../../../results/mistakes.json#tables.mistakes.MaskOnlyInTraining.printed),
+    honest loss
+    [2.096](../../../results/mistakes.json#tables.mistakes.MaskOnlyInTraining.honest).
     """
 
-    def allowed(self, seq_len: int) -> Tensor:
-        # **Right:** `return super().allowed(seq_len)`, whether the model is in training or not
-        return super().allowed(seq_len) | (not self.training)
+    # In evaluation nothing is hidden.
+    right = "hidden = has_key & ~allowed"
+    wrong = "hidden = has_key & ~allowed & self.training"
 
 
-class MaskOffByOne(RightAttention):
+class MaskOffByOne(Mistake):
     r"""
     ## Off by one
 
-    The diagonal above the main one is visible, and that is where the answer is. Often written
-    `triu` with a diagonal of 2, by somebody who counts from the wrong side.
+    The diagonal above the main one is visible, and that is where the answer is. Often written `triu`
+    with a diagonal of 2, by somebody who counts from the wrong side.
 
-    Printed loss:
-    [0.043](../../../results/mistakes.json#tables.mistakes.MaskOffByOne.printed); honest loss:
-    [6.555](../../../results/mistakes.json#tables.mistakes.MaskOffByOne.honest); gap:
-    [6.509](../../../results/mistakes.json#tables.mistakes.MaskOffByOne.gap).
+    Printed loss
+    [0.043](../../../results/mistakes.json#tables.mistakes.MaskOffByOne.printed),
+    honest loss
+    [6.555](../../../results/mistakes.json#tables.mistakes.MaskOffByOne.honest).
     """
 
-    def allowed(self, seq_len: int) -> Tensor:
-        # **Right:** `.tril()`
-        return torch.ones(seq_len, seq_len, dtype=torch.bool).tril(1)
+    # The next token is the answer.
+    right = ".tril()"
+    wrong = ".tril(1)"
 
 
-class MaskInverted(RightAttention):
+class MaskInverted(Mistake):
     r"""
     ## Inverted
 
     True means *may look* to `scaled_dot_product_attention` of PyTorch, and *must not look* to its
-    `MultiheadAttention`. A mask for the one, given to the other, shows the future and hides
-    the past.
+    `MultiheadAttention`. A mask for one of them, given to the other, shows the future and hides the
+    past.
 
-    Printed loss:
-    [0.042](../../../results/mistakes.json#tables.mistakes.MaskInverted.printed); honest loss:
-    [4.211](../../../results/mistakes.json#tables.mistakes.MaskInverted.honest); gap:
-    [4.167](../../../results/mistakes.json#tables.mistakes.MaskInverted.gap).
+    Printed loss
+    [0.042](../../../results/mistakes.json#tables.mistakes.MaskInverted.printed),
+    honest loss
+    [4.211](../../../results/mistakes.json#tables.mistakes.MaskInverted.honest).
     """
 
-    def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
-        # **Right:** `allowed` as it is, without `~`
-        return super().weigh(scores, ~allowed)
+    # What should be hidden is shown, and the past is hidden.
+    right = ".tril()"
+    wrong = ".triu(1)"
 
 
-class MaskAfterSoftmax(RightAttention):
+class MaskAfterSoftmax(Mistake):
     r"""
     ## After the softmax
 
-    What is hidden has a weight of zero, as it should. But the others no longer sum to
-    one, and by how much they fall short tells how well the hidden keys fit. A model learns to
-    read that. An image model of timm [had
-    it](https://github.com/huggingface/pytorch-image-models/pull/2236).
+    What is hidden has a weight of zero, as it should. But the other weights no longer sum to one, and
+    by how much they fall short tells how well the hidden keys fit. A model learns to read that. An
+    image model of timm [had it](https://github.com/huggingface/pytorch-image-models/pull/2236).
 
-    Printed loss:
-    [1.516](../../../results/mistakes.json#tables.mistakes.MaskAfterSoftmax.printed); honest loss:
-    [4.070](../../../results/mistakes.json#tables.mistakes.MaskAfterSoftmax.honest); gap:
-    [2.601](../../../results/mistakes.json#tables.mistakes.MaskAfterSoftmax.gap).
+    Printed loss
+    [1.516](../../../results/mistakes.json#tables.mistakes.MaskAfterSoftmax.printed),
+    honest loss
+    [4.070](../../../results/mistakes.json#tables.mistakes.MaskAfterSoftmax.honest).
     """
 
-    def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
-        # **Right:** `scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)`
-        return scores.softmax(dim=-1) * allowed
+    # The hidden scores are still in the sum.
+    right = "weights = scores.masked_fill(hidden, -math.inf).softmax(dim=-1)"
+    wrong = "weights = scores.softmax(dim=-1) * allowed"
 
 
-class MaskAsZeros(RightAttention):
+class MaskAsZeros(Mistake):
     r"""
-    ## Zeros where minus infinity belongs
+    ## Zeros instead of minus infinity
 
-    A score of zero is a score like any other, and its weight is $e^0$ before the division. Also
-    written `mask * scores`.
+    A score of zero is a score like any other, and its weight is $e^0$ before the division. Also written
+    `mask * scores`.
 
-    Printed loss:
-    [0.894](../../../results/mistakes.json#tables.mistakes.MaskAsZeros.printed); honest loss:
-    [5.272](../../../results/mistakes.json#tables.mistakes.MaskAsZeros.honest); gap:
-    [4.406](../../../results/mistakes.json#tables.mistakes.MaskAsZeros.gap).
+    Printed loss
+    [0.894](../../../results/mistakes.json#tables.mistakes.MaskAsZeros.printed),
+    honest loss
+    [5.272](../../../results/mistakes.json#tables.mistakes.MaskAsZeros.honest).
     """
 
-    def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
-        # **Right:** `scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)`
-        return scores.masked_fill(~allowed, 0.0).softmax(dim=-1)
+    # A score of zero hides nothing.
+    right = "-math.inf"
+    wrong = "0.0"
 
 
-def weight_of_the_future(attention: RightAttention, x: Tensor) -> Tensor:
-    r"""
-    ## How much of it is seen
-
-    The mean weight that positions give to what comes after them, for `x` of
-    `[batch_size, seq_len, d_model]`.
-    """
-    seq_len = x.shape[1]
-    query, key, _ = map(attention.split, attention.project(x))
-    scores = attention.scale(query @ key.transpose(-2, -1))
-    weights = attention.weigh(scores, attention.allowed(seq_len))
-    return weights.triu(1).sum(dim=-1).mean()
+EXHIBITS = (
+    MaskUnused,
+    MaskOnlyInTraining,
+    MaskOffByOne,
+    MaskInverted,
+    MaskAfterSoftmax,
+    MaskAsZeros,
+)
 
 
 def example(
@@ -168,8 +164,9 @@ def example(
     r"""
     ## Example
 
-    The weight of the future, in evaluation. After the softmax it is zero: that mistake leaks
-    through the sum.
+    The gradient of the first output with respect to all *later* inputs. It should be zero, and is
+    zero for the right attention alone. After the softmax, hidden weights are zero as well: that
+    mistake leaks through the sum.
 
     ### Find the bug
 
@@ -182,13 +179,17 @@ def example(
         numbers, adds them to the scores). It hides nothing.
 
     ??? question "`scores = scores * mask`, then the softmax. Which mistake of this page is it?"
-        Zeros where minus infinity belongs: a hidden key has the score 0 and the weight $e^0$.
+        Zeros instead of minus infinity: a hidden key has the score 0 and the weight $e^0$.
 
     ??? question "Which of the six makes the printed loss worse, and why?"
         The mask that is dropped in evaluation: the model was trained without the future.
     """
-    d_model = heads * d_k
-    x = torch.randn(batch_size, seq_len, d_model)
-    kinds = [MaskUnused, MaskOnlyInTraining, MaskOffByOne, MaskInverted, MaskAfterSoftmax]
-    made = [kind(d_model, heads).eval() for kind in [RightAttention, *kinds, MaskAsZeros]]
-    return {type(one).__name__: weight_of_the_future(one, x) for one in made}
+    x = torch.randn(batch_size, seq_len, heads * d_k, requires_grad=True)
+    leaks = {}
+
+    # `Mistake` itself has nothing wrong.
+    for exhibit in (Mistake, *EXHIBITS):
+        attention = exhibit.make()(heads * d_k, heads).eval()
+        (gradient,) = torch.autograd.grad(attention(x)[:, 0].square().sum(), x)
+        leaks[exhibit.__name__] = gradient[:, 1:].abs().max()
+    return leaks

@@ -4,168 +4,189 @@ title: "Mistakes: Positions, Data and Training"
 summary: Seven wrong lines around a right attention, in the model and in what trains it.
 ---
 
-The attention is right, and the model is not, or its targets, or its loss. What finds these are
-[tests of the whole](model_tests.py): they look at the model, at a batch as the training gets it,
-and at a training step.
+The attention is right, and the model is not, or its targets, or its loss. [Tests of the
+whole](model_tests.py) find these mistakes: they look at the model, at a batch as the training gets
+it, and at a training step.
+
+[Printed and honest loss of these mistakes; the line is the right
+model](../../../results/mistakes.json#figures.model)
+
+The right model's printed loss is
+[2.114](../../../results/mistakes.json#tables.mistakes.RightAttention.printed), its honest loss
+[2.074](../../../results/mistakes.json#tables.mistakes.RightAttention.honest).
 """
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
+from labml_nn.transformers.mistakes.one_line import Mistake
 from labml_nn.transformers.mistakes.right_attention import RightAttention
 from labml_nn.transformers.mistakes.right_model import RightLayer, RightModel, RightTraining
 
 
-class PositionsOfTheBatch(RightModel):
+class PositionsOfTheBatch(Mistake):
     r"""
     ## Positions on the wrong axis
 
-    Code for data with the sequence first, given data with the batch first: the line is found in
-    descendants of PyTorch's first tutorial on language models. All positions of a sequence get the
-    same vector, that of the sequence's place *in the batch*.
+    Code for data with the sequence first, given data with the batch first: descendants of PyTorch's
+    first tutorial on language models have this line. All positions of a sequence get the same vector,
+    that of the sequence's place *in the batch*.
 
-    The first sequence is right even so, if the test has one sequence only or looks at no other.
-    So [the test](model_tests.py#each_sequence_alone) looks at them all.
+    A test that looks at the first sequence only may pass. So [the
+    test](model_tests.py#each_sequence_alone) looks at them all.
 
-    Printed loss:
-    [2.360](../../../results/mistakes.json#tables.mistakes.PositionsOfTheBatch.printed);
-    honest loss:
+    Printed loss
+    [2.360](../../../results/mistakes.json#tables.mistakes.PositionsOfTheBatch.printed),
+    honest loss
     [2.362](../../../results/mistakes.json#tables.mistakes.PositionsOfTheBatch.honest).
     """
 
-    def add_positions(self, x: Tensor) -> Tensor:
-        # **Right:** `return x + self.positions[: x.shape[1]]`
-        return x + self.positions[: x.shape[0]].unsqueeze(1)
+    of = RightModel
+    # Axis 0 is that of the batch.
+    right = "self.positions[: tokens.shape[1]]"
+    wrong = "self.positions[: tokens.shape[0]].unsqueeze(1)"
 
 
-class LayerWithoutResidual(RightLayer):
+class NoResidual(Mistake):
     r"""
     ## No residual
 
-    A part's result takes the place of what went in, and is not added to it. Four layers deep,
-    the model hardly learns more than how often each character comes. It can't learn
-    [a single batch](model_tests.py#learns) by heart.
-    """
+    A part's result takes the place of what went in, and is not added to it. Four layers deep, the model
+    hardly learns more than how often each character comes. It can't learn [a single
+    batch](model_tests.py#learns) by heart.
 
-    def add(self, x: Tensor, z: Tensor) -> Tensor:
-        # **Right:** `return x + z`
-        return z
-
-
-class NoResidual(RightModel):
-    r"""
-    A model that consists of such layers.
-
-    Printed loss:
-    [3.349](../../../results/mistakes.json#tables.mistakes.NoResidual.printed);
-    honest loss:
+    Printed loss
+    [3.349](../../../results/mistakes.json#tables.mistakes.NoResidual.printed),
+    honest loss
     [3.314](../../../results/mistakes.json#tables.mistakes.NoResidual.honest).
     """
 
-    layer = LayerWithoutResidual
+    of = RightLayer
+    # The sum is missing.
+    right = "x = x + part(norm(x))"
+    wrong = "x = part(norm(x))"
 
 
-class DropoutInEvaluation(RightAttention):
+class DropoutInEvaluation(Mistake):
     r"""
     ## Dropout left on in evaluation
 
-    A function can't know whether the model trains. That of dropout assumes that it does, and
-    `scaled_dot_product_attention` drops what it is told to, always. nanoGPT [had
+    A function can't know whether the model trains. `F.dropout` assumes that it does, and
+    `scaled_dot_product_attention` always drops what it is told to drop. nanoGPT [had
     it](https://github.com/karpathy/nanoGPT/pull/240), “an actual bug” to its author, then
-    [timm](https://github.com/huggingface/pytorch-image-models/pull/1978) in many models, and
-    PyTorch's tutorial on [building blocks of
+    [timm](https://github.com/huggingface/pytorch-image-models/pull/1978) in many models. PyTorch's
+    tutorial on [building blocks of
     transformers](https://docs.pytorch.org/tutorials/intermediate/transformer_building_blocks.html)
-    still does.
+    still has it.
 
-    Printed loss:
-    [2.165](../../../results/mistakes.json#tables.mistakes.DropoutInEvaluation.printed);
-    honest loss:
+    The right model with dropout has a printed loss of
+    [2.145](../../../results/mistakes.json#tables.mistakes.RightAttention%20with%20dropout.printed).
+
+    Printed loss
+    [2.165](../../../results/mistakes.json#tables.mistakes.DropoutInEvaluation.printed),
+    honest loss
     [2.137](../../../results/mistakes.json#tables.mistakes.DropoutInEvaluation.honest).
     """
 
-    def drop(self, weights: Tensor) -> Tensor:
-        # **Right:** `return F.dropout(weights, self.dropout_prob, self.training)`
-        return F.dropout(weights, self.dropout_prob)
+    # Without dropout, there is nothing to leave on.
+    dropout_prob = 0.1
+
+    # The function isn't told whether the model trains.
+    right = "self.dropout_prob, self.training)"
+    wrong = "self.dropout_prob)"
 
 
-class TargetsNotShifted(RightTraining):
+class TargetsNotShifted(Mistake):
     r"""
     ## Targets not shifted
 
-    The model is asked for the character that it is given. It learns to copy, perfectly. No
-    test of a model can see it: the model is right. It takes a look
-    [at a batch](model_tests.py#targets_follow_inputs).
+    The model gets each character as its input and as its target. It learns to copy, perfectly. No test
+    of a model can see it, because the model is right. Look [at a
+    batch](model_tests.py#targets_follow_inputs).
 
-    Printed loss:
-    [0.000](../../../results/mistakes.json#tables.mistakes.TargetsNotShifted.printed);
-    honest loss:
+    Printed loss
+    [0.000](../../../results/mistakes.json#tables.mistakes.TargetsNotShifted.printed),
+    honest loss
     [11.529](../../../results/mistakes.json#tables.mistakes.TargetsNotShifted.honest).
     """
 
-    def cut(self, text: Tensor) -> tuple[Tensor, Tensor]:
-        # **Right:** `return text[:, :-1], text[:, 1:]`
-        return text[:, :-1], text[:, :-1]
+    of = RightTraining
+    # Inputs and targets are the same.
+    right = "return text[:, :-1], text[:, 1:]"
+    wrong = "return text[:, :-1], text[:, :-1]"
 
 
-class TargetsShiftedTwice(RightTraining):
+class TargetsShiftedTwice(Mistake):
     r"""
     ## Targets shifted twice
 
-    The data is shifted, and the loss shifts it once more: the model learns to predict the
-    character after next. The transformers library shifts inside its models, which many of its
-    users [don't expect](https://github.com/huggingface/transformers/issues/32944), and one of its
-    own models [did it twice](https://github.com/huggingface/transformers/issues/47394), from
-    version 4.49 to the summer of 2026.
+    The data is shifted, and the loss shifts it once more: the model learns to predict the character
+    after next. The transformers library shifts inside its models, which many of its users [don't
+    expect](https://github.com/huggingface/transformers/issues/32944), and one of its own models [did it
+    twice](https://github.com/huggingface/transformers/issues/47394), from version 4.49 to the summer of
+    2026.
 
-    The batch is as it should be, and so is the model. What shows it is that the printed loss is
-    not [the honest one](model_tests.py#honest).
+    The batch is right, and so is the model. But the printed loss is not [the honest
+    one](model_tests.py#honest).
 
-    Printed loss:
-    [2.770](../../../results/mistakes.json#tables.mistakes.TargetsShiftedTwice.printed);
-    honest loss:
+    Printed loss
+    [2.770](../../../results/mistakes.json#tables.mistakes.TargetsShiftedTwice.printed),
+    honest loss
     [3.592](../../../results/mistakes.json#tables.mistakes.TargetsShiftedTwice.honest).
     """
 
-    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
-        # **Right:** `return super().loss(logits, targets)`
-        return super().loss(logits[:, :-1], targets[:, 1:])
+    of = RightTraining
+    # `cut` has shifted them already.
+    right = "F.cross_entropy(logits.flatten(0, 1), targets.flatten())"
+    wrong = "F.cross_entropy(logits[:, :-1].flatten(0, 1), targets[:, 1:].flatten())"
 
 
-class SoftmaxTwice(RightTraining):
+class SoftmaxTwice(Mistake):
     r"""
     ## A softmax before the loss
 
-    `cross_entropy` has a softmax of its own. The softmax of numbers between 0 and 1 is nearly even,
-    so the loss can't fall far, and the gradient that is left is small.
+    `cross_entropy` has a softmax of its own. The softmax of numbers between 0 and 1 is nearly even, so
+    the loss can't fall far, and the gradient that is left is small.
 
-    Printed loss:
-    [4.036](../../../results/mistakes.json#tables.mistakes.SoftmaxTwice.printed);
-    honest loss:
+    Printed loss
+    [4.036](../../../results/mistakes.json#tables.mistakes.SoftmaxTwice.printed),
+    honest loss
     [11.083](../../../results/mistakes.json#tables.mistakes.SoftmaxTwice.honest).
     """
 
-    def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
-        # **Right:** `return super().loss(logits, targets)`
-        return super().loss(logits.softmax(dim=-1), targets)
+    of = RightTraining
+    # `cross_entropy` expects logits.
+    right = "F.cross_entropy(logits.flatten(0, 1), targets.flatten())"
+    wrong = "F.cross_entropy(logits.softmax(dim=-1).flatten(0, 1), targets.flatten())"
 
 
-class GradientsKept(RightTraining):
+class GradientsKept(Mistake):
     r"""
     ## Gradients never cleared
 
-    Each step follows the sum of all gradients so far. That is a very long memory, and the model
-    still learns: only worse.
+    Each step follows the sum of all gradients so far. The model still learns, only worse.
 
-    Printed loss:
-    [2.563](../../../results/mistakes.json#tables.mistakes.GradientsKept.printed);
-    honest loss:
+    Printed loss
+    [2.563](../../../results/mistakes.json#tables.mistakes.GradientsKept.printed),
+    honest loss
     [2.568](../../../results/mistakes.json#tables.mistakes.GradientsKept.honest).
     """
 
-    def forget(self) -> None:
-        # **Right:** `self.optimizer.zero_grad()`
-        pass
+    of = RightTraining
+    # Nothing clears them.
+    right = "self.optimizer.zero_grad()"
+    wrong = "pass"
+
+
+EXHIBITS = (
+    PositionsOfTheBatch,
+    NoResidual,
+    DropoutInEvaluation,
+    TargetsNotShifted,
+    TargetsShiftedTwice,
+    SoftmaxTwice,
+    GradientsKept,
+)
 
 
 def example(
@@ -174,15 +195,28 @@ def example(
     r"""
     ## Example
 
-    One step with each training, and one call of each model.
+    The loss of an untrained model, by each training. An even guess has $\ln 11 = 2.398$, and here
+    only the softmax comes out the same: an untrained model guesses evenly before it and after it.
+
+    ### Find the bug
+
+    ??? question "`loss = F.nll_loss(logits, targets)`. What is missing?"
+        The logarithm of the softmax: `nll_loss` takes logarithms of probabilities. The loss can
+        fall without end, since nothing makes the outputs sum to one.
+
+    ??? question "A training prints `nan` once, and the code skips that step. Is it harmless?"
+        Not if gradients are cleared after a good step only: the bad ones stay for the next.
+
+    ??? question "Loss 0.000 after 100 steps. What do you look at first?"
+        At a batch, as the training gets it: are the targets the inputs?
     """
     d_model = heads * d_k
     text = torch.randint(n_vocab, (batch_size, seq_len + 1))
     found = {}
-    for kind in (PositionsOfTheBatch, NoResidual):
-        model = kind(n_vocab, d_model, heads, 2, seq_len, DropoutInEvaluation, 0.5)
-        found[kind.__name__] = model(text[:, 1:])
-    for kind in (TargetsNotShifted, TargetsShiftedTwice, SoftmaxTwice, GradientsKept):
-        training = kind(RightModel(n_vocab, d_model, heads, 2, seq_len), 1)
+
+    # The right training, and the four with a wrong line.
+    for kind in (RightTraining, *(one.make() for one in EXHIBITS if one.of is RightTraining)):
+        model = RightModel(n_vocab, d_model, 2, seq_len, lambda: RightAttention(d_model, heads))
+        training = kind(model, 1)
         found[kind.__name__] = training.step(*training.cut(text))
     return found

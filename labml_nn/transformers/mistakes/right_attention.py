@@ -1,7 +1,7 @@
 r"""
 ---
-title: The Right One
-summary: A short causal self-attention, each step a method, for every mistake to differ from.
+title: The Right Attention
+summary: A short causal self-attention, for every mistake to differ from in one line.
 paper:
   title: Attention Is All You Need
   authors: Vaswani et al.
@@ -9,16 +9,20 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 ---
 
-Each mistake of this museum is one wrong line. To put it beside the right one, the attention
-below has its steps in methods of a line or two, and a mistake is a class with *one* of them
-replaced. All the rest it inherits, so what it does wrong, that line does.
+**In:** a batch of sequences, `[batch_size, seq_len, d_model]`. **Out:** the same shape, where each
+position has taken in what it found at its own position and before. In a model of four layers its
+loss is [2.114](../../../results/mistakes.json#tables.mistakes.RightAttention.printed). With one
+wrong line it can be [0.042](../../../results/mistakes.json#tables.mistakes.MaskInverted.printed),
+and the model is worthless.
 
-The batch comes first here, `[batch_size, seq_len, d_model]`, and not the sequence as
-[elsewhere on this site](../mha.py): nearly all the published code in which these mistakes
-were found is written so, and some of them can only be made in that layout.
+[The printed loss of each exhibit, beside the right
+one](../../../results/mistakes.json#figures.losses)
 
-The page leaves out attention to another sequence, which [the other page](../mha.py) has, and
-everything that makes it fast.
+Most exhibits of this museum are this attention with [one line replaced](one_line.py). The batch
+comes first here, and not the sequence as [elsewhere on this site](../mha.py): nearly all published
+code in which we found mistakes is written so, and some of them can only be made in that layout.
+
+The page leaves out attention to another sequence, which the [other page](../mha.py) has.
 """
 
 import math
@@ -36,7 +40,7 @@ class RightAttention(nn.Module):
     \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}} + M\right) V
     $$
 
-    in each head, where $M$ is minus infinity wherever a position must not look.
+    in each head, where $M$ is minus infinity wherever a position must not look, and 0 elsewhere.
     """
 
     def __init__(self, d_model: int, heads: int, dropout_prob: float = 0.0) -> None:
@@ -46,104 +50,60 @@ class RightAttention(nn.Module):
         * `dropout_prob` is the probability that a weight is dropped
         """
         super().__init__()
-        self.d_model, self.heads, self.dropout_prob = d_model, heads, dropout_prob
-        self.d_k = self.head_width()
+        # `//` rounds down in silence, so the widths are checked first.
+        if d_model % heads:
+            raise ValueError(f"heads must divide d_model, got heads={heads}, d_model={d_model}")
+        self.d_k = d_model // heads
+        self.heads, self.dropout_prob = heads, dropout_prob
+
+        # Three layers for three things: what to ask, what to be found by, and what to answer.
         self.query = nn.Linear(d_model, d_model)
         self.key = nn.Linear(d_model, d_model)
         self.value = nn.Linear(d_model, d_model)
+
+        # It mixes what the heads found.
         self.output = nn.Linear(d_model, d_model)
-
-    def head_width(self) -> int:
-        r"""
-        ### The width of a head
-        """
-        if self.d_model % self.heads:
-            raise ValueError(
-                "d_model must be a multiple of heads, "
-                f"got d_model={self.d_model} and heads={self.heads}"
-            )
-        return self.d_model // self.heads
-
-    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        r"""
-        ### Queries, keys and values
-
-        Three layers, because to ask, to be found and to tell are three things.
-        """
-        return self.query(x), self.key(x), self.value(x)
-
-    def split(self, x: Tensor) -> Tensor:
-        r"""
-        ### Split into heads
-
-        From `[batch_size, seq_len, d_model]` to `[batch_size, heads, seq_len, d_k]`. A view can
-        cut an axis into two, but it can't change the order of axes.
-        """
-        batch_size, seq_len, _ = x.shape
-        return x.view(batch_size, seq_len, self.heads, self.d_k).transpose(1, 2)
-
-    def merge(self, x: Tensor) -> Tensor:
-        r"""
-        ### Put the heads side by side
-
-        And back: first the order of the axes, then the cut.
-        """
-        batch_size, _, seq_len, _ = x.shape
-        return x.transpose(1, 2).reshape(batch_size, seq_len, self.d_model)
-
-    def scale(self, scores: Tensor) -> Tensor:
-        r"""
-        ### Scale
-
-        A score is a sum of $d_k$ products, so its spread grows with $\sqrt{d_k}$.
-        """
-        return scores / math.sqrt(self.d_k)
-
-    def allowed(self, seq_len: int) -> Tensor:
-        r"""
-        ### Who may look where
-
-        `[seq_len, seq_len]`, true from the diagonal down: at itself and at what came before.
-        """
-        return torch.ones(
-            seq_len, seq_len, dtype=torch.bool, device=self.query.weight.device
-        ).tril()
-
-    def weigh(self, scores: Tensor, allowed: Tensor) -> Tensor:
-        r"""
-        ### From scores to weights
-
-        The last axis is that of the keys, and the weights of a query sum to one. Of a query that
-        may look nowhere, all are zero: without `has_key` its softmax would be 0/0.
-        """
-        has_key = allowed.any(dim=-1, keepdim=True)
-        return scores.masked_fill(has_key & ~allowed, -math.inf).softmax(dim=-1) * has_key
-
-    def drop(self, weights: Tensor) -> Tensor:
-        r"""
-        ### Drop some weights
-
-        In training only.
-        """
-        return F.dropout(weights, self.dropout_prob, self.training)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         r"""
         ### Attend
 
-        `x` and the result are `[batch_size, seq_len, d_model]`. A `mask` takes the place of the
-        causal one; it is true where a position may look, `[batch_size, seq_len, seq_len]`.
+        A `mask` takes the place of the causal one. It is true where a position may look,
+        `[batch_size, seq_len, seq_len]`.
         """
-        allowed = self.allowed(x.shape[1]) if mask is None else mask.unsqueeze(1)
+        batch_size, seq_len, d_model = x.shape
+        query, key, value = self.query(x), self.key(x), self.value(x)
 
-        # `[batch_size, heads, seq_len, d_k]` each
-        query, key, value = map(self.split, self.project(x))
+        # A view can cut the features into heads, but only `transpose` can change the order of axes:
+        # `[batch_size, heads, seq_len, d_k]`.
+        shape = (batch_size, seq_len, self.heads, self.d_k)
+        query, key, value = (z.view(shape).transpose(1, 2) for z in (query, key, value))
 
-        # `[batch_size, heads, seq_len, seq_len]`, for queries and keys
-        scores = self.scale(query @ key.transpose(-2, -1))
-        weights = self.drop(self.weigh(scores, allowed))
+        # A score is a sum of $d_k$ products, so its spread grows with $\sqrt{d_k}$.
+        scores = query @ key.transpose(-2, -1) / math.sqrt(self.d_k)
 
-        return self.output(self.merge(weights @ value))
+        # Each position sees itself and what came before it: the diagonal and all below it.
+        if mask is None:
+            mask = x.new_ones(1, seq_len, seq_len, dtype=torch.bool).tril()
+        allowed = mask.unsqueeze(1)
+
+        # In a row without any key, the softmax would be 0/0. Such a row is left visible here ...
+        has_key = allowed.any(dim=-1, keepdim=True)
+        hidden = has_key & ~allowed
+
+        # The last axis is that of the keys: the weights of each query sum to one.
+        weights = scores.masked_fill(hidden, -math.inf).softmax(dim=-1)
+
+        # ... and takes nothing: its weights become zero.
+        weights = weights * has_key
+
+        # A function doesn't know whether the model trains, so we say it.
+        weights = F.dropout(weights, self.dropout_prob, self.training)
+        x = weights @ value
+
+        # First the order of the axes, then the heads side by side.
+        x = x.transpose(1, 2).reshape(batch_size, seq_len, d_model)
+        return self.output(x)
 
 
 def example(
@@ -153,9 +113,25 @@ def example(
     ## Example
 
     With the causal mask, and with one that also hides the last position of each sequence.
+
+    ### Exercises
+
+    ??? question "Which lines would still give the right shape if you changed them?"
+        Nearly all of them: the scale, the mask, the axis of the softmax, even the two lines with
+        `transpose`. That is why this museum exists.
+
+    ??? question "Change the last token. Which outputs may move?"
+        Only the last one. This one test finds every mask that leaks.
+
+    ??? question "Which parameter never gets a gradient, and why?"
+        The bias of the keys. It adds the same number to all scores of a query, and the softmax
+        takes it out again.
     """
     d_model = heads * d_k
     attention = RightAttention(d_model, heads, 0.1)
     x = torch.randn(batch_size, seq_len, d_model)
-    mask = attention.allowed(seq_len) & (torch.arange(seq_len) < seq_len - 1)
-    return attention(x), attention(x, mask.expand(batch_size, seq_len, seq_len))
+
+    # The last key of every sequence is padding.
+    mask = torch.ones(batch_size, seq_len, seq_len, dtype=torch.bool).tril()
+    mask[:, :, -1] = False
+    return attention(x), attention(x, mask)

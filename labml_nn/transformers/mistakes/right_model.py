@@ -1,7 +1,7 @@
 r"""
 ---
 title: The Right Model and Its Training
-summary: A small language model and a step of training, each decision a method that can go wrong.
+summary: A small GPT-2 and its step of training, for mistakes around the attention.
 paper:
   title: Language Models are Unsupervised Multitask Learners
   authors: Radford et al.
@@ -9,14 +9,19 @@ paper:
   link: https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf
 ---
 
-Not every mistake is in the attention. Positions can be added along the wrong axis, and the targets
-can be the wrong characters. So here are a model and its training in the form that
-[the attention](right_attention.py) has: each decision is a method, and
-[a mistake](model_mistakes.py) replaces one of them.
+Not every mistake is in the attention. Positions can be added along the wrong axis, and targets can
+be the wrong characters: with targets that aren't shifted, the printed loss is
+[0.000](../../../results/mistakes.json#tables.mistakes.TargetsNotShifted.printed). So here are the
+model and the training around [the attention](right_attention.py). The
+[mistakes](model_mistakes.py) replace one line of them.
 
-The model is a small GPT-2: tokens and learned positions, layers that normalise what goes into
-them, weights that start out small. As for the attention, the batch comes first. What the page
-leaves out, the [real model](../basic/autoregressive_experiment.py) and its
+**In:** windows of text, the batch first. **Out:** a trained model and the loss that a training
+prints.
+
+[What mistakes in the model and in its training do to the
+loss](../../../results/mistakes.json#figures.model)
+
+The page leaves out what the [real model](../basic/autoregressive_experiment.py) and its
 [loop](../../training/loop.py) have.
 """
 
@@ -34,38 +39,24 @@ class RightLayer(nn.Module):
     r"""
     ## A layer
 
-    Attention, then a small network at each position.
+    Attention lets positions exchange something, then a small network works at each position.
     """
 
     def __init__(self, d_model: int, attention: nn.Module) -> None:
-        r"""
-        * `d_model` is the number of features
-        * `attention` is called with the normalised sequence alone
-        """
         super().__init__()
         self.attention = attention
+
+        # What goes into a part is normalised; the sum that goes past it is not.
         self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in range(2))
         self.network = nn.Sequential(
             nn.Linear(d_model, 4 * d_model), nn.GELU(), nn.Linear(4 * d_model, d_model)
         )
 
-    def add(self, x: Tensor, z: Tensor) -> Tensor:
-        r"""
-        ### The residual
-
-        What comes out of a part is added to what went in, so there is a path through the model
-        on which nothing is lost.
-        """
-        return x + z
-
     def forward(self, x: Tensor) -> Tensor:
-        r"""
-        ### Apply
-
-        `[batch_size, seq_len, d_model]` in and out.
-        """
-        x = self.add(x, self.attention(self.norms[0](x)))
-        return self.add(x, self.network(self.norms[1](x)))
+        # What comes out of a part is *added*, so there is a path on which nothing is lost.
+        for norm, part in zip(self.norms, (self.attention, self.network), strict=True):
+            x = x + part(norm(x))
+        return x
 
 
 class RightModel(nn.Module):
@@ -73,29 +64,26 @@ class RightModel(nn.Module):
     ## The model
     """
 
-    layer: type[RightLayer] = RightLayer
-
     def __init__(
         self,
         n_vocab: int,
         d_model: int,
-        heads: int,
         n_layers: int,
         max_len: int,
-        attention: Callable[..., nn.Module] = RightAttention,
-        dropout_prob: float = 0.0,
+        attention: Callable[[], nn.Module],
+        layer: Callable[..., nn.Module] = RightLayer,
     ) -> None:
         r"""
-        * `n_vocab`, `d_model`, `heads` and `n_layers` are its sizes
+        * `n_vocab`, `d_model` and `n_layers` are its sizes
         * `max_len` is the greatest length of a sequence
-        * `attention` is called with `d_model`, `heads` and `dropout_prob`, once for each layer
+        * `attention` makes one, and is called once for each layer
         """
         super().__init__()
         self.tokens = nn.Embedding(n_vocab, d_model)
         self.positions = nn.Parameter(torch.zeros(max_len, d_model))
-        self.layers = nn.Sequential(
-            *(self.layer(d_model, attention(d_model, heads, dropout_prob)) for _ in range(n_layers))
-        )
+        self.layers = nn.Sequential(*(layer(d_model, attention()) for _ in range(n_layers)))
+
+        # From features to a score for each character of the vocabulary.
         self.norm = nn.LayerNorm(d_model)
         self.generator = nn.Linear(d_model, n_vocab, bias=False)
 
@@ -106,22 +94,13 @@ class RightModel(nn.Module):
             elif name.endswith("bias"):
                 nn.init.zeros_(weight)
 
-    def add_positions(self, x: Tensor) -> Tensor:
-        r"""
-        ### Add the positions
-
-        The positions are on axis 1 of `[batch_size, seq_len, d_model]`.
-        """
-        return x + self.positions[: x.shape[1]]
-
     def forward(self, tokens: Tensor) -> Tensor:
         r"""
-        ### Predict
-
         From `[batch_size, seq_len]` to logits for the token after each,
         `[batch_size, seq_len, n_vocab]`.
         """
-        x = self.add_positions(self.tokens(tokens))
+        # The positions are on axis 1.
+        x = self.tokens(tokens) + self.positions[: tokens.shape[1]]
         return self.generator(self.norm(self.layers(x)))
 
 
@@ -133,43 +112,23 @@ class RightTraining:
     def __init__(
         self, model: nn.Module, n_steps: int, learning_rate: float = 3e-3, bfloat16: bool = False
     ) -> None:
-        r"""
-        * `model` is trained in place, for `n_steps`
-        * `learning_rate` is the highest
-        * `bfloat16` says whether products are computed in 16 bits
-        """
-        self.model, self.n_steps, self.bfloat16 = model, n_steps, bfloat16
+        self.model, self.bfloat16 = model, bfloat16
         self.optimizer = torch.optim.AdamW(
             model.parameters(), learning_rate, betas=(0.9, 0.99), weight_decay=0.1, fused=True
         )
+
+        # The [usual schedule](../../training/loop.py#learning_rate): it rises, then falls.
         self.schedule = torch.optim.lr_scheduler.LambdaLR(
             self.optimizer, lambda step: rate_at(step, n_steps)
         )
 
     def cut(self, text: Tensor) -> tuple[Tensor, Tensor]:
-        r"""
-        ### Inputs and targets
-
-        From windows of the text, `[batch_size, seq_len + 1]`, to two of `[batch_size, seq_len]`:
-        the target at each position is the token after it.
-        """
+        # The target of each position is the token after it.
         return text[:, :-1], text[:, 1:]
 
     def loss(self, logits: Tensor, targets: Tensor) -> Tensor:
-        r"""
-        ### The loss
-
-        PyTorch's takes logits, and the softmax is inside it.
-        """
+        # PyTorch's loss takes logits: the softmax is inside it.
         return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-
-    def forget(self) -> None:
-        r"""
-        ### Forget the last step
-
-        Gradients are *added* to those that are there.
-        """
-        self.optimizer.zero_grad()
 
     def step(self, inputs: Tensor, targets: Tensor) -> Tensor:
         r"""
@@ -177,11 +136,16 @@ class RightTraining:
 
         Returns the loss before it.
         """
+        # Gradients are *added* to those that are there, so those of the last step go first.
         self.model.train()
-        self.forget()
+        self.optimizer.zero_grad()
+
+        # The products may have 16 bits, the loss has 32.
         with torch.autocast("cpu", torch.bfloat16, enabled=self.bfloat16):
             loss = self.loss(self.model(inputs).float(), targets)
         loss.backward()
+
+        # One bad batch must not throw the weights far away.
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
         self.schedule.step()
@@ -192,8 +156,7 @@ class RightTraining:
         r"""
         ### The loss that is printed
 
-        Of windows of held-out text, `[batch_size, seq_len + 1]`, teacher-forced, with whatever is
-        wrong with the model, the targets or the loss.
+        Of held-out text, teacher-forced, with whatever is wrong with the model or the loss.
         """
         self.model.eval()
         inputs, targets = self.cut(text)
@@ -201,20 +164,18 @@ class RightTraining:
 
 
 def example(
-    batch_size: int = 3,
-    heads: int = 5,
-    d_k: int = 2,
-    seq_len: int = 7,
-    n_vocab: int = 11,
+    batch_size: int = 3, heads: int = 5, d_k: int = 2, seq_len: int = 7, n_vocab: int = 11
 ) -> dict[str, Tensor]:
     r"""
     ## Example
 
-    Two steps, and the loss of a window after each.
+    Two steps, and the loss before each. The first is near $\ln 11 = 2.398$, an even guess.
     """
     d_model = heads * d_k
-    model = RightModel(n_vocab, d_model, heads, 2, seq_len)
+    model = RightModel(n_vocab, d_model, 2, seq_len, lambda: RightAttention(d_model, heads))
     training = RightTraining(model, 2)
+
+    # Random windows: there is nothing to learn but these.
     text = torch.randint(n_vocab, (batch_size, seq_len + 1))
     inputs, targets = training.cut(text)
     losses = [training.step(inputs, targets), training.step(inputs, targets)]

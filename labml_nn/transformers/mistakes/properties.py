@@ -1,0 +1,152 @@
+r"""
+---
+title: Tests of an Attention, One by One
+summary: Five questions that any causal attention can be asked, each with what it means to fail.
+---
+
+You needn't know the right numbers to test an attention. A causal one must not change an output when
+a later token changes, whatever its weights are: that is a property, and one gradient shows it. It
+finds the attention with a printed loss of
+[0.044](../../../results/mistakes.json#tables.mistakes.MaskUnused.printed) at once.
+
+**In:** an attention in evaluation, a function `run` that calls it, and an input, `[batch_size,
+seq_len, d_model]`. **Out:** a sentence that says what is wrong and what usually causes it, or
+nothing.
+
+[The printed loss of each exhibit, beside the right
+one](../../../results/mistakes.json#figures.losses)
+
+A property can't know the scale, so there is a [comparison](comparison.py) too. [One
+call](attention_tests.py) runs all of these.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from labml_nn.transformers.mistakes.comparison import NEAR, off, roughen
+from labml_nn.transformers.mistakes.right_attention import RightAttention
+
+Run = Callable[[Tensor], Tensor]
+
+
+def same_twice(attention: nn.Module, run: Run, x: Tensor) -> str:
+    r"""
+    ## Randomness in evaluation
+    """
+    first, second = run(x), run(x)
+
+    # What isn't a number differs from itself, and is another test's affair.
+    if first.equal(second) or not first.isfinite().all():
+        return ""
+    return "two calls in evaluation differ: dropout is on. `dropout(x, p)` needs `self.training`"
+
+
+def nothing_from_the_future(attention: nn.Module, run: Run, x: Tensor) -> str:
+    r"""
+    ## Does anything come from the future?
+    """
+    for training in (True, False):
+        attention.train(training)
+        for position in range(x.shape[1]):
+            # Inputs that matter to this output of the first sequence have a gradient.
+            x = x.detach().clone().requires_grad_()
+            run(x)[0, position].square().sum().backward()
+            most = NEAR * x.grad.abs().max()
+
+            # Written so that NaN fails.
+            mode = "training" if training else "evaluation"
+            if not (x.grad[0, position + 1 :] <= most).all():
+                return (
+                    f"in {mode}, the output at position {position} depends on later inputs: the "
+                    "mask leaks, the softmax is along another axis, or a view mixes positions"
+                )
+
+            # The other sequences are none of its business.
+            if not (x.grad[1:] <= most).all():
+                return f"in {mode}, a sequence depends on others: the batch is mixed up"
+    return ""
+
+
+def every_matrix_is_used(attention: nn.Module, run: Run, x: Tensor) -> str:
+    r"""
+    ## Is every matrix used?
+    """
+    attention.zero_grad()
+    run(x).square().sum().backward()
+
+    # The bias of the keys never gets a gradient: the softmax takes it out again. So no vectors.
+    named = attention.named_parameters()
+    unused = [n for n, w in named if w.dim() > 1 and (w.grad is None or not w.grad.any())]
+    return f"no gradient comes to {', '.join(unused)}: it is never used" if unused else ""
+
+
+def stays_finite(attention: nn.Module, run: Run, x: Tensor) -> str:
+    r"""
+    ## Does everything stay a number?
+    """
+    # As it is, with large scores, and with one position only.
+    for one in (x, 100 * x, x[:, :1]):
+        one = one.detach().clone().requires_grad_()
+        output = run(one)
+        output.sum().backward()
+        if not (output.isfinite().all() and one.grad.isfinite().all()):
+            return (
+                f"with inputs up to {one.abs().max():.0f} and {one.shape[1]} positions there are "
+                "NaN or infinite numbers: a row of the mask with nothing in it, or a softmax by hand"
+            )
+    return ""
+
+
+def padding_hides(masked: Callable[[Tensor, Tensor], Tensor], x: Tensor) -> str:
+    r"""
+    ## Does a mask hide?
+    """
+    # In one sequence the first two keys are hidden, in another all of them.
+    mask = torch.ones(len(x), x.shape[1], x.shape[1], dtype=torch.bool).tril()
+    mask[0, :, :2] = False
+    mask[1] = False
+    x = x.detach().clone().requires_grad_()
+    output = masked(x, mask)
+    output.sum().backward()
+    if not (output.isfinite().all() and x.grad.isfinite().all()):
+        return "a sequence of nothing but padding gives NaN: its softmax is 0/0"
+
+    # What is hidden may not matter to others.
+    other = x.detach().clone()
+    other[0, :2] += 1.0
+    if off(masked(other, mask)[0, 2:], output[0, 2:]) < NEAR:
+        return ""
+    return "hidden inputs change the outputs of others: the mask is not used, or is upside down"
+
+
+# Randomness first: what differs each time can't be tested further.
+PROPERTIES = (same_twice, nothing_from_the_future, every_matrix_is_used, stays_finite)
+
+
+def example(
+    batch_size: int = 3, seq_len: int = 7, heads: int = 2, d_k: int = 5
+) -> tuple[Tensor, dict[str, str]]:
+    r"""
+    ## Example
+
+    The right attention has all five properties.
+
+    ### Exercises
+
+    ??? question "`x.grad[0, position + 1 :]` of the right attention is exactly zero. Why `NEAR`?"
+        An attention may hide by a large number instead of minus infinity, and compute a block at a
+        time: then rounding is left.
+
+    ??? question "Which property has an attention without any mask?"
+        All but one: it is an encoder's attention, and sees the future.
+
+    ??? question "Leave out `attention.train(training)`. Which mistake is no longer found?"
+        A mask that is there in evaluation only, or a leak through dropout.
+    """
+    attention = roughen(RightAttention(heads * d_k, heads)).eval()
+    x = torch.randn(batch_size, seq_len, heads * d_k)
+    said = {test.__name__: test(attention, attention, x) for test in PROPERTIES}
+    said["padding_hides"] = padding_hides(attention, x)
+    return attention(x), said
