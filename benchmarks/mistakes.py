@@ -1,9 +1,9 @@
 r"""
-What does each mistake do to the loss, and which tests find it?
+What does each mistake do to the loss?
 
 Each of the mistakes of labml_nn/transformers/mistakes is trained from the same weights on the same
-batches as the right model, each on one core. Then the tests for readers look at each. The result is
-results/mistakes.json, to which the pages refer.
+batches as the right model, each on one core. The result is results/mistakes.json, to which the
+pages refer.
 
 What is trained already is in the file of `--kept`, and isn't trained again.
 """
@@ -24,43 +24,59 @@ sys.path.insert(0, str(ROOT))
 
 import torch  # noqa: E402
 
+from benchmarks.pictures import ACCENT, INK, SECOND, new, svg  # noqa: E402
 from benchmarks.record import cores, fingerprints, write  # noqa: E402
 from labml_nn.training.device import choose_device, choose_precision  # noqa: E402
+from labml_nn.transformers.mistakes.decoding import (  # noqa: E402
+    CausalFromTheTop,
+    NewestForgotten,
+    RightDecoding,
+)
 from labml_nn.transformers.mistakes.experiment import (  # noqa: E402
-    HARMLESS,
+    FAMILIES,
     MISTAKES,
-    RIGHT,
     Sizes,
-    looks_better,
     train_mistake,
 )
-from labml_nn.transformers.mistakes.verdicts import verdicts  # noqa: E402
+from labml_nn.transformers.mistakes.one_line import Mistake  # noqa: E402
 
 QUICK = Sizes(32, 4, 2, 16, 6, n_steps=20, n_places=2)
+
+
+class WithDropout(Mistake):
+    r"""The right model, with dropout: what is left on does no harm where there is none."""
+
+    dropout_prob = 0.1
+
+
 # What another seed alone makes of the right model.
 SEEDS = {f"RightAttention, seed {seed}": seed for seed in (2, 3)}
+RIGHT = {"RightAttention": Mistake, "RightAttention with dropout": WithDropout}
+ALL = RIGHT | {one.__name__: one for one in MISTAKES} | dict.fromkeys(SEEDS, Mistake)
 Losses = dict[str, dict[str, float]]
+PARTS = ("one_line", "right_attention", "right_model", "projections", "masks", "axes")
 
 
 def sources() -> list[str]:
     r"""The files that a result depends on."""
-    folder = ROOT / "labml_nn/transformers/mistakes"
-    pages = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
-    others = ["labml_nn/training/leaks.py", "benchmarks/mistakes.py"]
-    return sorted(path.relative_to(ROOT).as_posix() for path in pages) + others
+    folder = "labml_nn/transformers/mistakes"
+    pages = [*PARTS, "model_mistakes", "decoding", "experiment"]
+    return [f"{folder}/{page}.py" for page in pages] + [
+        "labml_nn/training/leaks.py",
+        "benchmarks/mistakes.py",
+    ]
 
 
 def train(name: str, text: str, sizes: Sizes) -> dict[str, float]:
     r"""One of them, in a process of its own."""
     torch.set_num_threads(1)
-    setup = (RIGHT | MISTAKES | HARMLESS | dict.fromkeys(SEEDS, RIGHT["RightAttention"]))[name]
-    return train_mistake(setup, text, sizes, SEEDS.get(name, 1))
+    return train_mistake(ALL[name], text, sizes, SEEDS.get(name, 1))
 
 
 def train_all(text: str, sizes: Sizes, kept: Path | None, workers: int) -> Losses:
     r"""All of them, each on one core; what is done is kept at once."""
     losses: Losses = json.loads(kept.read_text()) if kept and kept.exists() else {}
-    missing = [name for name in [*RIGHT, *MISTAKES, *HARMLESS, *SEEDS] if name not in losses]
+    missing = [name for name in ALL if name not in losses]
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         running = {pool.submit(train, name, text, sizes): name for name in missing}
         for done in as_completed(running):
@@ -78,23 +94,73 @@ def cell(value: float) -> float | str:
     return value if math.isfinite(value) else "NaN"
 
 
-def rows(losses: Losses, found: dict[str, list[str]]) -> list[dict[str, float | str]]:
+def like(name: str) -> str:
+    r"""The right model that was trained with the same dropout."""
+    dropout = ALL[name].dropout_prob
+    return next(right for right, one in RIGHT.items() if one.dropout_prob == dropout)
+
+
+def rows(losses: Losses) -> list[dict[str, float | str]]:
     r"""A row for what is right, and for each mistake."""
-    made = []
-    for name, setup in (RIGHT | MISTAKES).items():
+    return [
+        {
+            "mistake": name,
+            "printed": cell(losses[name]["printed"]),
+            "change": cell(losses[name]["printed"] - losses[like(name)]["printed"]),
+            "honest": cell(losses[name]["honest"]),
+            "gap": cell(losses[name]["gap"]),
+        }
+        for name in ALL
+        if name not in SEEDS
+    ]
+
+
+def looks_better(losses: Losses, by: float = 0.1) -> list[str]:
+    r"""Whose printed loss is lower than the right one's, by more than another seed could do."""
+    return [name for name in ALL if losses[name]["printed"] < losses[like(name)]["printed"] - by]
+
+
+def drawn(losses: Losses, names: list[str], shown: str) -> str:
+    r"""Printed losses as bars, honest ones as dots, and a line at the right model's."""
+    figure, (axes,) = new(6.4, 0.9 + 0.28 * len(names))
+    for at, name in enumerate(names):
         one = losses[name]
-        like = next(key for key, plain in RIGHT.items() if plain.dropout_prob == setup.dropout_prob)
-        made.append(
-            {
-                "mistake": name,
-                "printed": cell(one["printed"]),
-                "change": cell(one["printed"] - losses[like]["printed"]),
-                "honest": cell(one["honest"]),
-                "gap": cell(one["gap"]),
-                "found_by": ", ".join(found.get(name, [])),
-            }
-        )
-    return made
+        axes.barh([at], [one["printed"]], height=0.55, color=ACCENT, alpha=0.6)
+        axes.plot([one["honest"]], [at], color=SECOND, marker="o", linestyle="")
+    axes.axvline(losses["RightAttention"]["printed"], color=INK, linewidth=1)
+    axes.set_yticks(range(len(names)), names, fontsize=9)
+    axes.invert_yaxis()
+    axes.set_xlabel("Bars: printed loss; dots: honest loss (nats); line: the right model")
+    return svg(figure, f"mistakes-{shown}")
+
+
+def decoding() -> str:
+    r"""How far each position is off, decoded two at a time."""
+    figure, (axes,) = new(6.4, 2.6)
+    torch.manual_seed(1)
+    x = torch.randn(3, 12, 24)
+    right = RightDecoding(24, 3)
+    for kind, colour in ((CausalFromTheTop, ACCENT), (NewestForgotten, SECOND)):
+        wrong = kind.make()(24, 3)
+        wrong.load_state_dict(right.state_dict())
+        with torch.no_grad():
+            far = (wrong.decode(x) - right(x)).abs().amax(dim=(0, 2))
+        axes.plot(range(12), far.tolist(), color=colour, marker="o", label=kind.__name__)
+    axes.set_xlabel("Position")
+    axes.set_ylabel("Largest difference")
+    axes.legend(frameon=False)
+    return svg(figure, "mistakes-decoding")
+
+
+def figures(losses: Losses) -> dict[str, dict[str, str]]:
+    r"""One picture of all, and one for each family."""
+    trained = [one.__name__ for one in MISTAKES]
+    made = {"losses": {"title": "All", "picture": drawn(losses, trained, "losses")}}
+    for family, exhibits in FAMILIES.items():
+        names = [one.__name__ for one in exhibits if one in MISTAKES]
+        if family != "decoding":
+            made[family] = {"title": family, "picture": drawn(losses, names, family)}
+    return made | {"decoding": {"title": "Decoding", "picture": decoding()}}
 
 
 COLUMNS = [
@@ -103,7 +169,6 @@ COLUMNS = [
     {"name": "change", "title": "Beside the right one", "unit": "nats", "digits": 3},
     {"name": "honest", "title": "Honest loss", "unit": "nats", "digits": 3},
     {"name": "gap", "title": "Honest minus printed", "unit": "nats", "digits": 3},
-    {"name": "found_by", "title": "Tests that fail"},
 ]
 
 
@@ -124,15 +189,12 @@ def main() -> int:
     sizes = replace(QUICK if arguments.quick else Sizes(), bfloat16=precise == torch.bfloat16)
     before = fingerprints(sources())
     losses = train_all(text, sizes, arguments.kept, arguments.workers)
-    found = verdicts()
-
-    table = rows(losses, found)
+    table = rows(losses)
     for row in table:
         numbers = [row[name] for name in ("printed", "honest", "gap")]
         shown = "".join(f"{n:>9}" if isinstance(n, str) else f"{n:9.3f}" for n in numbers)
-        print(f"{row['mistake']:30}{shown}  {row['found_by']}")
+        print(f"{row['mistake']:30}{shown}")
     better = looks_better(losses)
-    alone = [name for name in MISTAKES if found[name] == ["comparison"]]
     print(f"{len(better)} of {len(MISTAKES)} look better than the right model: {', '.join(better)}")
     if arguments.quick:
         return 0
@@ -147,11 +209,10 @@ def main() -> int:
             "sizes": asdict(sizes),
             "mistakes": len(MISTAKES),
             "look_better": len(better),
-            "found_by_comparison_alone": len(alone),
             "seeds": {"lowest": min(right), "highest": max(right)},
-            "size_from_global": cell(losses["SizeFromGlobal"]["printed"]),
         },
         tables={"mistakes": {"columns": COLUMNS, "rows": table}},
+        figures=figures(losses),
     )
     return 0
 

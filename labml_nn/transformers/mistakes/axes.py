@@ -28,11 +28,12 @@ class SoftmaxOverQueries(Mistake):
     r"""
     ## Softmax over the queries
 
-    The weights of each *key* sum to one, over all queries that may look at it, later ones among them:
-    the future is in the sum. The original of this site had it in the attention of its [diffusion
-    model](https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/146), whose
-    author called it a big bug. The reader who found it saw no difference in the quality of images:
-    without a mask there is no future to leak.
+    The weights of each *key* sum to one, over all queries that may look at it, later ones among
+    them: the future is in the sum. The original of this site had it in the attention of its
+    [diffusion
+    model](https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/146),
+    whose author called it a big bug. The reader who found it saw no difference in the quality of
+    images: without a mask there is no future to leak.
 
     Printed loss
     [0.263](../../../results/mistakes.json#tables.mistakes.SoftmaxOverQueries.printed),
@@ -50,9 +51,9 @@ class SoftmaxOverHeads(Mistake):
     ## Softmax over the heads
 
     Axis 1 is that of the keys until the heads get an axis of their own, and stays in the code after
-    that. The heads now share out each pair of positions among them, hidden pairs too: where all heads
-    have the same score, each gets an equal part. (With minus infinity in all heads, the result would be
-    NaN. So whoever made this mistake hid by a large number.)
+    that. The heads now share out each pair of positions among them, hidden pairs too: where all
+    heads have the same score, each gets an equal part. (With minus infinity in all heads, the
+    result would be NaN. The published line hides by a large number.)
 
     Printed loss
     [2.147](../../../results/mistakes.json#tables.mistakes.SoftmaxOverHeads.printed),
@@ -70,8 +71,8 @@ class ViewForSplit(Mistake):
     ## A view instead of a transpose
 
     The most dangerous line of the museum. It has the right shape at once, and its rows are cut
-    elsewhere: what is called a head is a stretch of positions, and what is called a position is a piece
-    of one. The causal mask then hides the wrong things.
+    elsewhere: what is called a head is a stretch of positions, and what is called a position is a
+    piece of one. The causal mask then hides the wrong things.
 
     Somebody who trained nanoGPT's small model [reported a loss of
     1.2164](https://github.com/karpathy/nanoGPT/issues/234), where others get 1.47. Nobody found out
@@ -92,9 +93,9 @@ class ViewForMerge(Mistake):
     r"""
     ## Merging heads in the wrong order
 
-    Each position gets what one head found for several positions, and those may come later. It was in [a
-    transformer from scratch](https://github.com/jsbaan/transformer-from-scratch/pull/6) until 2026,
-    behind a test that trained the model and passed, and in a [series of
+    Each position gets what one head found for several positions, and those may come later. It was
+    in [a transformer from scratch](https://github.com/jsbaan/transformer-from-scratch/pull/6) until
+    2026, behind a test that trained the model and passed, and in a [series of
     videos](https://github.com/ajhalthor/Transformer-Neural-Network/pull/4).
 
     Printed loss
@@ -112,10 +113,10 @@ class SizeFromGlobal(Mistake):
     r"""
     ## Sizes from globals
 
-    The argument is there, and the code takes the number that a notebook set in its first cell. As long
-    as both are the same nothing is wrong, so training it shows nothing. Then somebody builds a model
-    with other heads. A view with -1 fits everything, so there is no error. Only a comparison at *more
-    than one size* finds it.
+    The argument is there, and the code takes the number that a notebook set in its first cell. As
+    long as both are the same nothing is wrong, so training it shows nothing. Then somebody builds a
+    model with other heads. A view with -1 fits everything, so there is no error. Only a comparison
+    at *more than one size* finds it.
     """
 
     # The notebook had four heads.
@@ -123,7 +124,7 @@ class SizeFromGlobal(Mistake):
     wrong = "shape = (batch_size, seq_len, 4, -1)"
 
 
-EXHIBITS = (SoftmaxOverQueries, SoftmaxOverHeads, ViewForSplit, ViewForMerge, SizeFromGlobal)
+AXES_EXHIBITS = (SoftmaxOverQueries, SoftmaxOverHeads, ViewForSplit, ViewForMerge, SizeFromGlobal)
 
 
 def example(
@@ -136,17 +137,17 @@ def example(
 
     ### Find the bug
 
-    ??? question "`x.reshape(batch_size, seq_len, -1)`, where `x` is `[batch_size, heads, seq_len, d_k]`"
+    ??? question "`x.reshape(batch_size, seq_len, -1)`, where the heads are on axis 1"
         Heads and positions are still in the wrong order. `x.transpose(1, 2)` comes first.
 
     ??? question "`scores.softmax(dim=1)` in an attention with the sequence first: is it wrong?"
-        It depends on the layout. With scores of `[seq_len_q, seq_len_k, batch_size, heads]`, axis 1
-        is that of the keys, and all is right. That is how [our attention](../mha.py) has it.
+        It depends on the layout. With axes for queries, keys, batch and heads, axis 1 is that
+        of the keys, and all is right. That is how [our attention](../mha.py) has it.
 
-    ??? question "A test calls the attention with 4 sequences of 4 tokens and 4 heads. What is lost?"
+    ??? question "A test uses 4 sequences of 4 tokens and 4 heads. What can it not see?"
         Axes of one length can change places without an error. Take different primes.
     """
     # Four heads must divide the width too, for the last exhibit.
     d_model = 4 * pairs * heads
     x = torch.randn(batch_size, seq_len, d_model)
-    return {exhibit.__name__: exhibit.make()(d_model, heads)(x) for exhibit in EXHIBITS}
+    return {exhibit.__name__: exhibit.make()(d_model, heads)(x) for exhibit in AXES_EXHIBITS}

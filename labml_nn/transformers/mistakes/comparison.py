@@ -1,7 +1,7 @@
 r"""
 ---
 title: Compare an Attention with PyTorch's
-summary: The weights of any plain attention in another implementation, and how far the results differ.
+summary: The weights of any plain attention in another implementation, and how far both differ.
 ---
 
 A test that looks at an attention alone can't know that a scale is wrong: with another scale it is a
@@ -106,7 +106,7 @@ def example(batch_size: int = 3, heads: int = 2, d_k: int = 5) -> tuple[list[Ten
     ??? question "There are 24 orders of four matrices. Why may a test try them all?"
         With random weights, only the right order gives the right output. A wrong one can't pass.
 
-    ??? question "`assert difference < 1e-4` and `assert not difference >= 1e-4`: where do they differ?"
+    ??? question "Where do `d < 1e-4` and `not d >= 1e-4` differ?"
         For NaN, which is neither. The second one passes.
     """
     d_model = heads * d_k

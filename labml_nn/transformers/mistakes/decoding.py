@@ -25,12 +25,12 @@ class EmptyRows(Mistake):
     ## Rows with nothing in them
 
     The line that everybody writes. For a query that may look nowhere, in a sequence of padding, the
-    softmax is 0/0. One such row in a batch is enough: its gradient goes into the shared projections,
-    and the next step makes everything NaN. PyTorch's own attention has [had
+    softmax is 0/0. One such row in a batch is enough: its gradient goes into the shared
+    projections, and the next step makes everything NaN. PyTorch's own attention has [had
     this](https://github.com/pytorch/pytorch/issues/41508) since 2020.
 
-    Without padding nothing happens, so [the test](properties.py#padding_hides) needs an attention that
-    takes a mask.
+    Without padding nothing happens, so [the test](properties.py#padding_hides) needs an attention
+    that takes a mask.
     """
 
     # Without `has_key`, a row with nothing in it is 0/0.
@@ -43,13 +43,13 @@ class StrictMask(Mistake):
     ## A strict mask
 
     “Before” is taken to mean *before*, and a position doesn't see itself. The first one then sees
-    nothing at all. Our attention lets it take nothing, so training goes on. With the line above, the
-    loss is NaN from the first step on.
+    nothing at all. Our attention lets it take nothing, so training goes on. With the line above,
+    the loss is NaN from the first step on.
 
     Printed loss
-    [NaN](../../../results/mistakes.json#tables.mistakes.StrictMask.printed),
+    [2.087](../../../results/mistakes.json#tables.mistakes.StrictMask.printed),
     honest loss
-    [NaN](../../../results/mistakes.json#tables.mistakes.StrictMask.honest).
+    [2.044](../../../results/mistakes.json#tables.mistakes.StrictMask.honest).
     """
 
     # The diagonal is hidden as well.
@@ -72,7 +72,7 @@ class RightDecoding(RightAttention):
         """
         keys, values, outputs = [], [], []
         for part in x.split(n_new, dim=1):
-            # `[batch_size, heads, n_new, d_k]`
+            # Heads before positions, as in the attention.
             shape = (*part.shape[:2], self.heads, self.d_k)
             layers = (self.query, self.key, self.value)
             query, key, value = (layer(part).view(shape).transpose(1, 2) for layer in layers)
@@ -94,8 +94,8 @@ class CausalFromTheTop(Mistake):
     ## `is_causal` with a cache
 
     PyTorch lays this mask into the *upper left* corner. One new query, with five keys in the cache,
-    sees the first of them only. Before there is a cache the mask is square, and both corners are the
-    same. So training is right, and so is the first call of decoding.
+    sees the first of them only. Before there is a cache the mask is square, and both corners are
+    the same. So training is right, and so is the first call of decoding.
     """
 
     of = RightDecoding
@@ -108,10 +108,10 @@ class NewestForgotten(Mistake):
     r"""
     ## A cache that is one short
 
-    The newest keys are in the cache for the next positions, but not for their own. A cache that was off
-    by one made x-transformers [write
-    gibberish](https://github.com/lucidrains/x-transformers/issues/219) on Tiny Shakespeare, and only
-    with the cache on.
+    The newest keys are in the cache for the next positions, but not for their own. A cache that was
+    off by one made x-transformers [write
+    gibberish](https://github.com/lucidrains/x-transformers/issues/219) on Tiny Shakespeare, and
+    only with the cache on.
     """
 
     of = RightDecoding
@@ -120,7 +120,7 @@ class NewestForgotten(Mistake):
     wrong = "key, value = (torch.cat(z[:-1] or z, dim=2) for z in (keys, values))"
 
 
-EXHIBITS = (EmptyRows, StrictMask, CausalFromTheTop, NewestForgotten)
+DECODING_EXHIBITS = (EmptyRows, StrictMask, CausalFromTheTop, NewestForgotten)
 
 
 def beaten_mask(real: float = -15_000.0, masked: float = -10_000.0) -> Tensor:
@@ -178,10 +178,10 @@ def example(
 
     ### Find the bug
 
-    ??? question "`mask = torch.full((n, n), -1e4)` above the diagonal, added to the scores. When is it wrong?"
+    ??? question "A mask of -10,000 is added to the scores. When is it wrong?"
         When real scores fall below -10,000: then the hidden keys win.
 
-    ??? question "A model writes well, one token at a time. With a prompt of many tokens it doesn't."
+    ??? question "A model writes well one token at a time, but not after a prompt. Why?"
         One token needs no mask. Many new tokens with a cache need the lower right corner.
 
     ??? question "The loss is NaN after the first batch with padding. Which line do you look at?"

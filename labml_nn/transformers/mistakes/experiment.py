@@ -35,19 +35,23 @@ import torch
 
 from labml_nn.training.data import prepare
 from labml_nn.training.leaks import honest_loss, spread
-from labml_nn.transformers.mistakes import axes, decoding, masks, model_mistakes, projections
+from labml_nn.transformers.mistakes.axes import AXES_EXHIBITS
+from labml_nn.transformers.mistakes.decoding import DECODING_EXHIBITS
+from labml_nn.transformers.mistakes.masks import MASKS_EXHIBITS
+from labml_nn.transformers.mistakes.model_mistakes import MODEL_EXHIBITS
 from labml_nn.transformers.mistakes.one_line import Mistake
+from labml_nn.transformers.mistakes.projections import PROJECTIONS_EXHIBITS
 from labml_nn.transformers.mistakes.right_attention import RightAttention
 from labml_nn.transformers.mistakes.right_model import RightLayer, RightModel, RightTraining
 
 # The exhibits of each page. Some of them are not trained: they don't run, or they are right in
 # training and wrong elsewhere.
 FAMILIES: dict[str, tuple[type[Mistake], ...]] = {
-    "projections": projections.EXHIBITS,
-    "masks": masks.EXHIBITS,
-    "axes": axes.EXHIBITS,
-    "model": model_mistakes.EXHIBITS,
-    "decoding": decoding.EXHIBITS,
+    "projections": PROJECTIONS_EXHIBITS,
+    "masks": MASKS_EXHIBITS,
+    "axes": AXES_EXHIBITS,
+    "model": MODEL_EXHIBITS,
+    "decoding": DECODING_EXHIBITS,
 }
 UNTRAINED = ("WidthAsFloat", "SizeFromGlobal", "EmptyRows", "CausalFromTheTop", "NewestForgotten")
 MISTAKES = [one for of in FAMILIES.values() for one in of if one.__name__ not in UNTRAINED]
@@ -157,4 +161,4 @@ def example(
     """
     sizes = Sizes(heads * d_k, heads, 2, seq_len, batch_size, n_steps=3, n_places=2)
     text = "".join(chr(97 + (index * index) % (n_vocab - 1)) for index in range(50 * seq_len))
-    return train_mistake(masks.MaskUnused, text, sizes)
+    return train_mistake(MISTAKES[4], text, sizes)

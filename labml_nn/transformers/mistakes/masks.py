@@ -32,10 +32,10 @@ class MaskUnused(Mistake):
     r"""
     ## The mask is never used
 
-    It is an argument, it is documented, it is passed all the way down, and the last line forgets it.
-    PyTorch's tutorial on [building blocks of
-    transformers](https://docs.pytorch.org/tutorials/intermediate/transformer_building_blocks.html) has
-    an “attn_mask” that goes nowhere. Four models of the transformers library [saw the
+    It is an argument, it is documented, it is passed all the way down, and the last line forgets
+    it. PyTorch's tutorial on [building blocks of
+    transformers](https://docs.pytorch.org/tutorials/intermediate/transformer_building_blocks.html)
+    has an “attn_mask” that goes nowhere. Four models of the transformers library [saw the
     future](https://github.com/huggingface/transformers/issues/48745), from one release to the next,
     because they asked for the mask of an encoder.
 
@@ -59,9 +59,9 @@ class MaskOnlyInTraining(Mistake):
     attention](https://docs.pytorch.org/tutorials/intermediate/scaled_dot_product_attention_tutorial.html)
     does so.
 
-    This is the one leak of the page that makes the printed loss *worse*. The model has learned to look
-    back only, and can't use the future. Its honest loss is nearly that of the right model: it is
-    trained well and reported badly.
+    This is the one leak of the page that makes the printed loss *worse*. The model has learned to
+    look back only, and can't use the future. Its honest loss is nearly that of the right model: it
+    is trained well and reported badly.
 
     Printed loss
     [3.149](../../../results/mistakes.json#tables.mistakes.MaskOnlyInTraining.printed),
@@ -78,8 +78,8 @@ class MaskOffByOne(Mistake):
     r"""
     ## Off by one
 
-    The diagonal above the main one is visible, and that is where the answer is. Often written `triu`
-    with a diagonal of 2, by somebody who counts from the wrong side.
+    The diagonal above the main one is visible, and that is where the answer is. Often written
+    `triu` with a diagonal of 2, by somebody who counts from the wrong side.
 
     Printed loss
     [0.043](../../../results/mistakes.json#tables.mistakes.MaskOffByOne.printed),
@@ -115,9 +115,9 @@ class MaskAfterSoftmax(Mistake):
     r"""
     ## After the softmax
 
-    What is hidden has a weight of zero, as it should. But the other weights no longer sum to one, and
-    by how much they fall short tells how well the hidden keys fit. A model learns to read that. An
-    image model of timm [had it](https://github.com/huggingface/pytorch-image-models/pull/2236).
+    What is hidden has a weight of zero, as it should. But the other weights no longer sum to one,
+    and by how much they fall short tells how well the hidden keys fit. A model learns to read that.
+    An image model of timm [had it](https://github.com/huggingface/pytorch-image-models/pull/2236).
 
     Printed loss
     [1.516](../../../results/mistakes.json#tables.mistakes.MaskAfterSoftmax.printed),
@@ -134,8 +134,8 @@ class MaskAsZeros(Mistake):
     r"""
     ## Zeros instead of minus infinity
 
-    A score of zero is a score like any other, and its weight is $e^0$ before the division. Also written
-    `mask * scores`.
+    A score of zero is a score like any other, and its weight is $e^0$ before the division. Also
+    written `mask * scores`.
 
     Printed loss
     [0.894](../../../results/mistakes.json#tables.mistakes.MaskAsZeros.printed),
@@ -148,7 +148,7 @@ class MaskAsZeros(Mistake):
     wrong = "0.0"
 
 
-EXHIBITS = (
+MASKS_EXHIBITS = (
     MaskUnused,
     MaskOnlyInTraining,
     MaskOffByOne,
@@ -188,7 +188,7 @@ def example(
     leaks = {}
 
     # `Mistake` itself has nothing wrong.
-    for exhibit in (Mistake, *EXHIBITS):
+    for exhibit in (Mistake, *MASKS_EXHIBITS):
         attention = exhibit.make()(heads * d_k, heads).eval()
         (gradient,) = torch.autograd.grad(attention(x)[:, 0].square().sum(), x)
         leaks[exhibit.__name__] = gradient[:, 1:].abs().max()

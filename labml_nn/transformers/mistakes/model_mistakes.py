@@ -29,8 +29,8 @@ class PositionsOfTheBatch(Mistake):
     ## Positions on the wrong axis
 
     Code for data with the sequence first, given data with the batch first: descendants of PyTorch's
-    first tutorial on language models have this line. All positions of a sequence get the same vector,
-    that of the sequence's place *in the batch*.
+    first tutorial on language models have this line. All positions of a sequence get the same
+    vector, that of the sequence's place *in the batch*.
 
     A test that looks at the first sequence only may pass. So [the
     test](model_tests.py#each_sequence_alone) looks at them all.
@@ -51,8 +51,8 @@ class NoResidual(Mistake):
     r"""
     ## No residual
 
-    A part's result takes the place of what went in, and is not added to it. Four layers deep, the model
-    hardly learns more than how often each character comes. It can't learn [a single
+    A part's result takes the place of what went in, and is not added to it. Four layers deep, the
+    model hardly learns more than how often each character comes. It can't learn [a single
     batch](model_tests.py#learns) by heart.
 
     Printed loss
@@ -100,8 +100,8 @@ class TargetsNotShifted(Mistake):
     r"""
     ## Targets not shifted
 
-    The model gets each character as its input and as its target. It learns to copy, perfectly. No test
-    of a model can see it, because the model is right. Look [at a
+    The model gets each character as its input and as its target. It learns to copy, perfectly. No
+    test of a model can see it, because the model is right. Look [at a
     batch](model_tests.py#targets_follow_inputs).
 
     Printed loss
@@ -122,9 +122,9 @@ class TargetsShiftedTwice(Mistake):
 
     The data is shifted, and the loss shifts it once more: the model learns to predict the character
     after next. The transformers library shifts inside its models, which many of its users [don't
-    expect](https://github.com/huggingface/transformers/issues/32944), and one of its own models [did it
-    twice](https://github.com/huggingface/transformers/issues/47394), from version 4.49 to the summer of
-    2026.
+    expect](https://github.com/huggingface/transformers/issues/32944), and one of its own models
+    [did it twice](https://github.com/huggingface/transformers/issues/47394), from version 4.49 to
+    the summer of 2026.
 
     The batch is right, and so is the model. But the printed loss is not [the honest
     one](model_tests.py#honest).
@@ -145,8 +145,8 @@ class SoftmaxTwice(Mistake):
     r"""
     ## A softmax before the loss
 
-    `cross_entropy` has a softmax of its own. The softmax of numbers between 0 and 1 is nearly even, so
-    the loss can't fall far, and the gradient that is left is small.
+    `cross_entropy` has a softmax of its own. The softmax of numbers between 0 and 1 is nearly even,
+    so the loss can't fall far, and the gradient that is left is small.
 
     Printed loss
     [4.036](../../../results/mistakes.json#tables.mistakes.SoftmaxTwice.printed),
@@ -178,7 +178,7 @@ class GradientsKept(Mistake):
     wrong = "pass"
 
 
-EXHIBITS = (
+MODEL_EXHIBITS = (
     PositionsOfTheBatch,
     NoResidual,
     DropoutInEvaluation,
@@ -204,7 +204,7 @@ def example(
         The logarithm of the softmax: `nll_loss` takes logarithms of probabilities. The loss can
         fall without end, since nothing makes the outputs sum to one.
 
-    ??? question "A training prints `nan` once, and the code skips that step. Is it harmless?"
+    ??? question "A training prints “nan” once, and the code skips that step. Is it harmless?"
         Not if gradients are cleared after a good step only: the bad ones stay for the next.
 
     ??? question "Loss 0.000 after 100 steps. What do you look at first?"
@@ -215,7 +215,7 @@ def example(
     found = {}
 
     # The right training, and the four with a wrong line.
-    for kind in (RightTraining, *(one.make() for one in EXHIBITS if one.of is RightTraining)):
+    for kind in (RightTraining, *(one.make() for one in MODEL_EXHIBITS if one.of is RightTraining)):
         model = RightModel(n_vocab, d_model, 2, seq_len, lambda: RightAttention(d_model, heads))
         training = kind(model, 1)
         found[kind.__name__] = training.step(*training.cut(text))

@@ -60,7 +60,9 @@ class Mistake:
         # Twice would be two mistakes, and never would be none.
         if source.count(cls.right) != 1:
             found = source.count(cls.right)
-            raise ValueError(f"{cls.of.__name__} must have this line once, not {found}: {cls.right}")
+            raise ValueError(
+                f"{cls.of.__name__} must have this line once, not {found}: {cls.right}"
+            )
 
         # A new class of the same base, with the names that the right module's file knows.
         names = dict(methods[0].__globals__, Base=cls.of.__base__)

@@ -27,8 +27,8 @@ class QueryForAll(Mistake):
     r"""
     ## The query's projection for all three
 
-    A copied line in which the name was not changed: two of three layers are never used. Every position
-    then looks mostly at itself, because no vector is as near to a vector as itself.
+    A copied line in which the name was not changed: two of three layers are never used. Every
+    position then looks mostly at itself, because no vector is as near to a vector as itself.
 
     The [gradients](properties.py#every_matrix_is_used) show it too: the other two layers get none.
 
@@ -47,9 +47,9 @@ class WidthAsFloat(Mistake):
     r"""
     ## `/` for `//`
 
-    In Python 3 the result is a float, even where the division comes out even. The first call fails, so
-    this is the kindest mistake of the museum. But some people mend it with `int(...)` and without a
-    check. Then a width that doesn't divide is rounded down in silence.
+    In Python 3 the result is a float, even where the division comes out even. The first call fails,
+    so this is the kindest mistake of the museum. But some people mend it with `int(...)` and
+    without a check. Then a width that doesn't divide is rounded down in silence.
     """
 
     # No axis can have a length of 8.0.
@@ -62,8 +62,8 @@ class ScaledByModelWidth(Mistake):
     ## Scaled by the root of the whole width
 
     The scores are too small by the root of the number of heads, and the weights too even. It is the
-    most copied mistake of all. A [lecture](https://github.com/karpathy/ng-video-lecture/pull/6) had it,
-    until a viewer wrote. Courses and repositories that follow the lecture had it [in
+    most copied mistake of all. A [lecture](https://github.com/karpathy/ng-video-lecture/pull/6) had
+    it, until a viewer wrote. Courses and repositories that follow the lecture had it [in
     2025](https://github.com/FareedKhan-dev/train-llm-from-scratch/pull/3) and [in
     2026](https://github.com/Graylab/DL4Proteins-notebooks/issues/12).
 
@@ -84,9 +84,9 @@ class Unscaled(Mistake):
     r"""
     ## Not scaled
 
-    At this size it is no worse than the right one: the weights start so small that the scores are small
-    as well. It becomes expensive with wide heads. Their scores saturate the softmax, and gradients
-    vanish.
+    At this size it is no worse than the right one: the weights start so small that the scores are
+    small as well. It becomes expensive with wide heads. Their scores saturate the softmax, and
+    gradients vanish.
 
     Printed loss
     [2.094](../../../results/mistakes.json#tables.mistakes.Unscaled.printed),
@@ -103,8 +103,8 @@ class ScaledUp(Mistake):
     r"""
     ## Multiplied instead of divided
 
-    Scores come out $d_k$ times too large. In each head one key gets nearly all of the weight, almost
-    from the start.
+    Scores come out $d_k$ times too large. In each head one key gets nearly all of the weight,
+    almost from the start.
 
     Printed loss
     [2.520](../../../results/mistakes.json#tables.mistakes.ScaledUp.printed),
@@ -117,7 +117,7 @@ class ScaledUp(Mistake):
     wrong = "* math.sqrt(self.d_k)"
 
 
-EXHIBITS = (QueryForAll, WidthAsFloat, ScaledByModelWidth, Unscaled, ScaledUp)
+PROJECTIONS_EXHIBITS = (QueryForAll, WidthAsFloat, ScaledByModelWidth, Unscaled, ScaledUp)
 
 
 def example(

@@ -9,9 +9,9 @@ a later token changes, whatever its weights are: that is a property, and one gra
 finds the attention with a printed loss of
 [0.044](../../../results/mistakes.json#tables.mistakes.MaskUnused.printed) at once.
 
-**In:** an attention in evaluation, a function `run` that calls it, and an input, `[batch_size,
-seq_len, d_model]`. **Out:** a sentence that says what is wrong and what usually causes it, or
-nothing.
+**In:** an attention in evaluation, a function `run` that calls it, and an input, with axes for the
+batch, positions and features. **Out:** a sentence that says what is wrong and what usually causes
+it, or nothing.
 
 [The printed loss of each exhibit, beside the right
 one](../../../results/mistakes.json#figures.losses)
@@ -36,8 +36,6 @@ def same_twice(attention: nn.Module, run: Run, x: Tensor) -> str:
     ## Randomness in evaluation
     """
     first, second = run(x), run(x)
-
-    # What isn't a number differs from itself, and is another test's affair.
     if first.equal(second) or not first.isfinite().all():
         return ""
     return "two calls in evaluation differ: dropout is on. `dropout(x, p)` needs `self.training`"
@@ -76,7 +74,7 @@ def every_matrix_is_used(attention: nn.Module, run: Run, x: Tensor) -> str:
     attention.zero_grad()
     run(x).square().sum().backward()
 
-    # The bias of the keys never gets a gradient: the softmax takes it out again. So no vectors.
+    # No vectors: the bias of the keys never gets a gradient, the softmax takes it out again.
     named = attention.named_parameters()
     unused = [n for n, w in named if w.dim() > 1 and (w.grad is None or not w.grad.any())]
     return f"no gradient comes to {', '.join(unused)}: it is never used" if unused else ""
@@ -94,7 +92,7 @@ def stays_finite(attention: nn.Module, run: Run, x: Tensor) -> str:
         if not (output.isfinite().all() and one.grad.isfinite().all()):
             return (
                 f"with inputs up to {one.abs().max():.0f} and {one.shape[1]} positions there are "
-                "NaN or infinite numbers: a row of the mask with nothing in it, or a softmax by hand"
+                "NaN or infinite numbers: an empty row of the mask, or a softmax by hand"
             )
     return ""
 

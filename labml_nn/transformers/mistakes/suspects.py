@@ -38,8 +38,8 @@ def look(scores: Tensor, allowed: Tensor) -> Tensor:
 WEIGHTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "": look,
     "there is no causal mask": lambda s, m: s.softmax(-1),
-    "the mask shows the next position too": lambda s, m: look(s, m | ~m.triu()),
-    "a position doesn't see itself": lambda s, m: look(s, m & ~m.triu()),
+    "the mask shows the next position too": lambda s, m: look(s, ~(~m).triu(2)),
+    "a position doesn't see itself": lambda s, m: look(s, m.tril(-1)),
     "the mask is upside down": lambda s, m: look(s, ~m),
     "the mask comes after the softmax": lambda s, m: s.softmax(-1) * m,
     "hidden scores are zero": lambda s, m: s.masked_fill(~m, 0).softmax(-1),
@@ -68,24 +68,17 @@ MERGE: dict[str, Callable[[Tensor], Tensor]] = {
 ROLES = {"": (0, 1, 2, 3), "one projection is used for query, key and value": (0, 0, 0, 3)}
 
 
-def attend(
-    x: Tensor,
-    matrices: Sequence[Matrix],
-    heads: int,
-    weigh: Callable[[Tensor, Tensor], Tensor] = look,
-    scale: Callable[[int, int], float] = SCALES[""],
-    split: Callable[[Tensor, int], Tensor] = SPLIT[""],
-    merge: Callable[[Tensor], Tensor] = MERGE[""],
-) -> Tensor:
+def attend(x: Tensor, matrices: Sequence[Matrix], heads: int, *switches: Callable) -> Tensor:
     r"""
     ## An attention with switches
 
     `matrices` are those of query, key, value and output.
     """
+    weigh, scale, split, merge = switches
     query, key, value = (split(F.linear(x, *matrix), heads) for matrix in matrices[:3])
     scores = query @ key.transpose(-2, -1) * scale(x.shape[-1] // heads, x.shape[-1])
 
-    # `[seq_len, seq_len]`, true from the diagonal down
+    # True from the diagonal down.
     seq_len = x.shape[1]
     weights = weigh(scores, x.new_ones(seq_len, seq_len, dtype=torch.bool).tril())
     return F.linear(merge(weights @ value), *matrices[3])
@@ -118,7 +111,7 @@ def name_mistakes(
     r"""
     ## Name the mistakes
 
-    Of an `output` for `x`, both `[batch_size, seq_len, d_model]`. Nothing wrong is an empty list,
+    Of an `output` for `x`. Nothing wrong is an empty list,
     and nothing that we know is None.
     """
     # Nobody says which matrix is which. They may also be the other way round, as in `x @ w`.

@@ -40,7 +40,7 @@ def test_decoding_is_the_whole_position_by_position(n_new: int) -> None:
     assert (module.decode(x, n_new) - made(RightAttention)(x)).abs().max() < 1e-10
 
 
-@pytest.mark.parametrize("kind", [CausalFromTheTop, NewestForgotten])
+@pytest.mark.parametrize("kind", [CausalFromTheTop.make(), NewestForgotten.make()])
 def test_a_mistake_shows_after_the_first_call_only(kind: type[RightDecoding]) -> None:
     module, x = made(kind), inputs()
     assert (module.decode(x, SEQ_LEN) - module(x)).abs().max() < 1e-10
@@ -50,22 +50,15 @@ def test_a_mistake_shows_after_the_first_call_only(kind: type[RightDecoding]) ->
 
 
 def test_from_the_top_a_single_new_query_sees_the_first_key_alone() -> None:
-    module, x = made(CausalFromTheTop), inputs()
+    module, x = made(CausalFromTheTop.make()), inputs()
     first = module.output(module.value(x[:, :1]))
     assert (module.decode(x, 1) - first).abs().max() < 1e-10
     assert seen_by_one_query(5).tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
 
 
-def test_one_short_the_newest_key_is_gone() -> None:
-    module = made(NewestForgotten)
-    old, new = torch.randn(1, 2, 3, 4), torch.randn(1, 2, 2, 4)
-    assert module.remember(None, new).equal(new)
-    assert module.remember(old, new).equal(torch.cat([old, new[:, :, :1]], dim=2))
-
-
 def test_one_empty_row_makes_every_gradient_nan() -> None:
     mask = torch.ones(BATCH_SIZE, SEQ_LEN, SEQ_LEN, dtype=torch.bool).tril()
-    wrong, right = made(EmptyRows), made(RightAttention)
+    wrong, right = made(EmptyRows.make()), made(RightAttention)
     assert wrong(inputs(), mask).equal(right(inputs(), mask))
     mask[1, 4] = False
     output = wrong(inputs(), mask)
@@ -76,12 +69,8 @@ def test_one_empty_row_makes_every_gradient_nan() -> None:
 
 
 def test_a_strict_mask_leaves_nothing_for_the_first_position() -> None:
-    module = made(StrictMask)
-    allowed = [[False, False, False], [True, False, False], [True, True, False]]
-    assert module.allowed(3).tolist() == allowed
-    output = module(inputs())
-    assert output[:, 0].isnan().all()
-    assert output[:, 1:].isfinite().all()
+    module = made(StrictMask.make())
+    assert module(inputs())[:, 0].equal(module.output.bias.expand(BATCH_SIZE, -1))
 
 
 def test_a_finite_mask_is_beaten_by_a_real_score_below_it() -> None:
@@ -107,5 +96,5 @@ def test_pytorchs_attention_is_nan_on_padding_if_asked_for_weights() -> None:
 
 def test_the_example_measures_how_far_decoding_is_off() -> None:
     found = decoding.example()
-    assert found["RightDecoding"] < 1e-5
-    assert min(found["CausalFromTheTop"], found["NewestForgotten"]) > 0.01
+    assert found["RightDecoding"].max() < 1e-5
+    assert min(found[one].max() for one in ("CausalFromTheTop", "NewestForgotten")) > 0.01

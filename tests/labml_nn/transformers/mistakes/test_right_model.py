@@ -19,7 +19,9 @@ N_VOCAB, D_MODEL, HEADS, N_LAYERS, MAX_LEN, BATCH_SIZE, SEQ_LEN = 13, 10, 5, 2, 
 
 def model() -> RightModel:
     torch.manual_seed(1)
-    made = RightModel(N_VOCAB, D_MODEL, HEADS, N_LAYERS, MAX_LEN).double()
+    made = RightModel(
+        N_VOCAB, D_MODEL, N_LAYERS, MAX_LEN, lambda: RightAttention(D_MODEL, HEADS)
+    ).double()
     # Weights of some size, so that every one counts.
     for weight in made.parameters():
         nn.init.normal_(weight, std=0.5)
@@ -95,7 +97,7 @@ def test_it_is_what_others_compute(oracle: str) -> None:
 
 def test_the_first_guess_is_nearly_even_and_layers_differ() -> None:
     torch.manual_seed(4)
-    made = RightModel(N_VOCAB, 50, HEADS, 3, MAX_LEN)
+    made = RightModel(N_VOCAB, 50, 3, MAX_LEN, lambda: RightAttention(50, HEADS))
     for name, weight in made.named_parameters():
         expected = {True: (0.0, 0.02), False: (float("norm" in name and "weight" in name), 0.0)}
         mean, spread = expected[weight.dim() > 1]
@@ -104,12 +106,6 @@ def test_the_first_guess_is_nearly_even_and_layers_differ() -> None:
     queries = [layer.attention.query.weight for layer in made.layers]
     assert not queries[0].equal(queries[1])
     assert made.generator(torch.randn(9, 50)).std() < 0.3
-
-
-def test_what_the_attention_is_made_with() -> None:
-    made = RightModel(N_VOCAB, D_MODEL, HEADS, 3, MAX_LEN, RightAttention, 0.25)
-    kinds = [(layer.attention.heads, layer.attention.dropout_prob) for layer in made.layers]
-    assert kinds == [(HEADS, 0.25)] * 3
 
 
 def test_targets_are_the_next_tokens() -> None:
@@ -174,7 +170,9 @@ def test_with_bfloat16_the_losses_are_nearly_the_same() -> None:
 
 
 def test_the_printed_loss_is_of_evaluation_and_trains_nothing() -> None:
-    made = RightModel(N_VOCAB, D_MODEL, HEADS, N_LAYERS, MAX_LEN, dropout_prob=0.5)
+    made = RightModel(
+        N_VOCAB, D_MODEL, N_LAYERS, MAX_LEN, lambda: RightAttention(D_MODEL, HEADS, 0.5)
+    )
     training = RightTraining(made, 1)
     before = copy.deepcopy(made.state_dict())
     assert training.printed(text()) == training.printed(text())

@@ -1,0 +1,131 @@
+r"""Each exhibit differs from the lesson in its line alone, and the tests for readers name it."""
+
+import inspect
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from labml_nn.transformers.mistakes.attention_tests import check_attention, find_mistakes
+from labml_nn.transformers.mistakes.experiment import FAMILIES, MISTAKES, Sizes, train_mistake
+from labml_nn.transformers.mistakes.masks import MaskUnused
+from labml_nn.transformers.mistakes.one_line import Mistake
+from labml_nn.transformers.mistakes.right_attention import RightAttention
+
+EXHIBITS = {one.__name__: one for of in FAMILIES.values() for one in of}
+TEXT = "".join(chr(97 + index * index % 11) for index in range(400))
+
+# What the comparison says; nothing where another test has to find it.
+SAID = {
+    "QueryForAll": "one projection is used",
+    "ScaledByModelWidth": "divided by the root of the whole width",
+    "Unscaled": "not scaled",
+    "ScaledUp": "multiplied by the root",
+    "MaskUnused": "no causal mask",
+    "MaskOnlyInTraining": "no causal mask",
+    "MaskOffByOne": "shows the next position",
+    "MaskInverted": "upside down",
+    "MaskAfterSoftmax": "after the softmax",
+    "MaskAsZeros": "hidden scores are zero",
+    "SoftmaxOverQueries": "over the queries",
+    "SoftmaxOverHeads": "over the heads",
+    "ViewForSplit": "split by a view",
+    "ViewForMerge": "merged by a view",
+    "SizeFromGlobal": "4 heads, not 3",
+    "StrictMask": "doesn't see itself",
+}
+
+
+def with_mask(attention: nn.Module, x: Tensor, mask: Tensor) -> Tensor:
+    return attention(x, mask)
+
+
+@pytest.mark.parametrize("name", EXHIBITS)
+def test_a_mistake_is_one_line_of_the_lesson(name: str) -> None:
+    exhibit = EXHIBITS[name]
+    lines = inspect.getsource(exhibit.of).splitlines()
+    assert sum(exhibit.right in line for line in lines) == 1
+    assert exhibit.wrong != exhibit.right
+    assert "\n" not in exhibit.right + exhibit.wrong
+    assert issubclass(exhibit.make(), exhibit.of.__base__)
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_the_mistake_is_named(name: str) -> None:
+    found = find_mistakes(EXHIBITS[name].make()(24, 3), 24, 3)
+    assert SAID[name] in found["comparison"]
+    leaks = name.startswith(("Mask", "Softmax", "View"))
+    assert ("nothing_from_the_future" in found) == leaks
+
+
+def test_two_mistakes_are_named() -> None:
+    class Narrow(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(24, 24) for _ in range(4))
+
+        def forward(self, x: Tensor) -> Tensor:
+            query, key, value = (
+                layer(x).unflatten(-1, (3, 8)).transpose(1, 2) for layer in self.layers[:3]
+            )
+            weights = (query @ key.transpose(-2, -1) / math.sqrt(24)).softmax(-1)
+            return self.layers[3]((weights @ value).transpose(1, 2).flatten(2))
+
+    said = find_mistakes(Narrow(), 24, 3)["comparison"]
+    assert said == (
+        "there is no causal mask, and the scores are divided by the root of the whole width"
+    )
+
+
+def test_other_tests_find_what_the_comparison_does_not() -> None:
+    padded = find_mistakes(EXHIBITS["EmptyRows"].make()(24, 3), 24, 3, masked=with_mask)
+    assert list(padded) == ["padding_hides"]
+    dropped = find_mistakes(EXHIBITS["DropoutInEvaluation"].make()(24, 3, 0.5), 24, 3, weights=None)
+    assert "same_twice" in dropped
+
+
+def test_right_ones_pass() -> None:
+    check_attention(RightAttention(24, 3, 0.1), 24, 3, masked=with_mask)
+
+    def call(attention: nn.Module, x: Tensor) -> Tensor:
+        hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        return attention(x, x, x, attn_mask=hidden, need_weights=False)[0]
+
+    check_attention(nn.MultiheadAttention(24, 3, 0.1, batch_first=True), 24, 3, call=call)
+
+
+def test_one_layer_for_three_projections_passes() -> None:
+    class Fused(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.c_attn, self.c_proj = nn.Linear(24, 72), nn.Linear(24, 24)
+
+        def forward(self, x: Tensor) -> Tensor:
+            three = self.c_attn(x).split(24, dim=2)
+            heads = [z.view(len(x), -1, 3, 8).transpose(1, 2) for z in three]
+            z = nn.functional.scaled_dot_product_attention(*heads, is_causal=True)
+            return self.c_proj(z.transpose(1, 2).reshape(x.shape))
+
+    check_attention(Fused(), 24, 3)
+
+
+def test_a_failure_is_an_assertion_and_yours_stays_as_it_is() -> None:
+    attention = MaskUnused.make()(24, 3)
+    before = attention.query.weight.clone()
+    with pytest.raises(AssertionError, match="2 of the tests fail:\n.*no causal mask"):
+        check_attention(attention, 24, 3)
+    assert attention.query.weight.equal(before)
+
+
+def test_a_line_that_is_not_there_once_is_refused() -> None:
+    with pytest.raises(ValueError, match="once, not 2"):
+        type("Twice", (Mistake,), {"right": "dim=-1", "wrong": "dim=1"}).make()
+
+
+def test_all_train_and_the_right_one_has_no_gap() -> None:
+    sizes = Sizes(8, 4, 1, 5, 3, n_steps=2, n_places=2)
+    assert len(MISTAKES) == 22
+    assert abs(train_mistake(Mistake, TEXT, sizes)["gap"]) < 1e-5
+    for exhibit in MISTAKES:
+        assert all(map(math.isfinite, train_mistake(exhibit, TEXT, sizes).values()))
