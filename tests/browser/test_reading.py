@@ -202,6 +202,8 @@ PAGES = [
     "literate/page/",
     "changelog/",
     "contributing/",
+    # Boxes to tick.
+    "course/",
     # Links in captions and on code, and a neighbour with an apostrophe in its title.
     "results/ways/",
     "transformers/memory/",
@@ -332,3 +334,18 @@ def test_no_formula_is_cut_and_no_column_is_empty_for_long(page: Page, address: 
             })"""
         )
         assert beside and max(abs(note - code) for note, code in heights) < 450, path
+
+
+def test_each_step_of_the_course_can_be_ticked_and_stays_so(browser: Browser, address: str) -> None:
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(urljoin(address, "course/"), wait_until="networkidle")
+        boxes = page.locator(".task-list-item > input")
+        assert boxes.count() == 12
+        boxes.nth(1).check()
+        page.reload(wait_until="networkidle")
+        # The next one is about another part of the same page.
+        assert [boxes.nth(at).is_checked() for at in range(12)] == [at == 1 for at in range(12)]
+        boxes.nth(1).uncheck()
+        page.reload(wait_until="networkidle")
+        assert not boxes.nth(1).is_checked()

@@ -457,10 +457,10 @@ document.querySelector(".md-path")?.setAttribute("aria-label", "Path");
 
 // ## Lists to tick off
 
-// What is ticked is kept in the reader's browser, by the page that the item leads to.
+// What is ticked is kept in the reader's browser, by the place that the item leads to.
 for (const box of every(".task-list-item > input")) {
   const link = box.closest("li").querySelector("a");
-  const key = `ticked ${link.pathname}`;
+  const key = `ticked ${link.pathname}${link.hash}`;
   box.setAttribute("aria-label", `${link.textContent}: done`);
   box.checked = key in localStorage;
   box.addEventListener("change", () => {
