@@ -1,6 +1,6 @@
 r"""
 ---
-title: Results
+title: Recorded runs
 summary: What programs have measured, read and compared.
 ---
 

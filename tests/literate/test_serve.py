@@ -168,7 +168,15 @@ def serving(project: Path) -> Iterator[Served]:
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "TMPDIR": str(project / "tmp")}
     with (
         (project / "said.txt").open("wb") as said,
-        subprocess.Popen(command, cwd=project, env=environment, stderr=said, stdout=said) as run,
+        subprocess.Popen(
+            command,
+            cwd=project,
+            env=environment,
+            stderr=said,
+            stdout=said,
+            # What a shell runs in the background is deaf to SIGINT, and so would this be.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        ) as run,
     ):
         served = Served(project, f"http://{address}/", run)
         try:

@@ -761,9 +761,9 @@ def test_the_parent_never_imports_torch(tmp_path: Path) -> None:
     program = """
         import sys
         from pathlib import Path
-        from literate import claims
-        from literate.measure import measure
-        from literate.source import read
+        from literate.measuring import claims
+        from literate.measuring.measure import measure
+        from literate.reading.source import read
 
         found = measure([read(Path("page.py"))], Path("."), Path("store"))
         assert found["page.py"].lines[3][0].axes == ("n",)

@@ -51,7 +51,7 @@ def test_a_row_uses_both_columns_where_one_would_be_empty(
 
 def displayed(formula: str) -> str:
     with Formulas(KATEX) as formulas:
-        (mathml,) = _DISPLAYED.findall(formulas.render(formula, True).html)
+        (mathml,) = _DISPLAYED.findall(formulas.render(formula, True))
     return mathml
 
 

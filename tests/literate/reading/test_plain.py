@@ -29,6 +29,10 @@ class Text(HTMLParser):
         self.text = ""
         self.feed(rendered)
 
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        # What is said of a picture to those who don't see it can be looked up, too.
+        self.text += (dict(attrs).get("alt") or "") if tag == "img" else ""
+
     def handle_data(self, data: str) -> None:
         self.text += data
 

@@ -353,7 +353,7 @@ def test_what_is_known_of_the_notes_of_a_source_is_what_its_pieces_say() -> None
 def test_the_tool_can_be_copied_by_itself(repository: Path) -> None:
     files = {
         path.relative_to(repository).as_posix(): path.read_text(encoding="utf-8")
-        for path in sorted((repository / "literate").glob("*.py"))
+        for path in sorted((repository / "literate").rglob("*.py"))
     }
     sources = package(files)
     copied = run(snippet(sources, "literate.takeaway.snippet", "snippet", notes=False))
@@ -363,13 +363,15 @@ def test_the_tool_can_be_copied_by_itself(repository: Path) -> None:
 
 # Runs copies, each with nothing but itself, and keeps what their examples return.
 RUN_COPIES = """
-import json, sys, torch
+import json, linecache, sys, torch
 
 torch.set_num_threads(1)
 sys.modules["labml_nn"] = sys.modules["literate"] = None
 results = {}
 for key, text in json.load(open("copies.json")).items():
     names = {"__name__": "__main__"}
+    # As in a file of its own, whose source can be looked up.
+    linecache.cache[key] = len(text), None, text.splitlines(True), key
     exec(compile(text, key, "exec", dont_inherit=True), names)
     if "example" in names:
         torch.manual_seed(1)
