@@ -53,7 +53,8 @@ def notebook(
         model = make().to(device)
         fit(model, batches, steps)
 
-        # The loss over the whole validation text, and a few lines that this model writes.
+        # The loss over the whole validation text, and a few lines that this model writes. Compare
+        # the lines too: a loss is a mean, and hides what a model can't do at all.
         losses[name] = evaluate(model, validation, seq_len)
         sample = write(model, tokenizer, "ROMEO:\n", sample_length, seq_len, temperature=0.8)
         print(f"{name}: validation loss {losses[name]:.3f}\n{sample}\n")
@@ -87,7 +88,8 @@ def example(n_letters: int = 2, n_vocab: int = 3) -> float:
         The table above says it, for three seeds. A smaller difference between two steps says
         nothing.
     """
-    # Three times the same word: the more context, the surer the next letter is.
+    # Three times the same word: the more context, the surer the next letter is. It is counted and
+    # judged on the same text, so longer contexts can only gain here.
     text = "abracadabra" * n_vocab
     # Without a network: two letters of context, and shorter ones where two are rare.
     model = BackOff(text, n_letters, "abcdr\N{REPLACEMENT CHARACTER}")
