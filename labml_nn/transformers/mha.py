@@ -222,8 +222,8 @@ def example(
     [2.019](../../results/without.json#tables.without.Scores%20not%20scaled.loss), not
     [1.846](../../results/without.json#tables.without.The%20whole%20model.loss). It depends on the
     recipe: the [museum's](mistakes/experiment.py) model trains as well without it,
-    [2.094](../../results/mistakes.json#tables.mistakes.Unscaled.printed) beside
-    [2.114](../../results/mistakes.json#tables.mistakes.RightAttention.printed).
+    [2.072](../../results/mistakes.json#tables.mistakes.Unscaled.printed) beside
+    [2.117](../../results/mistakes.json#tables.mistakes.RightAttention.printed).
 
     ### Exercises
 

@@ -12,8 +12,8 @@ it, and at a training step.
 model](../../../results/mistakes.json#figures.model)
 
 The right model's printed loss is
-[2.114](../../../results/mistakes.json#tables.mistakes.RightAttention.printed), its honest loss
-[2.074](../../../results/mistakes.json#tables.mistakes.RightAttention.honest).
+[2.117](../../../results/mistakes.json#tables.mistakes.RightAttention.printed), its honest loss
+[2.072](../../../results/mistakes.json#tables.mistakes.RightAttention.honest).
 """
 
 import torch
@@ -36,9 +36,9 @@ class PositionsOfTheBatch(Mistake):
     test](model_tests.py#each_sequence_alone) looks at them all.
 
     Printed loss
-    [2.360](../../../results/mistakes.json#tables.mistakes.PositionsOfTheBatch.printed),
+    [2.392](../../../results/mistakes.json#tables.mistakes.PositionsOfTheBatch.printed),
     honest loss
-    [2.362](../../../results/mistakes.json#tables.mistakes.PositionsOfTheBatch.honest).
+    [2.379](../../../results/mistakes.json#tables.mistakes.PositionsOfTheBatch.honest).
     """
 
     of = RightModel
@@ -80,12 +80,12 @@ class DropoutInEvaluation(Mistake):
     still has it.
 
     The right model with dropout has a printed loss of
-    [2.145](../../../results/mistakes.json#tables.mistakes.RightAttention%20with%20dropout.printed).
+    [2.144](../../../results/mistakes.json#tables.mistakes.RightAttention%20with%20dropout.printed).
 
     Printed loss
-    [2.165](../../../results/mistakes.json#tables.mistakes.DropoutInEvaluation.printed),
+    [2.164](../../../results/mistakes.json#tables.mistakes.DropoutInEvaluation.printed),
     honest loss
-    [2.137](../../../results/mistakes.json#tables.mistakes.DropoutInEvaluation.honest).
+    [2.130](../../../results/mistakes.json#tables.mistakes.DropoutInEvaluation.honest).
     """
 
     # Without dropout, there is nothing to leave on.
@@ -130,9 +130,9 @@ class TargetsShiftedTwice(Mistake):
     one](model_tests.py#honest).
 
     Printed loss
-    [2.770](../../../results/mistakes.json#tables.mistakes.TargetsShiftedTwice.printed),
+    [2.769](../../../results/mistakes.json#tables.mistakes.TargetsShiftedTwice.printed),
     honest loss
-    [3.592](../../../results/mistakes.json#tables.mistakes.TargetsShiftedTwice.honest).
+    [3.569](../../../results/mistakes.json#tables.mistakes.TargetsShiftedTwice.honest).
     """
 
     of = RightTraining
@@ -149,9 +149,9 @@ class SoftmaxTwice(Mistake):
     so the loss can't fall far, and the gradient that is left is small.
 
     Printed loss
-    [4.036](../../../results/mistakes.json#tables.mistakes.SoftmaxTwice.printed),
+    [4.044](../../../results/mistakes.json#tables.mistakes.SoftmaxTwice.printed),
     honest loss
-    [11.083](../../../results/mistakes.json#tables.mistakes.SoftmaxTwice.honest).
+    [11.132](../../../results/mistakes.json#tables.mistakes.SoftmaxTwice.honest).
     """
 
     of = RightTraining
@@ -167,9 +167,9 @@ class GradientsKept(Mistake):
     Each step follows the sum of all gradients so far. The model still learns, only worse.
 
     Printed loss
-    [2.563](../../../results/mistakes.json#tables.mistakes.GradientsKept.printed),
+    [2.547](../../../results/mistakes.json#tables.mistakes.GradientsKept.printed),
     honest loss
-    [2.568](../../../results/mistakes.json#tables.mistakes.GradientsKept.honest).
+    [2.546](../../../results/mistakes.json#tables.mistakes.GradientsKept.honest).
     """
 
     of = RightTraining

@@ -12,8 +12,8 @@ implementation](comparison.py) finds all of them.
 model](../../../results/mistakes.json#figures.projections)
 
 The right model's printed loss is
-[2.114](../../../results/mistakes.json#tables.mistakes.RightAttention.printed), its honest loss
-[2.074](../../../results/mistakes.json#tables.mistakes.RightAttention.honest).
+[2.117](../../../results/mistakes.json#tables.mistakes.RightAttention.printed), its honest loss
+[2.072](../../../results/mistakes.json#tables.mistakes.RightAttention.honest).
 """
 
 import torch
@@ -35,7 +35,7 @@ class QueryForAll(Mistake):
     Printed loss
     [2.338](../../../results/mistakes.json#tables.mistakes.QueryForAll.printed),
     honest loss
-    [2.323](../../../results/mistakes.json#tables.mistakes.QueryForAll.honest).
+    [2.324](../../../results/mistakes.json#tables.mistakes.QueryForAll.honest).
     """
 
     # Three layers are made, and one of them is used three times.
@@ -70,9 +70,9 @@ class ScaledByModelWidth(Mistake):
     Training works around it: a model only has to learn longer queries. That is why nobody notices.
 
     Printed loss
-    [2.193](../../../results/mistakes.json#tables.mistakes.ScaledByModelWidth.printed),
+    [2.194](../../../results/mistakes.json#tables.mistakes.ScaledByModelWidth.printed),
     honest loss
-    [2.169](../../../results/mistakes.json#tables.mistakes.ScaledByModelWidth.honest).
+    [2.168](../../../results/mistakes.json#tables.mistakes.ScaledByModelWidth.honest).
     """
 
     # Too large a divisor: the scores are too small.
@@ -89,9 +89,9 @@ class Unscaled(Mistake):
     gradients vanish.
 
     Printed loss
-    [2.094](../../../results/mistakes.json#tables.mistakes.Unscaled.printed),
+    [2.072](../../../results/mistakes.json#tables.mistakes.Unscaled.printed),
     honest loss
-    [2.073](../../../results/mistakes.json#tables.mistakes.Unscaled.honest).
+    [2.049](../../../results/mistakes.json#tables.mistakes.Unscaled.honest).
     """
 
     # No divisor: the scores of wide heads are large.
@@ -107,9 +107,9 @@ class ScaledUp(Mistake):
     almost from the start.
 
     Printed loss
-    [2.520](../../../results/mistakes.json#tables.mistakes.ScaledUp.printed),
+    [2.509](../../../results/mistakes.json#tables.mistakes.ScaledUp.printed),
     honest loss
-    [2.523](../../../results/mistakes.json#tables.mistakes.ScaledUp.honest).
+    [2.488](../../../results/mistakes.json#tables.mistakes.ScaledUp.honest).
     """
 
     # The root is right, the operator isn't.
