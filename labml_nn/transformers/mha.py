@@ -221,7 +221,7 @@ def example(
     Without the scale our model's loss is
     [2.019](../../results/without.json#tables.without.Scores%20not%20scaled.loss), not
     [1.846](../../results/without.json#tables.without.The%20whole%20model.loss). It depends on the
-    recipe: the [museum's](mistakes/experiment.py) model trains as well without it,
+    recipe: the [museum's](mistakes/experiment.py) model trains better without it,
     [2.072](../../results/mistakes.json#tables.mistakes.Unscaled.printed) beside
     [2.117](../../results/mistakes.json#tables.mistakes.RightAttention.printed).
 
