@@ -32,8 +32,8 @@ from literate.page.symbols import symbols
 from literate.page.templates import TEMPLATES
 from literate.page.tooltips import about
 from literate.problems import Problem
-from literate.python.places import places
 from literate.python.references import Network, network
+from literate.python.scopes import places
 from literate.reading import front_matter
 from literate.reading.notes import ANCHOR, Span, anchors, literal, spans
 from literate.reading.rows import Note, Row, rows

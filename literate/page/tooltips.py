@@ -14,7 +14,7 @@ import json
 import re
 
 from literate.measuring.measure import Measurement, Tensor
-from literate.python.places import places
+from literate.python.scopes import places
 from literate.reading import front_matter
 from literate.reading.rows import rows
 from literate.reading.source import Definition, Source
@@ -30,7 +30,7 @@ def about(source: Source, title: str, measurement: Measurement | None) -> str:
 
     A text of JSON with
 
-    * `names`: the [places](../python/places.py#places) of each name, group by group; a group is a
+    * `names`: the [places](../python/scopes.py#places) of each name, group by group; a group is a
       list of numbers, line and column in turns
     * `definitions`: by its name, how each is called and the first sentence about it; the empty name
       is the page itself

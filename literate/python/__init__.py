@@ -4,9 +4,7 @@ title: Python code
 summary: What the names in code stand for, and what a definition needs.
 ---
 
-* [trees](trees.py): syntax trees are walked through in half the time.
-* [names](names.py): which names a statement takes from its module, and when it takes them.
-* [places](places.py): where each name of a file stands, with namesakes kept apart.
+* [scopes](scopes.py): what each name stands for; which of them a statement takes from its module.
 * [statements](statements.py): a module becomes the imports and the definitions that can be copied
   out of it.
 * [order](order.py): an order in which copied definitions can run.

@@ -5,7 +5,7 @@ summary: What a definition needs, from everywhere in its package, in an order th
 ---
 
 A copy of `MultiHeadAttention` in a file of your own also needs what it calls, what that
-calls, and the imports of all of them. This page follows the [names](names.py) from
+calls, and the imports of all of them. This page follows the [names](scopes.py) from
 [piece](statements.py) to piece, through the imports of the package, until nothing is missing.
 
 The copy has to mean what the original means. Where one file can't mean the same, because two
@@ -19,8 +19,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from literate.problems import LiterateError, Problem
-from literate.python.names import Use
 from literate.python.order import Circle, Found, Needs, in_order
+from literate.python.scopes import Use
 from literate.python.statements import (
     Import,
     Module,
@@ -30,7 +30,6 @@ from literate.python.statements import (
     take_apart,
     uses_by_statement,
 )
-from literate.python.trees import nodes
 from literate.reading.source import Source
 
 # What these say depends on the file that asks.
@@ -341,7 +340,7 @@ def _insides(source: Source) -> dict[Piece, _Inside]:
         used = [use for one in piece.statements for use in taken[one]]
         imports: list[tuple[str, int]] = []
         calls: list[ast.Call] = []
-        for node in (node for one in piece.statements for node in nodes(one)):
+        for node in (node for one in piece.statements for node in ast.walk(one)):
             match node:
                 case ast.Import():
                     imports += [(alias.name, node.lineno) for alias in node.names]

@@ -12,7 +12,7 @@ it. The copy follows it.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from literate.python.names import Use
+from literate.python.scopes import Use
 from literate.python.statements import Import, Module, Piece
 
 Found = Piece | Import

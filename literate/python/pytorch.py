@@ -15,7 +15,6 @@ import re
 from collections.abc import Iterator
 
 from literate.python.statements import take_apart, uses_by_statement
-from literate.python.trees import nodes
 from literate.reading.source import Source
 
 ADDRESS = "https://docs.pytorch.org/docs/stable/"
@@ -112,7 +111,7 @@ def addresses(source: Source) -> list[tuple[int, int, str]]:
     for statement in source.tree.body:
         taken = {(use.line, use.column) for use in taken_by[statement] if use.name in means}
         inner = set()
-        for node in nodes(statement) if taken else ():
+        for node in ast.walk(statement) if taken else ():
             parts = _parts(node)
             if not parts or (parts[0].lineno, parts[0].col_offset) not in taken:
                 continue

@@ -5,7 +5,7 @@ summary: A name in code leads to what it stands for, found by scopes and imports
 ---
 
 Where the code of a page uses something that this or another page defines, the name becomes a link
-to the definition. Which names these are is a question of [scopes](names.py#uses): a local variable
+to the definition. Which names these are is a question of [scopes](scopes.py#uses): a local variable
 that happens to have the name of a class is no reference to it.
 """
 
@@ -15,9 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from literate.problems import LiterateError
-from literate.python.names import bindings, bound_by_import
+from literate.python.scopes import bindings, bound_by_import
 from literate.python.statements import absolute, by_module, module_name, uses_by_statement
-from literate.python.trees import all_nodes, nodes
 from literate.reading.source import Source
 
 # The file and the qualified name of a definition; no name is the file as a whole.
@@ -64,7 +63,11 @@ def network(sources: Iterable[Source]) -> Network:
     found = {source.path: tuple(references(source, modules)) for source in pages}
     used: dict[Target, list[tuple[str, Reference]]] = {}
     for source in pages:
-        imports = source.once(_lines_of_imports)
+        imports = {
+            line
+            for node in source.once(_imports)
+            for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        }
         for one in found[source.path]:
             within = source.definition_at(one.line)
             name = within.name if within else ""
@@ -74,13 +77,8 @@ def network(sources: Iterable[Source]) -> Network:
     return Network(found, {target: tuple(uses) for target, uses in used.items()})
 
 
-def _lines_of_imports(source: Source) -> set[int]:
-    return {
-        line
-        for node in source.once(all_nodes)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    }
+def _imports(source: Source) -> list[ast.Import | ast.ImportFrom]:
+    return [one for one in ast.walk(source.tree) if isinstance(one, ast.Import | ast.ImportFrom)]
 
 
 def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]:
@@ -95,7 +93,9 @@ def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]
     for use in (use for them in source.once(uses_by_statement).values() for use in them):
         if use.name in known and use.column >= 0:
             found.append((use.line, use.column, use.name, known[use.name]))
-    found += _imported(source, modules)
+    # The name in the import itself.
+    for _, alias, target in _from_imports(source, modules):
+        found.append((alias.lineno, alias.col_offset, alias.name, target))
     found += source.once(_methods)
     placed = {
         Reference(line, source.characters(line, column), name, *target)
@@ -108,16 +108,12 @@ def _known(source: Source, modules: Mapping[str, Source]) -> dict[str, Target]:
     r"""
     What the names of a module stand for, where that is a definition of one of the modules.
     """
-    count = source.once(_bindings)
+    count = Counter(bindings(source.tree.body))
     known = {one.name: (source.path, one.name) for one in source.definitions if not one.depth}
     for statement, alias, target in _from_imports(source, modules):
         if statement in source.tree.body:
             known[bound_by_import(alias)] = target
     return {name: target for name, target in known.items() if count[name] == 1}
-
-
-def _bindings(source: Source) -> Counter[str]:
-    return Counter(bindings(source.tree.body))
 
 
 def _from_imports(
@@ -126,7 +122,9 @@ def _from_imports(
     r"""
     Each `from … import name` of a definition or of a module of ours.
     """
-    for node in source.once(_all_from_imports):
+    for node in source.once(_imports):
+        if not isinstance(node, ast.ImportFrom):
+            continue
         try:
             origin = absolute(node, module_name(source.path), source)
         except LiterateError:
@@ -141,20 +139,6 @@ def _from_imports(
                 yield node, alias, (submodule.path, "")
 
 
-def _all_from_imports(source: Source) -> list[ast.ImportFrom]:
-    return [node for node in source.once(all_nodes) if isinstance(node, ast.ImportFrom)]
-
-
-def _imported(
-    source: Source, modules: Mapping[str, Source]
-) -> Iterator[tuple[int, int, str, Target]]:
-    r"""
-    The name in the import itself.
-    """
-    for _, alias, target in _from_imports(source, modules):
-        yield alias.lineno, alias.col_offset, alias.name, target
-
-
 def _methods(source: Source) -> list[tuple[int, int, str, Target]]:
     r"""
     `self.forward`, inside the class that defines `forward`.
@@ -164,7 +148,7 @@ def _methods(source: Source) -> list[tuple[int, int, str, Target]]:
     for definition in source.definitions:
         if definition.kind != "class":
             continue
-        for node in nodes(definition.node):
+        for node in ast.walk(definition.node):
             match node:
                 case ast.Attribute(value=ast.Name(id="self"), attr=attribute):
                     target = f"{definition.name}.{attribute}"

@@ -27,8 +27,7 @@ from pathlib import Path
 
 from literate.measuring import claims
 from literate.problems import Problem
-from literate.python.names import bound_by_import
-from literate.python.trees import all_nodes, children, nodes
+from literate.python.scopes import bound_by_import
 from literate.reading.notes import Span, spans
 from literate.reading.rows import Note, rows
 from literate.reading.source import Definition, Source
@@ -151,7 +150,7 @@ def _problems(path: str, found: list[Span], names: Names) -> Iterator[Problem]:
 
 
 def _listed(path: str, note: Note, documented: Definition) -> Iterator[Problem]:
-    own = set(_identifiers(nodes(documented.node)))
+    own = set(_identifiers(ast.walk(documented.node)))
     for line, text in enumerate(note.texts, start=note.first):
         match = _LISTED.match(text)
         for name in _DOTTED.findall(match[1]) if match else []:
@@ -194,7 +193,7 @@ def _names(code: str) -> Iterator[str]:
             yield node.attr
         if isinstance(node, ast.keyword) and node.arg:
             yield node.arg
-        waiting[:0] = children(node)
+        waiting[:0] = ast.iter_child_nodes(node)
 
 
 def _dotted(node: ast.AST) -> str:
@@ -229,13 +228,13 @@ def _taken(source: Source) -> tuple[set[str], dict[str, set[str]]]:
     The identifiers of a source, and the names that it has from each package that it imports.
     """
     origins: dict[str, set[str]] = {}
-    for node in source.once(all_nodes):
+    for node in ast.walk(source.tree):
         if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
             within = getattr(node, "module", None)
             for alias in node.names:
                 origin = (within or alias.name).partition(".")[0]
                 origins.setdefault(origin, set()).add(bound_by_import(alias))
-    return set(_identifiers(source.once(all_nodes))), origins
+    return set(_identifiers(ast.walk(source.tree))), origins
 
 
 def _exists(parts: list[str]) -> bool:

@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Any
 
 from literate.problems import Problem
-from literate.python.names import Function, Use, bindings, bound_by_import, uses
+from literate.python.scopes import Function, Use, bindings, bound_by_import, uses
 from literate.reading.source import Made, Source
 
 

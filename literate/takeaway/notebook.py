@@ -23,7 +23,7 @@ from itertools import groupby
 from literate.page.templates import TEMPLATES
 from literate.problems import LiterateError, Problem
 from literate.python.closure import Closure, closure
-from literate.python.names import uses
+from literate.python.scopes import uses
 from literate.python.statements import Piece, is_main_guard, module_name, take_apart, third_party
 from literate.reading.front_matter import FrontMatter, split
 from literate.reading.rows import Note, rows

@@ -33,9 +33,8 @@ from fnmatch import fnmatch
 from typing import Any, TypeGuard
 
 from literate.problems import LiterateError, Problem
-from literate.python.names import Function, bindings
+from literate.python.scopes import Function, bindings
 from literate.python.statements import Piece, first_line
-from literate.python.trees import children
 from literate.reading.rows import Note
 from literate.reading.source import Source, parse
 
@@ -218,7 +217,7 @@ def _same_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     for node in nodes:
         yield node
         if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
-            yield from _same_scope(children(node))
+            yield from _same_scope(ast.iter_child_nodes(node))
 
 
 def _cells(

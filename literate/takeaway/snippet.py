@@ -20,7 +20,6 @@ from itertools import groupby
 from literate.problems import LiterateError, Problem
 from literate.python.closure import closure
 from literate.python.statements import Import, Piece, first_line, take_apart
-from literate.python.trees import nodes
 from literate.reading.source import Source
 
 WIDTH = 100
@@ -222,7 +221,7 @@ class _Edit:
 
 def _docstrings(text: str) -> Iterator[_Edit]:
     lines = text.split("\n")
-    for node in nodes(ast.parse(text)):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _docstring(lines, node)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from literate.python.places import places
+from literate.python.scopes import places
 from literate.reading.source import Source, parse, read
 
 ROOT = Path(__file__).parents[3]

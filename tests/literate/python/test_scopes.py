@@ -10,7 +10,7 @@ from textwrap import dedent
 
 import pytest
 
-from literate.python.names import Use, bindings, uses
+from literate.python.scopes import Use, bindings, uses
 
 
 def taken(text: str, lazy_annotations: bool = False) -> dict[str, bool]:
