@@ -12,8 +12,6 @@ summary: Notes and code become one Markdown document a page.
 * [letters](letters.py): a shape in a line of code has one letter for each axis, as in einsum.
 * [shapes](shapes.py): what stands at the end of a line of code, and what a reader who points at
   it is told.
-* [symbols](symbols.py): a formula is cut into the symbols that mean something each time they
-  occur.
 * [katex](katex.py): where the setter of formulas lies, and how it comes there.
 * [formulas](formulas.py): TeX becomes HTML and MathML when the site is built, not in the reader's
   browser.

@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import Any
 
 from literate.page.katex import program
-from literate.page.symbols import marked
 from literate.problems import LiterateError, Problem
 from literate.reading.notes import MARKS
 
@@ -44,7 +43,7 @@ class Formulas:
     def __init__(self, katex: Path) -> None:
         self._katex = katex
         self._process: subprocess.Popen[str] | None = None
-        self._known: dict[tuple[str, str, bool], str] = {}
+        self._known: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def __enter__(self) -> "Formulas":
         return self
@@ -63,19 +62,31 @@ class Formulas:
         r"""
         ### Set a formula
 
-        The result is HTML on one line, which Markdown leaves as it is. The
-        [symbols](symbols.py#Symbol) that have one of the keys carry it in `data-s`. Raises
-        [FormulaError](#FormulaError).
+        The result is HTML on one line, which Markdown leaves as it is. The symbols that have one of
+        the [keys](#Formulas.keys) carry it in `data-s`. Raises [FormulaError](#FormulaError).
         """
-        question = (formula, marked(formula, keys), display)
+        own = keys.intersection(self.keys(formula, display))
+        answer = self._answer(formula, display, tuple(sorted(own)))
+        if "error" in answer:
+            raise FormulaError(answer["error"].rstrip("."))
+        return _guard(answer["html"])
+
+    def keys(self, formula: str, display: bool) -> list[str]:
+        r"""
+        ### The keys of a formula's symbols
+
+        When a reader points at $d_k$, every other $d_k$ lights up, in the formulas and in the code.
+        So each symbol has a key, taken from KaTeX's own tree of the formula: that of $d_{model}$ is
+        `d_model`, as in the code. A formula that can't be set has none.
+        """
+        return self._answer(formula, display, ()).get("keys", [])
+
+    def _answer(self, *question: Any) -> dict[str, Any]:
         if question not in self._known:
-            answer = self._ask(question)
-            if "error" in answer:
-                raise FormulaError(answer["error"].rstrip("."))
-            self._known[question] = _guard(answer["html"])
+            self._known[question] = self._ask(question)
         return self._known[question]
 
-    def _ask(self, question: tuple[str, str, bool]) -> dict[str, Any]:
+    def _ask(self, question: tuple[Any, ...]) -> dict[str, Any]:
         if self._process is None:
             self._process = self._start()
         stdin, stdout = self._process.stdin, self._process.stdout

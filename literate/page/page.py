@@ -28,7 +28,6 @@ from literate.page.columns import columns
 from literate.page.formulas import FormulaError, Formulas
 from literate.page.links import Links, UnknownTarget, folder, targets
 from literate.page.listing import Listing
-from literate.page.symbols import symbols
 from literate.page.templates import TEMPLATES
 from literate.page.tooltips import about
 from literate.problems import Problem
@@ -139,7 +138,7 @@ def page(
         formulas,
         measurements.get(source.path),
         references or network(links.pages.values()),
-        source.once(_repeated),
+        _repeated(source, formulas),
         [],
     )
     code = Listing(source, links, context.network, context.measurement)
@@ -220,17 +219,17 @@ def _beside(links: Links, uri: str, files: Mapping[str, File], name: str) -> str
     return links.beside(uri, files[name].uri) if name in files else ""
 
 
-def _repeated(source: Source) -> frozenset[str]:
+def _repeated(source: Source, formulas: Formulas) -> frozenset[str]:
     r"""
     The symbols of formulas that stand more than once on the page, or in its code too.
     """
     count = Counter(
-        symbol.key
+        key
         for row in rows(source)
         if row.note is not None
         for span in spans(row.note)
         if span.kind in ("inline", "display")
-        for symbol in symbols(span.content)
+        for key in formulas.keys(span.content, span.kind == "display")
     )
     names = {name.removeprefix("self.") for name in source.once(places)}
     return frozenset(key for key, number in count.items() if number > 1 or key in names)
