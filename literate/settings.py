@@ -39,7 +39,7 @@ class Settings:
       [notebook](takeaway/notebook.py), where a page with such a function ends
     * `machinery` are patterns of paths, of programs that nobody copies out of their package, so
       their pages have no [notebooks](takeaway/notebook.py)
-    * `words` maps [words](reading/words.py) that notes should not say to what to say for them
+    * `words` maps [words](reading/rules.py) that notes should not say to what to say for them
     * `limits` has, for patterns of paths, what a page should keep to, as it is
       [counted](reading/count.py)
     * `katex` is the npm package that sets formulas, where the project has it; it is

@@ -25,10 +25,10 @@ from literate.page.links import Links
 from literate.page.links import folder as folder_of
 from literate.page.page import File, Page, Takeaways, page
 from literate.problems import LiterateError, Problem
-from literate.python import spelling
+from literate.python import names_in_notes
 from literate.python.references import network
 from literate.python.statements import by_module, module_name
-from literate.reading import rules, words
+from literate.reading import rules
 from literate.reading.source import Source, read
 from literate.results import records
 from literate.results.records import Result
@@ -203,7 +203,7 @@ def pages(
     links = site.links
     taken = _Takeaways(site)
     references = network(site.sources.values())
-    names = spelling.names(site.sources.values(), site.settings.root)
+    names = names_in_notes.names(site.sources.values(), site.settings.root)
     kept = finished.pages if finished else {}
     with Formulas(katex.folder(site.settings)) as formulas:
         for source in chosen:
@@ -214,9 +214,8 @@ def pages(
                 written = page(source, links, formulas, measured, takeaways, references)
                 written = replace(written, problems=(*written.problems, *problems))
                 kept[source.path] = origin, written
-            problems = [*written.problems, *rules.problems(source)]
-            problems += spelling.problems(source, names)
-            problems += words.problems(source, site.settings.words)
+            problems = [*written.problems, *names_in_notes.problems(source, names)]
+            problems += rules.problems(source, site.settings.words)
             yield replace(written, problems=tuple(sorted(problems)))
 
 
@@ -235,11 +234,11 @@ def documents(site: Site, chosen: Iterable[str] | None = None) -> Iterator[Page]
     """
     links = site.links
     root = site.settings.root
-    names = spelling.names(site.sources.values(), root)
+    names = names_in_notes.names(site.sources.values(), root)
     for path in site.documents if chosen is None else chosen:
         written = document(path, links)
         text = (root / path).read_text(encoding="utf-8")
-        misspelt = spelling.problems_of_document(path, text, names)
+        misspelt = names_in_notes.problems_of_document(path, text, names)
         yield replace(written, problems=tuple(sorted([*written.problems, *misspelt])))
 
 

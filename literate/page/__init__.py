@@ -9,7 +9,6 @@ summary: Notes and code become one Markdown document a page.
 * [highlight](highlight.py): code becomes HTML, line by line.
 * [columns](columns.py): notes stand left of their code, unless one of the two would leave the
   other's place empty.
-* [letters](letters.py): a shape in a line of code has one letter for each axis, as in einsum.
 * [shapes](shapes.py): what stands at the end of a line of code, and what a reader who points at
   it is told.
 * [katex](katex.py): where the setter of formulas lies, and how it comes there.

@@ -8,18 +8,37 @@ The end of a line has room for a few letters. So a shape stands there once: a li
 the same shape before shows nothing. A line that had three shapes, in a loop or in several calls,
 shows the first one and `(+2)`. Point at it to read all of them, with the full names of their axes;
 a screen reader reads that too.
+
+The shape of attention scores has four axes: `seq_len_q`, `seq_len_k`, `batch_size` and `heads`. In
+full it is longer than most lines of code. In letters it is `i j b h`, and fits at the end of the
+line. The letters are those that people write in an `einsum`; a legend on the page has their names.
 """
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from string import ascii_lowercase
 
 from literate.measuring.measure import Measurement
-from literate.page.letters import letters, names_in, short
 from literate.reading.source import Source
 
 # So many characters of code, with two blanks and a shape, fit the column of code.
 WIDTH = 90
+
+_NAME = re.compile(r"[^\W\d]\w*")
+
+# The letters that most papers and programs use. Where a name isn't here, its own letters are tried.
+USUAL = {
+    "seq_len": "i",
+    "seq_len_q": "i",
+    "seq_len_k": "j",
+    "batch_size": "b",
+    "heads": "h",
+    "d_k": "d",
+    "d_model": "m",
+    "n_vocab": "v",
+}
 
 # The axes of a tensor in all that a line was seen to do.
 Shapes = tuple[tuple[str, ...], ...]
@@ -59,7 +78,7 @@ class PageShapes:
             for shapes in tensors.values()
             for shape in shapes
             for axis in shape
-            for name in names_in(axis)
+            for name in _NAME.findall(axis)
         }
         self.legend = letters(name for name in measurement.axes if name in shown)
         self.lines = {number: self._shape(number, tensors) for number, tensors in new.items()}
@@ -133,3 +152,35 @@ def _returned(tree: ast.Module) -> dict[int, str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Name)
     }
+
+
+def letters(names: Iterable[str]) -> dict[str, str]:
+    r"""
+    ## A letter for each name
+
+    Earlier names choose first. A name that is one letter keeps it. When the alphabet is used up, a
+    name stands for itself.
+    """
+    names = list(names)
+    found = {name: name for name in names if len(name) == 1}
+    # The usual letters come before any other choice: `d_model` must not take the letter of `d_k`.
+    for name in names:
+        if name in USUAL and USUAL[name] not in found.values():
+            found.setdefault(name, USUAL[name])
+    for name in names:
+        # The first letters of its words, its other letters, any letter.
+        initials = "".join(word[:1] for word in name.split("_"))
+        choices = [*(initials + name).lower(), *ascii_lowercase]
+        free = (one for one in choices if one in ascii_lowercase and one not in found.values())
+        found.setdefault(name, next(free, name))
+    return {name: found[name] for name in names}
+
+
+def short(axes: Iterable[str], known: Mapping[str, str]) -> str:
+    r"""
+    ## A shape in letters
+
+    The axes `seq_len`, `2*d_k` and `3` are `i 2d 3`. A tensor without axes is called a scalar.
+    """
+    shape = [_NAME.sub(lambda name: known[name[0]], axis).replace("*", "") for axis in axes]
+    return " ".join(shape) or "scalar"

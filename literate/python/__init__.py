@@ -13,5 +13,5 @@ summary: What the names in code stand for, and what a definition needs.
 * [references](references.py): a name in code leads to what it stands for, found by scopes and
   imports, not by its text.
 * [pytorch](pytorch.py): the names of PyTorch lead to its documentation.
-* [spelling](spelling.py): a name in a note must be the name of something.
+* [names_in_notes](names_in_notes.py): a name in a note must be the name of something.
 """

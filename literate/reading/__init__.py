@@ -11,6 +11,5 @@ summary: A Python file becomes lines, rows and notes; conventions are checked.
 * [plain](plain.py): a note without the marks of Markdown, for programs that read words and not
   pages.
 * [rules](rules.py): the conventions of a page that can be checked without running it.
-* [words](words.py): what the notes should not say, and what to say for it.
 * [count](count.py): how long a page is, and how much of it is explained.
 """

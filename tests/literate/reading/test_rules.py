@@ -9,7 +9,7 @@ PAGE = 'r"""\n---\ntitle: A\n# a comment in YAML\nsummary: B\n---\n\nHello.\n"""
 
 
 def found(text: str) -> list[tuple[int, str]]:
-    return [(one.line, one.sentence) for one in problems(parse(text, "a.py"))]
+    return [(one.line, one.sentence) for one in problems(parse(text, "a.py"), {})]
 
 
 def test_a_page_by_the_rules_has_no_problem() -> None:
@@ -48,3 +48,63 @@ def test_a_skipped_level_is_named() -> None:
 def test_a_hash_in_a_fence_is_no_heading() -> None:
     text = PAGE + 'def f():\n    r"""\n    ```\n    # a comment\n    ```\n    """\n'
     assert found(text) == []
+
+
+WORDS = {
+    "card": "GPU",
+    "graphics card": "graphics GPU",
+    "way back": "backward pass",
+    "model card": "",
+}
+
+
+def said(text: str) -> list[tuple[int, str]]:
+    r"""The words of the list, where they stand."""
+    return [(one.line, one.sentence) for one in problems(parse(text, "a.py"), WORDS)]
+
+
+def test_a_word_is_named_with_its_line_and_what_to_say() -> None:
+    text = '''r"""
+A Card.
+
+On a graphics
+card, on the way
+back.
+"""
+
+
+def f() -> None:
+    r"""
+    A card; [a card](b.py).
+    """
+    # Again `code`, a card.
+    return None
+'''
+    say = "the note says “{}”; say “{}”."
+    assert said(text) == [
+        (2, say.format("Card", "GPU")),
+        (4, say.format("graphics card", "graphics GPU")),
+        (5, say.format("way back", "backward pass")),
+        (12, say.format("card", "GPU")),
+        (12, say.format("card", "GPU")),
+        (14, say.format("card", "GPU")),
+    ]
+
+
+def test_code_links_quotations_and_other_words_are_left_alone() -> None:
+    text = '''r"""
+A `card`, $card$, a [link](card.py#card), <a id="card">, “a card”, "a card".
+
+> He said card,
+> a card.
+
+```
+card
+```
+
+Cardboard, discard, a card-holder, a way. Back. The Model
+Card.
+"""
+card = "card"  # card
+'''
+    assert said(text) == []

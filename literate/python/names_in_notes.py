@@ -1,6 +1,6 @@
 r"""
 ---
-title: Spelling of names
+title: Names in notes
 summary: A name in a note must be the name of something.
 ---
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from literate.python.spelling import Names, names, problems, problems_of_document
+from literate.python.names_in_notes import Names, names, problems, problems_of_document
 from literate.reading.source import Source, parse
 from literate.settings import load
 from literate.site import load as load_site
