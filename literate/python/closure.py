@@ -15,7 +15,7 @@ error, never a guess.
 
 import ast
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from literate.problems import LiterateError, Problem
@@ -28,7 +28,6 @@ from literate.python.statements import (
     Piece,
     absolute,
     take_apart,
-    uses_by_statement,
 )
 from literate.reading.source import Source
 
@@ -99,7 +98,7 @@ def closure(
         raise package.error(one.module, one.line, sentence) from None
 
     imports = _merged(one for piece in pieces for _, found in needs[piece] for one in found)
-    inside = {one for piece in needs for one in package.imported_inside(piece)}
+    inside = {one for piece in needs for one in package.outside.get(piece, ())}
     return Closure(
         pieces=tuple(pieces),
         imports=tuple(imports),
@@ -110,9 +109,10 @@ def closure(
 
 
 def _package(sources: Mapping[str, Source], instead: Mapping[Wanted, Wanted]) -> "_Package":
-    if isinstance(sources, Modules) and not instead:
-        return sources.once(_Package)
-    return _Package(sources, instead)
+    if instead or not isinstance(sources, Modules):
+        return _Package(sources, instead)
+    sources.known = sources.known or _Package(sources, instead)
+    return sources.known
 
 
 def _unknown(package: "_Package", module: str, name: str) -> LiterateError:
@@ -138,21 +138,15 @@ class _Package:
     needs for all who ask.
     """
 
-    def __init__(
-        self, sources: Mapping[str, Source], instead: Mapping[Wanted, Wanted] = AS_IT_IS
-    ) -> None:
+    def __init__(self, sources: Mapping[str, Source], instead: Mapping[Wanted, Wanted]) -> None:
         self.sources = sources
         self.instead = instead
         self.tops = {name.partition(".")[0] for name in sources}
-        self.modules: dict[str, Module] = {}
         self.needs: dict[Piece, list[tuple[Use, list[Found]]]] = {}
-        self.next: dict[Piece, list[Piece]] = {}
         self.outside: dict[Piece, set[str]] = {}
 
     def module(self, name: str) -> Module:
-        if name not in self.modules:
-            self.modules[name] = self.sources[name].once(take_apart)
-        return self.modules[name]
+        return self.sources[name].once(take_apart)
 
     def owns(self, module: str) -> bool:
         return module.partition(".")[0] in self.tops
@@ -181,20 +175,19 @@ class _Package:
                 continue
             if piece not in self.needs:
                 self.needs[piece] = self.needs_of(piece)
-                found = [one for _, them in self.needs[piece] for one in them]
-                pieces = [one for one in found if isinstance(one, Piece)]
-                self.next[piece] = [*pieces, *self.registered_with(piece)]
             needs[piece] = self.needs[piece]
-            waiting += self.next[piece]
+            found = (one for _, them in needs[piece] for one in them)
+            waiting += [one for one in found if isinstance(one, Piece)]
+            waiting += self.registered_with(piece)
         return needs
 
     def needs_of(self, piece: Piece) -> list[tuple[Use, list[Found]]]:
         if piece.renames:
             use = Use(piece.renames, piece.line, True)
             return [(use, self.resolve(piece.module, piece.renames, piece.line))]
-        self.imported_inside(piece)
+        self.look_inside(piece)
         needs = []
-        for use in self.inside(piece).uses:
+        for use in piece.uses:
             found = self.resolve(piece.module, use.name, use.line)
             if not found and use.name in OF_THE_FILE:
                 sentence = (
@@ -275,31 +268,29 @@ class _Package:
         tree = tuple(ast.parse(text).body)
         return Piece(one.module, line, (one.alias,), "", text, one.name, tree)
 
-    def imported_inside(self, piece: Piece) -> set[str]:
+    def look_inside(self, piece: Piece) -> None:
         r"""
-        The outside modules that are imported inside a piece. Those of the package can't be: the
-        copy would have to change the inside.
+        Keeps the outside modules that are imported inside a piece. Those of the package can't be:
+        the copy would have to change the inside.
         """
-        if piece in self.outside:
-            return self.outside[piece]
-        inside = self.inside(piece)
-        for call in inside.calls:
-            self.check_call(piece, call)
-        for name, line in inside.imports:
+        imported: list[tuple[str, int]] = []
+        for node in (node for one in piece.statements for node in ast.walk(one)):
+            match node:
+                case ast.Import():
+                    imported += [(alias.name, node.lineno) for alias in node.names]
+                case ast.ImportFrom():
+                    origin = absolute(node, piece.module, self.sources[piece.module])
+                    imported.append((origin, node.lineno))
+                case ast.Call():
+                    self.check_call(piece, node)
+        for name, line in imported:
             if self.owns(name):
                 sentence = (
                     f"imports {name} inside `{piece.names[0]}`, which a copy can't; "
                     "import it at the top of the file."
                 )
                 raise self.error(piece.module, line, sentence)
-        self.outside[piece] = {name for name, _ in inside.imports}
-        return self.outside[piece]
-
-    def inside(self, piece: Piece) -> "_Inside":
-        r"""
-        One that only gives another name has nothing inside.
-        """
-        return self.sources[piece.module].once(_insides).get(piece, _Inside((), (), ()))
+        self.outside[piece] = {name for name, _ in imported}
 
     def check_call(self, piece: Piece, call: ast.Call) -> None:
         r"""
@@ -319,37 +310,6 @@ class _Package:
             "needs; use an `import` at the top of the file."
         )
         raise self.error(piece.module, call.lineno, sentence)
-
-
-@dataclass(frozen=True)
-class _Inside:
-    r"""
-    What there is in a piece: uses of names, imported modules with their lines, and calls.
-    """
-
-    uses: Sequence[Use]
-    imports: Sequence[tuple[str, int]]
-    calls: Sequence[ast.Call]
-
-
-def _insides(source: Source) -> dict[Piece, _Inside]:
-    module = source.once(take_apart)
-    taken = source.once(uses_by_statement)
-    found = {}
-    for piece in module.pieces:
-        used = [use for one in piece.statements for use in taken[one]]
-        imports: list[tuple[str, int]] = []
-        calls: list[ast.Call] = []
-        for node in (node for one in piece.statements for node in ast.walk(one)):
-            match node:
-                case ast.Import():
-                    imports += [(alias.name, node.lineno) for alias in node.names]
-                case ast.ImportFrom():
-                    imports.append((absolute(node, module.name, source), node.lineno))
-                case ast.Call():
-                    calls.append(node)
-        found[piece] = _Inside(used, imports, calls)
-    return found
 
 
 def _meaning(found: Found, name: str) -> tuple[str, str]:

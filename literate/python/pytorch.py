@@ -13,7 +13,7 @@ where these rules are known to hold.
 import ast
 import re
 
-from literate.python.statements import take_apart, uses_by_statement
+from literate.python.statements import take_apart
 from literate.reading.source import Source
 
 ADDRESS = "https://docs.pytorch.org/docs/stable/"
@@ -76,8 +76,7 @@ def addresses(source: Source) -> list[tuple[int, int, str]]:
         for name, imports in module.imports.items()
         if len({one.means for one in imports}) == 1 and name not in module.defined
     }
-    uses = (use for them in source.once(uses_by_statement).values() for use in them)
-    taken = {(use.line, use.column) for use in uses if use.name in means}
+    taken = {(use.line, use.column) for use in module.uses if use.name in means}
     found = {}
     # Of `nn.functional.gelu`, which holds `nn.functional`, the longest is walked first.
     for node in ast.walk(source.tree):

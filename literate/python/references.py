@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from literate.problems import LiterateError
 from literate.python.scopes import bindings, bound_by_import
-from literate.python.statements import absolute, by_module, module_name, uses_by_statement
+from literate.python.statements import absolute, by_module, module_name, take_apart
 from literate.reading.source import Source
 
 # The file and the qualified name of a definition; no name is the file as a whole.
@@ -90,7 +90,7 @@ def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]
     """
     known = _known(source, modules)
     found: list[tuple[int, int, str, Target]] = []
-    for use in (use for them in source.once(uses_by_statement).values() for use in them):
+    for use in source.once(take_apart).uses:
         if use.name in known and use.column >= 0:
             found.append((use.line, use.column, use.name, known[use.name]))
     # The name in the import itself.

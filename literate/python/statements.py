@@ -14,14 +14,14 @@ level. What else happens is a problem for everybody who wants a piece of the mod
 
 import ast
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from literate.problems import Problem
 from literate.python.scopes import Function, Use, bindings, bound_by_import, uses
-from literate.reading.source import Made, Source
+from literate.reading.source import Source
 
 
 @dataclass(frozen=True, order=True)
@@ -68,7 +68,7 @@ class Piece:
     * `names` are the names that it binds
     * `note` is the comment above it, `text` the statement itself, decorators and all
     * `renames` is the name that it gives another name to, for `from module import name as other`
-    * `statements` are its syntax trees
+    * `statements` are its syntax trees, and `uses` the names that they take from the module
     """
 
     module: str
@@ -78,6 +78,7 @@ class Piece:
     text: str
     renames: str = ""
     statements: tuple[ast.stmt, ...] = field(default=(), repr=False, compare=False)
+    uses: tuple[Use, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def definition(self) -> Function | ast.ClassDef | None:
@@ -95,6 +96,7 @@ class Module:
 
     * `name` is its full name, `labml_nn.transformers.mha`
     * `imports` and `defined` are what the names of the module stand for
+    * `uses` are all names that its statements take from it
     * `lazy_annotations` tells that it has `from __future__ import annotations`
     * `problems` are what a copy of its pieces would miss
     """
@@ -103,6 +105,7 @@ class Module:
     source: Source
     pieces: tuple[Piece, ...]
     imports: Mapping[str, tuple[Import, ...]]
+    uses: tuple[Use, ...]
     lazy_annotations: bool
     problems: tuple[Problem, ...]
 
@@ -124,22 +127,11 @@ class Modules(dict[str, Source]):
     r"""
     ## Sources by the names of their modules
 
-    They stay the same as long as there are `Modules`, and so does what follows from all of them.
+    They stay the same as long as there are `Modules`. So what follows from all of them is kept, in
+    `known`.
     """
 
-    def __init__(self, sources: Mapping[str, Source]) -> None:
-        super().__init__(sources)
-        self._made: dict[Callable[..., Any], Any] = {}
-
-    def once(self, make: Callable[["Modules"], Made]) -> Made:
-        r"""
-        ### What follows from the modules alone
-
-        As for [one of them](../reading/source.py#Source.once).
-        """
-        if make not in self._made:
-            self._made[make] = make(self)
-        return self._made[make]
+    known: Any = None
 
 
 def by_module(sources: Iterable[Source]) -> Modules:
@@ -168,13 +160,16 @@ def take_apart(source: Source) -> Module:
     name = module_name(source.path)
     imports: dict[str, tuple[Import, ...]] = {}
     problems: list[Problem] = []
-    kept: list[list[ast.stmt]] = []
+    pieces: list[Piece] = []
+    taken: list[Use] = []
     lazy_annotations = False
     for together in _statements(source.tree):
         one = together[0] if len(together) == 1 else None
         if isinstance(one, ast.ImportFrom) and one.module == "__future__":
             lazy_annotations |= any(alias.name == "annotations" for alias in one.names)
             continue
+        own = [use for each in together for use in uses(each, lazy_annotations)]
+        taken += own
         found = None if one is None else list(_imports(one, name, source))
         if found:
             for each in found:
@@ -195,17 +190,9 @@ def take_apart(source: Source) -> Module:
             )
             problems.append(Problem(source.path, effect.lineno, sentence))
         if any(True for _ in bindings(together)):
-            kept.append(together)
-    pieces = tuple(_piece(name, source, together) for together in kept)
-    return Module(name, source, pieces, imports, lazy_annotations, tuple(problems))
-
-
-def uses_by_statement(source: Source) -> dict[ast.stmt, list[Use]]:
-    r"""
-    ## What each statement of a module takes from it
-    """
-    lazy = source.once(take_apart).lazy_annotations
-    return {statement: uses(statement, lazy) for statement in source.tree.body}
+            pieces.append(_piece(name, source, together, own))
+    kept = tuple(pieces), imports, tuple(taken)
+    return Module(name, source, *kept, lazy_annotations, tuple(problems))
 
 
 def _statements(tree: ast.Module) -> Iterator[list[ast.stmt]]:
@@ -319,17 +306,10 @@ def _branches(statement: ast.If | ast.Try | ast.TryStar) -> list[ast.stmt]:
 
 
 def _is_plain_target(target: ast.expr) -> bool:
-    match target:
-        case ast.Name():
-            return True
-        case ast.Tuple(elts=elements) | ast.List(elts=elements):
-            return all(_is_plain_target(element) for element in elements)
-        case ast.Starred(value=value):
-            return _is_plain_target(value)
-    return False
+    return not any(isinstance(one, ast.Attribute | ast.Subscript) for one in ast.walk(target))
 
 
-def _piece(module: str, source: Source, statements: list[ast.stmt]) -> Piece:
+def _piece(module: str, source: Source, statements: list[ast.stmt], own: list[Use]) -> Piece:
     lines = source.lines
     first = first_line(statements[0])
     last = _last_line(statements[-1])
@@ -349,7 +329,8 @@ def _piece(module: str, source: Source, statements: list[ast.stmt]) -> Piece:
     note = "".join(_ended(line.text) for line in lines[before : first - 1]).strip("\n")
     text = "".join(_ended(line.text) for line in lines[first - 1 : last])
     names = tuple(dict.fromkeys(bindings(statements)))
-    return Piece(module, first, names, note, text, statements=tuple(statements))
+    kept = tuple(statements), tuple(own)
+    return Piece(module, first, names, note, text, "", *kept)
 
 
 def _ended(text: str) -> str:

@@ -14,7 +14,8 @@ import io
 import sys
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 
 from literate.problems import LiterateError, Problem
@@ -66,34 +67,9 @@ def snippets(
     for piece in found.pieces:
         gap = "\n" * _blank_lines(before, piece, sources)
         noted += [gap, f"{piece.note}\n" if piece.note else "", piece.text]
-        known = sources[piece.module].once(_without_notes)
-        bare += [gap, known[piece] if piece in known else without_notes(piece.text)]
+        bare += [gap, without_notes(piece.text)]
         before = piece
     return "".join(noted), "".join(bare)
-
-
-def _without_notes(source: Source) -> dict[Piece, str]:
-    r"""
-    Many snippets share a piece. One that only gives another name has no notes.
-
-    Where the notes of a source are is known. Only of a `#` in a line of code it isn't: there may be
-    a comment behind the code, or a string.
-    """
-    lines = [line.text.rstrip("\r\n") for line in source.lines]
-    edits = [edit for one in source.definitions for edit in _docstring(lines, one.node)]
-    for line, text in zip(source.lines, lines, strict=True):
-        if line.kind == "comment":
-            start, end = (line.number, text.index("#")), (line.number, len(text))
-            edits.append(_Edit(start, end, "", False))
-    found = {}
-    for piece in source.once(take_apart).pieces:
-        above, below = piece.line - 1, piece.line - 1 + piece.text.count("\n")
-        if any("#" in line.text for line in source.lines[above:below] if line.kind == "code"):
-            found[piece] = without_notes(piece.text)
-            continue
-        inside = (one.moved(-above) for one in edits if above < one.start[0] <= below)
-        found[piece] = _cut(piece.text, inside)
-    return found
 
 
 def _all_names(sources: Mapping[str, Source], module: str) -> list[str]:
@@ -180,6 +156,7 @@ def _import_statements(imports: Sequence[Import]) -> Iterator[str]:
         yield line
 
 
+@cache
 def without_notes(text: str) -> str:
     r"""
     ## Remove docstrings and comments
@@ -213,10 +190,6 @@ class _Edit:
     end: Position
     instead: str
     is_docstring: bool
-
-    def moved(self, lines: int) -> "_Edit":
-        (first, start), (last, end) = self.start, self.end
-        return replace(self, start=(first + lines, start), end=(last + lines, end))
 
 
 def _docstrings(text: str) -> Iterator[_Edit]:
