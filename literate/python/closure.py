@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from literate.problems import LiterateError, Problem
-from literate.python.order import Circle, Found, Needs, in_order
+from literate.python.order import Found, Needs, in_order
 from literate.python.scopes import Use
 from literate.python.statements import (
     Import,
@@ -87,16 +87,7 @@ def closure(
     others = [one for where, name in also for one in package.pieces(where, name)]
     needs = package.follow([*own, *others])
     _check_names(package, needs)
-    try:
-        pieces = in_order(needs, list(sources), module, package.module)
-    except Circle as circle:
-        one, other = circle.one, circle.other
-        sentence = (
-            f"`{one.names[0]}` needs `{other.names[0]}` ({package.place(other)}), which is not "
-            "defined yet when the modules import each other; break the circle."
-        )
-        raise package.error(one.module, one.line, sentence) from None
-
+    pieces = in_order(needs, list(sources), module, package.module)
     imports = _merged(one for piece in pieces for _, found in needs[piece] for one in found)
     inside = {one for piece in needs for one in package.outside.get(piece, ())}
     return Closure(
@@ -116,20 +107,15 @@ def _package(sources: Mapping[str, Source], instead: Mapping[Wanted, Wanted]) ->
 
 
 def _unknown(package: "_Package", module: str, name: str) -> LiterateError:
-    source = package.sources[module]
     known = list(package.module(module).defined)
-    if name.partition(".")[0] in known:
-        whole = name.partition(".")[0]
+    whole = name.partition(".")[0]
+    if whole in known:
         sentence = f"`{name}` can't be taken out of `{whole}`; take the whole `{whole}`."
     else:
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-        hint = f"; near it are {_listed(near)}." if near else "."
+        near = [f"`{one}`" for one in difflib.get_close_matches(name, known, cutoff=0.5)]
+        hint = f"; near it are {', '.join(near)}." if near else "."
         sentence = f"defines no `{name}`{hint}"
-    return LiterateError([Problem(source.path, 1, sentence)])
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+    return package.error(module, 1, sentence)
 
 
 class _Package:
@@ -160,8 +146,8 @@ class _Package:
     def error(self, module: str, line: int, sentence: str) -> LiterateError:
         return LiterateError([Problem(self.sources[module].path, line, sentence)])
 
-    def place(self, piece: Piece) -> str:
-        return f"{self.sources[piece.module].path}:{piece.line}"
+    def place(self, piece: Piece, line: int = 0) -> str:
+        return f"{self.sources[piece.module].path}:{line or piece.line}"
 
     def follow(self, wanted: Iterable[Piece]) -> dict[Piece, list[tuple[Use, list[Found]]]]:
         r"""
@@ -328,19 +314,18 @@ def _check_names(package: _Package, needs: Needs) -> None:
     owners: dict[str, tuple[Found, str]] = {}
     everything = [(one, package.place(one)) for one in needs]
     for piece, uses_found in needs.items():
-        path = package.sources[piece.module].path
         for use, found in uses_found:
-            everything += [(one, f"{path}:{use.line}") for one in found if isinstance(one, Import)]
+            place = package.place(piece, use.line)
+            everything += [(one, place) for one in found if isinstance(one, Import)]
     for one, place in everything:
         for name in one.names if isinstance(one, Piece) else (one.binds,):
             owner, there = owners.setdefault(name, (one, place))
             if _meaning(owner, name) != _meaning(one, name):
                 raise _collision(place, there, name)
     for piece, uses_found in needs.items():
-        path = package.sources[piece.module].path
         for use, found in uses_found:
             if not found and use.name in owners:
-                raise _collision(f"{path}:{use.line}", owners[use.name][1], use.name)
+                raise _collision(package.place(piece, use.line), owners[use.name][1], use.name)
 
 
 def _collision(place: str, other: str, name: str) -> LiterateError:

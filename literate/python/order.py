@@ -12,24 +12,12 @@ it. The copy follows it.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from literate.problems import LiterateError, Problem
 from literate.python.scopes import Use
 from literate.python.statements import Import, Module, Piece
 
 Found = Piece | Import
 Needs = Mapping[Piece, Sequence[tuple[Use, Sequence[Found]]]]
-
-
-class Circle(Exception):
-    r"""
-    ## No order
-
-    `one` needs `other` to be defined first, and comes before it all the same.
-    """
-
-    def __init__(self, one: Piece, other: Piece) -> None:
-        super().__init__(one.names, other.names)
-        self.one = one
-        self.other = other
 
 
 def in_order(
@@ -43,7 +31,8 @@ def in_order(
       allow it
     * `root` is the module that is wanted, `module` takes one apart
 
-    Raises [Circle](#Circle) if modules import each other in a way that Python can't run either.
+    Raises a [LiterateError](../problems.py#LiterateError) if modules import each other in a way
+    that Python can't run either.
     """
     having = {piece.module for piece in needs}
     in_reading_order = [name for name in reading if name in having]
@@ -53,7 +42,13 @@ def in_order(
         wrong = next(_too_early(needs, order), None)
         if wrong is None:
             return order
-    raise Circle(*wrong)
+    one, other = wrong
+    there = f"{module(other.module).source.path}:{other.line}"
+    sentence = (
+        f"`{one.names[0]}` needs `{other.names[0]}` ({there}), which is not defined yet when the "
+        "modules import each other; break the circle."
+    )
+    raise LiterateError([Problem(module(one.module).source.path, one.line, sentence)])
 
 
 def _as_imported(

@@ -16,9 +16,6 @@ def scale(x):
 rules of Python: functions see the names of the functions around them, but not those of a class
 around them; a comprehension has a scope of its own; decorators, defaults and base classes belong to
 the scope outside.
-
-One walk through the code finds each name with its scope. [uses](#uses) keeps what a statement takes
-from its module; [places](#places) groups all names of a file by what they stand for.
 """
 
 import ast
@@ -99,24 +96,19 @@ def bindings(statements: Iterable[ast.AST]) -> Iterator[str]:
     """
     for node in _own(statements):
         match node:
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                yield name
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.MatchMapping(rest=str(name)):
                 yield name
             case ast.Import() | ast.ImportFrom():
                 yield from (bound_by_import(alias) for alias in node.names)
-            case ast.ClassDef(name=name) | ast.ExceptHandler(name=str(name)):
-                yield name
-            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-                yield name
-            case ast.MatchMapping(rest=str(name)):
-                yield name
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.name
+            case ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar() if node.name:
+                yield node.name
 
 
 def _own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     r"""
-    The nodes of a scope, without those of the scopes in it. Of a comprehension only what `:=` binds
-    belongs to the scope around it.
+    The nodes of a scope, without those of the scopes in it. `:=` in a comprehension binds outside.
     """
     for node in nodes:
         yield node
@@ -148,15 +140,14 @@ class _Scope:
 
 class _Walker(ast.NodeVisitor):
     r"""
-    Walks through code in the order in which Python evaluates it, with the scopes around the current
-    place on a stack. `used` is what is taken from the module; `seen` are all names, each with its
-    line, column and scope.
+    Walks through code as Python evaluates it, with the scopes around the current place on a stack.
+    `used` is what is taken from the module; `seen` are all names with line, column and scope.
     """
 
     def __init__(self, lazy_annotations: bool = False) -> None:
         self.lazy_annotations = lazy_annotations
         self.scopes = [_Scope("module")]
-        self.now = True
+        self.now, self.in_annotation = True, False
         self.used: list[Use] = []
         self.seen: list[tuple[str, int, int, _Scope]] = []
 
@@ -319,48 +310,35 @@ class _Walker(ast.NodeVisitor):
             self.later(*(one for each in parameters for one in ast.iter_child_nodes(each)))
 
     def annotation(self, node: ast.expr | None) -> None:
-        r"""
-        A string in an annotation is an annotation, but in `Literal["sum"]` it is a string.
-        """
-        evaluate = self.later if self.lazy_annotations else self.visit
-        match node:
-            case None:
-                return
-            case ast.Constant(value=str(text)):
-                self.string_annotation(text, node.lineno)
-            case ast.Subscript(value=ast.Name(id="Literal") | ast.Attribute(attr="Literal")):
-                evaluate(node)
-            case ast.Subscript(
-                value=ast.Name(id="Annotated") | ast.Attribute(attr="Annotated"),
-                slice=ast.Tuple(elts=[first, *metadata]),
-            ):
-                evaluate(node.value)
-                self.annotation(first)
-                for one in metadata:
-                    evaluate(one)
-            case ast.Subscript(value=value, slice=inner):
-                evaluate(value)
-                self.annotation(inner)
-            case ast.Tuple(elts=elements) | ast.List(elts=elements):
-                for element in elements:
-                    self.annotation(element)
-            case ast.BinOp(left=left, right=right):
-                self.annotation(left)
-                self.annotation(right)
-            case _:
-                evaluate(node)
+        if node is not None:
+            before, self.in_annotation = self.in_annotation, True
+            (self.later if self.lazy_annotations else self.visit)(node)
+            self.in_annotation = before
 
-    def string_annotation(self, text: str, line: int) -> None:
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if not self.in_annotation or not isinstance(node.value, str):
+            return
+        # A string in an annotation is an annotation.
         try:
-            inside = ast.parse(text.strip(), mode="eval").body
+            inside = ast.parse(node.value.strip(), mode="eval").body
         except SyntaxError:
             return
-        for node in ast.walk(inside):
-            if isinstance(node, ast.expr):
-                node.lineno, node.col_offset = line, -1
-        now, self.now = self.now, False
-        self.annotation(inside)
-        self.now = now
+        for one in ast.walk(inside):
+            if isinstance(one, ast.expr):
+                one.lineno, one.col_offset = node.lineno, -1
+        self.later(inside)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        # But `Literal["sum"]` has a string, and so may what follows the type in `Annotated`.
+        self.visit(node.value)
+        called = getattr(node.value, "id", "") or getattr(node.value, "attr", "")
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        types = {"Literal": 0, "Annotated": 1}.get(called, len(parts))
+        before = self.in_annotation
+        for number, one in enumerate(parts):
+            self.in_annotation = before and number < types
+            self.visit(one)
+        self.in_annotation = before
 
 
 def _arguments(arguments: ast.arguments) -> list[ast.arg]:
