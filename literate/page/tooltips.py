@@ -16,11 +16,11 @@ import re
 from literate.measuring.measure import Measurement, Tensor
 from literate.python.scopes import places
 from literate.reading import front_matter
-from literate.reading.rows import rows
+from literate.reading.plain import plain
+from literate.reading.rows import Note, rows
 from literate.reading.source import Definition, Source
 
 _HEADING = re.compile(r"#{1,6}\s")
-_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _SENTENCE = re.compile(r".*?[.:!?](?=\s+[A-Z`\[]|$)")
 
 
@@ -95,23 +95,15 @@ def _summary(source: Source) -> str:
 
 def _first_sentence(texts: tuple[str, ...]) -> str:
     r"""
-    The sentence as it is read, without the marks of Markdown. A text that begins with a formula
-    has none.
+    The sentence as it is read, without the marks of Markdown. A text that begins with a formula, a
+    list or a block of code has none.
     """
-    paragraph: list[str] = []
-    for text in texts:
-        if _HEADING.match(text):
-            continue
-        if text.strip():
-            paragraph.append(text.strip())
-        elif paragraph:
-            break
-    plain = _LINK.sub(r"\1", " ".join(paragraph))
-    if plain.startswith(("$$", "```", "* ", "- ")):
+    text = "\n".join("" if _HEADING.match(one) else one.strip() for one in texts).strip()
+    paragraph = " ".join(text.partition("\n\n")[0].split("\n"))
+    if paragraph.startswith(("$$", "```", "* ", "- ")):
         return ""
-    found = _SENTENCE.match(plain)
-    sentence = found[0] if found else plain
-    return re.sub(r"[`*$]", "", sentence).removesuffix(":")
+    found = _SENTENCE.match(paragraph)
+    return plain(Note("comment", 1, (found[0] if found else paragraph,))).removesuffix(":")
 
 
 def _tensor(tensor: Tensor) -> list[object]:

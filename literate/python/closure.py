@@ -120,8 +120,7 @@ def _unknown(package: "_Package", module: str, name: str) -> LiterateError:
 
 class _Package:
     r"""
-    The modules of a package, taken apart when they are first asked for. What a piece needs, it
-    needs for all who ask.
+    The modules of a package. What a piece needs, it needs for all who ask.
     """
 
     def __init__(self, sources: Mapping[str, Source], instead: Mapping[Wanted, Wanted]) -> None:
