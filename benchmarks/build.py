@@ -28,7 +28,7 @@ from pathlib import Path
 # As `python benchmarks/build.py` from a checkout, nothing needs to be installed.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from literate.python import spelling
+from literate.python import names_in_notes
 from literate.reading.rows import rows
 from literate.reading.source import parse
 from literate.settings import load
@@ -107,10 +107,10 @@ def _part(texts: dict[str, str], most: int) -> dict[str, str]:
     kept = _closed(texts, most)
     pages = {name: _unlinked(name, texts[name], kept) for name in kept}
     sources = [parse(text, name) for name, text in pages.items()]
-    names = spelling.names(sources, Path("a folder without files"))
+    names = names_in_notes.names(sources, Path("a folder without files"))
     for source in sources:
         lines = source.text.split("\n")
-        for problem in spelling.problems(source, names):
+        for problem in names_in_notes.problems(source, names):
             lines[problem.line - 1] = re.sub(r"`([^`]+)`", r"\1", lines[problem.line - 1])
         pages[source.path] = "\n".join(lines)
     return pages

@@ -105,7 +105,8 @@ def test_any_notes_and_strings_are_text(
 @settings(max_examples=150)
 @given(st.lists(st.sampled_from(MARKS) | st.text(max_size=4), max_size=6).map("".join))
 def test_a_word_in_code_is_shown_as_it_is(formulas: Formulas, text: str) -> None:
-    words = quotable(text).replace("`", "").replace("\n", " ").strip()
+    # Markdown puts spaces in the place of a tab, wherever it is.
+    words = quotable(text).replace("`", "").replace("\n", " ").replace("\t", " ").strip()
     source = parse(f'{HEAD}Before `{words or "x"}` after.\n"""\nx = 1\n', "case.py")
     assert f"Before {words or 'x'} after." in rendered(written(source, formulas).markdown).text
 
