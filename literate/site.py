@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from literate.measuring.measure import Bench, Measurement, measure
-from literate.page import katex, result_pages, search
+from literate.page import katex, lists, result_pages, search
 from literate.page.documents import document
 from literate.page.finished import Finished, made_from
 from literate.page.formulas import Formulas
@@ -219,11 +219,14 @@ def pages(
             yield replace(written, problems=tuple(sorted(problems)))
 
 
-def of_results(site: Site) -> list[Page]:
+def made_pages(site: Site) -> list[Page]:
     r"""
-    ## Write the pages of the results
+    ## Write the pages that no file has
+
+    Those of the results, and the lists of papers and terms.
     """
-    return list(result_pages.pages(site.links))
+    links = site.links
+    return [*result_pages.pages(links), *lists.pages(links)]
 
 
 def documents(site: Site, chosen: Iterable[str] | None = None) -> Iterator[Page]:
@@ -314,7 +317,7 @@ def correct_pages(
     """
     sources = list(site.sources.values())
     measured = _measured(site, report, finished)
-    written = [*pages(site, sources, measured, finished), *documents(site), *of_results(site)]
+    written = [*pages(site, sources, measured, finished), *documents(site), *made_pages(site)]
     problems = [problem for one in written for problem in one.problems]
     if problems and site.settings.strict:
         raise LiterateError(problems)

@@ -7,6 +7,9 @@ paper:
   authors: Loshchilov and Hutter
   year: 2019
   link: https://arxiv.org/abs/1711.05101
+terms:
+  Adam: Divides the mean gradient by the root of the mean squared gradient, for each weight.
+  weight decay: Shrinks each weight a little at every step.
 ---
 
 Some parameters get large gradients and others small ones, thousands of times apart. That comes from

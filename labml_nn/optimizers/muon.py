@@ -7,6 +7,8 @@ paper:
   authors: Jordan et al.
   year: 2024
   link: https://kellerjordan.github.io/posts/muon/
+terms:
+  Muon: Makes the singular values of each matrix of momentum nearly equal before the step.
 ---
 
 [AdamW](adamw.py) gives every number of a weight matrix a step of a similar size. But a matrix is

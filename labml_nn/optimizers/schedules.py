@@ -2,6 +2,8 @@ r"""
 ---
 title: Learning Rate Schedules
 summary: The learning rate rises at the start and falls to the end, in a line or a cosine.
+terms:
+  learning rate schedule: The learning rate as a function of the step.
 ---
 
 **In:** the number of a step, and how many there are. **Out:** the learning rate of that step, as a

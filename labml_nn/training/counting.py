@@ -7,6 +7,11 @@ paper:
   authors: Witten and Bell
   year: 1991
   link: https://doi.org/10.1109/18.87000
+terms:
+  bigram: A pair of neighbouring tokens.
+  cross entropy: The mean of −ln p of the right tokens; the loss of a language model.
+  n-gram: A run of n neighbouring tokens.
+  nat: The unit of a loss with natural logarithms; one nat is 1.44 bits.
 ---
 
 Before you train a network, find out what counting can do. It is exact, it takes seconds, and a

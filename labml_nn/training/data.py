@@ -2,6 +2,12 @@ r"""
 ---
 title: Text as Training Data
 summary: Characters become numbers, and windows of the text become inputs and targets.
+terms:
+  batch: Several sequences that go through the model at once.
+  context window: The stretch of text that a model sees at once.
+  token: What a model reads and writes one of at a time; on this site a character.
+  tokenizer: Turns text into token numbers and back.
+  validation set: Text that the model never trains on, to measure what it has learned.
 ---
 
 A language model predicts what comes next. So a text needs no labels: the target of each character

@@ -2,6 +2,8 @@ r"""
 ---
 title: Device and Precision
 summary: CPU or GPU, and 32-bit or 16-bit numbers.
+terms:
+  mixed precision: Matrix products in 16 bits, weights in 32.
 ---
 
 Most of the time of training goes into matrix products, and most hardware multiplies 16-bit numbers

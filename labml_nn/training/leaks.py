@@ -2,6 +2,8 @@ r"""
 ---
 title: An Honest Loss
 summary: A loss that is too good to be true is a leak. Predicting from prefixes alone finds it.
+terms:
+  teacher forcing: Predicting each token from the true tokens before it, all at once.
 ---
 
 In training and evaluation, a model gets a whole window at once and predicts the character after

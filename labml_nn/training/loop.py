@@ -2,6 +2,10 @@ r"""
 ---
 title: The Training Loop
 summary: Predict, compare, differentiate, move, two thousand times.
+terms:
+  gradient clipping: Shortens the gradient of all weights together when it is longer than a limit.
+  learning rate: How far a step moves the weights.
+  warm-up: The first steps of a training, in which the learning rate rises.
 ---
 
 A model starts with random weights, and its loss is about that of guessing:

@@ -2,6 +2,9 @@ r"""
 ---
 title: Sampling
 summary: "Text from a language model: draw one token, append it, and ask again."
+terms:
+  greedy decoding: Always take the likeliest token.
+  temperature: Divides the logits before a token is drawn; below 1, likely tokens become likelier.
 ---
 
 A language model doesn't write. It gives a score, a *logit*, to every token that may come next. To

@@ -7,6 +7,10 @@ paper:
   authors: Holtzman et al.
   year: 2020
   link: https://arxiv.org/abs/1904.09751
+terms:
+  top-k: Draw from the k likeliest tokens only.
+  top-p: Draw from the fewest tokens whose probabilities sum to p; also called nucleus sampling.
+  min-p: Draw from the tokens whose probability is at least a share of the greatest one.
 ---
 
 [Drawing](sampling.py) from all of a model's distribution has a weakness. Each token of the long

@@ -7,6 +7,8 @@ paper:
   authors: Vaswani et al.
   year: 2017
   link: https://arxiv.org/abs/1706.03762
+terms:
+  feed-forward network: Two linear layers and an activation, applied to each position alone.
 ---
 
 [Attention](mha.py) moves information from position to position, but what it computes is an average:

@@ -7,6 +7,8 @@ paper:
   authors: Dao et al.
   year: 2022
   link: https://arxiv.org/abs/2205.14135
+terms:
+  fused attention: Scores, softmax and weighted mean in one kernel.
 ---
 
 [Multi-head attention](mha.py) makes a tensor of all scores, a number for each pair of positions and

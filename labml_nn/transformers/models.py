@@ -7,6 +7,11 @@ paper:
   authors: Vaswani et al.
   year: 2017
   link: https://arxiv.org/abs/1706.03762
+terms:
+  embedding: The vector of a token, looked up in a learned table.
+  logits: Scores before the softmax, one for each token of the vocabulary.
+  pre-norm: Normalises the input of each sublayer, and leaves the residual stream as it is.
+  residual stream: The vector of a token, to which each sublayer adds its output.
 ---
 
 A transformer turns each token into a vector, lets a stack of layers change these vectors, and reads

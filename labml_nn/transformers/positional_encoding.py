@@ -7,6 +7,8 @@ paper:
   authors: Vaswani et al.
   year: 2017
   link: https://arxiv.org/abs/1706.03762
+terms:
+  positional encoding: A vector for each position, added to that of the token.
 ---
 
 [Attention](mha.py) compares features and knows nothing of order. Without a mask, shuffle the

@@ -7,6 +7,8 @@ paper:
   authors: Zhang and Sennrich
   year: 2019
   link: https://arxiv.org/abs/1910.07467
+terms:
+  RMSNorm: Divides a vector by its root mean square.
 ---
 
 Every layer of a [transformer](models.py) adds something to the features of a token, so they grow

@@ -7,6 +7,8 @@ paper:
   authors: Su et al.
   year: 2021
   link: https://arxiv.org/abs/2104.09864
+terms:
+  rotary positions (RoPE): Rotate queries and keys by angles that grow with the position.
 ---
 
 [Attention](mha.py) knows nothing of order, and [added encodings](positional_encoding.py) tell it

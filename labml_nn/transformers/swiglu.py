@@ -7,6 +7,8 @@ paper:
   authors: Shazeer
   year: 2020
   link: https://arxiv.org/abs/2002.05202
+terms:
+  SwiGLU: A feed-forward network in which one projection gates another.
 ---
 
 In the usual [feed-forward network](feed_forward.py), a hidden feature is one weighted sum of a

@@ -14,6 +14,7 @@ summary: Notes and code become one Markdown document a page.
 * [katex](katex.py): where the setter of formulas lies, and how it comes there.
 * [formulas](formulas.py): TeX becomes HTML and MathML when the site is built, not in the reader's
   browser.
+* [lists](lists.py): all terms from A to Z, and all papers by year.
 * [listing](listing.py): the code of a row as HTML, with numbers, links and measured shapes.
 * [tooltips](tooltips.py): what a page tells when it is asked, kept beside it until then.
 * [exhibit](exhibit.py): a link to a result becomes a checked number, a figure or a table, with

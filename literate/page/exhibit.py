@@ -22,7 +22,7 @@ from urllib.parse import quote
 from literate.page.highlight import told, visible
 from literate.page.links import Links, Target, UnknownTarget, targets
 from literate.page.templates import TEMPLATES
-from literate.reading.front_matter import title_of
+from literate.reading.front_matter import of_source
 from literate.reading.notes import Span, literal, spans
 from literate.reading.plain import plain
 from literate.reading.rows import Note
@@ -317,7 +317,8 @@ def _cell(value: Any, column: Column, at: Spot) -> str:
     source = at.links.pages.get(file)
     if source is None or (anchor and anchor not in [one.name for one in source.definitions]):
         return text
-    shown = HTML.code(html.escape(anchor)) if anchor else escaped(title_of(source) or file)
+    title = of_source(source)[0].title or file
+    shown = HTML.code(html.escape(anchor)) if anchor else escaped(title)
     address = at.links.between(at.uri, at.links.uris[file], anchor)
     return HTML.link(html.escape(address), shown, html.escape(file))
 

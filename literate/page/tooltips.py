@@ -15,7 +15,7 @@ import re
 
 from literate.measuring.measure import Measurement, Tensor
 from literate.python.scopes import places
-from literate.reading import front_matter
+from literate.reading.front_matter import of_source
 from literate.reading.plain import plain
 from literate.reading.rows import Note, rows
 from literate.reading.source import Definition, Source
@@ -43,7 +43,7 @@ def about(source: Source, title: str, measurement: Measurement | None) -> str:
             name: [[number for place in group for number in place] for group in groups]
             for name, groups in source.once(places).items()
         },
-        "definitions": {"": [title, _summary(source)], **_definitions(source)},
+        "definitions": {"": [title, of_source(source)[0].summary], **_definitions(source)},
         "tensors": {line: [_tensor(one) for one in found] for line, found in lines.items()},
     }
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
@@ -83,14 +83,6 @@ def _definitions(source: Source) -> dict[str, list[str]]:
         one.name: [signature(one), _first_sentence(texts.get(one.name, ()))]
         for one in source.definitions
     }
-
-
-def _summary(source: Source) -> str:
-    for row in rows(source):
-        if row.note is not None and row.note.kind == "docstring" and row.documents is None:
-            matter, _, _ = front_matter.split(row.note, source.path)
-            return matter.summary
-    return ""
 
 
 def _first_sentence(texts: tuple[str, ...]) -> str:

@@ -22,7 +22,7 @@ from literate.reading.rows import Note, rows
 from literate.reading.source import Source
 
 REQUIRED = ("title", "summary")
-OPTIONAL = ("paper",)
+OPTIONAL = ("paper", "terms")
 PAPER = ("title", "authors", "year", "link")
 
 _HEADING = re.compile(r"# +(.*?)(?: +#+)? *$")
@@ -34,12 +34,13 @@ class FrontMatter:
     ## The front matter of a page
 
     `paper` is empty where a page has none; else it has exactly the keys title, authors, year and
-    link.
+    link. `terms` are those that the page explains, each with a sentence.
     """
 
     title: str = ""
     summary: str = ""
     paper: dict[str, str] = field(default_factory=dict)
+    terms: dict[str, str] = field(default_factory=dict)
 
 
 @lru_cache(maxsize=1024)
@@ -85,8 +86,13 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]
         paper_values, more = _mapping(values["paper"], PAPER, "paper: ", path, first)
         problems += more
         paper = _scalars(paper_values, PAPER, "paper: ", path, values["paper"], first, problems)
+    terms: dict[str, str] = {}
+    if "terms" in values:
+        found, more = _mapping(values["terms"], None, "terms: ", path, first)
+        problems += more
+        terms = _scalars(found, tuple(found), "terms: ", path, None, first, problems)
     flat = _scalars(values, REQUIRED, "", path, node, first, problems)
-    matter = FrontMatter(flat.get("title", ""), flat.get("summary", ""), paper)
+    matter = FrontMatter(flat.get("title", ""), flat.get("summary", ""), paper, terms)
     return matter, rest, tuple(problems)
 
 
@@ -126,35 +132,34 @@ def _plain(text: str) -> str:
     return re.sub(r"[`*]", "", re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)).strip()
 
 
-def title_of(source: Source) -> str:
+def of_source(source: Source) -> tuple[FrontMatter, Note, tuple[Problem, ...]]:
     r"""
-    ## The title of a page
+    ## The front matter of a source
+
+    And the rest of the docstring of the module.
     """
-    return source.once(_title)
-
-
-def _title(source: Source) -> str:
     for row in rows(source):
         if row.note is not None and row.note.kind == "docstring" and row.documents is None:
-            return split(row.note, source.path)[0].title
-    return ""
+            return split(row.note, source.path)
+    missing = Problem(source.path, 1, "the module has no docstring; a page begins with one.")
+    return FrontMatter(), Note("docstring", 1, ()), (missing,)
 
 
 def _mapping(
-    node: yaml.Node | None, allowed: tuple[str, ...], where: str, path: str, first: int
+    node: yaml.Node | None, allowed: tuple[str, ...] | None, where: str, path: str, first: int
 ) -> tuple[dict[str, yaml.Node], list[Problem]]:
     r"""
-    The nodes know their lines, which `yaml.safe_load` would drop.
+    The nodes know their lines, which `yaml.safe_load` would drop. Without `allowed` any key is.
     """
     if not isinstance(node, yaml.MappingNode):
         line = first if node is None else first + 1 + node.start_mark.line
-        keys = ", ".join(f"`{key}`" for key in allowed)
+        keys = ", ".join(f"`{key}`" for key in allowed or ("term",))
         return {}, [Problem(path, line, f"{where or 'the front matter '}needs the keys {keys}.")]
     values: dict[str, yaml.Node] = {}
     problems = []
     for key, value in node.value:
         line = first + 1 + key.start_mark.line
-        if key.value not in allowed:
+        if allowed and key.value not in allowed:
             keys = ", ".join(f"`{one}`" for one in allowed)
             sentence = f"the front matter has an unknown key `{where}{key.value}`; known: {keys}."
             problems.append(Problem(path, line, sentence))

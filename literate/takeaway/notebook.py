@@ -25,7 +25,7 @@ from literate.problems import LiterateError, Problem
 from literate.python.closure import Closure, closure
 from literate.python.scopes import uses
 from literate.python.statements import Piece, is_main_guard, module_name, take_apart, third_party
-from literate.reading.front_matter import FrontMatter, split
+from literate.reading.front_matter import of_source
 from literate.reading.rows import Note, rows
 from literate.reading.source import Source
 from literate.takeaway.addresses import Addresses, with_addresses
@@ -224,7 +224,7 @@ class _Page:
 
     def introduction(self) -> Iterator[Cell]:
         source = self.sources[self.module]
-        matter, rest, problems = _front_matter(source)
+        matter, rest, problems = of_source(source)
         if problems:
             raise LiterateError(problems)
         parts = [f"# {matter.title}", matter.summary]
@@ -252,7 +252,7 @@ class _Page:
         for module, group in groupby(pieces, lambda one: one.module):
             source, taken = self.sources[module], list(group)
             path = path_of(module, source)
-            title = _front_matter(source)[0].title or module
+            title = of_source(source)[0].title or module
             names = ", ".join(f"`{each}`" for one in taken for each in one.names)
             listed.append(f"* {names} from {self.linked(title, module)}, `{path}`")
             code = without_docstrings(together(taken))
@@ -330,14 +330,6 @@ class _Page:
     def linked(self, text: str, module: str) -> str:
         address = self.addresses.of_module(self.sources[module])
         return text if address is None else f"[{text}]({address})"
-
-
-def _front_matter(source: Source) -> tuple[FrontMatter, Note, list[Problem]]:
-    for row in rows(source):
-        if row.note is not None and row.note.kind == "docstring" and row.documents is None:
-            return split(row.note, source.path)
-    missing = Problem(source.path, 1, "the module has no docstring; a page begins with one.")
-    return FrontMatter(), Note("docstring", 1, ()), [missing]
 
 
 def _set_up(packages: Iterable[str], shows_shapes: bool) -> Cell:

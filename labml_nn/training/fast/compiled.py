@@ -7,6 +7,8 @@ paper:
   authors: Ansel et al.
   year: 2024
   link: https://doi.org/10.1145/3620665.3640366
+terms:
+  compilation: Small operations are joined into few kernels before the model runs.
 ---
 
 Between two matrix products a transformer does many small things: add a bias, apply GELU, add to the

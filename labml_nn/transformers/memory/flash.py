@@ -7,6 +7,7 @@ paper:
   authors: Tri Dao
   year: 2023
   link: https://arxiv.org/abs/2307.08691
+terms: {flash attention: "Attention tile by tile; the matrix of scores is never stored."}
 ---
 
 A text of $n$ positions has $n^2$ scores for each head. At 4,096 positions and 8 heads in 32 bits
@@ -24,9 +25,8 @@ and this page [2.13](../../../results/family_drawings.json#tables.backward.2048.
 **Out:** the same averages as ever, up to rounding. The problem to solve is the softmax, which
 divides by a sum over *all* keys, and that isn't known before the last tile.
 
-The page follows Algorithms 1 and 2 of the paper, in tensors. It is for reading, and slow: a tile
-takes several calls. [PyTorch's kernel](sdpa.py) does the same in one. The page leaves out dropout,
-and how the work is shared among the parts of a GPU.
+The page follows Algorithms 1 and 2 of the paper, without dropout. It is for reading, and slow: a
+tile takes several calls. [PyTorch's kernel](sdpa.py) does the same in one.
 """
 
 import math

@@ -7,6 +7,8 @@ paper:
   authors: Dong et al.
   year: 2024
   link: https://arxiv.org/abs/2412.05496
+terms:
+  FlexAttention: PyTorch's kernel that takes the change of a score as a function.
 ---
 
 A [kernel in tiles](flash.py) never holds all scores, so nobody can change them on the way. Each

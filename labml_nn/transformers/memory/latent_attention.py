@@ -7,6 +7,8 @@ paper:
   authors: DeepSeek-AI
   year: 2024
   link: https://arxiv.org/abs/2405.04434
+terms:
+  latent attention (MLA): Caches one short vector a token, which gives keys and values.
 ---
 
 [Sharing heads of keys](grouped_query.py) makes the [cache](../kv_cache.py) of a model that writes

@@ -7,6 +7,9 @@ paper:
   authors: Xiao et al.
   year: 2023
   link: https://arxiv.org/abs/2309.17453
+terms:
+  attention sink: A first token that every query may see, however far away it is.
+  sliding window: Each query sees only a fixed number of the latest keys.
 ---
 
 The [cache](../kv_cache.py) of a model that writes grows with its text, and so does the time for

@@ -2,6 +2,8 @@ r"""
 ---
 title: What Each Change Is Worth
 summary: The modern recipe with one part left out at a time, each trained from three seeds.
+terms:
+  ablation: The same training with one part exchanged, to see what the part is worth.
 ---
 
 The [modern transformer](model.py) is better than the [classic

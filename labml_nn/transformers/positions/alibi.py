@@ -7,6 +7,8 @@ paper:
   authors: Press, Smith and Lewis
   year: 2021
   link: https://arxiv.org/abs/2108.12409
+terms:
+  ALiBi: Subtracts from each score a penalty that grows with the distance.
 ---
 
 Train a model on windows of 64 characters, and let it read 512. With

@@ -2,6 +2,8 @@ r"""
 ---
 title: Trained Short, Evaluated Long
 summary: Seven kinds of positions, trained on short windows and measured on longer ones.
+terms:
+  extrapolation: Reading texts longer than those of training.
 ---
 
 What happens to a model when a text is longer than any that it was trained on? Here the small

@@ -7,6 +7,8 @@ paper:
   authors: Peng et al.
   year: 2023
   link: https://arxiv.org/abs/2309.00071
+terms:
+  YaRN: Stretches slow rotary frequencies more than fast ones, to read longer texts.
 ---
 
 A model with [rotary positions](../rotary.py) that was trained on 64 characters has a loss of

@@ -7,6 +7,8 @@ paper:
   authors: Shaw, Uszkoreit and Vaswani
   year: 2018
   link: https://arxiv.org/abs/1803.02155
+terms:
+  relative positions: Scores depend on the distance between query and key.
 ---
 
 What matters about two tokens is rarely where they stand, and often how far apart they are: an

@@ -7,6 +7,8 @@ paper:
   authors: Dai et al.
   year: 2019
   link: https://arxiv.org/abs/1901.02860
+terms:
+  Transformer-XL: Keeps the activations of the last segment as memory, with relative positions.
 ---
 
 A model with [sines of the position](../positional_encoding.py) gets worse on texts that are longer

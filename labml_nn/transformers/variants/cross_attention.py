@@ -7,6 +7,8 @@ paper:
   authors: Vaswani et al.
   year: 2017
   link: https://arxiv.org/abs/1706.03762
+terms:
+  cross-attention: Attention whose queries come from one sequence, and keys and values from another.
 ---
 
 A translator writes word by word and looks at the original text all the time. Self-attention alone

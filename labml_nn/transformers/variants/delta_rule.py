@@ -7,6 +7,7 @@ paper:
   authors: Yang et al.
   year: 2024
   link: https://arxiv.org/abs/2412.06464
+terms: {delta rule: "Takes off what is stored for a key before a new value is written for it."}
 ---
 
 The state of [linear attention](linear_attention.py) is a matrix. A token writes by adding the
@@ -47,8 +48,8 @@ $$
 for each head. **Out:** the results $o_i$, and the state $S$, with $d_k$ rows for each head.
 
 The short convolution and the activation that the paper's model has before the rule, and its gate
-after it, are left out, and the decay is a sigmoid. There is no mask for padding. At the end of a
-sequence padding does no harm, since no earlier position sees it.
+after it, are left out, and the decay is a sigmoid. Padding needs no mask:
+it stands at the end, and no earlier position sees it.
 """
 
 from collections.abc import Callable
@@ -121,10 +122,9 @@ def delta_chunks(inputs: tuple[Tensor, ...], state: Tensor, chunk_len: int = 64
         # All $\beta_i (v_i - \dots)$ that can be known before the system is solved.
         known = b * (v - g.exp() * (k @ state))
 
-        # The factors of $u_j$ in the sum. The solver ignores the diagonal and takes it as 1, which
-        # stands for $u_i$ itself.
+        # The factors of $u_j$ in the sum. The solver takes the diagonal as 1, which stands for
+        # $u_i$ itself. It needs 32 bits.
         system = b * left * (k @ k.mT)
-        # It needs 32 bits.
         system, known = (x.to(torch.promote_types(x.dtype, torch.float32)) for x in (system, known))
         written = torch.linalg.solve_triangular(system, known, upper=False, unitriangular=True)
 

@@ -7,6 +7,8 @@ paper:
   authors: Ye et al.
   year: 2024
   link: https://arxiv.org/abs/2410.05258
+terms:
+  differential attention: Subtracts one attention from another, so that weight on noise cancels.
 ---
 
 A softmax never gives a key the weight zero. Over a long text many small weights on irrelevant

@@ -8,6 +8,8 @@ paper:
   authors: Qiu et al.
   year: 2025
   link: https://arxiv.org/abs/2505.06708
+terms:
+  gated attention: Multiplies the output of each head by a gate between 0 and 1.
 ---
 
 The weights of [attention](../mha.py) sum to one. A head that has nothing to look for must look

@@ -7,6 +7,8 @@ paper:
   authors: Katharopoulos et al.
   year: 2020
   link: https://arxiv.org/abs/2006.16236
+terms:
+  linear attention: Without the softmax, the past fits into one matrix, and time grows linearly.
 ---
 
 [Attention](../mha.py) compares every query with every key, so twice the text costs four times as
@@ -127,8 +129,7 @@ def in_chunks(
     r"""
     ## Chunked form
 
-    Weights inside a chunk of positions, and the state for all that was before it. The cost stays
-    linear in the length.
+    Weights inside a chunk, the state for all before it: the cost stays linear in the length.
     """
     # One position at a time is too little work for a GPU, and all at once are too many weights.
     total, norm = state
@@ -169,8 +170,7 @@ class LinearAttention(nn.Module):
         """
         super().__init__()
 
-        # The layers of any attention. There is no scale and no softmax, so nothing else is
-        # inherited.
+        # The layers of any attention. There is no scale and no softmax.
         self.query, self.key, self.value = (
             PrepareForMultiHeadAttention(d_model, heads, d_model // heads, bias) for _ in range(3)
         )

@@ -7,6 +7,8 @@ paper:
   authors: Henry et al.
   year: 2020
   link: https://arxiv.org/abs/2010.04245
+terms:
+  query-key normalisation: Normalises queries and keys, so that a score can't grow without limit.
 ---
 
 A score is the dot product of a query and a key, and nothing in [attention](../mha.py) limits their

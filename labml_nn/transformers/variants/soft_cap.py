@@ -7,6 +7,8 @@ paper:
   authors: Gemma Team
   year: 2024
   link: https://arxiv.org/abs/2408.00118
+terms:
+  soft cap: Passes scores through a scaled tanh, which bounds them.
 ---
 
 Nothing in [attention](../mha.py) limits a score. In a large model some scores grow to hundreds

@@ -7,6 +7,12 @@ paper:
   authors: Vaswani et al.
   year: 2017
   link: https://arxiv.org/abs/1706.03762
+terms:
+  attention: A weighted mean of values, whose weights come from comparing queries with keys.
+  "query, key, value": What a position looks for, what it is found by, and what it gives.
+  causal mask: Lets a position look at itself and at earlier positions only.
+  head: One of several attentions that work side by side, each on its own features.
+  self-attention: Attention whose queries, keys and values come from the same sequence.
 ---
 
 A model that looks at one word at a time can't know who *sat*, or what *it* refers to: the answer is

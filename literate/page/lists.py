@@ -1,0 +1,79 @@
+r"""
+---
+title: Lists
+summary: All terms from A to Z, and all papers by year, each with the page that explains it.
+---
+
+A reader who meets a word goes to the list of terms, and one who holds a paper goes to the list of
+papers. Both are made from the front matter of the pages, so nobody has to keep them.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from literate.page.links import Links, relative
+from literate.page.page import Page
+from literate.page.templates import TEMPLATES
+from literate.problems import Problem
+from literate.reading.front_matter import FrontMatter, of_source
+from literate.reading.notes import literal
+
+PAPERS, TERMS = "papers.md", "terms.md"
+
+Part = Mapping[str, str | list[str]]
+Parts = list[Part]
+
+
+def pages(links: Links) -> Iterator[Page]:
+    r"""
+    ## The lists of a site
+
+    A site whose pages name no paper has no list of papers, and likewise for terms; where a page has
+    the same place, it stays. A term that two pages explain is a problem of the second.
+    """
+    matters = {path: of_source(source)[0] for path, source in links.pages.items()}
+    taken = {*links.uris.values(), *links.documents.values()}
+    papers = list(_papers(matters, links))
+    if papers and PAPERS not in taken:
+        yield _page(PAPERS, "Papers", "The papers that the pages implement, by year.", papers, ())
+    terms, problems = _terms(matters, links)
+    if terms and TERMS not in taken:
+        yield _page(TERMS, "Terms", "The terms of the pages, from A to Z.", terms, problems)
+
+
+def _papers(matters: dict[str, FrontMatter], links: Links) -> Iterator[Part]:
+    # Several pages can implement the same paper.
+    by_year: dict[str, dict[str, list[str]]] = {}
+    for path, matter in matters.items():
+        if matter.paper:
+            paper = matter.paper
+            words = f"[{literal(paper['title'])}]({paper['link']}), {literal(paper['authors'])}"
+            shown = f"[{literal(matter.title)}]({relative('', links.uri(path))})"
+            by_year.setdefault(paper["year"], {}).setdefault(words, []).append(shown)
+    for year in sorted(by_year):
+        entries = [f"{words}: {', '.join(found)}" for words, found in by_year[year].items()]
+        yield {"name": year, "entries": sorted(entries)}
+
+
+def _terms(matters: dict[str, FrontMatter], links: Links) -> tuple[Parts, tuple[Problem, ...]]:
+    by_letter: dict[str, list[str]] = {}
+    pages_by_term: dict[str, str] = {}
+    problems = []
+    for path, matter in matters.items():
+        for term, sentence in matter.terms.items():
+            other = pages_by_term.setdefault(term.casefold(), path)
+            if other != path:
+                told = f"the term `{term}` is explained by `{other}` already; keep one of the two."
+                problems.append(Problem(path, 1, told))
+            shown = f"[{literal(term)}]({relative('', links.uri(path))}): {sentence}"
+            by_letter.setdefault(term[0].upper(), []).append(shown)
+    letters: Parts = [
+        {"name": letter, "entries": sorted(by_letter[letter], key=str.casefold)}
+        for letter in sorted(by_letter)
+    ]
+    return letters, tuple(problems)
+
+
+def _page(uri: str, title: str, summary: str, parts: Parts, problems: tuple[Problem, ...]) -> Page:
+    template = TEMPLATES.get_template("list.md.jinja")
+    markdown = template.render(title=title, summary=summary, parts=parts)
+    return Page(uri, title, summary, markdown, {}, problems)
