@@ -55,21 +55,18 @@ def _papers(matters: dict[str, FrontMatter], links: Links) -> Iterator[Part]:
 
 
 def _terms(matters: dict[str, FrontMatter], links: Links) -> tuple[Parts, tuple[Problem, ...]]:
-    by_letter: dict[str, list[str]] = {}
-    pages_by_term: dict[str, str] = {}
+    explained: dict[str, str] = {}
     problems = []
-    for path, matter in matters.items():
-        for term, sentence in matter.terms.items():
-            other = pages_by_term.setdefault(term.casefold(), path)
-            if other != path:
-                told = f"the term `{term}` is explained by `{other}` already; keep one of the two."
-                problems.append(Problem(path, 1, told))
-            shown = f"[{literal(term)}]({relative('', links.uri(path))}): {sentence}"
-            by_letter.setdefault(term[0].upper(), []).append(shown)
-    letters: Parts = [
-        {"name": letter, "entries": sorted(by_letter[letter], key=str.casefold)}
-        for letter in sorted(by_letter)
-    ]
+    by_letter: dict[str, list[str]] = {}
+    found = [(term, path) for path, matter in matters.items() for term in matter.terms]
+    for term, path in sorted(found, key=lambda one: one[0].casefold()):
+        other = explained.setdefault(term.casefold(), path)
+        if other != path:
+            told = f"the term `{term}` is explained by `{other}` already; keep one of the two."
+            problems.append(Problem(path, 1, told))
+        shown = f"[{literal(term)}]({relative('', links.uri(path))}): {matters[path].terms[term]}"
+        by_letter.setdefault(term[0].upper(), []).append(shown)
+    letters: Parts = [{"name": one, "entries": by_letter[one]} for one in by_letter]
     return letters, tuple(problems)
 
 

@@ -5,7 +5,7 @@ summary: AdamW one tensor at a time, with lists of tensors, and in a single kern
 paper:
   title: Decoupled Weight Decay Regularization
   authors: Loshchilov and Hutter
-  year: 2017
+  year: 2019
   link: https://arxiv.org/abs/1711.05101
 ---
 

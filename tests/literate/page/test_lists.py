@@ -38,13 +38,15 @@ def test_papers_are_listed_by_year_each_with_all_its_pages() -> None:
 
 def test_terms_are_listed_from_a_to_z() -> None:
     found = made(
-        a=("One", "terms: {mask: Hides `-1`., Adam: Divides.}\n"), b=("Two", "terms: {axis: An.}\n")
+        a=("One", "terms: {mask: Hides `-1`., Adam: Divides.}\n"),
+        b=("Two", "terms: {axis 2: Third., axis: An.}\n"),
     )
     assert list(found) == ["terms.md"]
     assert lines(found["terms.md"]) == [
         "## A",
         "* [Adam](deep/a.md): Divides.",
         "* [axis](deep/b.md): An.",
+        "* [axis 2](deep/b.md): Third.",
         "## M",
         "* [mask](deep/a.md): Hides `-1`.",
     ]
