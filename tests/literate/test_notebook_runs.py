@@ -11,6 +11,7 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
+from labml_nn.training.data import tiny_shakespeare
 from literate import site
 from literate.measuring.axes import example_of
 from literate.measuring.measure import Measurement, Tensor
@@ -171,7 +172,7 @@ def test_without_torch_a_notebook_says_so_in_one_sentence(execute: Run) -> None:
 
 @pytest.fixture(scope="module")
 def executions(
-    execute: Run, request: pytest.FixtureRequest
+    execute: Run, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[Path, Future[NotebookNode]]]:
     r"""All notebooks that were committed, executed by as many at a time as there are cores."""
     # Those that a selection of tests asks for, if it is one.
@@ -180,9 +181,13 @@ def executions(
         for one in request.session.items
         if hasattr(one, "callspec") and "executions" in getattr(one, "fixturenames", ())
     }
+    # A short text, since each model is evaluated on a tenth of it.
+    corpus = tmp_path_factory.mktemp("corpus") / "short.txt"
+    corpus.write_text(tiny_shakespeare()[:50_000], encoding="utf-8")
+    form = FORM | {"corpus": str(corpus)}
     with ThreadPoolExecutor(max_workers=2) as pool:
         yield {
-            path: pool.submit(execute, path.read_text(encoding="utf-8"), FORM)
+            path: pool.submit(execute, path.read_text(encoding="utf-8"), form)
             for path in NOTEBOOKS
             if path in asked
         }
