@@ -36,7 +36,7 @@ install := $(run) -m pip install --disable-pip-version-check --constraint constr
 made := .venv/made
 
 # As many tests at a time as there are cores.
-parallel := --numprocesses=logical --maxprocesses=4 --dist=loadfile
+parallel := --numprocesses=logical --maxprocesses=4 --dist=worksteal
 
 # A cache that would go to the home folder.
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
@@ -46,7 +46,7 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 # The steps write the same folders; two at once, under `make -j`, would spoil them.
 .NOTPARALLEL:
-.PHONY: help site serve notebooks train test quick oldest soak results proof lint check bench bench-site lab clean distclean
+.PHONY: help site serve notebooks train test quick whole oldest soak results proof lint check bench bench-site lab clean distclean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -95,7 +95,10 @@ lint: $(made)/test node_modules/.made ## Check the code's style, the pages' rule
 	$(run) -m literate check
 	$(run) -m literate notebooks --check
 
-check: lint test site ## lint, test and site, one after another
+whole: $(made)/test ## Test on the whole standard library, of which `make test` takes a sample
+	$(run) -m pytest $(parallel) -m whole
+
+check: lint test whole site ## lint, test, whole and site, one after another
 
 bench: $(made)/train ## Run the benchmarks
 	@for script in benchmarks/*.py; do echo "== $$script"; $(run) "$$script" || exit 1; done
