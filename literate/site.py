@@ -102,7 +102,7 @@ class Site:
         r"""
         ### What a reader can look up
 
-        The files of the [search](page/search.py#index), with their paths on the site.
+        The file of the [search](page/search.py#index), with its path on the site.
         """
         by_hand = {self.settings.root / path: uri for path, uri in self.documents.items()}
         measured = {one.uri: one for one in self.results.values()}

@@ -8,7 +8,7 @@ paper:
   year: 2019
   link: https://arxiv.org/abs/1911.02150
 terms:
-  key and value cache: Keys and values of the text so far, kept for the next tokens.
+  key and value cache (KV cache): Keys and values of the text so far, kept for the next tokens.
 ---
 
 [A model that writes](../training/sampling.py) gets its own text back, one token longer each time,

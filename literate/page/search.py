@@ -7,38 +7,30 @@ summary: What a reader can look up is every row of every page.
 A page is long, so a search that ends at the top of a page leaves its reader searching on. This one
 ends at the row: each row is an *entry* of its own, with the words of its note and the names in its
 code. The reader's browser compares the words of a query with them; nothing leaves the browser.
-
-The index comes in two files, because they are not needed at the same moment: the headings and names
-find most of what is looked for, and are there first; the words of the notes follow.
 """
 
+import html
 import json
-import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-import yaml
-from markdown.extensions.toc import slugify, unique
+import markdown
 
 from literate.page.exhibit import caption_of
 from literate.page.links import folder
 from literate.reading import front_matter
-from literate.reading.notes import spans
 from literate.reading.plain import plain
 from literate.reading.rows import Note, Row, rows
 from literate.reading.source import Source
 from literate.results.records import Result, leaves, machine
 
-NAMES = "assets/search-names.js"
-NOTES = "assets/search-notes.js"
+INDEX = "assets/search-index.js"
 NO_RESULTS: Mapping[str, Result] = {}
-# In every method, so nobody looks for it.
-_NOISE = ("self",)
-_HEADING = re.compile(r"#{1,6}[ \t]+(.*?)[ \t]*#*")
+_HEADING = re.compile(r"\s*#{1,6}[ \t]+(.*?)[ \t]*#*")
+_SECTION = re.compile(r'<h\d id="([^"]*)">(.*?)</h\d>', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -50,17 +42,15 @@ class Entry:
 
     * `anchor` is its place on the page, empty for the top
     * `name` is the definition that it belongs to
-    * `line` is the first line of its code, 0 if it has none
-    * `names` are the names in its code: for each line those that no line above it has
-    * `note` is the text of its note
+    * `heading` and `note` are the words of its note
+    * `names` are the names in its code
     """
 
     anchor: str
     name: str = ""
     heading: str = ""
-    line: int = 0
-    names: str = ""
     note: str = ""
+    names: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,117 +70,60 @@ def of_source(source: Source) -> Entries:
     The docstring of the module is an entry apart from the code under it: it leads to the top of the
     page, and its text has what the front matter says, too.
     """
-    title = posixpath.splitext(posixpath.basename(source.path))[0]
-    found = []
-    for row in rows(source):
-        note = row.note
-        if note is not None and note.kind == "docstring" and row.documents is None:
-            matter, note, _ = front_matter.split(note, source.path)
-            title = matter.title or title
-            paper = ", ".join(text for key, text in matter.paper.items() if key != "link")
-            said = [matter.summary, plain(note), f"Paper: {paper}" if paper else ""]
-            found.append(Entry("", note=" ".join(filter(None, said))))
-            note = None
-        if note is not None or row.code:
-            found.append(_entry(source, row, note))
-    return Entries(title, tuple(found))
+    matter, note, _ = front_matter.of_source(source)
+    paper = ", ".join(text for key, text in matter.paper.items() if key != "link")
+    terms = " ".join(f"{term}: {sentence}" for term, sentence in matter.terms.items())
+    said = [matter.summary, plain(note), f"Paper: {paper}" if paper else "", terms]
+    top = Entry("", note=" ".join(filter(None, said)))
+    found = [_entry(source, row) for row in rows(source)]
+    title = matter.title or PurePosixPath(source.path).stem
+    return Entries(title, (top, *(one for one in found if one.anchor or one.note)))
 
 
-def _entry(source: Source, row: Row, note: Note | None) -> Entry:
-    code = [line.number for line in row.code]
-    within = source.definition_at(code[0]) if code else row.within
+def _entry(source: Source, row: Row) -> Entry:
+    lines = [line.number for line in row.code]
+    within = source.definition_at(lines[0]) if lines else row.within
     name = within.name if within else ""
-    starts = bool(code) and within is not None and within.first == code[0]
-    heading, note = _heading(note) if note and row.documents else ("", note)
-    return Entry(
-        anchor=name if starts else f"L{code[0]}" if code else "",
-        name=name,
-        heading=heading,
-        line=code[0] if code else 0,
-        names=_new_names(source.names.get(number, ()) for number in _upto_last(code)),
-        note=plain(note) if note else "",
-    )
-
-
-def _upto_last(code: list[int]) -> range:
-    r"""
-    A docstring may stand between two lines of code: then its lines are counted, too.
-    """
-    return range(code[0], code[-1] + 1) if code else range(0)
+    anchor = f"L{lines[0]}" if lines else ""
+    if within and lines and within.first == lines[0]:
+        anchor = name
+    note = row.note if row.note and (row.documents or row.note.kind == "comment") else None
+    heading, note = _heading(note) if note else ("", None)
+    names = {one for number in lines for one in source.names.get(number, ())}
+    return Entry(anchor, name, heading, plain(note) if note else "", " ".join(sorted(names)))
 
 
 def _heading(note: Note) -> tuple[str, Note]:
     r"""
     A heading at the very beginning, and what follows it.
     """
-    for index, text in enumerate(note.texts):
-        match = _HEADING.fullmatch(text)
-        if match:
-            words = plain(Note(note.kind, note.first + index, (match[1],)))
-            return words, Note(note.kind, note.first + index + 1, note.texts[index + 1 :])
-        if text.strip():
-            break
-    return "", note
-
-
-def _new_names(lines: Iterator[Iterable[str]]) -> str:
-    seen = set(_NOISE)
-    kept = []
-    for line in lines:
-        new = [name for name in dict.fromkeys(line) if name not in seen]
-        seen.update(new)
-        kept.append(" ".join(new))
-    return "\n".join(kept).rstrip("\n")
+    first = next((at for at, text in enumerate(note.texts) if text.strip()), 0)
+    match = _HEADING.fullmatch(note.texts[first]) if note.texts else None
+    if match is None:
+        return "", note
+    words = plain(Note(note.kind, note.first + first, (match[1],)))
+    return words, Note(note.kind, note.first + first + 1, note.texts[first + 1 :])
 
 
 def of_document(text: str, name: str) -> Entries:
     r"""
     ## The sections of a document
 
-    Its anchors are those that Markdown gives its headings. Without a title or a heading of the
-    first level it is called by its `name`.
+    Markdown itself says where they begin and which anchors they have. Without a title or a heading
+    the document is called by its `name`.
     """
-    title, first, lines = _front_matter(text.splitlines())
-    document = Note("docstring", first, tuple(lines))
-    blocks = [span for span in spans(document) if span.kind in ("fence", "display")]
-    inside = {
-        span.line + offset for span in blocks for offset in range(len(span.text.splitlines()))
-    }
-    used: set[str] = set()
-    found = []
-    anchor = heading = ""
-    begin = first
-    for number, line in enumerate([*lines, None], start=first):
-        match = _HEADING.fullmatch(line) if line is not None and number not in inside else None
-        if match is None and line is not None:
-            continue
-        section = Note("docstring", begin, tuple(lines[begin - first : number - first]))
-        words = plain(section, tags=True)
-        if words or heading:
-            found.append(Entry(anchor, heading=heading, note=words))
-        if match is not None:
-            heading = plain(Note("comment", number, (match[1],)), tags=True)
-            anchor = unique(slugify(heading, "-"), used)
-            # The title of the document leads to its top.
-            if line.startswith("# ") and not found:
-                title, heading, anchor = title or heading, "", ""
-            begin = number + 1
-    return Entries(title or name, tuple(found))
+    reader = markdown.Markdown(extensions=["fenced_code", "meta", "tables", "toc"])
+    # The text before the first heading, then of each section the anchor, the heading and the text.
+    before, *rest = _SECTION.split(reader.convert(text))
+    sections = list(zip(rest[::3], map(_words, rest[1::3]), map(_words, rest[2::3]), strict=True))
+    stated = getattr(reader, "Meta", {}).get("title", [""])[0].strip("\"'")
+    title = stated or (sections[0][1] if sections else name)
+    found = [Entry(anchor, heading=heading, note=note) for anchor, heading, note in sections]
+    return Entries(title, (Entry("", note=_words(before)), *found))
 
 
-def _front_matter(lines: list[str]) -> tuple[str, int, list[str]]:
-    r"""
-    The title in it, and the line and the lines behind it.
-    """
-    if not lines or lines[0].rstrip() != "---" or "---" not in lines[1:]:
-        return "", 1, lines
-    closing = lines.index("---", 1)
-    matter = None
-    # What is wrong with it is the engine's to say.
-    with suppress(yaml.YAMLError):
-        matter = yaml.safe_load("\n".join(lines[1:closing]))
-    title = matter.get("title", "") if isinstance(matter, dict) else ""
-    return str(title), closing + 2, lines[closing + 1 :]
+def _words(shown: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^<>]*>", "", shown)).split())
 
 
 def of_result(result: Result) -> Entries:
@@ -216,27 +149,17 @@ def index(
     ## The index of a site
 
     `uris` are the paths of the pages, by the paths of their sources; `documents` and `results` have
-    paths of their own. Returned are its two files
-    with their paths on the site. Each is a script that hands its data over in an event: a script
-    can be read from a folder on the disk, too, where a browser refuses to read any other file.
+    paths of their own. Returned is its file, with its path on the site: a script that hands its
+    data over in an event. A script can be read from a folder on the disk, too, where a browser
+    refuses to read any other file.
     """
     pages = [(uris[path], source.once(of_source)) for path, source in sources.items()]
     for path, uri in sorted(documents.items(), key=lambda one: one[1]):
         pages.append((uri, of_document(path.read_text(encoding="utf-8"), path.stem)))
     pages += [(uri, of_result(result)) for uri, result in results.items()]
-    names = [[page.title, _address(uri), list(map(_listed, page.entries))] for uri, page in pages]
-    notes = [entry.note for _, page in pages for entry in page.entries]
-    return {NAMES: _script("search-names", names), NOTES: _script("search-notes", notes)}
-
-
-def _address(uri: str) -> str:
-    return f"{folder(uri)}/".removeprefix("/")
-
-
-def _listed(entry: Entry) -> list[str | int]:
-    return [entry.anchor, entry.name, entry.heading, entry.line, entry.names]
-
-
-def _script(event: str, detail: list[object]) -> str:
-    data = json.dumps(detail, ensure_ascii=False, separators=(",", ":"))
-    return f'dispatchEvent(new CustomEvent("{event}",{{detail:{data}}}));\n'
+    listed = [
+        [page.title, f"{folder(uri)}/".removeprefix("/"), [astuple(one) for one in page.entries]]
+        for uri, page in pages
+    ]
+    data = json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
+    return {INDEX: f'dispatchEvent(new CustomEvent("search-index",{{detail:{data}}}));\n'}

@@ -109,7 +109,7 @@ def test_any_engine_gets_the_pages_and_the_files_the_same_each_time(project: Pat
     assert {Path("results/index.md"), Path("results/trials.md"), Path("results/trials.json")} <= {
         *first
     }
-    assert b"figures.time" in first[Path("assets/search-names.js")]
+    assert b"figures.time" in first[Path("assets/search-index.js")]
 
 
 @pytest.mark.parametrize(

@@ -175,9 +175,8 @@ def test_the_words_of_the_notes_can_be_searched(project: Path) -> None:
     (project / "mkdocs.yml").write_text(MKDOCS.replace("[index.md,", "[index.md, guide.md,"))
     assert build(project).returncode == 0
     assert build(project, "literate", "write", "out").returncode == 0
-    for name in ("search-names.js", "search-notes.js"):
-        served = (project / "site" / "assets" / name).read_text()
-        assert served == (project / "out" / "assets" / name).read_text()
+    served = (project / "site/assets/search-index.js").read_text()
+    assert served == (project / "out/assets/search-index.js").read_text()
     assert "A score for each pair, d_k features. See the start." in served
     assert "Written by hand." in served
 

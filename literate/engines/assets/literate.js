@@ -471,7 +471,8 @@ for (const box of every(".task-list-item > input")) {
 
 // ## Search
 
-// The search is a script of its own, which is fetched when it is first used.
+// The dialogue is there at once, so no letter is lost that is typed behind the `/`. What it does is
+// a script of its own, which is fetched when it is first used.
 const searchScript = new URL("search.js", document.currentScript.src);
 const find = document.createElement("button");
 find.type = "button";
@@ -483,16 +484,31 @@ find.innerHTML =
   '<span>Search</span><kbd aria-hidden="true">/</kbd>';
 document.querySelector(".md-header__inner")?.append(find);
 
+const search = document.createElement("dialog");
+search.className = "search";
+search.setAttribute("aria-label", "Search");
+search.innerHTML =
+  '<form><input aria-label="Search" autocomplete="off" placeholder="Words, names, parts of names" spellcheck="false">' +
+  '<button type="button">Close</button></form><p role="status"></p><ol></ol>';
+document.body.append(search);
+search.querySelector("button").addEventListener("click", () => search.close());
+// A click beside the dialogue has the dialogue itself as its target.
+search.addEventListener("click", (event) => event.target === search && search.close());
+
 function loadSearch() {
   const script = document.createElement("script");
   script.src = searchScript;
   script.addEventListener("error", () => {
-    say(find.querySelector("span"), "Not loaded");
+    search.querySelector("p").textContent = "The search can't be loaded. Close it and open it again.";
     find.addEventListener("click", loadSearch, { once: true });
   });
   document.head.append(script);
 }
 find.addEventListener("click", loadSearch, { once: true });
+find.addEventListener("click", () => {
+  search.showModal();
+  search.querySelector("input").select();
+});
 
 addEventListener("keydown", (event) => {
   const { key, ctrlKey, metaKey, altKey, target } = event;

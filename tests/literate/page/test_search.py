@@ -1,6 +1,5 @@
 r"""The index of the search, compared with the sources read by `ast` and with the built pages."""
 
-import ast
 import json
 import re
 from html.parser import HTMLParser
@@ -10,8 +9,8 @@ import markdown
 import pytest
 
 from literate import settings
-from literate.page.search import NAMES, NOTES, Entries, Entry, index, of_document, of_source
-from literate.reading.source import Source, parse
+from literate.page.search import INDEX, Entries, Entry, index, of_document, of_source
+from literate.reading.source import parse
 from literate.site import Site, load
 
 
@@ -43,7 +42,7 @@ class Ids(HTMLParser):
 
 def test_every_entry_leads_to_an_anchor_of_the_built_site(site: Path) -> None:
     checked = 0
-    for title, address, entries in data((site / NAMES).read_text(encoding="utf-8")):
+    for title, address, entries in data((site / INDEX).read_text(encoding="utf-8")):
         page = site / address / "index.html"
         ids = Ids(page).found
         assert title
@@ -57,57 +56,12 @@ def test_every_entry_leads_to_an_anchor_of_the_built_site(site: Path) -> None:
 def test_the_site_serves_the_index_of_its_sources(site: Path, loaded: Site) -> None:
     written = loaded.search_index
     assert {name: (site / name).read_text(encoding="utf-8") for name in written} == written
-    names, notes = data(written[NAMES]), data(written[NOTES])
-    assert len(names) >= len(loaded.sources)
-    assert sum(len(entries) for _, _, entries in names) == len(notes)
+    assert len(data(written[INDEX])) >= len(loaded.sources)
 
 
 def test_nothing_is_left_of_the_search_of_the_theme(site: Path) -> None:
     assert not (site / "search").exists()
     assert "md-search" not in (site / "transformers/mha/index.html").read_text(encoding="utf-8")
-
-
-def names_by_line(source: Source) -> set[tuple[int, str]]:
-    r"""The names that `ast` knows, with their lines; those inside f-strings are left out."""
-    found = set()
-    waiting: list[ast.AST] = [source.tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.JoinedStr):
-            continue
-        waiting.extend(ast.iter_child_nodes(node))
-        match node:
-            case ast.Name(id=name) | ast.arg(arg=name) | ast.keyword(arg=str(name)):
-                found.add((node.lineno, name))
-            case ast.Attribute(attr=name):
-                found.add((node.end_lineno, name))
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add((node.lineno, name))
-    return found - {(line, "self") for line, _ in found}
-
-
-def names_at(entry: Entry) -> list[list[str]]:
-    r"""For each line of an entry the names that stand on it or above it."""
-    seen: list[str] = []
-    return [seen := [*seen, *line.split()] for line in entry.names.split("\n")]
-
-
-def test_every_name_is_found_in_its_row_on_the_first_of_its_lines(loaded: Site) -> None:
-    checked = 0
-    for path, source in loaded.sources.items():
-        entries = [entry for entry in of_source(source).entries if entry.line]
-        starts = [entry.line for entry in entries]
-        assert starts == sorted(set(starts))
-        for line, name in names_by_line(source):
-            entry = max((one for one in entries if one.line <= line), key=lambda one: one.line)
-            upto = names_at(entry)
-            assert name in upto[min(line - entry.line, len(upto) - 1)], f"{path}:{line}: {name}"
-            checked += 1
-        for entry in entries:
-            for offset, new in enumerate(entry.names.split("\n")):
-                text = source.lines[entry.line - 1 + offset].text
-                assert set(new.split()) <= set(re.findall(r"\w+", text)), f"{path}:{entry.line}"
-    assert checked > 5000
 
 
 def test_every_documented_definition_has_an_entry_of_its_own(loaded: Site) -> None:
@@ -122,6 +76,7 @@ PAGE = '''r"""
 title: A page
 summary: It has rows.
 paper: { title: On rows, authors: R. Ow, year: 2020, link: "https://a.b" }
+terms: { knot: It is tied. }
 ---
 
 The *first* note of `MANY`.
@@ -156,28 +111,24 @@ def _hidden(): return Net
 
 
 def test_rows_become_entries() -> None:
+    said = "It has rows. The first note of MANY. Paper: On rows, R. Ow, 2020 knot: It is tied."
+    trap = "Twice <img src=x onerror=alert(1)> the width"
     assert of_source(parse(PAGE, "a/page.py")) == Entries(
         "A page",
         (
-            Entry("", note="It has rows. The first note of MANY. Paper: On rows, R. Ow, 2020"),
-            Entry("L11", line=11, names="math\n\nMANY inf"),
-            Entry("Net", "Net", "A net", 16, "Net", "It has d_k knots."),
-            Entry("Net.__init__", "Net.__init__", "Make it", 23, "__init__ d_k int\n\n\n\nD_K"),
-            Entry(
-                "L29",
-                "Net.__init__",
-                line=29,
-                names="width\nd_k",
-                note="Twice <img src=x onerror=alert(1)> the width",
-            ),
-            Entry("_hidden", "_hidden", line=34, names="decorated\n_hidden Net"),
+            Entry("", note=said),
+            Entry("L12", names="MANY inf math"),
+            Entry("Net", "Net", "A net", "It has d_k knots.", "Net"),
+            Entry("Net.__init__", "Net.__init__", "Make it", "", "D_K __init__ d_k int self"),
+            Entry("L30", "Net.__init__", "", trap, "d_k self width"),
+            Entry("_hidden", "_hidden", "", "", "Net _hidden decorated"),
         ),
     )
 
 
 def test_a_source_without_a_docstring_is_called_by_its_file() -> None:
     found = of_source(parse("x = 1\n", "a/page.py"))
-    assert found == Entries("page", (Entry("L1", line=1, names="x"),))
+    assert found == Entries("page", (Entry(""), Entry("L1", names="x")))
 
 
 DOCUMENT = """---
@@ -224,20 +175,11 @@ def test_sections_of_a_document_have_the_anchors_that_markdown_gives_them() -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "title", "entries"),
-    [
-        ("# Title\n\nText.\n\n## Next\n", "Title", [("", "", "Text."), ("next", "Next", "")]),
-        ("Text.\n", "name", [("", "", "Text.")]),
-        ("---\ntitle: [\n---\n# Title\n\nText.\n", "Title", [("", "", "Text.")]),
-        ("", "name", []),
-    ],
+    ("text", "title"),
+    [("# Title\n\nText.\n\n## Next\n", "Title"), ("Text.\n", "name"), ("", "name")],
 )
-def test_a_document_is_called_by_its_title(
-    text: str, title: str, entries: list[tuple[str, str, str]]
-) -> None:
-    found = of_document(text, "name")
-    assert found.title == title
-    assert [(one.anchor, one.heading, one.note) for one in found.entries] == entries
+def test_a_document_is_called_by_its_title(text: str, title: str) -> None:
+    assert of_document(text, "name").title == title
 
 
 def test_documents_and_sources_stand_in_one_index(tmp_path: Path) -> None:
@@ -245,20 +187,18 @@ def test_documents_and_sources_stand_in_one_index(tmp_path: Path) -> None:
     (tmp_path / "guides" / "start.md").write_text("# Start\n\nHere.\n")
     sources = {"p/a.py": parse(PAGE, "p/a.py"), "p/__init__.py": parse("x = 1\n", "p/__init__.py")}
     uris = {"p/a.py": "b/a.md", "p/__init__.py": "index.md"}
-    made = index(sources, uris, {tmp_path / "guides" / "start.md": "guides/start.md"})
-    names = data(made[NAMES])
-    assert [(title, address) for title, address, _ in names] == [
+    listed = data(index(sources, uris, {tmp_path / "guides/start.md": "guides/start.md"})[INDEX])
+    assert [(title, address) for title, address, _ in listed] == [
         ("A page", "b/a/"),
         ("__init__", ""),
         ("Start", "guides/start/"),
     ]
-    assert names[0][2][2] == ["Net", "Net", "A net", 16, "Net"]
-    assert data(made[NOTES])[-2:] == ["", "Here."]
-    assert index(sources, uris, {tmp_path / "guides" / "start.md": "guides/start.md"}) == made
+    assert listed[0][2][2] == ["Net", "Net", "A net", "It has d_k knots.", "Net"]
+    assert listed[2][2][-1] == ["start", "", "Start", "Here.", ""]
 
 
 def test_what_a_note_says_stays_data_in_the_index() -> None:
     note = '</script> " \\ \u2028 `${x}` 😀'
     source = parse(f"# {note}\nx = 1\n", "a.py")
-    made = index({"a.py": source}, {"a.py": "a.md"}, {})
-    assert data(made[NOTES]) == ['</script> " \\ ${x} 😀']
+    listed = data(index({"a.py": source}, {"a.py": "a.md"}, {})[INDEX])
+    assert listed[0][2][1][3] == '</script> " \\ ${x} 😀'
