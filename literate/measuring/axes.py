@@ -96,44 +96,27 @@ def all_runs(first: Mapping[str, int]) -> list[dict[str, int]]:
     They are primes and keep the order of the first run: where an example needs
     `seq_len <= max_len`, every run has it. No size is smaller than that of the first run.
     """
-    runs = [dict(first), _second_run(first)]
+    runs = [dict(first)]
     while len(runs) < RUNS:
         runs.append(_next_run(runs))
     return runs
 
 
-def _second_run(first: Mapping[str, int]) -> dict[str, int]:
-    r"""
-    All sizes are above those of the first run. A prime with which some formula could be taken for a
-    name, for a product of two or for a number is passed over.
-    """
-    axes: dict[str, Sizes] = {}
-    size = max(first.values(), default=1)
-    for name in sorted(first, key=first.__getitem__):
-        size += 1
-        while not is_prime(size) or _ambiguous({**axes, name: (first[name], size)}):
-            size += 1
-        axes[name] = (first[name], size)
-    return {name: axes[name][1] for name in first}
-
-
 def _next_run(earlier: Sequence[Mapping[str, int]]) -> dict[str, int]:
     r"""
-    Each axis gets a size that it never had, and each two axes a difference that they never had. So
-    a length that varies little can't be a difference in all runs.
+    Primes that leave no doubt. Each axis gets a size that it never had; those of the second run
+    are above all of the first, which leaves small ones for the others.
     """
     first = earlier[0]
-    found: dict[str, int] = {}
-    size = 1
+    axes: dict[str, Sizes] = {}
+    size = max(first.values(), default=1) if len(earlier) == 1 else 1
     for name in sorted(first, key=first.__getitem__):
+        past = tuple(run[name] for run in earlier)
         size = max(size, first[name]) + 1
-        while not is_prime(size) or any(
-            size == run[name] or any(size - found[one] == run[name] - run[one] for one in found)
-            for run in earlier
-        ):
+        while size in past or not is_prime(size) or _ambiguous({**axes, name: (*past, size)}):
             size += 1
-        found[name] = size
-    return {name: found[name] for name in first}
+        axes[name] = (*past, size)
+    return {name: axes[name][-1] for name in first}
 
 
 def namer(axes: Mapping[str, Sizes]) -> Callable[[Sizes], str]:
@@ -157,12 +140,15 @@ def namer(axes: Mapping[str, Sizes]) -> Callable[[Sizes], str]:
 
 def _ambiguous(axes: Mapping[str, Sizes]) -> bool:
     r"""
-    Could a formula be taken for a name, for a product of two names, or for a number?
+    Could a formula be taken for a name, for a product of two names, or for a number? A difference
+    may not even have a value again, so that a length that varies little is none.
     """
     formulas = [sizes for _, sizes in _formulas(axes)]
     times = Counter(formulas)
-    return any(times[sizes] > 1 for _, sizes in _names_and_products(axes)) or any(
-        len(set(sizes)) == 1 for sizes in formulas
+    return (
+        any(times[sizes] > 1 for _, sizes in _names_and_products(axes))
+        or any(len(set(sizes)) == 1 for sizes in formulas)
+        or any(sizes[-1] in sizes[:-1] for _, sizes in _differences(axes))
     )
 
 
@@ -178,8 +164,7 @@ def _formulas(axes: Mapping[str, Sizes]) -> Iterator[tuple[str, Sizes]]:
 
     for (a, one), (b, two) in itertools.combinations(axes.items(), 2):
         yield f"{a}+{b}", tuple(map(operator.add, one, two))
-    for (a, one), (b, two) in itertools.permutations(axes.items(), 2):
-        yield f"{a}-{b}", tuple(map(operator.sub, one, two))
+    yield from _differences(axes)
 
     for name, sizes in axes.items():
         for more in (1, 2):
@@ -201,6 +186,11 @@ def _formulas(axes: Mapping[str, Sizes]) -> Iterator[tuple[str, Sizes]]:
 def _names_and_products(axes: Mapping[str, Sizes]) -> Iterator[tuple[str, Sizes]]:
     yield from axes.items()
     yield from _products(axes, 2)
+
+
+def _differences(axes: Mapping[str, Sizes]) -> Iterator[tuple[str, Sizes]]:
+    for (a, one), (b, two) in itertools.permutations(axes.items(), 2):
+        yield f"{a}-{b}", tuple(map(operator.sub, one, two))
 
 
 def _products(axes: Mapping[str, Sizes], count: int) -> Iterator[tuple[str, Sizes]]:

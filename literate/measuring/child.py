@@ -11,14 +11,13 @@ in a [process of its own](measured_run.py), and here is its other end.
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 PROGRAM = Path(__file__).with_name("measured_run.py")
 
@@ -47,24 +46,11 @@ class NotStarted(Exception):
 class Child:
     r"""
     ## The process, from outside
-
-    As a context manager it leaves no process behind, whatever happens.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.process: subprocess.Popen[str] | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def start(self) -> None:
         r"""
@@ -88,7 +74,7 @@ class Child:
             start_new_session=True,
         )
         try:
-            self._exchange(None, START_SECONDS)
+            self._answer(START_SECONDS)
         except Died:
             raise NotStarted from None
 
@@ -99,7 +85,11 @@ class Child:
         Raises [Died](#Died) if there is no answer after so many seconds, or if the process ends
         instead of answering. After that it has to be started again.
         """
-        return self._exchange(json.dumps(request), seconds)
+        # To a process that has ended nothing can be sent, and it gives no answer.
+        with contextlib.suppress(OSError):
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+        return self._answer(seconds)
 
     def stop(self) -> None:
         r"""
@@ -109,56 +99,25 @@ class Child:
         """
         process, self.process = self.process, None
         if process is not None:
-            _kill(process)
+            # It is ours until we wait for it, so no other process can have its number.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             # A question that could not be sent still waits in the pipe.
             with contextlib.suppress(OSError):
                 process.stdin.close()
             process.stdout.close()
 
-    def _exchange(self, question: str | None, seconds: float) -> dict[str, Any]:
+    def _answer(self, seconds: float) -> dict[str, Any]:
         process = self.process
-        late = threading.Event()
-
-        def give_up() -> None:
-            late.set()
-            _kill(process)
-
-        timer = threading.Timer(seconds, give_up)
-        timer.start()
-        try:
-            if question is not None:
-                process.stdin.write(question + "\n")
-                process.stdin.flush()
-            answer = process.stdout.readline()
-        except OSError:
-            answer = ""
-        finally:
-            timer.cancel()
-            timer.join()
-        # Even when the answer came in the last moment, the process is gone by now.
-        if late.is_set():
-            self.stop()
+        in_time, _, _ = select.select([process.stdout], [], [], seconds)
+        answer = process.stdout.readline() if in_time else ""
+        if answer.endswith("\n"):
+            return json.loads(answer)
+        # Even where the answer is late by a moment, the process is gone after this.
+        self.stop()
+        if not in_time:
             raise Died(f"takes longer than {seconds:g} s")
-        if not answer.endswith("\n"):
-            self.stop()
-            raise Died(_ending(process.returncode))
-        return json.loads(answer)
-
-
-def _kill(process: subprocess.Popen[str]) -> None:
-    r"""
-    The process and those it started. It is ours until somebody waits for it, even when it has
-    ended, so no other process can have its number.
-    """
-    if process.returncode is None:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except (AttributeError, ProcessLookupError, PermissionError):
-            process.kill()
-
-
-def _ending(status: int) -> str:
-    if status < 0:
-        return f"ends the process with {signal.Signals(-status).name}"
-    return f"ends the process with status {status}"
+        status = process.returncode
+        how = signal.Signals(-status).name if status < 0 else f"status {status}"
+        raise Died(f"ends the process with {how}")

@@ -136,48 +136,32 @@ class Instrument(ast.NodeTransformer):
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
-    def visit_Return(self, node: ast.Return) -> ast.Return:
+    def visit_Return(self, node: Any) -> Any:
         r"""
-        ### Functions have a result
+        ### Functions have a result, and generators have many
         """
         self.generic_visit(node)
         if node.value is not None:
-            node.value = self._call("return", node.value, self.scope.name)
+            node.value = self._call(type(node).__name__.lower(), node.value, self.scope.name)
         return node
 
-    def visit_Yield(self, node: ast.Yield) -> ast.Yield:
-        r"""
-        ### Generators have many
-        """
-        self.generic_visit(node)
-        if node.value is not None:
-            node.value = self._call("yield", node.value, self.scope.name)
-        return node
+    visit_Yield = visit_Return
 
-    def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
+    def visit_Assign(self, node: Any) -> list[ast.stmt]:
         r"""
         ### Assignments bind
-        """
-        self.generic_visit(node)
-        return [node, *self._assigned(*node.targets)]
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
-        r"""
-        ### So do those with an operator
+        An annotation without a value does not.
         """
         self.generic_visit(node)
-        return [node, *self._assigned(node.target)]
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [node, *self._assigned(*targets)] if node.value else [node]
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:
-        r"""
-        ### And those with an annotation, if they have a value
-        """
-        self.generic_visit(node)
-        return [node, *self._assigned(node.target)] if node.value else [node]
+    visit_AugAssign = visit_AnnAssign = visit_Assign
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
         r"""
-        ### And those inside an expression
+        ### So do those inside an expression
         """
         self.generic_visit(node)
         return self._call(node.target.id, node)

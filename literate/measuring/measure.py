@@ -24,12 +24,12 @@ import os
 import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from marshal import dumps
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from literate.measuring import axes, instrument
 from literate.measuring.axes import Sizes
@@ -43,9 +43,6 @@ Place = tuple[int, str | None, str]
 
 # What the child tells about one tensor: shape, dtype, low, mean, high, picture.
 Seen = list[Any]
-
-# Of the shapes of a tensor that can't be compared, the first ones show why.
-MOST_SHAPES = 3
 
 # When one of these changes, everything is measured again.
 TOOLS = [
@@ -97,12 +94,12 @@ class Measurement:
     functions: dict[str, tuple[Tensor, ...]]
 
 
-class Bench:
+class Bench(AbstractContextManager):
     r"""
     ## What measuring takes
 
-    A [store](store.py) and a [child](child.py) that runs pages, for the folder `root`. It is used
-    in a `with` statement, which ends the child. One bench can serve many times, which saves the
+    A [store](store.py) and a [child](child.py) that runs pages, for the folder `root`. A `with`
+    statement ends the child, whatever happens. One bench can serve many times, which saves the
     start of the child; between two times, the store has to be told to
     [look again](store.py#Store.look_again).
     """
@@ -111,15 +108,7 @@ class Bench:
         self.store = Store(store, root.resolve(), TOOLS)
         self.child = Child(root.resolve())
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.child.stop()
 
 
@@ -181,7 +170,14 @@ class _Page:
         # `package/folder/page.py` is imported as `package.folder.page`.
         parts = self.file.relative_to(root).with_suffix("").parts
         self.module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        self.runs = axes.all_runs(axes.first_run(source, example))
+        self.first = axes.first_run(source, example)
+
+    @cached_property
+    def runs(self) -> list[dict[str, int]]:
+        r"""
+        Looked for only if the page is run.
+        """
+        return axes.all_runs(self.first)
 
     def error(self, sentence: str, line: int | None = None) -> LiterateError:
         problem = Problem(self.source.path, line or self.example.lineno, f"{sentence}.")
@@ -194,9 +190,9 @@ class _Page:
         What is kept, or else what the child says.
         """
         key = store.key(self.module, self.source.text)
-        measurement = _from_json(store.load(self.module, key))
-        if measurement is not None:
-            return measurement
+        kept = store.load(self.module, key)
+        if kept is not None:
+            return _from_json(kept)
         child.start()
         started = time.perf_counter()
         measurement = self.compare(self.run(child, seconds))
@@ -273,94 +269,59 @@ class _Page:
 
     def matched(self, place: Place, runs: Sequence[Sequence[Seen]]) -> list[tuple[Seen, ...]]:
         r"""
-        What was seen at a place, one tensor of each run at a time. Where a loop goes round more
-        often in one run than in another, one different shape at a time; and where something grows
-        in such a loop, the first and the last shape.
+        What was seen at a place, one tensor of each run at a time. Where something grows in a loop
+        that goes round more often in one run than in another, the first and the last one.
         """
         line, _, name = place
-        found = runs
-        if _lengths(found) > 1:
-            found = [_different(seen) for seen in runs]
-        if _lengths(found) > 1 and all(found):
-            found = [[seen[0], seen[-1]] for seen in found]
-        if _lengths(found) == 1:
-            matching = list(zip(*found, strict=True))
-            if all(_kinds(seen) == 1 for seen in matching):
-                return matching
-        # A list may have more elements in one run.
-        if "[" in name and not all(found):
+        if not all(runs) and "[" in name:
+            # A list may have more elements in one run.
             return []
-        # The first run that differs from the author's shows why.
-        other = next(
-            number
-            for number, seen in enumerate(found)
-            if len(seen) != len(found[0])
-            or any(_kinds(both) > 1 for both in zip(found[0], seen, strict=True))
-        )
-        raise self.error(
-            f"`{name}` is {_shapes(found[0])} in {self.call(0)}, but {_shapes(found[other])} in "
-            f"{self.call(other)}; the steps of an example can't depend on its sizes",
-            line,
-        )
+        if all(runs) and len({len(seen) for seen in runs}) > 1:
+            runs = [[seen[0], seen[-1]] for seen in runs]
+        first = runs[0]
+        for number, seen in enumerate(runs):
+            if _kinds(seen) != _kinds(first):
+                raise self.error(
+                    f"`{name}` is {_shapes(first)} in {self.call(0)}, but {_shapes(seen)} in "
+                    f"{self.call(number)}; the steps of an example can't depend on its sizes",
+                    line,
+                )
+        return list(zip(*runs, strict=True))
 
 
-def _lengths(runs: Sequence[Sequence[Seen]]) -> int:
-    return len({len(seen) for seen in runs})
-
-
-def _kinds(tensors: Sequence[Seen]) -> int:
+def _kinds(seen: Sequence[Seen]) -> list[tuple[int, str]]:
     r"""
-    How many different numbers of axes and types they have.
+    The numbers of axes and the types of what was seen in one run.
     """
-    return len({(len(shape), dtype) for shape, dtype, *_ in tensors})
+    return [(len(shape), dtype) for shape, dtype, *_ in seen]
 
 
 def _places(run: Mapping[str, Any]) -> dict[Place, list[Seen]]:
     return {(line, owner, name): seen for line, owner, name, seen in run["places"]}
 
 
-def _different(seen: Sequence[Seen]) -> list[Seen]:
-    found: dict[Any, Seen] = {}
-    for one in seen:
-        found.setdefault((tuple(one[0]), one[1]), one)
-    return list(found.values())
-
-
 def _shapes(seen: Sequence[Seen]) -> str:
-    shown = [f"{shape} {dtype}" for shape, dtype, *_ in seen[:MOST_SHAPES]]
-    more = ["…"] if len(seen) > MOST_SHAPES else []
-    return ", ".join([*shown, *more]) or "not there"
+    return ", ".join(f"{shape} {dtype}" for shape, dtype, *_ in seen) or "not there"
 
 
 def _plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _from_json(kept: Any) -> Measurement | None:
+def _from_json(kept: Any) -> Measurement:
     r"""
-    None if nothing was kept, or nothing that makes sense.
+    JSON knows no tuples, and only strings as keys.
     """
-    try:
-        return Measurement(
-            axes={name: tuple(map(int, sizes)) for name, sizes in kept["axes"].items()},
-            lines={int(line): _tensors(found) for line, found in kept["lines"].items()},
-            functions={name: _tensors(found) for name, found in kept["functions"].items()},
-        )
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return None
+    axes, lines, functions = map(_from_lists, (kept["axes"], kept["lines"], kept["functions"]))
+    return Measurement(axes, {int(line): tensors for line, tensors in lines.items()}, functions)
 
 
-def _tensors(kept: Sequence[Mapping[str, Any]]) -> tuple[Tensor, ...]:
-    return tuple(
-        Tensor(
-            name=one["name"],
-            sizes=tuple(tuple(shape) for shape in one["sizes"]),
-            axes=tuple(one["axes"]),
-            dtype=one["dtype"],
-            low=one["low"],
-            mean=one["mean"],
-            high=one["high"],
-            picture=one["picture"],
-        )
-        for one in kept
-    )
+def _from_lists(kept: Any) -> Any:
+    match kept:
+        case list():
+            return tuple(map(_from_lists, kept))
+        case {"name": str()}:
+            return Tensor(**{name: _from_lists(one) for name, one in kept.items()})
+        case dict():
+            return {name: _from_lists(one) for name, one in kept.items()}
+    return kept

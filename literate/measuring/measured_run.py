@@ -20,11 +20,12 @@ import marshal
 import math
 import os
 import random
+import resource
 import sys
 import traceback
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from contextlib import suppress
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any, TextIO
@@ -45,7 +46,7 @@ PICTURE = (16, 32)
 # What one tensor was: shape, dtype, low, mean, high, picture.
 Seen = tuple[tuple[int, ...], str, float | None, float | None, float | None, str]
 
-# What is told of the numbers of a tensor that has none to tell.
+# What is told of a tensor without numbers to tell.
 NOTHING = (None, None, None, "")
 
 # The line, the qualified name that it is part of, and the name of the value.
@@ -56,7 +57,8 @@ class Recorder:
     r"""
     ## The recorder
 
-    * `places` holds what was seen at each place, in the order in which it was seen
+    * `places` holds what was seen at each place, each shape and dtype once, in the order in which
+      they were seen
     * `axes` holds the numbers that `example` assigned
     * `sums_up` is whether the numbers of a tensor are read, not its shape alone
     """
@@ -65,22 +67,17 @@ class Recorder:
         self.places: dict[Place, list[Seen]] = {}
         self.axes: dict[str, int] = {}
         self.sums_up = True
-        self.recording = False
 
     def __call__(self, line: int, owner: str | None, name: str, value: Any) -> Any:
         r"""
         ### Record a value, and hand it on
 
-        A page may define tensors of its own kind. What their methods compute while they are
-        summed up here is not part of the example.
+        A page may define tensors of its own kind. Their methods are not called here, because they
+        are recorded themselves.
         """
-        if not self.recording:
-            self.recording = True
-            try:
-                for part, tensor in tensors_in(name, value):
-                    self._see((line, owner, part), tensor)
-            finally:
-                self.recording = False
+        with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+            for part, tensor in tensors_in(name, value):
+                self._see((line, owner, part), tensor)
         return value
 
     def axis(self, name: str, value: Any) -> None:
@@ -98,9 +95,8 @@ class Recorder:
             return
         dtype = str(tensor.dtype).removeprefix("torch.")
         seen = self.places.setdefault(place, [])
-        known = next((one for one in seen if one[:2] == (shape, dtype)), None)
-        numbers = summed_up(tensor) if self.sums_up and known is None else NOTHING
-        seen.append(known or (shape, dtype, *numbers))
+        if (shape, dtype) not in [one[:2] for one in seen]:
+            seen.append((shape, dtype, *(summed_up(tensor) if self.sums_up else NOTHING)))
 
 
 def tensors_in(name: str, value: Any, depth: int = 2) -> Iterator[tuple[str, torch.Tensor]]:
@@ -122,10 +118,9 @@ def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
     r"""
     ## What a value holds, and how to reach it
     """
-    if is_dataclass(value) and not isinstance(value, type):
-        yield from ((f".{one.name}", getattr(value, one.name, None)) for one in fields(value))
-    elif isinstance(value, tuple) and hasattr(value, "_fields"):
-        yield from ((f".{field}", part) for field, part in zip(value._fields, value, strict=False))
+    names = getattr(type(value), "__dataclass_fields__", getattr(type(value), "_fields", ()))
+    if names:
+        yield from ((f".{name}", getattr(value, name, None)) for name in names)
     elif isinstance(value, tuple | list):
         yield from ((f"[{index}]", part) for index, part in enumerate(value))
     elif isinstance(value, dict):
@@ -143,18 +138,18 @@ def summed_up(tensor: torch.Tensor) -> tuple[float | None, float | None, float |
     numbers to read, such as those inside of `torch.vmap`.
     """
     try:
-        with torch.no_grad():
-            numbers = tensor.detach().to("cpu", torch.float64)
-            found = [float(one) for one in (numbers.min(), numbers.mean(), numbers.max())]
-            if tensor.is_complex() or not all(math.isfinite(one) for one in found):
-                return NOTHING
-            low, mean, high = found
-            drawn = picture(numbers, low, high)
+        numbers = tensor.detach().to("cpu", torch.float64)
+        found = [float(one) for one in (numbers.min(), numbers.mean(), numbers.max())]
+        if tensor.is_complex() or not all(math.isfinite(one) for one in found):
+            return NOTHING
+        low, mean, high = found
+        drawn = picture(numbers, low, high)
     except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
         return NOTHING
     if abs(mean) < NOISE * max(-low, high):
         mean = 0.0
-    return rounded(low), rounded(mean), rounded(high), drawn
+    low, mean, high = (float(f"{one:.4g}") for one in (low, mean, high))
+    return low, mean, high, drawn
 
 
 def picture(numbers: torch.Tensor, low: float, high: float) -> str:
@@ -177,24 +172,19 @@ def picture(numbers: torch.Tensor, low: float, high: float) -> str:
     return f"{','.join(map(str, kept))}:{rows}"
 
 
-def rounded(number: float) -> float:
-    r"""
-    ## Four significant digits
-    """
-    return float(f"{number:.4g}")
-
-
-class Finder:
+class Importer(SourceFileLoader):
     r"""
     ## The import of the measured module
 
-    Stands before Python's own finders and answers for one name.
+    Stands before Python's own finders and answers for one name: with the code that the parent sent,
+    and its recorder.
     """
 
-    def __init__(self, name: str, file: str, loader: SourceFileLoader) -> None:
-        self.name = name
-        self.file = file
-        self.loader = loader
+    def __init__(self, request: Mapping[str, Any], recorder: Recorder) -> None:
+        super().__init__(request["module"], request["file"])
+        self.code: CodeType = marshal.loads(b64decode(request["code"]))
+        self.hook = request["hook"]
+        self.recorder = recorder
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -204,19 +194,7 @@ class Finder:
         """
         if name != self.name:
             return None
-        return importlib.util.spec_from_file_location(name, self.file, loader=self.loader)
-
-
-class Loader(SourceFileLoader):
-    r"""
-    ## The code that the parent sent, with its recorder
-    """
-
-    def __init__(self, name: str, file: str, code: CodeType, hook: str, recorder: Recorder) -> None:
-        super().__init__(name, file)
-        self.code = code
-        self.hook = hook
-        self.recorder = recorder
+        return importlib.util.spec_from_file_location(name, self.path, loader=self)
 
     def get_code(self, fullname: str) -> CodeType:
         r"""
@@ -240,17 +218,15 @@ def measure(request: Mapping[str, Any], root: str) -> dict[str, Any]:
     the import was seen in every run. An exception is told with its stage, "import" or the number
     of the run, and the last line of the module that it went through.
     """
-    name, file, hook = request["module"], request["file"], request["hook"]
-    code = marshal.loads(b64decode(request["code"]))
     recorder = Recorder()
-    finder = Finder(name, file, Loader(name, file, code, hook, recorder))
+    importer = Importer(request, recorder)
     forget_modules(root)
     reset_torch()
     stage = "import"
     runs = []
-    sys.meta_path.insert(0, finder)
+    sys.meta_path.insert(0, importer)
     try:
-        module = importlib.import_module(name)
+        module = importlib.import_module(importer.name)
         imported = recorder.places
         for number, sizes in enumerate(request["runs"]):
             stage = str(number)
@@ -264,9 +240,9 @@ def measure(request: Mapping[str, Any], root: str) -> dict[str, Any]:
             runs.append({"axes": recorder.axes, "places": places})
     # An example that leaves with `sys.exit` has failed too.
     except BaseException as error:
-        return {"stage": stage, "line": last_line(error, file), "error": in_a_line(error)}
+        return {"stage": stage, "line": last_line(error, importer.path), "error": in_a_line(error)}
     finally:
-        sys.meta_path.remove(finder)
+        sys.meta_path.remove(importer)
     return {"runs": runs}
 
 
@@ -323,8 +299,8 @@ def in_a_line(error: BaseException) -> str:
     r"""
     ## An exception in one line
     """
-    message = next(iter(str(error).strip().splitlines()), "")
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+    first, *_ = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
 def limit_memory() -> None:
@@ -333,14 +309,9 @@ def limit_memory() -> None:
 
     Where the system has such limits, a page that asks for more gets an exception.
     """
-    try:
-        import resource
-
+    with suppress(ValueError, OSError):
         _, most = resource.getrlimit(resource.RLIMIT_DATA)
-        limit = MEMORY_LIMIT if most == resource.RLIM_INFINITY else min(MEMORY_LIMIT, most)
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
-    except (ImportError, ValueError, OSError):
-        return
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_LIMIT, most))
 
 
 def open_channel() -> tuple[TextIO, TextIO]:
@@ -361,23 +332,15 @@ def main(root: str) -> None:
     r"""
     ## Answer requests
 
-    The first line that is sent says that the process is ready, and with which PyTorch.
+    Each is one line. The first one that is sent says that the process is ready.
     """
     requests, answers = open_channel()
     limit_memory()
     sys.dont_write_bytecode = True
     sys.path.insert(0, root)
-    say(answers, {"torch": torch.__version__})
+    print("{}", file=answers, flush=True)
     for request in requests:
-        say(answers, measure(json.loads(request), root))
-
-
-def say(answers: TextIO, answer: Mapping[str, Any]) -> None:
-    r"""
-    ## One answer is one line
-    """
-    answers.write(json.dumps(answer) + "\n")
-    answers.flush()
+        print(json.dumps(measure(json.loads(request), root)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ import json
 import os
 import platform
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +40,13 @@ class Store:
         versions = [platform.python_version(), _installed("torch")]
         self.outside = [*(version.encode() for version in versions), *map(Path.read_bytes, tools)]
         self.files: dict[str, tuple[bytes, frozenset[str]] | None] = {}
-        self.before: dict[str, tuple[bytes, frozenset[str]] | None] = {}
 
     def look_again(self) -> None:
         r"""
         ### Files may have changed
 
-        A store looks at each file once; after this, once more. What a file imports is found out
-        only for a file that is not the same as before.
+        A store looks at each file once; after this, once more.
         """
-        self.before |= self.files
         self.files = {}
 
     def key(self, module: str, text: str) -> str:
@@ -132,38 +130,34 @@ class Store:
             for path in (stem / "__init__.py", stem.with_name(f"{stem.name}.py")):
                 if path.is_file():
                     data = path.read_bytes()
-                    before = self.before.get(module)
-                    if before is not None and before[0] == data:
-                        self.files[module] = before
-                        break
                     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-                    self.files[module] = data, frozenset(_imports(data, package))
+                    self.files[module] = data, _imports(data, package)
                     break
         return self.files[module]
 
 
-def _imports(data: bytes, package: str) -> Iterator[str]:
+@cache
+def _imports(data: bytes, package: str) -> frozenset[str]:
     r"""
     Every name that an import statement mentions, wherever it stands. `from a import b` gives
-    `a` and `a.b`, because `b` may be a module.
+    `a` and `a.b`, because `b` may be a module. A text that can't be read imports nothing: where it
+    is needed, its import raises the error.
     """
+    found = set()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        # The import raises the error, where it is needed.
-        return
+        return frozenset()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            try:
+            with contextlib.suppress(ImportError):
                 name = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
-            except ImportError:
-                continue
-            yield name
-            yield from (f"{name}.{alias.name}" for alias in node.names)
+                found.update([name, *(f"{name}.{alias.name}" for alias in node.names)])
+    return frozenset(found)
 
 
 def _installed(distribution: str) -> str:

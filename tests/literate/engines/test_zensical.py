@@ -95,9 +95,7 @@ def derived(project: Path, text: str = MKDOCS) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("engine", [("literate", "zensical"), ("mkdocs", "build", "--strict")])
-def test_without_an_address_a_site_has_no_map(
-    project: Path, engine: tuple[str, ...]
-) -> None:
+def test_without_an_address_a_site_has_no_map(project: Path, engine: tuple[str, ...]) -> None:
     built = build(project, *engine)
     assert built.returncode == 0, built.stdout + built.stderr
     names = {path.relative_to(project / "site").as_posix() for path in project.rglob("site/**/*")}
