@@ -37,8 +37,8 @@ same projections is there for comparison: see [fused attention](../fused_attenti
 * With long sequences the order of the axes decides. With the sequence first, the softmax runs along
   an axis whose entries are far apart in memory.
 * Memory grows with the square of the length in all four, because each keeps its attention weights
-  for the backward pass. One head at a time needs about half: its intermediate results are those of
-  one head, not of all.
+  for the backward pass. One head at a time needs half or less: its intermediate results are those
+  of one head, not of all.
 """
 
 import torch
