@@ -27,7 +27,7 @@ from literate.reading.count import RULES, table
 from literate.reading.source import Source
 from literate.site import Site
 from literate.takeaway import notebooks
-from literate.takeaway.snippet import snippet
+from literate.takeaway.snippet import snippets
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -213,13 +213,15 @@ def _notebooks(chosen: argparse.Namespace) -> int:
     paths = _choose(loaded, chosen.paths) if chosen.paths else None
     modules = None if paths is None else [module_name(one.path) for one in paths]
     out = chosen.out or Path(os.path.relpath(known.root / known.notebooks))
+    built = notebooks.build_all(sources, out, known.sequels, modules, known.machinery)
     if chosen.check:
-        problems = notebooks.stale(sources, out, known.sequels, modules, known.machinery)
+        problems = notebooks.stale(built, out if modules is None else None)
         if problems:
             raise LiterateError(problems)
         print(f"The notebooks in {out} are what the sources give.")
         return 0
-    for path in notebooks.write(sources, out, known.sequels, modules, known.machinery):
+    notebooks.write(built)
+    for path in built:
         print(f"wrote {path}")
     return 0
 
@@ -230,13 +232,9 @@ def _snippet(chosen: argparse.Namespace) -> int:
     sources = _choose(loaded, [path])
     if len(sources) != 1:
         raise LiterateError([Problem(path, 1, "is a folder; a snippet comes from one file.")])
-    text = snippet(
-        by_module(loaded.sources.values()),
-        module_name(sources[0].path),
-        name or None,
-        notes=not chosen.no_notes,
-    )
-    print(text, end="")
+    package = by_module(loaded.sources.values())
+    noted, bare = snippets(package, module_name(sources[0].path), name or None)
+    print(bare if chosen.no_notes else noted, end="")
     return 0
 
 

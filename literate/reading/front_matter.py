@@ -11,7 +11,7 @@ the first sentence below it the summary.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -22,8 +22,8 @@ from literate.reading.rows import Note, rows
 from literate.reading.source import Source
 
 REQUIRED = ("title", "summary")
-OPTIONAL = ("paper", "terms")
-PAPER = ("title", "authors", "year", "link")
+# Mappings, with their keys; the terms have any.
+OPTIONAL = {"paper": ("title", "authors", "year", "link"), "terms": ()}
 
 _HEADING = re.compile(r"# +(.*?)(?: +#+)? *$")
 
@@ -73,27 +73,20 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]
     rest = _below_heading(Note(note.kind, note.first + closing + 1, texts[closing + 1 :]))
     try:
         node = yaml.compose("\n".join(texts[opening + 1 : closing]), Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        line = first + 1 + (error.problem_mark.line if error.problem_mark else 0)
-        sentence = f"the front matter is not YAML: {error.problem}."
-        return FrontMatter(), rest, (Problem(path, line, sentence),)
     except yaml.YAMLError as error:
-        sentence = f"the front matter is not YAML: {error}."
-        return FrontMatter(), rest, (Problem(path, first, sentence),)
-    values, problems = _mapping(node, REQUIRED + OPTIONAL, "", path, first)
-    paper: dict[str, str] = {}
-    if "paper" in values:
-        paper_values, more = _mapping(values["paper"], PAPER, "paper: ", path, first)
-        problems += more
-        paper = _scalars(paper_values, PAPER, "paper: ", path, values["paper"], first, problems)
-    terms: dict[str, str] = {}
-    if "terms" in values:
-        found, more = _mapping(values["terms"], None, "terms: ", path, first)
-        problems += more
-        terms = _scalars(found, tuple(found), "terms: ", path, None, first, problems)
-    flat = _scalars(values, REQUIRED, "", path, node, first, problems)
-    matter = FrontMatter(flat.get("title", ""), flat.get("summary", ""), paper, terms)
-    return matter, rest, tuple(problems)
+        mark = getattr(error, "problem_mark", None)
+        sentence = f"the front matter is not YAML: {getattr(error, 'problem', error)}."
+        line = first + 1 + (mark.line if mark else 0)
+        return FrontMatter(), rest, (Problem(path, line, sentence),)
+    reader = _Reader(path, first)
+    values = reader.mapping(node, "", REQUIRED + tuple(OPTIONAL))
+    inside = {
+        name: reader.texts(reader.mapping(values.pop(name), f"{name}: ", keys), f"{name}: ")
+        for name, keys in OPTIONAL.items()
+        if name in values
+    }
+    matter = FrontMatter(**reader.texts(values, ""), **inside)
+    return matter, rest, tuple(reader.problems)
 
 
 def _below_heading(note: Note) -> Note:
@@ -145,49 +138,53 @@ def of_source(source: Source) -> tuple[FrontMatter, Note, tuple[Problem, ...]]:
     return FrontMatter(), Note("docstring", 1, ()), (missing,)
 
 
-def _mapping(
-    node: yaml.Node | None, allowed: tuple[str, ...] | None, where: str, path: str, first: int
-) -> tuple[dict[str, yaml.Node], list[Problem]]:
+class _Reader:
     r"""
-    The nodes know their lines, which `yaml.safe_load` would drop. Without `allowed` any key is.
+    Reads the nodes of YAML, which know their lines; `yaml.safe_load` would drop them.
     """
-    if not isinstance(node, yaml.MappingNode):
-        line = first if node is None else first + 1 + node.start_mark.line
-        keys = ", ".join(f"`{key}`" for key in allowed or ("term",))
-        return {}, [Problem(path, line, f"{where or 'the front matter '}needs the keys {keys}.")]
-    values: dict[str, yaml.Node] = {}
-    problems = []
-    for key, value in node.value:
-        line = first + 1 + key.start_mark.line
-        if allowed and key.value not in allowed:
-            keys = ", ".join(f"`{one}`" for one in allowed)
-            sentence = f"the front matter has an unknown key `{where}{key.value}`; known: {keys}."
-            problems.append(Problem(path, line, sentence))
-        elif key.value in values:
-            problems.append(Problem(path, line, f"the key `{where}{key.value}` stands here twice."))
-        else:
-            values[key.value] = value
-    return values, problems
 
+    def __init__(self, path: str, first: int) -> None:
+        self.path = path
+        self.first = first
+        self.problems: list[Problem] = []
 
-def _scalars(
-    values: dict[str, yaml.Node],
-    required: tuple[str, ...],
-    where: str,
-    path: str,
-    parent: yaml.Node | None,
-    first: int,
-    problems: list[Problem],
-) -> dict[str, str]:
-    flat: dict[str, str] = {}
-    for key in required:
-        value = values.get(key)
-        if isinstance(value, yaml.ScalarNode) and value.value.strip():
-            flat[key] = value.value.strip()
-        elif value is not None:
-            line = first + 1 + value.start_mark.line
-            problems.append(Problem(path, line, f"`{where}{key}` needs a text."))
-        elif isinstance(parent, yaml.MappingNode):
-            line = first + 1 + parent.start_mark.line if where else first
-            problems.append(Problem(path, line, f"the front matter has no `{where}{key}`."))
-    return flat
+    def wrong(self, node: yaml.Node | None, sentence: str) -> None:
+        line = self.first if node is None else self.first + 1 + node.start_mark.line
+        self.problems.append(Problem(self.path, line, sentence))
+
+    def mapping(
+        self, node: yaml.Node | None, where: str, allowed: Sequence[str] = ()
+    ) -> dict[str, yaml.Node]:
+        r"""
+        The values of a mapping. Where no keys are `allowed`, any key is.
+        """
+        keys = ", ".join(f"`{one}`" for one in allowed or ["term"])
+        values: dict[str, yaml.Node] = {}
+        if not isinstance(node, yaml.MappingNode):
+            self.wrong(node, f"{where or 'the front matter '}needs the keys {keys}.")
+            return values
+        for key, value in node.value:
+            name = f"{where}{key.value}"
+            if allowed and key.value not in allowed:
+                self.wrong(key, f"the front matter has an unknown key `{name}`; known: {keys}.")
+            elif key.value in values:
+                self.wrong(key, f"the key `{name}` stands here twice.")
+            else:
+                values[key.value] = value
+        for name in allowed:
+            if name not in values and name not in OPTIONAL:
+                parent = node if where else None
+                self.wrong(parent, f"the front matter has no `{where}{name}`.")
+        return values
+
+    def texts(self, values: Mapping[str, yaml.Node], where: str) -> dict[str, str]:
+        r"""
+        The values that are texts, as all have to be.
+        """
+        flat: dict[str, str] = {}
+        for key, value in values.items():
+            if isinstance(value, yaml.ScalarNode) and value.value.strip():
+                flat[key] = value.value.strip()
+            else:
+                self.wrong(value, f"`{where}{key}` needs a text.")
+        return flat

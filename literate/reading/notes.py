@@ -41,8 +41,19 @@ ANCHOR = re.compile(r'<a id="([A-Za-z][\w.-]*)"></a>')
 MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "\\`*_[]~^:@|"})
 _FENCE = re.compile(r"\s*(?:[-*+] +|\d+\. +)?(`{3,}|~{3,})")
 _LIST = re.compile(r"\s*(?:[-*+]|\d+\.) ")
-_INLINE = re.compile(r"[\\`$]")
-_BACKTICKS = re.compile(r"`+")
+
+# Code spans and inline formulas, by the rules of Pandoc: a formula has no space behind its opening
+# dollar and none before its closing one, and no digit follows it. So “$5 and $6” is text. Neither
+# goes on behind an empty line, and none begins with what is behind a backslash.
+_INLINE = re.compile(
+    r"""
+    \\[\s\S] | \$\$
+    | (?P<ticks>`++) (?P<code>(?:(?!\n\n)[^`]|(?!(?P=ticks)(?!`))`++)++) (?P=ticks)
+    | `++
+    | \$(?![ \n$]) (?P<inline>(?:\\[\s\S]|(?!\n\n)[^\\$])++) (?<![ \n])\$(?!\d)
+    """,
+    re.VERBOSE,
+)
 
 
 def spans(note: Note) -> list[Span]:
@@ -50,8 +61,8 @@ def spans(note: Note) -> list[Span]:
     ## The spans of a note
 
     Blocks first, line by line: fenced code, indented code, display formulas between two marks
-    `$$`, which begin and end lines. The lines between the blocks are then read character by
-    character.
+    `$$`, which begin and end lines. The lines between the blocks are then searched for code and
+    formulas.
     """
     found: list[Span] = []
     pending: list[str] = []
@@ -129,66 +140,19 @@ def _block_end(texts: Sequence[str], index: int, in_list: bool) -> int | None:
 
 
 def _inline(text: str, line: int) -> Iterator[Span]:
-    r"""
-    Code spans and inline formulas, by the rules of Pandoc: a formula has no space behind its
-    opening dollar and none before its closing one, and no digit follows it. So “$5 and $6” is text.
-    """
-    start = position = 0
-    while mark_at := _INLINE.search(text, position):
-        position = mark_at.start()
-        character = text[position]
-        end = None
-        if character == "\\" or text.startswith("$$", position):
-            position += 2
+    start = 0
+    for found in _INLINE.finditer(text):
+        kind: Literal["code", "inline"] = "inline" if found["code"] is None else "code"
+        if found[kind] is None:
             continue
-        if character == "`":
-            run = _BACKTICKS.match(text, position)
-            mark = run[0] if run else "`"
-            end = _closing_backticks(text, position + len(mark), mark)
-            kind: Literal["code", "inline"] = "code"
-            width = len(mark)
-            if end is None:
-                position += width
-                continue
-        else:
-            end = _closing_dollar(text, position)
-            kind, width = "inline", 1
-        if end is None:
-            position += 1
-            continue
-        if start < position:
-            before = text[start:position]
+        if start < found.start():
+            before = text[start : found.start()]
             yield Span("text", before, before, line + text.count("\n", 0, start))
-        piece = text[position:end]
-        content = piece[width:-width]
-        yield Span(kind, piece, content.strip(), line + text.count("\n", 0, position))
-        start = position = end
+        at = line + text.count("\n", 0, found.start())
+        yield Span(kind, found[0], found[kind].strip(), at)
+        start = found.end()
     if start < len(text):
         yield Span("text", text[start:], text[start:], line + text.count("\n", 0, start))
-
-
-def _closing_backticks(text: str, position: int, mark: str) -> int | None:
-    paragraph = text.find("\n\n", position)
-    limit = len(text) if paragraph < 0 else paragraph
-    for run in _BACKTICKS.finditer(text, position, limit):
-        if run[0] == mark:
-            return run.end()
-    return None
-
-
-def _closing_dollar(text: str, position: int) -> int | None:
-    if text[position + 1 : position + 2] in ("", " ", "\n", "$"):
-        return None
-    end = position + 1
-    while end < len(text) and text[end : end + 2] != "\n\n":
-        if text[end] == "\\":
-            end += 2
-            continue
-        if text[end] == "$":
-            spaced = text[end - 1] in " \n"
-            return None if spaced or text[end + 1 : end + 2].isdigit() else end + 1
-        end += 1
-    return None
 
 
 def anchors(source: Source) -> frozenset[str]:

@@ -16,68 +16,23 @@ from literate.takeaway.notebook import NO_SEQUELS, build, file_name
 from literate.takeaway.notebook_cells import has_notebook
 
 
-def write(
+def build_all(
     sources: Mapping[str, Source],
     out: Path,
     sequels: Mapping[str, str] = NO_SEQUELS,
     chosen: Iterable[str] | None = None,
     machinery: Sequence[str] = (),
-) -> list[Path]:
-    r"""
-    ## Write all notebooks
-
-    Below the folder `out`, each under its [name](notebook.py#file_name), and nothing if one of them
-    can't be built; only those of the `chosen` modules, if these are given, and none of what is
-    `machinery` in the [settings](../settings.py). Returns their paths.
-    """
-    modules = sources if chosen is None else chosen
-    built = _build_all(sources, out, sequels, modules, machinery)
-    for path, text in built.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(path.name + ".part")
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(path)
-    return list(built)
-
-
-def stale(
-    sources: Mapping[str, Source],
-    out: Path,
-    sequels: Mapping[str, str] = NO_SEQUELS,
-    chosen: Iterable[str] | None = None,
-    machinery: Sequence[str] = (),
-) -> list[Problem]:
-    r"""
-    ## The notebooks that are out of date
-
-    Those below the folder `out` that are missing, or are not byte for byte what
-    [write](#write) would write there, and, if none are chosen, those that no page has any more.
-    """
-    modules = sources if chosen is None else chosen
-    built = _build_all(sources, out, sequels, modules, machinery)
-    again = "write the notebooks again, `python -m literate notebooks`."
-    problems = []
-    for path, text in built.items():
-        if not path.is_file():
-            problems.append(Problem(path.as_posix(), 1, f"is missing; {again}"))
-        elif path.read_bytes() != text.encode():
-            problems.append(Problem(path.as_posix(), 1, f"is not what the sources give; {again}"))
-    for path in sorted(out.rglob("*.ipynb")) if chosen is None else ():
-        if path not in built:
-            problems.append(Problem(path.as_posix(), 1, "no page has this notebook; delete it."))
-    return sorted(problems)
-
-
-def _build_all(
-    sources: Mapping[str, Source],
-    out: Path,
-    sequels: Mapping[str, str],
-    chosen: Iterable[str],
-    machinery: Sequence[str],
 ) -> dict[Path, str]:
+    r"""
+    ## Build all notebooks
+
+    The texts by their paths below the folder `out`, each under its [name](notebook.py#file_name);
+    only those of the `chosen` modules, if these are given, and none of what is `machinery` in the
+    [settings](../settings.py).
+    """
     built: dict[Path, str] = {}
     problems: set[Problem] = set()
-    for module in chosen:
+    for module in sources if chosen is None else chosen:
         if has_notebook(sources[module], machinery):
             path = out / file_name(sources[module], module)
             if path in built:
@@ -90,3 +45,34 @@ def _build_all(
     if problems:
         raise LiterateError(problems)
     return built
+
+
+def write(built: Mapping[Path, str]) -> None:
+    r"""
+    ## Write notebooks
+    """
+    for path, text in built.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(path.name + ".part")
+        beside.write_text(text, encoding="utf-8", newline="\n")
+        beside.replace(path)
+
+
+def stale(built: Mapping[Path, str], everything: Path | None = None) -> list[Problem]:
+    r"""
+    ## The notebooks that are out of date
+
+    Those that are missing, or are not byte for byte what was built; and those in the folder of
+    `everything` that no page has any more.
+    """
+    again = "write the notebooks again, `python -m literate notebooks`."
+    problems = []
+    for path, text in built.items():
+        if not path.is_file():
+            problems.append(Problem(path.as_posix(), 1, f"is missing; {again}"))
+        elif path.read_bytes() != text.encode():
+            problems.append(Problem(path.as_posix(), 1, f"is not what the sources give; {again}"))
+    for path in everything.rglob("*.ipynb") if everything else ():
+        if path not in built:
+            problems.append(Problem(path.as_posix(), 1, "no page has this notebook; delete it."))
+    return sorted(problems)

@@ -20,45 +20,30 @@ from itertools import groupby
 
 from literate.problems import LiterateError, Problem
 from literate.python.closure import closure
+from literate.python.scopes import Function
 from literate.python.statements import Import, Piece, first_line, take_apart
 from literate.reading.source import Source
 
+LICENCE = "MIT"
 WIDTH = 100
 
 
-def snippet(
-    sources: Mapping[str, Source],
-    module: str,
-    name: str | None = None,
-    notes: bool = True,
-    licence: str = "MIT",
-) -> str:
+def snippets(
+    sources: Mapping[str, Source], module: str, name: str | None = None
+) -> tuple[str, str]:
     r"""
-    ## Write a snippet
+    ## Write a snippet, with notes and without
 
     * `sources` are all modules of the package, in reading order
     * `name` is the definition that is wanted; all of the module, if there is none
-    * `notes` says whether docstrings and comments are kept
-    * `licence` is named in the first lines
 
-    Raises a [LiterateError](../problems.py#LiterateError) where a copy can't do what the original
-    does.
-    """
-    return snippets(sources, module, name, licence)[0 if notes else 1]
-
-
-def snippets(
-    sources: Mapping[str, Source], module: str, name: str | None = None, licence: str = "MIT"
-) -> tuple[str, str]:
-    r"""
-    ## Write both snippets
-
-    With notes and without; the arguments and the error are those of a single [snippet](#snippet).
+    Notes are docstrings and comments. Raises a [LiterateError](../problems.py#LiterateError) where
+    a copy can't do what the original does.
     """
     names = [name] if name else _all_names(sources, module)
     found = closure(sources, module, names)
     blocks = [
-        _header(found.pieces, sources, module, name, licence),
+        _header(found.pieces, sources, module, name),
         import_lines(found.imports, found.lazy_annotations),
     ]
     head = "\n".join(block for block in blocks if block)
@@ -90,17 +75,13 @@ def path_of(module: str, source: Source) -> str:
 
 
 def _header(
-    pieces: Iterable[Piece],
-    sources: Mapping[str, Source],
-    module: str,
-    name: str | None,
-    licence: str,
+    pieces: Iterable[Piece], sources: Mapping[str, Source], module: str, name: str | None
 ) -> str:
     own = path_of(module, sources[module])
     others = dict.fromkeys(piece.module for piece in pieces if piece.module != module)
     lines = [f"# {name or 'Everything'} from {own}"]
     lines += [f"# with what it needs from {path_of(one, sources[one])}" for one in others]
-    return "\n".join([*lines, f"# Licence: {licence}", ""])
+    return "\n".join([*lines, f"# Licence: {LICENCE}", ""])
 
 
 def _blank_lines(before: Piece | None, piece: Piece, sources: Mapping[str, Source]) -> int:
@@ -195,31 +176,15 @@ class _Edit:
 def _docstrings(text: str) -> Iterator[_Edit]:
     lines = text.split("\n")
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from _docstring(lines, node)
-
-
-def _docstring(lines: Sequence[str], node: ast.stmt) -> Iterator[_Edit]:
-    match node:
-        case (
-            ast.ClassDef(body=[first, *others])
-            | ast.FunctionDef(body=[first, *others])
-            | ast.AsyncFunctionDef(body=[first, *others])
-        ):
-            pass
-        case _:
-            return
-    match first:
-        case ast.Expr(value=ast.Constant(value=str())):
-            pass
-        case _:
-            return
-    start = _position(lines, first.lineno, first.col_offset)
-    end = _position(lines, first.end_lineno or 0, first.end_col_offset or 0)
-    # In `"""One."""; x = 1` the semicolon goes, too.
-    if others and others[0].lineno == end[0]:
-        end = _position(lines, first_line(others[0]), others[0].col_offset)
-    yield _Edit(start, end, "" if others else "pass", True)
+        if not isinstance(node, Function | ast.ClassDef) or ast.get_docstring(node) is None:
+            continue
+        first, *others = node.body
+        start = _position(lines, first.lineno, first.col_offset)
+        end = _position(lines, first.end_lineno or 0, first.end_col_offset or 0)
+        # In `"""One."""; x = 1` the semicolon goes, too.
+        if others and others[0].lineno == end[0]:
+            end = _position(lines, first_line(others[0]), others[0].col_offset)
+        yield _Edit(start, end, "" if others else "pass", True)
 
 
 def _position(lines: Sequence[str], line: int, column: int) -> Position:

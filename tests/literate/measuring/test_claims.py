@@ -64,26 +64,8 @@ def test_a_list_of_axes_is_a_claim(code: str, names: list[str]) -> None:
         *("[]", "[1]", "[1, 2]", "[...]", "[3, ...]"),
         *("[-1, a]", "[a / 2]", "[a ** 2]", "[a % 2]", "[a @ b]", "[a if b else c]", "[a and b]"),
         *("[a.b]", "[a[0]]", "[f(a)]", "[lambda: a]", "[*a]", "[[a, b]]", "[(a, b)]", "[a := 1]"),
-        *(
-            "[a, 'b']",
-            "[a, 1.5]",
-            "[a, 1j]",
-            "[a, True]",
-            "[a, None]",
-            "[a, ... + 1]",
-            "[a for a in b]",
-        ),
-        *(
-            "[a, b",
-            "a, b]",
-            "[a b]",
-            "[a; b]",
-            "[a]: b",
-            "import a",
-            "[a]\nb",
-            "[1is a]",
-            "[a, 08]",
-        ),
+        *("[a, 'b']", "[a, 1.5]", "[a, 1j]", "[a, True]", "[a, None]", "[a, ... + 1]"),
+        *("[a, b", "a, b]", "[a b]", "[a; b]", "[a]: b", "import a", "[a]\nb", "[1is a]"),
         *("[a, \0]", "[\ud800]", "[" * 1000 + "a" + "]" * 1000, "[" + "-" * 10000 + "a]"),
     ],
 )
@@ -148,22 +130,19 @@ def test_a_claim_is_wrong_if_its_sizes_are(code: str) -> None:
     assert found == f"the note says {code}, measured [seq_len, batch_size, d_model] (x)."
 
 
-def test_numbers_and_names_that_never_change_can_be_claimed() -> None:
-    found = [
-        problem(code, tensor("x", (7, 23), (2, 2)))
-        for code in ("[seq_len, 2]", "[seq_len, n_layers]")
-    ]
-    assert found == [None, None]
-
-
-def test_half_of_an_odd_number_is_rounded_down() -> None:
-    assert problem("[seq_len // 2]", tensor("x", (3, 11))) is None
-
-
-def test_a_scalar_has_the_empty_shape() -> None:
-    assert problem("[..., seq_len]", tensor("loss")) == (
-        "the note says [..., seq_len], measured [] (loss)."
-    )
+@pytest.mark.parametrize(
+    ("code", "sizes", "found"),
+    [
+        # Numbers and names that never change can be claimed.
+        ("[seq_len, 2]", [(7, 23), (2, 2)], None),
+        ("[seq_len, n_layers]", [(7, 23), (2, 2)], None),
+        # Half of an odd number is rounded down.
+        ("[seq_len // 2]", [(3, 11)], None),
+        ("[..., seq_len]", [], "the note says [..., seq_len], measured [] (loss)."),
+    ],
+)
+def test_special_shapes(code: str, sizes: list[Sizes], found: str | None) -> None:
+    assert problem(code, tensor("loss", *sizes)) == found
 
 
 def test_the_most_similar_shapes_come_first_three_at_most_and_each_once() -> None:
@@ -331,11 +310,8 @@ def test_a_note_speaks_of_what_it_stands_beside(note: str, names: str) -> None:
     assert [one.name for one in spoken_of] == names.split()
 
 
-def test_a_function_that_never_ran_has_no_tensors() -> None:
+def test_where_nothing_was_measured_or_noted_there_is_nothing_to_speak_of() -> None:
     assert tensors_for(row_of("Init."), PAGE, Measurement({}, {}, {})) == ()
-
-
-def test_a_row_without_a_note_speaks_of_nothing() -> None:
     source = parse_source("x = 1\n")
     measured = Measurement({}, {1: (tensor("x"),)}, {})
     assert [tensors_for(row, source, measured) for row in rows(source)] == [()]

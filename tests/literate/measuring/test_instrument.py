@@ -1,14 +1,13 @@
 r"""What the recorder is told. Modules are run here with a recorder that takes any value, so that
 expectations can be written by hand, and the standard library is run to see that nothing changes."""
 
-import asyncio
 import inspect
 import sys
 import sysconfig
-import textwrap
 import traceback
 import warnings
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -31,16 +30,8 @@ def execute(text: str) -> tuple[list[Told], list[tuple[str, Any]], dict[str, Any
 
     recorder.axis = lambda name, value: axes.append((name, value))
     module = {HOOK: recorder, "__name__": "page"}
-    exec(instrument(textwrap.dedent(text), "page.py"), module)
+    exec(instrument(dedent(text), "page.py"), module)
     return told, axes, module
-
-
-def told(text: str) -> list[Told]:
-    return execute(text)[0]
-
-
-def bound(text: str) -> list[tuple[int, str, Any]]:
-    return [(line, name, value) for line, _, name, value in told(text)]
 
 
 @pytest.mark.parametrize(
@@ -60,218 +51,174 @@ def bound(text: str) -> list[tuple[int, str, Any]]:
         ("x = (lambda a: (b := a))(3)", [("x", 3)]),
         ("x = {}; x['a'] = 1", [("x", {"a": 1})]),
         ("import sys as x", []),
+        ("if False and (x := 3): pass", []),
     ],
 )
 def test_a_statement_binds(statement: str, expected: list[tuple[str, Any]]) -> None:
-    assert bound(statement) == [(1, name, value) for name, value in expected]
+    told, _, _ = execute(statement)
+    assert told == [(1, None, name, value) for name, value in expected]
 
 
-def test_a_statement_of_many_lines_is_known_by_its_first() -> None:
-    text = """
-    x = (
-        1
-        +
-        (y := 2)
-    )
-    """
-    assert bound(text) == [(2, "y", 2), (2, "x", 3)]
-
-
-def test_a_loop_binds_before_each_pass_and_not_after_the_last() -> None:
-    text = """
-    for index, x in enumerate("ab"):
-        x = x + "!"
-    else:
-        done = index
-    """
-    assert bound(text) == [
-        *((2, "index", 0), (2, "x", "a"), (3, "x", "a!")),
-        *((2, "index", 1), (2, "x", "b"), (3, "x", "b!")),
-        (5, "done", 1),
-    ]
-
-
-def test_a_while_has_its_own_line_and_an_elif_too() -> None:
-    text = """
-    left = 2
-    while (left := left - 1):
-        pass
-    if (x := 0):
-        pass
-    elif (y := 5):
-        z = 1
-    """
-    assert bound(text) == [
-        *((2, "left", 2), (3, "left", 1), (3, "left", 0)),
-        *((5, "x", 0), (7, "y", 5), (8, "z", 1)),
-    ]
-
-
-def test_a_with_binds_before_its_body_and_not_when_it_ends() -> None:
-    text = """
-    from contextlib import nullcontext
-    with nullcontext(1) as x, nullcontext((2, 3)) as (y, z), nullcontext():
-        x = 4
-    """
-    assert bound(text) == [(3, "x", 1), (3, "y", 2), (3, "z", 3), (4, "x", 4)]
-
-
-def test_a_statement_that_raises_binds_nothing() -> None:
-    text = """
-    x = 1
-    try:
-        x = 1 // 0
-    except ZeroDivisionError:
-        y = x
-    finally:
-        z = 3
-    """
-    assert bound(text) == [(2, "x", 1), (6, "y", 1), (8, "z", 3)]
-
-
-def test_a_walrus_that_is_skipped_binds_nothing() -> None:
-    text = """
-    x = 1
-    if x == 2 and (x := 3):
-        pass
-    """
-    assert bound(text) == [(2, "x", 1)]
-
-
-def test_a_function_has_arguments_and_a_result() -> None:
-    text = """
-    def f(a, /, b, *c, d=4, **e):
-        return a + b
-    f(1, 2, 3, g=5)
-    """
-    assert told(text) == [
-        *((2, "f", "a", 1), (2, "f", "b", 2), (2, "f", "c", (3,))),
-        *((2, "f", "d", 4), (2, "f", "e", {"g": 5})),
-        (3, "f", "return", 3),
-    ]
-
-
-def test_arguments_and_results_are_on_lines_of_their_own() -> None:
-    text = """
-    import functools
-    @functools.lru_cache(
-        maxsize=None
-    )
-    def f(
-        a,
-    ):
-        return (
-            a
+# Behind each line stands what is told of it, in this order, as the name and the value.
+MARKED = {
+    "a statement of many lines is known by its first": """
+        x = (  # y=2 x=3
+            1
+            +
+            (y := 2)
         )
-    f(1), f(1)
-    """
-    assert told(text) == [(7, "f", "a", 1), (9, "f", "return", 1)]
-
-
-def test_a_call_that_raises_has_arguments_but_no_result() -> None:
-    text = """
-    def f(a):
-        return 1 // a
-    def g(a):
+    """,
+    "a loop binds before each pass and not after the last": """
+        for index, x in enumerate("ab"):  # index=0 x='a' index=1 x='b'
+            x = x + "!"  # x='a!' x='b!'
+        else:
+            done = index  # done=1
+    """,
+    "a while has its own line and an elif too": """
+        left = 2  # left=2
+        while (left := left - 1):  # left=1 left=0
+            pass
+        if (x := 0):  # x=0
+            pass
+        elif (y := 5):  # y=5
+            z = 1  # z=1
+    """,
+    "a with binds before its body and not when it ends": """
+        from contextlib import nullcontext
+        with nullcontext(1) as x, nullcontext((2, 3)) as (y, z), nullcontext():  # x=1 y=2 z=3
+            x = 4  # x=4
+    """,
+    "a statement that raises binds nothing": """
+        x = 1  # x=1
         try:
-            return f(a)
+            x = 1 // 0
         except ZeroDivisionError:
-            return
-    g(0)
-    """
-    assert told(text) == [(4, "g", "a", 0), (2, "f", "a", 0)]
+            y = x  # y=1
+        finally:
+            z = 3  # z=3
+    """,
+    "a function has arguments and a result": """
+        def f(a, /, b, *c, d=4, **e):  # f:a=1 f:b=2 f:c=(3,) f:d=4 f:e={'g':5}
+            return a + b  # f:return=3
+        f(1, 2, 3, g=5)
+    """,
+    "arguments and results are on lines of their own": """
+        import functools
+        @functools.lru_cache(
+            maxsize=None
+        )
+        def f(
+            a,  # f:a=1
+        ):
+            return (  # f:return=1
+                a
+            )
+        f(1), f(1)
+    """,
+    "a call that raises has arguments but no result": """
+        def f(a):  # f:a=0
+            return 1 // a
+        def g(a):  # g:a=0
+            try:
+                return f(a)
+            except ZeroDivisionError:
+                return
+        g(0)
+    """,
+    "a generator has arguments once and many results": """
+        def f(a):  # f:a=1
+            got = yield a  # f:yield=1 got=2
+            yield from (got, 9)
+            return 3
+        def g():
+            steps = f(1)  # steps=...
+            next(steps), steps.send(2)
+        g()
+    """,
+    "coroutines are functions too": """
+        import asyncio
+        async def numbers():
+            yield 1  # numbers:yield=1
+        async def f(a):  # f:a=2
+            async for x in numbers():  # x=1
+                y = x + a  # y=3
+            return y  # f:return=3
+        asyncio.run(f(2))
+    """,
+    "what a class binds belongs to it": """
+        class Outer:
+            table = 1  # Outer:table=1
+            class Inner:
+                def method(
+                    self,  # Outer.Inner.method:self=...
+                    other  # Outer.Inner.method:other=...
+                ):
+                    self.x: int = 2  # Outer.Inner:self.x=2
+                    self.y, local = 3, 4  # Outer.Inner:self.y=3 local=4
+                    other.z = 5  # other.z=5
+                    self.part.deep = 6  # Outer.Inner:self.part.deep=6
+                    def nested():
+                        self.w = 7  # self.w=7
+                        return 8  # Outer.Inner.method.nested:return=8
+                    return nested()  # Outer.Inner.method:return=8
+        class Anything: pass
+        Outer.Inner.part = Anything()  # Outer.Inner.part=...
+        Outer.Inner().method(Anything())
+    """,
+    "names with two underscores are read as the class reads them": """
+        class A:
+            def f(a):  # A.f:a=...
+                a.__x = 1  # a.__x=1
+                __y = 2  # __y=2
+        A().f()
+    """,
+    "registering a buffer binds it": """
+        class Base:
+            register_buffer = (  # Base:register_buffer=...
+                lambda self, key, value, persistent=True: setattr(self, key, value)
+            )
+            register_parameter = register_buffer  # Base:register_parameter=...
+            register_hook = (  # Base:register_hook=...
+                lambda self, key, param: setattr(self, key, param)
+            )
+        class A(Base):
+            def f(self):  # A.f:self=...
+                self.register_buffer("x", 1)  # A:self.x=1
+                self.register_parameter("y", 2)  # A:self.y=2
+                self.part = self  # A:self.part=...
+                self.part.register_buffer("z", 3, persistent=False)  # A:self.part.z=3
+                self.register_hook("w", 4)
+        A().f()
+    """,
+    "docstrings and future imports stay where they are": """
+        'Module.'
+        from __future__ import annotations
+        assert __doc__ == 'Module.'
+        def f(a: Unknown = 1):  # f:a=1
+            'Function.'
+            assert f.__doc__ == 'Function.' and f.__annotations__ == {"a": "Unknown"}
+            b = a  # b=1
+        def g():
+            'Only a docstring.'
+        f(), g()
+        assert g.__doc__ == 'Only a docstring.'
+    """,
+}
 
 
-def test_a_generator_has_arguments_once_and_many_results() -> None:
-    text = """
-    def f(a):
-        got = yield a
-        yield from (got, 9)
-        return 3
-    steps = f(1)
-    next(steps), steps.send(2)
-    """
-    assert [one for one in told(text) if one[2] != "steps"] == [
-        *((2, "f", "a", 1), (3, "f", "yield", 1), (3, None, "got", 2)),
-    ]
-
-
-def test_coroutines_are_functions_too() -> None:
-    text = """
-    async def numbers():
-        yield 1
-    async def f(a):
-        async for x in numbers():
-            y = x + a
-        return y
-    """
-    seen, _, module = execute(text)
-    assert asyncio.run(module["f"](2)) == 3
-    assert seen == [
-        *((4, "f", "a", 2), (3, "numbers", "yield", 1)),
-        *((5, None, "x", 1), (6, None, "y", 3), (7, "f", "return", 3)),
-    ]
-
-
-def test_what_a_class_binds_belongs_to_it() -> None:
-    text = """
-    class Outer:
-        table = 1
-        class Inner:
-            def method(self, other):
-                self.x: int = 2
-                self.y, local = 3, 4
-                other.z = 5
-                self.part.deep = 6
-                def nested():
-                    self.w = 7
-                    return 8
-                return nested()
-    class Anything: pass
-    inner = Outer.Inner()
-    inner.part = Anything()
-    inner.method(Anything())
-    """
-    method = "Outer.Inner.method"
-    assert [(line, owner, name) for line, owner, name, _ in told(text)] == [
-        (3, "Outer", "table"),
-        *((15, None, "inner"), (16, None, "inner.part")),
-        *((5, method, "self"), (5, method, "other")),
-        *((6, "Outer.Inner", "self.x"), (7, "Outer.Inner", "self.y"), (7, None, "local")),
-        *((8, None, "other.z"), (9, "Outer.Inner", "self.part.deep")),
-        *((11, None, "self.w"), (12, f"{method}.nested", "return"), (13, method, "return")),
-    ]
-
-
-def test_names_with_two_underscores_are_read_as_the_class_reads_them() -> None:
-    text = """
-    class A:
-        def __init__(self):
-            self.__x = 1
-            __y = 2
-    a = A()
-    """
-    assert [(name, value) for _, name, value in bound(text)[1:3]] == [("self.__x", 1), ("__y", 2)]
-
-
-def test_registering_a_buffer_binds_it() -> None:
-    text = """
-    class A:
-        def __init__(self):
-            self.register_buffer("x", 1)
-            self.register_parameter("y", param=2)
-            self.part = self
-            self.part.register_buffer("z", 3, persistent=False)
-            self.register_hook("w", 4)
-        def register_buffer(self, key, value, persistent=True):
-            setattr(self, key, value)
-        def register_parameter(self, key, param):
-            setattr(self, key, param)
-        register_hook = register_buffer
-    a = A()
-    """
-    seen = [(line, owner, name) for line, owner, name, _ in told(text) if line in (4, 5, 7, 8)]
-    assert seen == [(4, "A", "self.x"), (5, "A", "self.y"), (7, "A", "self.part.z")]
+@pytest.mark.parametrize("text", MARKED.values(), ids=MARKED)
+def test_what_is_told_of_each_line(text: str) -> None:
+    told, _, _ = execute(text)
+    for number, line in enumerate(dedent(text).splitlines(), start=1):
+        expected = line.partition("  # ")[2].split()
+        found = [
+            (f"{owner}:{name}=" if owner else f"{name}=", repr(value).replace(" ", ""))
+            for at, owner, name, value in told
+            if at == number
+        ]
+        # An object says of itself where it lies.
+        shown = [name + ("..." if "0x" in value else value) for name, value in found]
+        assert shown == expected, line
 
 
 def test_numbers_that_the_example_assigns_may_be_axes() -> None:
@@ -299,27 +246,6 @@ def test_numbers_that_the_example_assigns_may_be_axes() -> None:
         *(("d_model", 10), ("heads", 6), ("a", 3), ("b", 4)),
         *(("last", 0), ("last", 1)),
     ]
-
-
-def test_docstrings_and_future_imports_stay_where_they_are() -> None:
-    text = '''\
-    """Module."""
-    from __future__ import annotations
-    def f(a: Unknown = 1):
-        """Function."""
-        b = a
-    def g():
-        """Only a docstring."""
-    class A:
-        """Class."""
-        c = 1
-    f(), g()
-    '''
-    seen, _, module = execute(text)
-    documented = [module["__doc__"], *(module[name].__doc__ for name in ("f", "g", "A"))]
-    assert documented == ["Module.", "Function.", "Only a docstring.", "Class."]
-    assert module["f"].__annotations__ == {"a": "Unknown"}
-    assert seen == [(10, "A", "c", 1), (3, "f", "a", 1), (5, None, "b", 1)]
 
 
 def test_an_error_has_the_line_of_the_file() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from literate.problems import LiterateError
 from literate.python.closure import Closure, closure
 from literate.python.statements import Import
-from literate.takeaway.snippet import snippet
+from literate.takeaway.snippet import snippets
 from tests.literate.packages import package, run
 
 
@@ -511,7 +511,8 @@ def test_a_copy_of_a_random_package_is_worth_what_the_package_is(data: st.DataOb
     sources = package({path: files[path] for path in data.draw(st.permutations(sorted(files)))})
 
     wanted = data.draw(st.integers(0, size - 1))
-    copied = run(snippet(sources, f"pkg.{letters[homes[wanted]]}", f"n{wanted}"))
+    noted, _ = snippets(sources, f"pkg.{letters[homes[wanted]]}", f"n{wanted}")
+    copied = run(noted)
     expression = value_of[kinds[wanted]].format(f"n{wanted}")
     assert eval(expression, copied) == worth[wanted]
     assert {name for name in copied if name.startswith("n")} == reached[wanted]
