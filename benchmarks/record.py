@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from literate.problems import LiterateError  # noqa: E402
+from literate.results.files import parse  # noqa: E402
 from literate.results.fingerprints import fingerprint  # noqa: E402
-from literate.results.records import parse  # noqa: E402
 
 # Enough for any measurement, and few enough to be read.
 DIGITS = 6

@@ -11,9 +11,7 @@ are measured, and then the pages are written. Nothing here knows the engine that
 import posixpath
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from literate.measuring.measure import Bench, Measurement, measure
@@ -22,22 +20,16 @@ from literate.page.documents import document
 from literate.page.finished import Finished, made_from
 from literate.page.formulas import Formulas
 from literate.page.links import Links
-from literate.page.links import folder as folder_of
-from literate.page.page import File, Page, Takeaways, page
+from literate.page.page import Page, page
 from literate.problems import LiterateError, Problem
 from literate.python import names_in_notes
 from literate.python.references import network
-from literate.python.statements import by_module, module_name
 from literate.reading import rules
 from literate.reading.source import Source, read
-from literate.results import records
+from literate.results import files
 from literate.results.records import Result
 from literate.settings import Settings
-from literate.takeaway.addresses import Addresses
-from literate.takeaway.notebook import build, file_name
-from literate.takeaway.notebook_cells import has_notebook
-from literate.takeaway.repository import address
-from literate.takeaway.snippet import snippets
+from literate.takeaway.of_page import Taken
 
 ASSETS = Path(__file__).parent / "engines" / "assets"
 # What the theme of an engine is told to do otherwise.
@@ -142,7 +134,7 @@ def load(settings: Settings, known: Mapping[str, Source] = NO_SOURCES) -> Site:
     documents |= settings.documents
     recorded: dict[str, Result] = {}
     try:
-        recorded = records.read(settings.root, settings.results)
+        recorded = files.read(settings.root, settings.results)
     except LiterateError as error:
         problems += error.problems
     made = {uri: name for name, uri in uris.items()}
@@ -201,7 +193,7 @@ def pages(
     conventions.
     """
     links = site.links
-    taken = _Takeaways(site)
+    taken = Taken(site.settings, site.sources.values(), site.uris, site.url)
     references = network(site.sources.values())
     names = names_in_notes.names(site.sources.values(), site.settings.root)
     kept = finished.pages if finished else {}
@@ -243,67 +235,6 @@ def documents(site: Site, chosen: Iterable[str] | None = None) -> Iterator[Page]
         text = (root / path).read_text(encoding="utf-8")
         misspelt = names_in_notes.problems_of_document(path, text, names)
         yield replace(written, problems=tuple(sorted([*written.problems, *misspelt])))
-
-
-class _Takeaways:
-    r"""
-    What goes with the pages.
-    """
-
-    def __init__(self, site: Site) -> None:
-        self.uris = site.uris
-        self.by_module = by_module(site.sources.values())
-        self.sequels = site.settings.sequels
-        self.machinery = site.settings.machinery
-        self.addresses = Addresses(
-            page=partial(_address, site) if site.url else None,
-            repository=address(site.settings.root),
-            notebooks=site.settings.notebooks,
-        )
-
-    def of(self, source: Source) -> tuple[Takeaways, list[Problem]]:
-        r"""
-        The notebook links to the site that it is taken from. The one in the repository doesn't: it
-        is the same on every machine.
-        """
-        snippets: dict[str, File] = {}
-        bare: dict[str, File] = {}
-        for name, noted, without in self.snippets(source):
-            snippets[name], bare[name] = noted, without
-        address = self.addresses.of_file(source.path)
-        if not has_notebook(source, self.machinery):
-            return Takeaways(None, None, snippets, bare, address), []
-        module = module_name(source.path)
-        name = file_name(source, module)
-        try:
-            text = build(self.by_module, module, self.addresses, self.sequels)
-        except LiterateError as error:
-            return Takeaways(None, None, snippets, bare, address), list(error.problems)
-        notebook = File(f"notebooks/{name}", text)
-        return Takeaways(notebook, self.addresses.of_colab(name), snippets, bare, address), []
-
-    def snippets(self, source: Source) -> Iterator[tuple[str, File, File]]:
-        r"""
-        The snippets of a page, with notes and without: its definitions, and all of it. Not
-        everything can be copied: what reads the file it stands in can't. It has no snippet.
-        """
-        module = module_name(source.path)
-        inside = self.uris[source.path].removesuffix(".md")
-        names = [
-            one.name
-            for one in source.definitions
-            if one.depth == 0 and one.docstring is not None and not one.name.startswith("_")
-        ]
-        for name in [*names, ""] if names else []:
-            with suppress(LiterateError):
-                noted, bare = snippets(self.by_module, module, name or None)
-                place = f"snippets/{inside}/{name}" if name else f"snippets/{inside}"
-                yield name, File(f"{place}.py", noted), File(f"{place}.bare.py", bare)
-
-
-def _address(site: Site, module: str) -> str:
-    paths = {module_name(path): uri for path, uri in site.uris.items()}
-    return posixpath.join(site.url, folder_of(paths[module]), "")
 
 
 def correct_pages(

@@ -19,6 +19,10 @@ summary: Notes and code become one Markdown document a page.
 * [tooltips](tooltips.py): what a page tells when it is asked, kept beside it until then.
 * [exhibit](exhibit.py): a link to a result becomes a checked number, a figure or a table, with
   its run.
+* [checked_numbers](checked_numbers.py): a number in a note that links to a result must be the one
+  that the result has.
+* [notes](notes.py): a note becomes Markdown that every engine reads alike, and what it claims is
+  checked.
 * [page](page.py): the rows of a source become one Markdown document.
 * [documents](documents.py): pages that are written by hand, and lie where the repository wants
   them.

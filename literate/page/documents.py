@@ -15,7 +15,8 @@ from pathlib import Path
 import yaml
 
 from literate.page import exhibit
-from literate.page.links import Links, UnknownTarget, targets
+from literate.page.checked_numbers import resolved
+from literate.page.links import Links
 from literate.page.page import Page, stated
 from literate.problems import LiterateError, Problem
 from literate.reading.front_matter import introduction
@@ -99,20 +100,9 @@ def _linked(span: Span, path: str, links: Links, problems: list[Problem]) -> str
     """
     if span.kind != "text":
         return span.text
-    pieces = []
-    position = 0
-    for target in targets(span.text):
-        try:
-            number = exhibit.checked(span.text, target, path, links)
-            if number is not None:
-                pieces += [span.text[position : number.start], number.html]
-                position = number.end
-                continue
-            resolved = links.resolve(path, target.text)
-        except UnknownTarget as error:
-            line = span.line + span.text.count("\n", 0, target.start)
-            problems.append(Problem(path, line, str(error)))
-            continue
-        pieces += [span.text[position : target.start], resolved]
-        position = target.end
-    return "".join(pieces) + span.text[position:]
+
+    def report(line: int, sentence: str) -> None:
+        problems.append(Problem(path, line, sentence))
+
+    found = resolved(span.text, span.line, path, links, report)
+    return "".join(before + target for before, target, _ in found)

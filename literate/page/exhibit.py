@@ -114,14 +114,14 @@ def alone(note: Note) -> Iterator[tuple[int, int, Exhibit]]:
             continue
         text = "\n".join(texts).strip()
         found = list(targets(text))
-        if len(found) == 1 and found[0].after == len(text) and _opening(text, found[0]) == 0:
+        if len(found) == 1 and found[0].after == len(text) and opening(text, found[0]) == 0:
             caption = text[1 : text.rindex("]", 0, found[0].start)]
             yield before + 1, after, Exhibit(caption, found[0].text, note.first + before + 1)
 
 
-def _opening(text: str, target: Target) -> int | None:
+def opening(text: str, target: Target) -> int | None:
     r"""
-    Where the text of a link is opened.
+    ## Where the text of a link is opened
     """
     depth = 0
     for at in range(text.rindex("]", 0, target.start), -1, -1):
@@ -235,57 +235,6 @@ def file_link(name: str, at: Spot) -> str:
         return shown
     address = at.links.between(at.uri, at.links.uris[name])
     return HTML.link(html.escape(address), shown, html.escape(told(name)))
-
-
-@dataclass(frozen=True)
-class Number:
-    r"""
-    ## A number that was compared with the file
-
-    `start` is where its link begins in the text, `end` where it ends.
-    """
-
-    start: int
-    end: int
-    html: str
-
-
-def checked(text: str, target: Target, path: str, links: Links) -> Number | None:
-    r"""
-    ## Compare a number in a note with the file
-
-    `text` is a piece of Markdown, `target` one of its links, `path` the file that it stands in.
-    None if the link is none to a number, or its text says none. Raises
-    [UnknownTarget](links.py#UnknownTarget) with the sentence for the author, as well if the number
-    is another.
-    """
-    file, anchor = linked(path, target.text)
-    if not links.is_result(file):
-        return None
-    result, place, value = links.result(file, anchor, target.text)
-    if isinstance(value, Result | Figure | Table):
-        return None
-    start = _opening(text, target) if target.after is not None else None
-    if start is None:
-        sentence = f"the link to `{target.text}` can't be compared: write `[1.5](…)`, without code."
-        raise UnknownTarget(sentence)
-    said = " ".join(text[start + 1 : text.rindex("]", 0, target.start)].split())
-    if wrong := records.wrong(said, value, result.path):
-        raise UnknownTarget(wrong)
-    if not isinstance(value, str) and not records.is_number(said):
-        return None
-    uri = links.uri(path)
-    # Zensical looks for the anchor as it is spelled here; within a tag `_` marks no emphasis.
-    address = literal(html.escape(links.between(uri, result.uri, quote(place))))
-    address = address.replace("&#95;", "_")
-    run = [result.command, f"{result.made}", records.machine(result)]
-    names = changed(result, links.pages, links.root)
-    since = f"; changed since: {', '.join(names)}" if names else ""
-    title = literal(told(f"measured by {', '.join(filter(None, run))}{since}"))
-    marks = "measured before" if names else "measured"
-    assert target.after is not None
-    link = HTML.link(address, visible(literal(said)), title, marks=marks)
-    return Number(start, target.after, link)
 
 
 def _table(table: Table, at: Spot) -> str:

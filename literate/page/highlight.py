@@ -20,6 +20,7 @@ from pygments.lexers.special import TextLexer
 from pygments.token import STANDARD_TYPES, _TokenType
 from pygments.util import ClassNotFound
 
+from literate.page.templates import CODE
 from literate.reading.notes import MARKS
 from literate.reading.source import Source
 
@@ -72,10 +73,8 @@ def _elements(pieces: list[tuple[str, str, str]]) -> str:
     for (name, link), run in groupby(pieces, key=lambda piece: piece[:2]):
         text = visible(html.escape("".join(piece for _, _, piece in run), quote=False))
         # Markdown would make spaces of a tab.
-        text = text.replace("\t", "&#9;")
-        text = f'<a href="{html.escape(link)}">{text}</a>' if link else text
-        elements.append(f'<span class="{name}">{text}</span>' if name else text)
-    return "".join(elements)
+        elements.append((name, html.escape(link), text.replace("\t", "&#9;")))
+    return CODE.elements(elements)
 
 
 def block(code: str, language: str) -> str:
@@ -120,4 +119,4 @@ def _shown(match: re.Match[str]) -> str:
     name = html.escape(unicodedata.name(character, "control character"))
     number = f"U+{ord(character):04X}"
     inside = _DROPPED.get(character, character)
-    return f'<bdi class="unseen" title="{name}" data-number="{number}">{inside}</bdi>'
+    return CODE.unseen(name, number, inside)

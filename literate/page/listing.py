@@ -18,6 +18,7 @@ from literate.measuring.measure import Measurement
 from literate.page import highlight
 from literate.page.links import Links
 from literate.page.shapes import PageShapes
+from literate.page.templates import CODE
 from literate.python import pytorch
 from literate.python.references import Network
 from literate.reading.rows import Row
@@ -65,14 +66,10 @@ class Listing:
         for line in row.code:
             number = line.number
             if line.kind == "blank":
-                shown.append('<span class="line"></span>')
+                shown.append(CODE.line())
                 continue
-            anchor = f'<a id="{html.escape(names[number])}"></a>' if number in names else ""
-            link = f'<a href="#L{number}" data-line="{number}" aria-label="Line {number}"></a>'
-            shown.append(
-                f'<span class="line" id="L{number}">{anchor}{link}{self._shape(number)}'
-                f"<span>{self._lines[number - 1]}</span></span>"
-            )
+            name, code = html.escape(names.get(number, "")), self._lines[number - 1]
+            shown.append(CODE.line(number, name, self._shape(number), code))
         return "\n".join(shown)
 
     def legend(self, row: Row) -> dict[str, str]:
@@ -127,8 +124,4 @@ class Listing:
         if shape is None:
             return ""
         full = html.escape(shape.full).replace("\n", "&#10;")
-        place = "shape" if shape.fits else "shape beyond"
-        return (
-            f'<i class="{place}" data-shape="{html.escape(shape.short)}" title="{full}" '
-            f'role="img" aria-label="{full}"></i>'
-        )
+        return CODE.shape(html.escape(shape.short), full, shape.fits)

@@ -8,6 +8,8 @@ A template writes HTML or Markdown. What goes into it has been escaped before, w
 known; so the templates escape nothing.
 """
 
+from typing import Any
+
 import jinja2
 
 TEMPLATES = jinja2.Environment(
@@ -18,3 +20,5 @@ TEMPLATES = jinja2.Environment(
     keep_trailing_newline=True,
     undefined=jinja2.StrictUndefined,
 )
+# The macros of code and notes, as functions.
+CODE: Any = TEMPLATES.get_template("code.html.jinja").module

@@ -134,8 +134,8 @@ def of_source(source: Source) -> tuple[FrontMatter, Note, tuple[Problem, ...]]:
     for row in rows(source):
         if row.note is not None and row.note.kind == "docstring" and row.documents is None:
             return split(row.note, source.path)
-    missing = Problem(source.path, 1, "the module has no docstring; a page begins with one.")
-    return FrontMatter(), Note("docstring", 1, ()), (missing,)
+    sentence = "the module has no docstring; a page begins with one, and a title."
+    return FrontMatter(), Note("docstring", 1, ()), (Problem(source.path, 1, sentence),)
 
 
 class _Reader:

@@ -7,7 +7,7 @@ from typing import Any
 
 from literate.page.links import Links
 from literate.reading.source import Source
-from literate.results import records
+from literate.results import files
 from literate.results.records import Result
 
 FIGURE = {
@@ -47,7 +47,7 @@ def content(**other: Any) -> dict[str, Any]:
 
 def result(**other: Any) -> Result:
     r"""A result, as it is read."""
-    return records.parse(json.dumps(content(**other)).encode(), "results/trials.json")
+    return files.parse(json.dumps(content(**other)).encode(), "results/trials.json")
 
 
 def links(root: Path, pages: Mapping[str, Source], **other: Any) -> Links:

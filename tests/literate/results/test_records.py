@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from literate.problems import LiterateError
 from literate.reading.source import parse
-from literate.results import fingerprints, records
+from literate.results import files, fingerprints, numbers, records
 from literate.results.records import Figure, Table, UnknownResult
 from tests.literate.recorded import TABLE, content, result
 
@@ -112,7 +112,7 @@ def test_of_many_names_a_few_are_listed() -> None:
     ],
 )
 def test_a_number_may_be_rounded_to_the_digits_that_are_shown(text: str, value: Any) -> None:
-    assert records.wrong(text, value, "results/a.json") is None
+    assert numbers.wrong(text, value, "results/a.json") is None
 
 
 @pytest.mark.parametrize(
@@ -132,15 +132,15 @@ def test_a_number_may_be_rounded_to_the_digits_that_are_shown(text: str, value: 
     ],
 )
 def test_another_number_is_wrong(text: str, value: Any, has: str) -> None:
-    assert records.wrong(text, value, "results/a.json") == (
+    assert numbers.wrong(text, value, "results/a.json") == (
         f"the note says {text}, results/a.json has {has}."
     )
 
 
 @given(some.floats(-1e6, 1e6), some.integers(0, 6))
 def test_python_s_own_rounding_is_right_and_the_next_number_is_not(value: float, to: int) -> None:
-    assert records.wrong(f"{value:,.{to}f}", value, "a") is None
-    assert records.wrong(f"{value + 1.01 * 10.0**-to:.{to}f}", value, "a") is not None
+    assert numbers.wrong(f"{value:,.{to}f}", value, "a") is None
+    assert numbers.wrong(f"{value + 1.01 * 10.0**-to:.{to}f}", value, "a") is not None
 
 
 BROKEN = [
@@ -156,7 +156,7 @@ BROKEN = [
 @pytest.mark.parametrize(("text", "line", "words"), BROKEN)
 def test_what_is_no_file_of_results_is_named(text: str, line: int, words: str) -> None:
     with pytest.raises(LiterateError) as raised:
-        records.parse(text.encode(), "results/a.json")
+        files.parse(text.encode(), "results/a.json")
     (problem,) = raised.value.problems
     assert (problem.path, problem.line) == ("results/a.json", line)
     assert words in problem.sentence
@@ -164,7 +164,7 @@ def test_what_is_no_file_of_results_is_named(text: str, line: int, words: str) -
 
 def test_a_byte_that_is_no_text_is_named_with_its_line() -> None:
     with pytest.raises(LiterateError, match="results/a.json:2: is not UTF-8"):
-        records.parse(b'{\n"\xff": 1}', "results/a.json")
+        files.parse(b'{\n"\xff": 1}', "results/a.json")
 
 
 def table(**other: Any) -> dict[str, Any]:
@@ -189,10 +189,6 @@ def table(**other: Any) -> dict[str, Any]:
         (table(rows=[{"a": 1}]), "`tables.t.rows[0]` has `a`, which is no column; they are `way`"),
         (table(rows=[{"way": []}]), "`tables.t.rows[0].way` is neither"),
         ({"figures": {"f": {}}}, "`figures.f.picture` is not a text"),
-        (
-            {"figures": {"f": {"lines": []}}, "command": "make it"},
-            "`figures.f` has lines but no picture: `make it` records it with one.",
-        ),
     ],
 )
 def test_what_cannot_be_shown_is_named(other: dict[str, Any], words: str) -> None:
@@ -204,7 +200,7 @@ def test_what_cannot_be_shown_is_named(other: dict[str, Any], words: str) -> Non
 def test_a_number_too_large_for_a_computer_is_none() -> None:
     text = json.dumps(content()).replace("12345", "1e999")
     with pytest.raises(LiterateError, match="is neither a number nor a text"):
-        records.parse(text.encode(), "results/a.json")
+        files.parse(text.encode(), "results/a.json")
 
 
 def test_all_files_are_read_and_all_problems_named(tmp_path: Path) -> None:
@@ -213,7 +209,7 @@ def test_all_files_are_read_and_all_problems_named(tmp_path: Path) -> None:
     (folder / "b.json").write_text(json.dumps(content()))
     (folder / "a.json").write_text(json.dumps(content(title="A")))
     (folder / "note.txt").write_text("")
-    read = records.read(tmp_path, "results")
+    read = files.read(tmp_path, "results")
     assert {path: one.title for path, one in read.items()} == {
         "results/a.json": "A",
         "results/b.json": "Trials",
@@ -222,9 +218,9 @@ def test_all_files_are_read_and_all_problems_named(tmp_path: Path) -> None:
     (folder / "a.json").write_text("{")
     (folder / "b.json").write_text("")
     with pytest.raises(LiterateError) as raised:
-        records.read(tmp_path, "results")
+        files.read(tmp_path, "results")
     assert [one.path for one in raised.value.problems] == ["results/a.json", "results/b.json"]
-    assert records.read(tmp_path, "none") == {}
+    assert files.read(tmp_path, "none") == {}
 
 
 NOTED = 'r"""\nA page: 1.5.\n"""\n\n# Why.\nx = 1\n'

@@ -1,0 +1,98 @@
+r"""
+---
+title: Checked numbers
+summary: A number in a note that links to a result must be the one that the result has.
+---
+
+A program measured it, and nobody types it twice without being compared. On the page such a number
+leads to the result and says, when one points at it, by which run it was found.
+"""
+
+import html
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from literate.page.exhibit import HTML, linked, opening
+from literate.page.highlight import told, visible
+from literate.page.links import Links, Target, UnknownTarget, targets
+from literate.reading.notes import literal
+from literate.results import numbers, records
+from literate.results.fingerprints import changed
+from literate.results.records import Figure, Result, Table
+
+
+def resolved(
+    text: str, line: int, path: str, links: Links, report: Callable[[int, str], None]
+) -> Iterator[tuple[str, str, bool]]:
+    r"""
+    ## The links of a text, made to lead to pages
+
+    One after the other: the text before a link's target, what stands in the place of the target,
+    and whether that is a whole checked number. After the last of them comes the rest of the text.
+    `report` gets the line and the sentence of each link that leads nowhere; `line` is that of the
+    text.
+    """
+    position = 0
+    for target in targets(text):
+        try:
+            number = checked(text, target, path, links)
+            found = links.resolve(path, target.text) if number is None else number.html
+        except UnknownTarget as error:
+            report(line + text.count("\n", 0, target.start), str(error))
+            continue
+        start, end = (number.start, number.end) if number else (target.start, target.end)
+        yield text[position:start], found, number is not None
+        position = end
+    yield text[position:], "", True
+
+
+@dataclass(frozen=True)
+class Number:
+    r"""
+    ## A number that was compared with the file
+
+    `start` is where its link begins in the text, `end` where it ends.
+    """
+
+    start: int
+    end: int
+    html: str
+
+
+def checked(text: str, target: Target, path: str, links: Links) -> Number | None:
+    r"""
+    ## Compare a number in a note with the file
+
+    `text` is a piece of Markdown, `target` one of its links, `path` the file that it stands in.
+    None if the link is none to a number, or its text says none. Raises
+    [UnknownTarget](links.py#UnknownTarget) with the sentence for the author, as well if the number
+    is another.
+    """
+    file, anchor = linked(path, target.text)
+    if not links.is_result(file):
+        return None
+    result, place, value = links.result(file, anchor, target.text)
+    if isinstance(value, Result | Figure | Table):
+        return None
+    start = opening(text, target) if target.after is not None else None
+    if start is None:
+        sentence = f"the link to `{target.text}` can't be compared: write `[1.5](…)`, without code."
+        raise UnknownTarget(sentence)
+    said = " ".join(text[start + 1 : text.rindex("]", 0, target.start)].split())
+    if wrong := numbers.wrong(said, value, result.path):
+        raise UnknownTarget(wrong)
+    if not isinstance(value, str) and not numbers.is_number(said):
+        return None
+    uri = links.uri(path)
+    # Zensical looks for the anchor as it is spelled here; within a tag `_` marks no emphasis.
+    address = literal(html.escape(links.between(uri, result.uri, quote(place))))
+    address = address.replace("&#95;", "_")
+    run = [result.command, f"{result.made}", records.machine(result)]
+    names = changed(result, links.pages, links.root)
+    since = f"; changed since: {', '.join(names)}" if names else ""
+    title = literal(told(f"measured by {', '.join(filter(None, run))}{since}"))
+    marks = "measured before" if names else "measured"
+    assert target.after is not None
+    link = HTML.link(address, visible(literal(said)), title, marks=marks)
+    return Number(start, target.after, link)

@@ -1,0 +1,91 @@
+r"""
+---
+title: What goes with a page
+summary: The snippets and the notebook that a reader can take from a page.
+---
+
+A page offers the file of each of its definitions, of itself, and its notebook. They are made when
+the page is.
+"""
+
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+
+from literate.page.links import folder
+from literate.page.page import File, Takeaways
+from literate.problems import LiterateError, Problem
+from literate.python.statements import by_module, module_name
+from literate.reading.source import Source
+from literate.settings import Settings
+from literate.takeaway.addresses import Addresses
+from literate.takeaway.notebook import build, file_name
+from literate.takeaway.notebook_cells import has_notebook
+from literate.takeaway.repository import address
+from literate.takeaway.snippet import snippets
+
+
+class Taken:
+    r"""
+    ## What goes with the pages of a site
+
+    `uris` are their paths, by the paths of their sources, and `url` is the address of the site, if
+    that is known.
+    """
+
+    def __init__(
+        self, settings: Settings, sources: Iterable[Source], uris: Mapping[str, str], url: str
+    ) -> None:
+        self.uris = uris
+        self.by_module = by_module(sources)
+        self.sequels = settings.sequels
+        self.machinery = settings.machinery
+        paths = {module_name(path): uri for path, uri in uris.items()}
+        self.addresses = Addresses(
+            page=(lambda module: posixpath.join(url, folder(paths[module]), "")) if url else None,
+            repository=address(settings.root),
+            notebooks=settings.notebooks,
+        )
+
+    def of(self, source: Source) -> tuple[Takeaways, list[Problem]]:
+        r"""
+        ### What goes with a page
+
+        The notebook links to the site that it is taken from. The one in the repository doesn't: it
+        is the same on every machine.
+        """
+        snippets: dict[str, File] = {}
+        bare: dict[str, File] = {}
+        for name, noted, without in self.snippets(source):
+            snippets[name], bare[name] = noted, without
+        address = self.addresses.of_file(source.path)
+        if not has_notebook(source, self.machinery):
+            return Takeaways(None, None, snippets, bare, address), []
+        module = module_name(source.path)
+        name = file_name(source, module)
+        try:
+            text = build(self.by_module, module, self.addresses, self.sequels)
+        except LiterateError as error:
+            return Takeaways(None, None, snippets, bare, address), list(error.problems)
+        notebook = File(f"notebooks/{name}", text)
+        return Takeaways(notebook, self.addresses.of_colab(name), snippets, bare, address), []
+
+    def snippets(self, source: Source) -> Iterator[tuple[str, File, File]]:
+        r"""
+        ### The snippets of a page
+
+        With notes and without: its definitions, and all of it. Not everything
+        can be copied: what reads the file it stands in can't. It has no snippet.
+        """
+        module = module_name(source.path)
+        inside = self.uris[source.path].removesuffix(".md")
+        names = [
+            one.name
+            for one in source.definitions
+            if one.depth == 0 and one.docstring is not None and not one.name.startswith("_")
+        ]
+        for name in [*names, ""] if names else []:
+            with suppress(LiterateError):
+                noted, bare = snippets(self.by_module, module, name or None)
+                place = f"snippets/{inside}/{name}" if name else f"snippets/{inside}"
+                yield name, File(f"{place}.py", noted), File(f"{place}.bare.py", bare)
