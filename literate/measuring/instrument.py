@@ -56,13 +56,7 @@ class Scope:
 
     kind: Literal["module", "class", "function"]
     name: str
-    outer: "Scope | None"
-
-    def inner(self, kind: Literal["class", "function"], name: str) -> "Scope":
-        r"""
-        ### A scope inside this one
-        """
-        return Scope(kind, f"{self.name}.{name}" if self.name else name, self)
+    outer: "Scope | None" = None
 
     def owner_of(self, name: str) -> str | None:
         r"""
@@ -70,12 +64,8 @@ class Scope:
 
         What a class binds in its body belongs to it, and what its methods set on `self`.
         """
-        if self.kind == "class":
-            return self.name
-        in_method = self.kind == "function" and self.outer is not None
-        if in_method and self.outer.kind == "class" and name.startswith("self."):
-            return self.outer.name
-        return None
+        around = self.outer if name.startswith("self.") and self.kind == "function" else self
+        return around.name if around.kind == "class" else None
 
 
 class Instrument(ast.NodeTransformer):
@@ -86,7 +76,7 @@ class Instrument(ast.NodeTransformer):
     """
 
     def __init__(self) -> None:
-        self.scope = Scope("module", "", None)
+        self.scope = Scope("module", "")
         self.line = 0
 
     def visit(self, node: ast.AST) -> Any:
@@ -206,7 +196,7 @@ class Instrument(ast.NodeTransformer):
         Decorators, defaults and base classes are left alone.
         """
         outer = self.scope
-        self.scope = inside = outer.inner(kind, node.name)
+        self.scope = inside = Scope(kind, f"{outer.name}.{node.name}".lstrip("."), outer)
         # The visitor changes the list of statements in its place.
         self.generic_visit(ast.Module(node.body, []))
         self.scope = outer

@@ -197,12 +197,7 @@ class _Page:
         started = time.perf_counter()
         measurement = self.compare(self.run(child, seconds))
         store.save(self.module, key, asdict(measurement))
-        lines = measurement.lines
-        count = sum(len(tensors) for tensors in lines.values())
-        report(
-            f"measured {self.source.path}: {_plural(count, 'tensor')} on "
-            f"{_plural(len(lines), 'line')}, {time.perf_counter() - started:.1f} s"
-        )
+        report(f"measured {self.source.path} in {time.perf_counter() - started:.1f} s")
         return measurement
 
     def run(self, child: Child, seconds: float) -> list[dict[str, Any]]:
@@ -302,10 +297,6 @@ def _places(run: Mapping[str, Any]) -> dict[Place, list[Seen]]:
 
 def _shapes(seen: Sequence[Seen]) -> str:
     return ", ".join(f"{shape} {dtype}" for shape, dtype, *_ in seen) or "not there"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _from_json(kept: Any) -> Measurement:

@@ -79,8 +79,8 @@ class Names:
         The known name that is nearest, or nothing.
         """
         start, dot, last = name.rpartition(".")
-        near = difflib.get_close_matches(last, sorted(self.known), n=1, cutoff=0.75)
-        return f"{start}{dot}{near[0]}" if near else ""
+        near = _near(last, self.known)
+        return near and f"{start}{dot}{near}"
 
     def _has(self, name: str) -> bool:
         parts = name.split(".")
@@ -156,10 +156,14 @@ def _listed(path: str, note: Note, documented: Definition) -> Iterator[Problem]:
         for name in _DOTTED.findall(match[1]) if match else []:
             if name in own or name == "and":
                 continue
-            near = difflib.get_close_matches(name, sorted(own), n=1, cutoff=0.75)
-            hint = f"; is `{near[0]}` meant?" if near else "."
+            near = _near(name, own)
+            hint = f"; is `{near}` meant?" if near else "."
             sentence = f"the list names `{name}`, which `{documented.name}` does not have{hint}"
             yield Problem(path, line, sentence)
+
+
+def _near(name: str, among: Iterable[str]) -> str:
+    return next(iter(difflib.get_close_matches(name, sorted(among), n=1, cutoff=0.75)), "")
 
 
 def _is_example(span: Span) -> bool:

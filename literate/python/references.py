@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from literate.problems import LiterateError
 from literate.python.scopes import bindings, bound_by_import
 from literate.python.statements import absolute, by_module, module_name, take_apart
 from literate.reading.source import Source
@@ -125,10 +124,7 @@ def _from_imports(
     for node in source.once(_imports):
         if not isinstance(node, ast.ImportFrom):
             continue
-        try:
-            origin = absolute(node, module_name(source.path), source)
-        except LiterateError:
-            continue
+        origin = absolute(node, module_name(source.path), source)
         for alias in node.names:
             inside = modules.get(origin)
             submodule = modules.get(f"{origin}.{alias.name}")
@@ -152,9 +148,8 @@ def _methods(source: Source) -> list[tuple[int, int, str, Target]]:
             match node:
                 case ast.Attribute(value=ast.Name(id="self"), attr=attribute):
                     target = f"{definition.name}.{attribute}"
-                    end = node.end_col_offset or 0
                     if target in names:
-                        column = end - len(attribute.encode())
-                        line = node.end_lineno or node.lineno
-                        found.append((line, column, attribute, (source.path, target)))
+                        column = (node.end_col_offset or 0) - len(attribute.encode())
+                        place = node.end_lineno or node.lineno, column
+                        found.append((*place, attribute, (source.path, target)))
     return found

@@ -88,7 +88,7 @@ def test_a_new_page_passes_every_check_at_once(project: Path) -> None:
         "listed layers/my_idea.md in mkdocs.yml",
     ]
     checked = typed(project, "literate", "check")
-    assert checked.stderr.startswith("measured lib/layers/my_idea.py: 5 tensors on 5 lines, ")
+    assert checked.stderr.startswith("measured lib/layers/my_idea.py in ")
     assert (checked.stdout, checked.returncode) == ("5 pages checked, no problems.\n", 0)
     built = typed(project, "mkdocs", "build", "--strict", "--quiet")
     assert (built.stdout + built.stderr, built.returncode) == ("", 0)

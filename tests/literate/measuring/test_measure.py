@@ -402,9 +402,7 @@ def test_pages_with_an_example_run_and_nothing_is_written_but_the_store(
     modules = {path.removesuffix(".py").replace("/", ".") for path in measured}
     expected = {f"store/{module.removesuffix('.__init__')}.json" for module in modules}
     assert {path for path in written if not path.endswith(".py")} == expected
-    assert re.fullmatch(
-        r"measured package/attention.py: 17 tensors on 16 lines, \d+\.\d s", reports[0]
-    )
+    assert re.fullmatch(r"measured package/attention.py in \d+\.\d s", reports[0])
     assert len(reports) == len(measured)
 
 
