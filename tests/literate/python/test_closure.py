@@ -24,64 +24,197 @@ def problem(files: dict[str, str], module: str, name: str) -> str:
     return str(found)
 
 
-def test_a_definition_brings_what_it_uses_and_nothing_else() -> None:
-    files = {
-        "pkg/a.py": """
-            LIMIT, OTHER = 3, 4
-            UNUSED = 5
+# The files of a package, without its name; what is wanted; and what comes along, in its order.
+COPIES = {
+    "a definition brings what it uses and nothing else": (
+        {
+            "a": """
+                LIMIT, OTHER = 3, 4
+                UNUSED = 5
+                def helper(x): return x + LIMIT
+                def unused(): return UNUSED
+            """,
+            "b": """
+                from pkg.a import helper, unused
+                class Base: pass
+                class Wanted(Base):
+                    def method(self): return helper(self.method())
+            """,
+        },
+        "b.Wanted",
+        "a.LIMIT a.OTHER a.helper b.Base b.Wanted",
+    ),
+    "modules come after those they need and otherwise in reading order": (
+        {
+            "z": "def z(): return 1",
+            "last": """
+                from pkg.a import a
+                from pkg.m import m
+                from pkg.z import z
+                def last(): return a(), m(), z()
+            """,
+            "m": "def m(): return 1",
+            "a": "from pkg.m import m\ndef a(): return m()",
+        },
+        "last.last",
+        "z.z m.m a.a last.last",
+    ),
+    "functions that call each other keep the order of the file": (
+        {
+            "a": """
+                def even(n): return n == 0 or odd(n - 1)
+                def odd(n): return n != 0 and even(n - 1)
+            """
+        },
+        "a.odd",
+        "a.even a.odd",
+    ),
+    # `import pkg.a` works and `import pkg.b` does not.
+    "a circle is ordered as python imports it": (
+        {
+            "b": """
+                from pkg.a import Base
+                class Child(Base): pass
+                def children(): return [Child]
+            """,
+            "a": """
+                class Base: pass
+                from pkg.b import children
+                CHILDREN = children()
+            """,
+        },
+        "a.CHILDREN",
+        "a.Base b.Child b.children a.CHILDREN",
+    ),
+    # `import pkg.a` works, because it runs `pkg` first, and `pkg` imports `pkg.b`.
+    "a package runs before its modules": (
+        {
+            "a": "from pkg.b import B\nclass A(B): pass",
+            "b": "class B: pass\nfrom pkg.a import A\nLATER = A",
+            "c": "from pkg.a import A\nfrom pkg.b import LATER\ndef c(): return A, LATER",
+            "__init__": "from pkg.b import LATER",
+        },
+        "c.c",
+        "b.B a.A b.LATER c.c",
+    ),
+    "relative imports are understood": (
+        {
+            "__init__": "TOP = 1",
+            "sub/__init__": "from .a import one\nfrom .. import TOP\ndef here(): one, TOP",
+            "sub/a": "from ..b import two\ndef one(): return two",
+            "b": "def two(): pass",
+        },
+        "sub.here",
+        "TOP b.two sub.a.one sub.here",
+    ),
+    "a name can be taken from a module that passes it on": (
+        {
+            "__init__": "from pkg.a import f",
+            "a": "import math\nfrom math import pi\ndef f(): return math",
+            "b": "from pkg import f\nfrom pkg.a import pi\ndef g(): return f, pi",
+        },
+        "b.g",
+        "a.f b.g",
+    ),
+    "another name comes behind what it names": (
+        {
+            "a": "def first(): pass\ndef second(): pass",
+            "pass_on": "from pkg.a import first\nfrom math import pi",
+            "b": """
+                from pkg.pass_on import first as f, pi as p
+                from pkg.a import second as s
+                def b(): return f, s, p
+            """,
+        },
+        "b.b",
+        "a.first a.second a.s pass_on.f pass_on.p b.b",
+    ),
+    "another name comes before what needs it": (
+        {
+            "a": "class Long: pass\nclass After(Long): pass",
+            "b": "from pkg.a import Long as L\nfrom pkg.a import After\nclass B(L, After): pass",
+            "c": "from pkg.a import Long as L\nfrom pkg.b import B\ndef c(): return L, B",
+        },
+        "c.c",
+        "a.Long a.L a.After b.B c.c",
+    ),
+    "all statements that bind a name belong to it": (
+        {
+            "a": """
+                from typing import overload
 
-            def helper(x):
-                return x + LIMIT
+                NAMES = ["a"]
+                NAMES += ["b"]
 
-            def unused():
-                return UNUSED
-        """,
-        "pkg/b.py": """
-            from pkg.a import helper, unused
+                @overload
+                def f(x: int) -> int: ...
+                def f(x): return NAMES
 
-            class Base:
-                pass
+                try:
+                    from tomllib import loads
+                except ImportError:
+                    loads = None
 
-            class Wanted(Base):
-                def method(self):
-                    return helper(self.method())
-        """,
-    }
-    found = closure(package(files), "pkg.b", ["Wanted"])
-    assert names(found) == [
-        "pkg.a.LIMIT",
-        "pkg.a.OTHER",
-        "pkg.a.helper",
-        "pkg.b.Base",
-        "pkg.b.Wanted",
-    ]
+                if NAMES:
+                    def g(): return f, loads
+                else:
+                    g = None
+            """
+        },
+        "a.g",
+        "a.NAMES a.NAMES a.f a.f a.loads a.g",
+    ),
+    "statements on one line stay together": ({"a": "a = 1; b = 2\nc = 3"}, "a.b", "a.a a.b"),
+    "variants that are registered with a function come with it": (
+        {
+            "a": """
+                from functools import singledispatch
+
+                @singledispatch
+                def show(x): return "?"
+
+                @show.register
+                def _(x: int): return "int"
+
+                @show.register(str)
+                def _(x): return HERE
+
+                HERE = "str"
+
+                def not_registered(): pass
+            """
+        },
+        "a.show",
+        "a.show a._ a._ a.HERE",
+    ),
+    "a type alias and an annotated constant are definitions": (
+        {
+            "a": """
+                from dataclasses import dataclass
+
+                Pair = tuple["Config", int]
+                SIZE: int = 3
+
+                @dataclass
+                class Config:
+                    size: int = SIZE
+
+                DEFAULT = Config()
+
+                def f(x: Pair) -> "Config": return DEFAULT
+            """
+        },
+        "a.f",
+        "a.Pair a.SIZE a.Config a.DEFAULT a.f",
+    ),
+}
 
 
-def test_modules_come_after_those_they_need_and_otherwise_in_reading_order() -> None:
-    files = {
-        "pkg/z.py": "def z(): return 1",
-        "pkg/last.py": """
-            from pkg.a import a
-            from pkg.m import m
-            from pkg.z import z
-            def last(): return a(), m(), z()
-        """,
-        "pkg/m.py": "def m(): return 1",
-        "pkg/a.py": "from pkg.m import m\ndef a(): return m()",
-    }
-    found = closure(package(files), "pkg.last", ["last"])
-    assert names(found) == ["pkg.z.z", "pkg.m.m", "pkg.a.a", "pkg.last.last"]
-
-
-def test_functions_that_call_each_other_keep_the_order_of_the_file() -> None:
-    files = {
-        "pkg/a.py": """
-            def even(n): return n == 0 or odd(n - 1)
-
-            def odd(n): return n != 0 and even(n - 1)
-        """
-    }
-    assert names(closure(package(files), "pkg.a", ["odd"])) == ["pkg.a.even", "pkg.a.odd"]
+@pytest.mark.parametrize(("files", "wanted", "expected"), COPIES.values(), ids=COPIES)
+def test_a_copy_has_in_this_order(files: dict[str, str], wanted: str, expected: str) -> None:
+    module, _, name = f"pkg.{wanted}".rpartition(".")
+    found = closure(package({f"pkg/{one}.py": text for one, text in files.items()}), module, [name])
+    assert [one.removeprefix("pkg.") for one in names(found)] == expected.split()
 
 
 def test_an_import_cycle_is_ordered_by_what_is_needed_now() -> None:
@@ -105,36 +238,6 @@ def test_an_import_cycle_is_ordered_by_what_is_needed_now() -> None:
         assert names(closure(sources, "pkg.a", ["Parent"])) == ["pkg.a.Parent", "pkg.b.Child"]
 
 
-def test_a_cycle_is_ordered_as_python_imports_it() -> None:
-    # `import pkg.a` works and `import pkg.b` does not.
-    files = {
-        "pkg/b.py": """
-            from pkg.a import Base
-            class Child(Base): pass
-            def children(): return [Child]
-        """,
-        "pkg/a.py": """
-            class Base: pass
-            from pkg.b import children
-            CHILDREN = children()
-        """,
-    }
-    found = closure(package(files), "pkg.a", ["CHILDREN"])
-    assert names(found) == ["pkg.a.Base", "pkg.b.Child", "pkg.b.children", "pkg.a.CHILDREN"]
-
-
-def test_a_package_runs_before_its_modules() -> None:
-    # `import pkg.a` works, because it runs `pkg` first, and `pkg` imports `pkg.b`.
-    files = {
-        "pkg/a.py": "from pkg.b import B\nclass A(B): pass",
-        "pkg/b.py": "class B: pass\nfrom pkg.a import A\nLATER = A",
-        "pkg/c.py": "from pkg.a import A\nfrom pkg.b import LATER\ndef c(): return A, LATER",
-        "pkg/__init__.py": "from pkg.b import LATER",
-    }
-    order = names(closure(package(files), "pkg.c", ["c"]))
-    assert order == ["pkg.b.B", "pkg.a.A", "pkg.b.LATER", "pkg.c.c"]
-
-
 def test_two_classes_that_need_each_other_first_are_an_error() -> None:
     files = {
         "pkg/a.py": "from pkg.b import B\nclass A(B): pass",
@@ -147,62 +250,55 @@ def test_two_classes_that_need_each_other_first_are_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "used", "expected"),
+    ("statements", "used", "expected"),
     [
-        ("import math", "math.pi", Import("math", "", "")),
-        ("import os.path", "os.path.sep", Import("os.path", "", "")),
-        ("import torch.nn.functional as F", "F.relu", Import("torch.nn.functional", "", "F")),
-        ("from torch import nn, optim", "nn.Linear", Import("torch", "nn", "")),
-        ("from torch import nn as layers", "layers.Linear", Import("torch", "nn", "layers")),
-        ("from torch.nn import Linear as Linear", "Linear(1)", Import("torch.nn", "Linear", "")),
+        ("import math", "math.pi", [("math", "", "")]),
+        ("import os\nimport os.path", "os.path.sep", [("os", "", ""), ("os.path", "", "")]),
+        ("import torch.nn.functional as F", "F.relu", [("torch.nn.functional", "", "F")]),
+        ("from torch import nn, optim", "nn.Linear", [("torch", "nn", "")]),
+        ("from torch import nn as layers", "layers.Linear", [("torch", "nn", "layers")]),
+        ("from torch.nn import Linear as Linear", "Linear(1)", [("torch.nn", "Linear", "")]),
+        # The same in two spellings is kept once.
+        ("import torch.nn as nn", "nn.Linear", [("torch.nn", "", "nn")]),
+        ("from pkg.other import f\nfrom torch import nn", "f, nn", [("torch", "nn", "")]),
     ],
 )
 def test_of_the_outside_imports_only_the_used_are_kept(
-    statement: str, used: str, expected: Import
+    statements: str, used: str, expected: list[tuple[str, str, str]]
 ) -> None:
-    files = {"pkg/a.py": f"import json\n{statement}\ndef f(): return {used}"}
-    assert closure(package(files), "pkg.a", ["f"]).imports == (expected,)
-
-
-def test_the_same_import_in_two_spellings_is_kept_once() -> None:
     files = {
-        "pkg/a.py": "import torch.nn as nn\ndef f(): return nn.Linear",
-        "pkg/b.py": "from torch import nn\nfrom pkg.a import f\ndef g(): return f(), nn.Linear",
+        "pkg/other.py": "import torch.nn as nn\ndef f(): return nn",
+        "pkg/a.py": f"import json\n{statements}\ndef f2(): return {used}",
     }
-    assert closure(package(files), "pkg.b", ["g"]).imports == (Import("torch", "nn", ""),)
-
-
-def test_submodules_that_bind_one_name_are_all_kept() -> None:
-    files = {"pkg/a.py": "import os\nimport os.path\nimport json\ndef f(): return os.path.sep"}
-    found = closure(package(files), "pkg.a", ["f"]).imports
-    assert found == (Import("os", "", ""), Import("os.path", "", ""))
+    found = closure(package(files), "pkg.a", ["f2"]).imports
+    assert found == tuple(Import(*one) for one in expected)
 
 
 def test_an_import_for_type_checkers_stays_one_unless_another_module_runs_it() -> None:
     checked = """
         from typing import TYPE_CHECKING
         if TYPE_CHECKING:
-            from decimal import Decimal
-        def f(x: "Decimal"): return x
-    """
-    running = "from decimal import Decimal\nfrom pkg.a import f\ndef g(): return f(Decimal())"
-    sources = package({"pkg/a.py": checked, "pkg/b.py": running})
-    assert closure(sources, "pkg.a", ["f"]).imports == (Import("decimal", "Decimal", "", True),)
-    assert closure(sources, "pkg.b", ["g"]).imports == (Import("decimal", "Decimal", "", False),)
-
-
-def test_of_two_spellings_the_one_that_runs_is_kept() -> None:
-    checked = """
-        from typing import TYPE_CHECKING
-        if TYPE_CHECKING:
             from abc import ABC
+            from decimal import Decimal
             from torch import nn
-        def f(x: "nn", y: "ABC"): return x
+        def f(x: "Decimal", y: "ABC", z: "nn"): return x
     """
-    running = "import torch.nn as nn\nfrom pkg.a import f\ndef g(): return f(nn)"
+    running = """
+        import torch.nn as nn
+        from decimal import Decimal
+        from pkg.a import f
+        def g(): return f(Decimal(), nn)
+    """
     sources = package({"pkg/a.py": checked, "pkg/b.py": running})
+    assert closure(sources, "pkg.a", ["f"]).imports == (
+        Import("abc", "ABC", "", True),
+        Import("decimal", "Decimal", "", True),
+        Import("torch", "nn", "", True),
+    )
+    # Of two spellings, the one that runs is kept.
     assert closure(sources, "pkg.b", ["g"]).imports == (
         Import("abc", "ABC", "", True),
+        Import("decimal", "Decimal", "", False),
         Import("torch.nn", "", "nn", False),
     )
 
@@ -223,140 +319,6 @@ def test_packages_from_outside_are_found_inside_functions_too() -> None:
         "labml.internal",
         "tqdm.auto",
     }
-
-
-def test_relative_imports_are_understood() -> None:
-    files = {
-        "pkg/__init__.py": "TOP = 1",
-        "pkg/sub/__init__.py": "from .a import one\nfrom .. import TOP\ndef here(): one, TOP",
-        "pkg/sub/a.py": "from ..b import two\ndef one(): return two",
-        "pkg/b.py": "def two(): pass",
-    }
-    found = closure(package(files), "pkg.sub", ["here"])
-    assert sorted(names(found)) == ["pkg.TOP", "pkg.b.two", "pkg.sub.a.one", "pkg.sub.here"]
-
-
-def test_a_name_can_be_taken_from_a_module_that_passes_it_on() -> None:
-    files = {
-        "pkg/__init__.py": "from pkg.a import f",
-        "pkg/a.py": "import math\nfrom math import pi\ndef f(): return math",
-        "pkg/b.py": "from pkg import f\nfrom pkg.a import pi\ndef g(): return f, pi",
-    }
-    found = closure(package(files), "pkg.b", ["g"])
-    assert names(found) == ["pkg.a.f", "pkg.b.g"]
-    assert found.imports == (Import("math", "", ""), Import("math", "pi", ""))
-    assert names(closure(package(files), "pkg", ["f"])) == ["pkg.a.f"]
-
-
-def test_an_import_under_another_name_becomes_an_assignment() -> None:
-    files = {
-        "pkg/a.py": "class Long: pass\n\nclass After(Long): pass",
-        "pkg/b.py": "from pkg.a import Long as L\nfrom pkg.a import After\nclass B(L, After): pass",
-        "pkg/c.py": "from pkg.a import Long as L\nfrom pkg.b import B\ndef c(): return L, B",
-    }
-    found = closure(package(files), "pkg.c", ["c"])
-    assert [piece.text for piece in found.pieces if piece.renames] == ["L = Long\n"]
-    order = names(found)
-    assert order.index("pkg.a.Long") < order.index("pkg.a.L") < order.index("pkg.b.B")
-
-
-def test_another_name_comes_behind_what_it_names() -> None:
-    files = {
-        "pkg/a.py": "def first(): pass\ndef second(): pass",
-        "pkg/pass_on.py": "from pkg.a import first\nfrom math import pi",
-        "pkg/b.py": """
-            from pkg.pass_on import first as f, pi as p
-            from pkg.a import second as s
-            def b(): return f, s, p
-        """,
-    }
-    order = [name.rpartition(".")[2] for name in names(closure(package(files), "pkg.b", ["b"]))]
-    assert order == ["first", "second", "s", "f", "p", "b"]
-
-
-def test_all_statements_that_bind_a_name_belong_to_it() -> None:
-    files = {
-        "pkg/a.py": """
-            from typing import overload
-
-            NAMES = ["a"]
-            NAMES += ["b"]
-
-            @overload
-            def f(x: int) -> int: ...
-            @overload
-            def f(x: str) -> str: ...
-            def f(x): return NAMES
-
-            try:
-                from tomllib import loads
-            except ImportError:
-                loads = None
-
-            if NAMES:
-                def g(): return f, loads
-            else:
-                g = None
-        """
-    }
-    found = closure(package(files), "pkg.a", ["g"])
-    assert [piece.line for piece in found.pieces] == [3, 4, 6, 8, 10, 12, 17]
-    assert found.imports == (Import("typing", "overload", ""),)
-
-
-def test_statements_on_one_line_stay_together() -> None:
-    files = {"pkg/a.py": "a = 1; b = 2\nc = 3"}
-    assert names(closure(package(files), "pkg.a", ["b"])) == ["pkg.a.a", "pkg.a.b"]
-
-
-def test_variants_that_are_registered_with_a_function_come_with_it() -> None:
-    files = {
-        "pkg/a.py": """
-            from functools import singledispatch
-
-            @singledispatch
-            def show(x): return "?"
-
-            @show.register
-            def _(x: int): return "int"
-
-            @show.register(str)
-            def _(x): return HERE
-
-            HERE = "str"
-
-            def not_registered(): pass
-        """
-    }
-    found = closure(package(files), "pkg.a", ["show"])
-    assert names(found) == ["pkg.a.show", "pkg.a._", "pkg.a._", "pkg.a.HERE"]
-
-
-def test_a_type_alias_and_an_annotated_constant_are_definitions() -> None:
-    files = {
-        "pkg/a.py": """
-            from dataclasses import dataclass
-
-            Pair = tuple["Config", int]
-            SIZE: int = 3
-
-            @dataclass
-            class Config:
-                size: int = SIZE
-
-            DEFAULT = Config()
-
-            def f(x: Pair) -> "Config": return DEFAULT
-        """
-    }
-    found = closure(package(files), "pkg.a", ["f"])
-    assert [name.rpartition(".")[2] for name in names(found)] == [
-        "Pair",
-        "SIZE",
-        "Config",
-        "DEFAULT",
-        "f",
-    ]
 
 
 @pytest.mark.parametrize(
