@@ -281,8 +281,8 @@ def test_a_function_keeps_its_signature_and_its_first_line() -> None:
 
 
 def test_the_standard_library_compiles() -> None:
-    files = sorted(STDLIB.glob("*.py"))[::5] + sorted((STDLIB / "asyncio").glob("*.py"))
-    assert len(files) > 50
+    files = [*sorted(STDLIB.glob("*.py"))[::12], *sorted(STDLIB.glob("asyncio/*.py"))[::4]]
+    assert len(files) > 20
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for file in files:

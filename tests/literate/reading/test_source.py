@@ -97,7 +97,7 @@ def assert_files_survive(paths: list[Path]) -> int:
     return parsed
 
 
-@pytest.mark.parametrize("step", [41, pytest.param(1, marks=pytest.mark.whole)])
+@pytest.mark.parametrize("step", [83, pytest.param(1, marks=pytest.mark.whole)])
 def test_nothing_is_lost_of_the_standard_library_and_other_projects(step: int) -> None:
     paths = foreign_files()[::step]
     with ProcessPoolExecutor(2) as pool:

@@ -21,7 +21,7 @@ from literate.reading.source import Source, read
 from literate.settings import load
 from literate.takeaway.addresses import Addresses
 from literate.takeaway.notebook import build, file_name
-from literate.takeaway.notebook_cells import has_notebook
+from literate.takeaway.notebook_cells import has_notebook, unfolded
 from literate.takeaway.notebooks import build_all, stale, write
 from tests.literate.packages import package
 
@@ -545,6 +545,13 @@ def test_the_set_up_says_what_does_the_work(
 
 
 SEQUEL = {
+    "pkg/base.py": """
+        FIRST = 1.0
+
+
+        def second() -> float:
+            return FIRST
+    """,
     "pkg/part.py": '''
         r"""
         ---
@@ -553,9 +560,11 @@ SEQUEL = {
         ---
         """
 
+        from pkg.base import FIRST
+
 
         def half(x: float) -> float:
-            return x / 2
+            return FIRST * x / 2
 
 
         def in_place() -> float:
@@ -576,9 +585,10 @@ SEQUEL = {
         ---
         """
 
+        from pkg.base import second
         from pkg.part import half, in_place
 
-        LIMIT = 1.0
+        LIMIT = second()
 
 
         def judge(found: float) -> bool:
@@ -622,34 +632,6 @@ def run_notebook(text: str) -> dict[str, object]:
     return names
 
 
-def test_a_page_is_one_cell_also_if_what_follows_needs_more_of_it() -> None:
-    more = SEQUEL | {
-        "pkg/base.py": """
-            FIRST = 1.0
-
-
-            def second() -> float:
-                return FIRST
-        """,
-        "pkg/part.py": SEQUEL["pkg/part.py"]
-        .replace("def half(", "from pkg.base import FIRST\n\n\n        def half(")
-        .replace("x / 2", "FIRST * x / 2"),
-        "pkg/trial.py": SEQUEL["pkg/trial.py"].replace(
-            "LIMIT = 1.0", "from pkg.base import second\n\n        LIMIT = second()"
-        ),
-    }
-    text = build(package(more), "pkg.part", sequels=SEQUELS)
-    assert run_notebook(text)["found"] == 1.0
-    notebook = nbformat.reads(text, as_version=4)
-    hidden = [cell.source for cell in notebook.cells if cell.metadata.get("cellView") and cell]
-    assert [one.partition("\n")[0] for one in hidden] == [
-        "#@title Set-up",
-        "#@title pkg.base (pkg/base.py)",
-        "#@title A Trial (pkg/trial.py)",
-        "#@title Settings",
-    ]
-
-
 @pytest.mark.parametrize(
     ("page", "found"), [("pkg.part", 1.0), ("pkg.trial", 1.0), ("pkg.other", 2 / 3)]
 )
@@ -661,9 +643,13 @@ def test_the_sequel_of_a_page_uses_the_function_of_that_page(page: str, found: f
 def test_what_only_the_sequel_needs_comes_after_the_page() -> None:
     text = build(package(SEQUEL), "pkg.part", sequels=SEQUELS)
     notebook = nbformat.reads(text, as_version=4)
-    assert [cell.source.partition("\n")[0] for cell in notebook.cells if cell.id != "x"] == [
+    assert [cell.source.partition("\n")[0] for cell in notebook.cells] == [
         "# A Part",
         "#@title Set-up",
+        "## From other pages",
+        # One cell for a page, also if what follows needs more of it.
+        "#@title pkg.base (pkg/base.py)",
+        "## On this page",
         "def half(x: float) -> float:",
         "## In place",
         "def in_place() -> float:",
@@ -675,48 +661,23 @@ def test_what_only_the_sequel_needs_comes_after_the_page() -> None:
         "#@title Settings",
         "found = times * in_place()",
     ]
-    assert notebook.metadata.colab == {"collapsed_sections": ["for-what-follows"]}
+    folded = ["from-other-pages", "for-what-follows"]
+    assert notebook.metadata.colab == {"collapsed_sections": folded}
+    # Without the setting a page has no sequel.
+    text = build(package(SEQUEL), "pkg.part")
+    assert nbformat.reads(text, as_version=4).cells[-1].source == "show_shapes(example)"
 
 
 def test_an_answer_that_the_site_folds_is_folded() -> None:
-    text = """
-        r\"\"\"
-        ---
-        title: T
-        summary: S
-        ---
-        \"\"\"
-
-
-        def example() -> None:
-            r\"\"\"
-            ??? question "What is `1 < 2`?"
-                True.
-
-                ```
-                ??? no "exercise"
-                ```
-
-            ???+ tip "Again"
-                Why?
-            End.
-            \"\"\"
-    """
-    (cell,) = (
-        cell.source
-        for cell in nbformat.reads(build(package({"pkg/a.py": text}), "pkg.a"), as_version=4).cells
-        if "Why" in cell.source
+    text = (
+        '??? question "What is `1 < 2`?"\n    True.\n\n    ```\n    ??? no "exercise"\n    ```\n\n'
+        '???+ tip "Again"\n    Why?\nEnd.'
     )
-    assert cell == (
+    assert unfolded(text) == (
         "<details><summary>What is <code>1 &lt; 2</code>?</summary>\n\nTrue.\n\n"
         '```\n??? no "exercise"\n```\n\n</details>\n\n'
         "<details open><summary>Again</summary>\n\nWhy?\n\n</details>\n\nEnd."
     )
-
-
-def test_without_the_setting_a_page_has_no_sequel() -> None:
-    text = build(package(SEQUEL), "pkg.part")
-    assert nbformat.reads(text, as_version=4).cells[-1].source == "show_shapes(example)"
 
 
 def test_a_page_that_cannot_be_tried_is_an_error_that_says_why() -> None:
@@ -724,7 +685,7 @@ def test_a_page_that_cannot_be_tried_is_an_error_that_says_why() -> None:
     with pytest.raises(LiterateError) as caught:
         build(package(SEQUEL | {"pkg/other.py": clash}), "pkg.other", sequels=SEQUELS)
     assert str(caught.value).startswith(
-        "pkg/other.py:16: `judge` is one thing here and another at pkg/trial.py:13, and a copy in"
+        "pkg/other.py:16: `judge` is one thing here and another at pkg/trial.py:14, and a copy in"
     )
 
 

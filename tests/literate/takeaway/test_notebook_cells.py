@@ -164,21 +164,19 @@ def test_parameters_become_a_form() -> None:
     )
 
 
-def test_a_function_without_parameters_has_no_form() -> None:
-    assert body_of("def notebook():\n    pass").form == ""
-
-
 @pytest.mark.parametrize(
-    "text", ['def notebook():\n    r"""Only this."""', 'def notebook(): r"""Only this."""']
+    ("text", "expected"),
+    [
+        ('def notebook():\n    r"""Only this."""', []),
+        ("def notebook(\n    a=1,\n):\n    # Here.\n    b = a", [("Here.", "b = a\n")]),
+        # A function inside may return.
+        ("def notebook():\n  def f():\n    return 1", [(None, "def f():\n  return 1\n")]),
+    ],
 )
-def test_a_function_that_is_only_a_docstring_has_no_cells(text: str) -> None:
-    assert body_of('def notebook():\n    r"""Only this."""').cells == ()
-
-
-def test_comments_right_below_the_header_are_a_note() -> None:
-    assert cells(body_of("def notebook(\n    a=1,\n):\n    # Here.\n    b = a")) == [
-        ("Here.", "b = a\n")
-    ]
+def test_the_cells_of_a_body_are(text: str, expected: list[tuple[str | None, str]]) -> None:
+    body = body_of(text)
+    assert cells(body) == expected
+    assert bool(body.form) == ("a=1" in text)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +202,3 @@ def test_what_works_only_in_a_function_is_an_error(text: str, line: int, said: s
         body_of(text)
     assert str(caught.value).startswith(f"pkg/page.py:{line}: ")
     assert said in str(caught.value)
-
-
-def test_a_function_inside_may_return() -> None:
-    assert cells(body_of("def notebook():\n  def f():\n    return 1\n  g = lambda: (yield)")) != []
