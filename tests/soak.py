@@ -11,9 +11,7 @@ losses with a bar. Without a word, both are done. The exit status tells whether 
 
 import argparse
 import json
-import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -26,65 +24,45 @@ import torch
 
 from labml_nn.training.engine.checkpoint import load_checkpoint
 from labml_nn.training.engine.history import read_history
+from tests.forks import train
 
 ROOT = Path(__file__).resolve().parents[1]
 TINY_SHAKESPEARE = ROOT / "labml_nn" / "training" / "tiny_shakespeare.txt"
 # Small and with dropout, so that random numbers have all their sources.
-SMALL = {
-    "d_model": 16,
-    "d_ff": 32,
-    "n_layers": 1,
-    "heads": 2,
-    "dropout_prob": 0.1,
-    "batch_size": 4,
-    "seq_len": 16,
-    "record_every": 7,
-    "evaluate_every": 50,
-    "save_every": 20,
-}
+SMALL = [
+    "--d-model=16", "--d-ff=32", "--n-layers=1", "--heads=2", "--dropout-prob=0.1",
+    "--batch-size=4", "--seq-len=16", "--record-every=7", "--evaluate-every=50", "--save-every=20",
+    "--text=text",
+]  # fmt: skip
 TEXT = "".join(f"{number} times {number} is {number * number}\n" for number in range(600))
 # What the clock decides.
 CLOCK = {"seconds", "interval", "tokens_per_second", "time"}
 
 
-def command(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
-    r"""The experiment as a process of its own, on one thread."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "labml_nn.training.engine", "--sample-length=5", *arguments],
-        cwd=folder,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "OMP_NUM_THREADS": "1",
-            "PYTHONUNBUFFERED": "1",
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+def begun(runs: Path) -> list[str]:
+    r"""The option that resumes the only run in there; none if there is none yet."""
+    return [f"--resume={about.parent}" for about in runs.glob("*/*/run.json")]
 
 
-def begin(folder: Path, *arguments: str) -> "tuple[subprocess.Popen[str], Path]":
-    r"""Start it, and wait until it says where its run is."""
-    process = command(folder, *arguments)
-    assert process.stdout is not None
-    said = []
-    for line in process.stdout:
-        said.append(line)
-        found = re.match("run (.*)", line)
-        if found:
-            return process, Path(found[1])
-    raise AssertionError("".join(said))
+def ended(options: list[str], folder: Path, runs: Path) -> None:
+    r"""Train up to the end, from wherever a run is."""
+    process = train(folder, *(begun(runs) or [*options, f"--runs={runs}"]))
+    process.join()
+    assert process.exitcode == 0, (folder / "err").read_text()
 
 
-def outcome(run: Path) -> dict[str, Any]:
-    r"""The newest checkpoint and the history, without the clock's part."""
-    newest = max((run / "checkpoints").glob("step-*.pt"))
-    return {"checkpoint": load_checkpoint(newest), "history": read_history(run)}
+def outcome(runs: Path) -> dict[str, Any]:
+    r"""The newest checkpoint and the history of the only run, by where each number is."""
+    (newest,) = runs.glob("*/*/result.json")
+    newest = max((newest.parent / "checkpoints").glob("step-*.pt"))
+    run = newest.parents[1]
+    leftover = [path.name for path in newest.parent.iterdir() if path.name.startswith(".")]
+    assert leftover == []
+    return flat({"checkpoint": load_checkpoint(newest), "history": read_history(run)})
 
 
 def flat(value: Any, name: str = "") -> dict[str, Any]:
-    r"""What a container holds, by where it is; tensors as their type and numbers."""
+    r"""What a container holds, by where it is, without the clock's part."""
     if isinstance(value, dict | list | tuple):
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         return {
@@ -98,56 +76,30 @@ def flat(value: Any, name: str = "") -> dict[str, Any]:
     return {name: value}
 
 
-def killed_run(
-    folder: Path,
-    seed: int,
-    steps: int,
-    kills: int,
-    moments: random.Random,
-    most: float,
-    preset: str = "classic",
-) -> tuple[int, list[int]]:
-    r"""A run that is killed up to `kills` times, beside one that isn't.
+def compare(folder: Path) -> None:
+    r"""An `AssertionError` names what differs between the run that was killed and the other."""
+    one, other = outcome(folder / "straight"), outcome(folder / "killed")
+    assert [name for name in one | other if one.get(name) != other.get(name)] == []
 
-    Returns how often it was killed, and the steps from which it went on. An `AssertionError` tells
-    what differs.
-    """
+
+def killed_run(folder: Path, options: list[str], kills: int, moments: random.Random) -> int:
+    r"""A run that is killed up to `kills` times, beside one that isn't. Returns how often."""
     (folder / "text").write_text(TEXT)
-    options = [f"--{name.replace('_', '-')}={value}" for name, value in SMALL.items()]
-    options += ["--text=text", "--device=cpu", f"--steps={steps}", f"--seed={seed}"]
-    options.append(f"--preset={preset}")
-    process, straight = begin(folder, *options)
-    process.communicate()
-    assert process.returncode == 0
-
-    process, run = begin(folder, *options)
-    made, resumed = 0, []
+    ended(options, folder, folder / "straight")
+    runs, made = folder / "killed", 0
     while made < kills:
-        try:
-            process.wait(moments.uniform(0.0, most))
-            break
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-        process.communicate()
+        process = train(folder, *(begun(runs) or [*options, f"--runs={runs}"]))
+        process.join(moments.uniform(0.0, 2.0))
+        process.kill()
+        process.join()
         # It may just have been done.
-        if process.returncode == 0:
+        if process.exitcode == 0:
             break
+        assert process.exitcode == -signal.SIGKILL, (folder / "err").read_text()
         made += 1
-        process, same = begin(folder, f"--resume={run}")
-        assert same == run
-        assert process.stdout is not None
-        resumed.append(int(process.stdout.readline().split()[-1].replace(",", "")))
-        print(f"  killed {made}, on from step {resumed[-1]:,}", flush=True)
-    out, _ = process.communicate()
-    assert process.returncode == 0, out
-
-    one, other = flat(outcome(straight)), flat(outcome(run))
-    for name, value in one.items():
-        assert value == other[name], f"{name} differs"
-    assert one == other
-    leftover = [path.name for path in (run / "checkpoints").iterdir() if path.name.startswith(".")]
-    assert leftover == []
-    return made, resumed
+    ended(options, folder, runs)
+    compare(folder)
+    return made
 
 
 def kills(number: int, seed: int, steps: int = 2000) -> bool:
@@ -157,16 +109,11 @@ def kills(number: int, seed: int, steps: int = 2000) -> bool:
     presets = list(BARS)
     while made < number:
         preset = presets[runs % len(presets)]
+        options = [*SMALL, f"--steps={steps}", f"--seed={seed + runs}", f"--preset={preset}"]
         with tempfile.TemporaryDirectory() as folder:
-            share = min(25, number - made)
-            more, resumed = killed_run(
-                Path(folder), seed + runs, steps, share, moments, most=1.0, preset=preset
-            )
+            more = killed_run(Path(folder), options, min(25, number - made), moments)
         made, runs = made + more, runs + 1
-        print(
-            f"  run {runs}, {preset}: {more} kills, resumed from steps {resumed}; the same bits",
-            flush=True,
-        )
+        print(f"  run {runs}, {preset}: {more} kills, and the same bits", flush=True)
     seconds = time.monotonic() - start
     print(
         f"{made} kills in {runs} runs of {steps:,} steps, {seconds:.0f} s: the same bits every time"

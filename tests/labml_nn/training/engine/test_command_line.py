@@ -2,8 +2,7 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from labml_nn.training.engine.presets import Preset
 from labml_nn.training.engine.text import prepare_text
 from labml_nn.training.engine.trainer import Trainer
 from labml_nn.training.loop import evaluate
+from tests.forks import train
 from tests.labml_nn.training.engine.models import TEXT
 
 Command = Callable[..., int]
@@ -477,28 +477,18 @@ def test_every_field_of_the_recipe_is_an_option_with_its_default(
         assert f"--{option}{kind} {field.metadata['help']}{shown}" in told
 
 
-def test_ctrl_c_in_a_real_process_saves_and_ends_with_130(tmp_path: Path, repository: Path) -> None:
+def test_ctrl_c_in_a_real_process_saves_and_ends_with_130(tmp_path: Path) -> None:
     (tmp_path / "text").write_text(TEXT)
     options = ["--text=text", "--d-model=8", "--d-ff=8", "--n-layers=1", "--seq-len=8"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "labml_nn.training.engine", *options, "--steps=10000000"]
-        + ["--device=cpu", "--evaluate-every=10"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(repository), "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+    process = train(tmp_path, *options, "--steps=10000000", "--record-every=10")
+    while not list(tmp_path.glob("runs/classic/*/history.jsonl")):
+        assert process.is_alive()
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGINT)
+    process.join()
+    assert (process.exitcode, (tmp_path / "err").read_text()) == (130, "")
+    stopped = re.search(
+        r"stopped after step ([\d,]+); --resume (\S+) goes on", (tmp_path / "out").read_text()
     )
-    try:
-        # The first evaluation says that the training is under way.
-        assert process.stdout is not None
-        lines = iter(process.stdout.readline, "")
-        assert next(line for line in lines if line.startswith("step 10:"))
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert (process.returncode, err) == (130, "")
-    stopped = re.search(r"stopped after step ([\d,]+); --resume (\S+) goes on", out)
     step = int(stopped[1].replace(",", ""))
     assert load_checkpoint(the_checkpoint(Path(stopped[2]), step))["step"] == step

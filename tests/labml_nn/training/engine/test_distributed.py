@@ -1,3 +1,5 @@
+r"""Two processes train as one does; and what one does when the other is gone."""
+
 import json
 import os
 import re
@@ -5,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from labml_nn.training.engine import distributed
 from labml_nn.training.engine.command_line import main
 from labml_nn.training.engine.history import read_history
 from labml_nn.training.engine.sharded import layers_of
+from tests import forks
+from tests.labml_nn.training.engine import two_processes
 from tests.labml_nn.training.engine.models import TEXT
 from tests.labml_nn.training.engine.two_processes import (
     CONFIG,
@@ -26,15 +29,17 @@ from tests.labml_nn.training.engine.two_processes import (
     with_muon,
 )
 
-ROOT = Path(__file__).resolve().parents[4]
-TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"]
-# The store of the processes is on this machine, at a port that is free.
-TORCHRUN += ["--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:0", "--local-addr=127.0.0.1"]
+# What torchrun tells each process.
+BOTH = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
+BOTH |= {"TORCHELASTIC_RUN_ID": "test", "TORCHELASTIC_RESTART_COUNT": "0"}
+BOTH |= {"TORCHELASTIC_USE_AGENT_STORE": "True", "GLOO_SOCKET_IFNAME": "lo"}
 
 
-def environment() -> dict[str, str]:
-    own = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
-    return os.environ | own
+def environments() -> tuple[torch.distributed.TCPStore, list[dict[str, str]]]:
+    r"""For two processes, and what they share; its port is free."""
+    store = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    each = [{"RANK": str(n), "LOCAL_RANK": str(n), "MASTER_PORT": str(store.port)} for n in (0, 1)]
+    return store, [BOTH | one for one in each]
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +48,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("processes")
     alone = {"plain": half_and_half(CONFIG, folder / "one"), "muon": with_muon(CONFIG)}
     (folder / "alone.json").write_text(json.dumps(alone))
-    script = str(Path(__file__).with_name("two_processes.py"))
-    subprocess.run(
-        [*TORCHRUN, script, str(folder)], env=environment(), cwd=ROOT, check=True, timeout=300
-    )
+    _store, both = environments()
+    started = [
+        forks.CONTEXT.Process(target=two_processes.main, args=(folder, one), daemon=True)
+        for one in both
+    ]
+    for process in started:
+        process.start()
+    for process in started:
+        process.join()
+    assert [process.exitcode for process in started] == [0, 0]
     return folder
 
 
@@ -60,31 +71,25 @@ def ranks(folder: Path) -> list[dict[str, Any]]:
     return [json.loads((folder / f"rank-{rank}.json").read_text()) for rank in range(2)]
 
 
-@pytest.mark.parametrize("kind", ["plain", "parts", "sharded", "sharded parts"])
 def test_two_processes_have_the_losses_of_one(
-    kind: str, alone: dict[str, Any], ranks: list[dict[str, Any]]
+    alone: dict[str, Any], ranks: list[dict[str, Any]]
 ) -> None:
     assert alone["plain"][-1] < alone["plain"][0]
     for seen in ranks:
-        assert seen[kind] == pytest.approx(alone["plain"], abs=1e-5)
-
-
-def test_muon_on_shards_is_muon(alone: dict[str, Any], ranks: list[dict[str, Any]]) -> None:
-    assert ranks[0]["muon sharded"] == pytest.approx(alone["muon"], abs=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["plain from one", "sharded from one"])
-def test_two_processes_go_on_from_the_checkpoint_of_one(
-    kind: str, alone: dict[str, Any], ranks: list[dict[str, Any]]
-) -> None:
-    for seen in ranks:
-        assert seen[kind] == pytest.approx(alone["plain"][3:], abs=1e-5)
+        for kind in ("plain", "parts", "sharded", "sharded parts"):
+            assert seen[kind] == pytest.approx(alone["plain"], abs=1e-5), kind
+        # From the checkpoint of one process.
+        for kind in ("plain from one", "sharded from one"):
+            assert seen[kind] == pytest.approx(alone["plain"][3:], abs=1e-5), kind
+        assert seen["muon sharded"] == pytest.approx(alone["muon"], abs=1e-5)
 
 
 @pytest.mark.parametrize("name", ["two", "parts", "sharded", "sharded_parts"])
 def test_one_process_goes_on_from_the_checkpoint_of_two(
     name: str, folder: Path, alone: dict[str, Any]
 ) -> None:
+    # Only rank 0 wrote.
+    assert len(list((folder / name).iterdir())) == 1
     assert second_half(CONFIG, folder / name) == pytest.approx(alone["plain"][3:], abs=1e-5)
 
 
@@ -95,19 +100,14 @@ def test_each_process_holds_half_of_a_sharded_model(ranks: list[dict[str, Any]])
     assert all(0.4 < seen["own numbers"] / whole < 0.6 for seen in ranks)
 
 
-def test_processes_agree(ranks: list[dict[str, Any]]) -> None:
+def test_processes_agree_and_draw_numbers_of_their_own(ranks: list[dict[str, Any]]) -> None:
     assert [seen["place"] for seen in ranks] == [[0, 2], [1, 2]]
+    assert [seen["error prefix"] for seen in ranks] == ["", "process 1: "]
     assert all(seen["any"] == [True, False] for seen in ranks)
     assert all(seen["first"] == "from 0" for seen in ranks)
-
-
-def test_each_draws_numbers_of_its_own_and_the_same_after_restoring(
-    ranks: list[dict[str, Any]],
-) -> None:
+    # The same ones after a checkpoint was restored.
     (first, again), (other, other_again) = (seen["random"] for seen in ranks)
-    assert first == again
-    assert other == other_again
-    assert first != other
+    assert first == again != other == other_again
 
 
 def test_a_batch_that_two_cannot_share_is_refused(ranks: list[dict[str, Any]]) -> None:
@@ -116,10 +116,6 @@ def test_a_batch_that_two_cannot_share_is_refused(ranks: list[dict[str, Any]]) -
         "micro_batches=1 and processes=2"
     )
     assert [seen["refused"] for seen in ranks] == [sentence, sentence]
-
-
-def test_only_rank_0_wrote(folder: Path) -> None:
-    assert {len(list(path.iterdir())) for path in folder.iterdir() if path.is_dir()} == {1}
 
 
 def test_a_single_process_needs_none_of_it() -> None:
@@ -132,90 +128,64 @@ def test_a_single_process_needs_none_of_it() -> None:
     assert distributed.error_prefix() == ""
     trainer = make_trainer(replace(CONFIG, sharded=True))
     assert trainer.replica is trainer.model
+    assert layers_of(trainer.model) == list(trainer.model.encoder.layers)
     with distributed.process_group():
         assert distributed.world_size() == 1
 
 
-def test_the_layers_of_a_model_are_what_is_in_its_lists() -> None:
-    trainer = make_trainer(CONFIG)
-    assert layers_of(trainer.model) == list(trainer.model.encoder.layers)
-
-
 RECIPE = [
-    "--steps=120", "--evaluate-every=60", "--save-every=20", "--record-every=5", "--device=cpu",
-    "--seq-len=7", "--precision=float32", "--d-model=12", "--heads=2", "--n-layers=2", "--d-ff=22",
-    "--sample-length=5",
+    "--evaluate-every=60", "--save-every=20", "--record-every=5", "--seq-len=7", "--text=text",
+    "--precision=float32", "--d-model=12", "--heads=2", "--n-layers=2", "--d-ff=22",
 ]  # fmt: skip
 
 
-@pytest.fixture
-def two_processes(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    r"""The command of a run, in two processes."""
-    (tmp_path / "text").write_text(TEXT)
-    source = [f"--text={tmp_path / 'text'}", f"--runs={tmp_path / 'runs'}"]
-    with subprocess.Popen(
-        [*TORCHRUN, "-m", "labml_nn.training.engine", *RECIPE, *source],
-        env=environment(),
-        cwd=ROOT,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        yield process
-        process.kill()
-
-
-def begun(process: subprocess.Popen[str]) -> Path:
-    r"""The folder of the run, once there is a checkpoint."""
-    assert "characters" in process.stdout.readline()
-    run = Path(process.stdout.readline().removeprefix("run ").strip())
-    deadline = time.monotonic() + 120
-    while not list(run.glob("checkpoints/step-*.pt")):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    return run
-
-
-def process_of_rank(launcher: int, rank: int) -> int:
-    r"""Which of the children of `launcher` has that rank."""
-    children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
-    (found,) = [
-        int(child)
-        for child in children
-        if f"RANK={rank}".encode() in Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
-    ]
-    return found
-
-
-def test_when_one_process_is_killed_the_other_says_so_and_the_run_goes_on(
-    two_processes: subprocess.Popen[str],
+def test_processes_of_which_one_is_told_to_stop_save_once_and_stop_together(
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run = begun(two_processes)
-    os.kill(process_of_rank(two_processes.pid, 1), signal.SIGKILL)
-    _, err = two_processes.communicate(timeout=120)
-    assert two_processes.returncode == 1
+    (tmp_path / "text").write_text(TEXT)
+    _store, both = environments()
+    started = [forks.train(tmp_path, *RECIPE, "--steps=1000000", environment=one) for one in both]
+    while not list(tmp_path.glob("runs/classic/*/checkpoints/step-*.pt")):
+        assert all(process.is_alive() for process in started)
+        time.sleep(0.01)
+    os.kill(started[1].pid, signal.SIGTERM)
+    for process in started:
+        process.join()
+    assert [process.exitcode for process in started] == [143, 143]
+    out = (tmp_path / "out").read_text()
+    ((step, run),) = re.findall(r"stopped after step ([\d,]+); --resume (\S+) goes on", out)
+    step = int(step.replace(",", ""))
+    assert len(list(Path(run).glob(f"checkpoints/step-{step:06}-*.pt"))) == 1
+    assert (tmp_path / "err").read_text() == ""
+
+
+def test_when_one_process_of_torchrun_is_killed_the_other_says_so_and_the_run_goes_on(
+    tmp_path: Path, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text").write_text(TEXT)
+    # The store of the processes is on this machine, at a port that is free.
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2"]
+    torchrun += ["--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:0", "--local-addr=127.0.0.1"]
+    engine = ["-m", two_processes.__name__, "--steps=120", "--device=cpu", *RECIPE]
+    done = subprocess.run(
+        [*torchrun, *engine],
+        env=os.environ | {"PYTHONPATH": str(repository), "GLOO_SOCKET_IFNAME": "lo"},
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    (run,) = (tmp_path / "runs" / "classic").iterdir()
     sentence = (
         f"error: another process has ended: go on with --resume; the checkpoints of {run} are kept"
     )
-    assert sentence in err.splitlines()
+    assert sentence in done.stderr.splitlines()
     # The launcher says which one.
-    assert re.search(r"rank +: 1 .*\n.*exitcode +: -9", err.partition("Root Cause")[2])
+    assert re.search(r"rank +: 1 .*\n.*exitcode +: -9", done.stderr.partition("Root Cause")[2])
 
     # One process is enough to go on.
-    assert read_history(run)[-1][0] < 120
+    assert [step for step, _ in read_history(run)] == list(range(5, 51, 5))
     assert main([f"--resume={run}"]) == 0
-    assert re.search(r"^from step \d+$", capsys.readouterr().out, re.MULTILINE)
+    assert "\nfrom step 40\n" in capsys.readouterr().out
     assert [step for step, _ in read_history(run)] == list(range(5, 121, 5))
-
-
-def test_processes_that_are_told_to_stop_save_once_and_stop_together(
-    two_processes: subprocess.Popen[str],
-) -> None:
-    run = begun(two_processes)
-    two_processes.send_signal(signal.SIGTERM)
-    out, err = two_processes.communicate(timeout=120)
-    (step,) = re.findall(rf"stopped after step (\d+); --resume {re.escape(str(run))} goes on", out)
-    assert len(list(run.glob(f"checkpoints/step-{int(step):06}-*.pt"))) == 1
-    assert "another process" not in err

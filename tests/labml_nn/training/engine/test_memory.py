@@ -1,5 +1,4 @@
 import ctypes
-import subprocess
 import sys
 from pathlib import Path
 
@@ -7,20 +6,18 @@ import pytest
 import torch
 
 from labml_nn.training.engine.memory import keep_freed_memory, peak_memory
+from tests.forks import forked
 
-# What the peak of a fresh program is before and after 200 MB.
-CHILD = """
-import torch
-from labml_nn.training.engine.memory import peak_memory
-before = peak_memory(torch.device("cpu"))
-torch.zeros(50, 1_000_000)
-print(before, peak_memory(torch.device("cpu")))
-"""
+
+def before_and_after() -> tuple[int, int]:
+    r"""What the peak of a program is before and after 200 MB."""
+    before = peak_memory(torch.device("cpu"))
+    torch.zeros(50, 1_000_000)
+    return before, peak_memory(torch.device("cpu"))
 
 
 def test_the_peak_is_that_of_the_whole_program() -> None:
-    done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, check=True)
-    before, after = map(int, done.stdout.split())
+    before, after = forked(before_and_after)
     assert 50e6 < before < after
     assert 190e6 < after - before < 300e6
 

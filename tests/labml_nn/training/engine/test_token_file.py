@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,6 +11,7 @@ from labml_nn.training.data import RandomWindows, prepare
 from labml_nn.training.engine import token_file
 from labml_nn.training.engine.command_line import main as train
 from labml_nn.training.engine.errors import InputError
+from labml_nn.training.engine.memory import peak_memory
 from labml_nn.training.engine.text import prepare_text, python_sources
 from labml_nn.training.engine.token_file import (
     chunks,
@@ -22,6 +21,7 @@ from labml_nn.training.engine.token_file import (
     open_tokens,
     write_tokens,
 )
+from tests.forks import forked
 
 TEXT = python_sources(60_000) + "and some more: Größe, 🎉\n" * 20
 
@@ -98,24 +98,16 @@ def test_a_byte_that_is_not_utf_8_is_named_with_its_position(tmp_path: Path, siz
         list(chunks(tmp_path / "text", size))
 
 
-# Opens a file of tokens, takes batches, and tells by how many bytes its peak has grown.
-CHILD = """
-import sys
-from pathlib import Path
-import torch
-from labml_nn.training.data import RandomWindows
-from labml_nn.training.engine.memory import peak_memory
-from labml_nn.training.engine.token_file import open_tokens
-before = peak_memory(torch.device("cpu"))
-found = open_tokens(Path(sys.argv[1]))
-batches = RandomWindows(found.train, 1024, 8, seed=1)
-for step in range(50):
-    x, y = batches.at(step)
-print(peak_memory(torch.device("cpu")) - before)
-"""
+def growth(path: Path) -> int:
+    r"""Opens a file of tokens, takes batches, and tells by how many bytes its peak has grown."""
+    before = peak_memory(torch.device("cpu"))
+    batches = RandomWindows(open_tokens(path).train, 1024, 8, seed=1)
+    for step in range(50):
+        batches.at(step)
+    return peak_memory(torch.device("cpu")) - before
 
 
-def test_memory_does_not_grow_with_the_file(text: Path, tmp_path: Path, repository: Path) -> None:
+def test_memory_does_not_grow_with_the_file(text: Path, tmp_path: Path) -> None:
     path = tmp_path / "tokens"
     write_tokens(text, path)
     # The same file, but two billion bytes long. What was never written takes no room on the disk.
@@ -123,15 +115,7 @@ def test_memory_does_not_grow_with_the_file(text: Path, tmp_path: Path, reposito
     description(path).write_text(json.dumps(document | {"train": 10**9 - document["validation"]}))
     with path.open("r+b") as file:
         file.truncate(2 * 10**9)
-    child = subprocess.run(
-        [sys.executable, "-c", CHILD, str(path)],
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    assert 0 < int(child.stdout) < 200 * 10**6
+    assert 0 < forked(growth, path) < 200 * 10**6
 
 
 def test_a_million_characters_are_enough_to_measure_with() -> None:

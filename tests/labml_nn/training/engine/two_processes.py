@@ -1,23 +1,24 @@
-r"""What two processes do at once, for test_distributed.py: `torchrun two_processes.py FOLDER`.
-
-Each writes what it saw to “rank-0.json” and “rank-1.json”.
-"""
+r"""What two processes do at once, for test_distributed.py."""
 
 import json
+import os
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from labml_nn.optimizers.muon import Muon
+from labml_nn.training.engine import command_line
 from labml_nn.training.engine.checkpoint import load_checkpoint, restore, save_checkpoint
 from labml_nn.training.engine.config import TrainConfig
 from labml_nn.training.engine.distributed import (
     any_rank,
     broadcast,
+    error_prefix,
     process_group,
     rank,
     world_size,
@@ -102,7 +103,9 @@ def refused(config: ClassicConfig) -> str:
     return ""
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, environment: dict[str, str]) -> None:
+    r"""What one of them saw goes to “rank-0.json” or “rank-1.json”."""
+    os.environ.update(environment)
     with process_group():
         sharded = replace(CONFIG, sharded=True)
         seen: dict[str, Any] = {
@@ -119,6 +122,7 @@ def main(folder: Path) -> None:
             "any": [any_rank(rank() == 1), any_rank(False)],
             "first": broadcast(lambda: f"from {rank()}"),
             "random": random_after_restoring(folder / "random"),
+            "error prefix": error_prefix(),
             "refused": refused(replace(CONFIG, batch_size=9)),
         }
         parameters = list(make_trainer(sharded).model.parameters())
@@ -127,5 +131,14 @@ def main(folder: Path) -> None:
     (folder / f"rank-{seen['place'][0]}.json").write_text(json.dumps(seen))
 
 
+def dies(trainer: Trainer, step: int) -> tuple[Tensor, Tensor]:
+    r"""As `Trainer.batch_at`, but at step 50 the second process is killed."""
+    if step == 50 and rank() == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return batch_at(trainer, step)
+
+
+# For torchrun: the training command.
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    batch_at, Trainer.batch_at = Trainer.batch_at, dies
+    sys.exit(command_line.main())
