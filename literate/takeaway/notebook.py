@@ -43,7 +43,7 @@ from literate.takeaway.notebook_cells import (
     unfolded,
     written,
 )
-from literate.takeaway.snippet import import_lines, path_of, without_docstrings
+from literate.takeaway.snippet import import_lines, path_of, without
 
 # Where a package has another name for pip than for Python.
 DISTRIBUTIONS = {
@@ -255,7 +255,7 @@ class _Page:
             title = of_source(source)[0].title or module
             names = ", ".join(f"`{each}`" for one in taken for each in one.names)
             listed.append(f"* {names} from {self.linked(title, module)}, `{path}`")
-            code = without_docstrings(together(taken))
+            code = without(together(taken), "docstring")
             cells.append(code_cell(f"#@title {title} ({path})\n{code}".rstrip(), HIDDEN))
         yield text_cell("\n".join([f"{heading}", "", *listed]), metadata)
         yield from cells
@@ -272,7 +272,7 @@ class _Page:
                 text = "\n\n".join(self.notes(piece))
                 if text:
                     yield text_cell(text)
-                yield code_cell(without_docstrings(piece.text))
+                yield code_cell(without(piece.text, "docstring"))
 
     def notes(self, piece: Piece) -> Iterator[str]:
         r"""

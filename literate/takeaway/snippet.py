@@ -9,20 +9,15 @@ what a reader copies is what the page shows. Without notes it is the same progra
 that has notes of its own.
 """
 
-import ast
-import io
 import sys
-import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
 from literate.problems import LiterateError, Problem
 from literate.python.closure import closure
-from literate.python.scopes import Function
-from literate.python.statements import Import, Piece, first_line, take_apart
-from literate.reading.source import Source
+from literate.python.statements import Import, Piece, take_apart
+from literate.reading.source import Kind, Source, parse
 
 LICENCE = "MIT"
 WIDTH = 100
@@ -52,7 +47,7 @@ def snippets(
     for piece in found.pieces:
         gap = "\n" * _blank_lines(before, piece, sources)
         noted += [gap, f"{piece.note}\n" if piece.note else "", piece.text]
-        bare += [gap, without_notes(piece.text)]
+        bare += [gap, without(piece.text, "docstring", "comment")]
         before = piece
     return "".join(noted), "".join(bare)
 
@@ -138,95 +133,33 @@ def _import_statements(imports: Sequence[Import]) -> Iterator[str]:
 
 
 @cache
-def without_notes(text: str) -> str:
+def without(text: str, *kinds: Kind) -> str:
     r"""
-    ## Remove docstrings and comments
+    ## Remove docstrings or comments
 
-    The rest keeps its formatting, and the program stays the same: a body that was nothing but its
-    docstring becomes `pass`.
+    That is, lines of these `kinds`; a comment behind code is a part of its line. The program stays
+    the same: a body that was nothing but its docstring becomes `pass`. Of the blank lines around a
+    note, those before it stay, and those before a docstring don't.
     """
-    return _cut(text, [*_docstrings(text), *_comments(text)])
-
-
-def without_docstrings(text: str) -> str:
-    r"""
-    ## Remove docstrings
-
-    The comments stay.
-    """
-    return _cut(text, _docstrings(text))
-
-
-Position = tuple[int, int]
-
-
-@dataclass(frozen=True, order=True)
-class _Edit:
-    r"""
-    From a place to a place, each a line and a column in characters, there is something else.
-    `is_docstring` tells that what goes had blank lines of its own behind it.
-    """
-
-    start: Position
-    end: Position
-    instead: str
-    is_docstring: bool
-
-
-def _docstrings(text: str) -> Iterator[_Edit]:
-    lines = text.split("\n")
-    for node in ast.walk(ast.parse(text)):
-        if not isinstance(node, Function | ast.ClassDef) or ast.get_docstring(node) is None:
-            continue
-        first, *others = node.body
-        start = _position(lines, first.lineno, first.col_offset)
-        end = _position(lines, first.end_lineno or 0, first.end_col_offset or 0)
-        # In `"""One."""; x = 1` the semicolon goes, too.
-        if others and others[0].lineno == end[0]:
-            end = _position(lines, first_line(others[0]), others[0].col_offset)
-        yield _Edit(start, end, "" if others else "pass", True)
-
-
-def _position(lines: Sequence[str], line: int, column: int) -> Position:
-    r"""
-    `ast` counts columns in bytes of UTF-8.
-    """
-    return line, len(lines[line - 1].encode()[:column].decode())
-
-
-def _comments(text: str) -> Iterator[_Edit]:
-    in_strings = 0
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        # Since Python 3.12 an f-string can have comments, and `{x = # like this` shows them.
-        kind = tokenize.tok_name[token.type]
-        in_strings += kind.endswith("STRING_START") - kind.endswith("STRING_END")
-        if token.type == tokenize.COMMENT and not in_strings:
-            yield _Edit(token.start, token.end, "", False)
-
-
-def _cut(text: str, edits: Iterable[_Edit]) -> str:
-    r"""
-    A line that is left with nothing goes. So do the blank lines behind it, where blank lines before
-    it do their work, and those behind a docstring.
-    """
-    lines = text.split("\n")
-    gone: dict[int, bool] = {}
-    # From the end, so that the places of the edits before stay right.
-    for edit in sorted(edits, reverse=True):
-        (first, start), (last, end) = edit.start, edit.end
-        line = (lines[first - 1][:start] + edit.instead + lines[last - 1][end:]).rstrip()
-        lines[first - 1] = line
-        gone.update(dict.fromkeys(range(first + 1, last + 1), edit.is_docstring))
-        # What continues a line behind a backslash has to be there, if empty.
-        if not line and not (first > 1 and lines[first - 2].endswith("\\")):
-            gone[first] = edit.is_docstring
+    source = parse(text)
+    alone = {
+        one.docstring.first
+        for one in source.definitions
+        if one.docstring and len(one.node.body) == 1
+    }
     kept: list[str] = []
-    after_gap = after_docstring = False
-    for number, line in enumerate(lines, start=1):
-        if number in gone:
-            after_gap = True
-            after_docstring |= gone[number]
-        elif line or not after_gap or (kept and kept[-1] and not after_docstring):
-            kept.append(line)
-            after_gap = after_docstring = False
-    return "\n".join(kept).rstrip("\n") + "\n"
+    gone: set[Kind] = set()
+    for line in source.lines:
+        before = kept[-1] if kept else ""
+        if line.kind not in kinds:
+            if line.kind != "blank" or not gone or (before.strip() and "docstring" not in gone):
+                kept.append(line.text)
+                gone = set()
+            continue
+        if line.number in alone and line.kind == "docstring":
+            kept.append(line.text[: len(line.text) - len(line.text.lstrip())] + "pass\n")
+        # What continues a line behind a backslash has to be there, if empty.
+        elif before.endswith("\\\n"):
+            kept.append("\n")
+        gone.add(line.kind)
+    return "".join(kept).rstrip("\n") + "\n"
