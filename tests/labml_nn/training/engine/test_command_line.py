@@ -81,10 +81,11 @@ def last_loss(out: str) -> str:
 def test_a_run_leaves_its_loss_its_record_and_its_checkpoints(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command("--seed=3") == 0
+    assert command("--seed=3", "--json") == 0
     out, err = capsys.readouterr()
     path = the_run(tmp_path)
     assert err == ""
+    out, _, last = out.rstrip("\n").rpartition("\n")
     assert f"run {path}\n" in out
     assert "2,200 characters, 29 in the vocabulary, 667 parameters, on cpu in float32, " in out
     assert re.search(
@@ -111,23 +112,15 @@ def test_a_run_leaves_its_loss_its_record_and_its_checkpoints(
     # The sample begins as the text does, and is as long as was asked for.
     sample = out.rpartition("\n\n")[2]
     assert sample.startswith("t")
-    assert len(sample) == 1 + 20 + 1
+    assert len(sample) == 1 + 20
 
-
-def test_with_json_the_last_line_is_the_result(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command("--json", "--seed=3") == 0
-    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    result = json.loads(last)
     assert result.keys() >= {"val_loss", "honest_loss", "best_val_loss", "peak_memory", "honest"}
-    assert result["seed"] == 3
-    assert result["steps"] == 12
-    assert result["parameters"] == 667
-    assert result["honest"] is True
-    assert result["run"] == str(the_run(tmp_path))
-    assert result["val_loss"] == read_history(the_run(tmp_path))[-1][1]["loss.validation"]
+    known = {"seed": 3, "steps": 12, "parameters": 667, "honest": True, "run": str(path)}
+    assert result.items() >= known.items()
+    assert result["val_loss"] == read_history(path)[-1][1]["loss.validation"]
     assert result["tokens_per_second"] == pytest.approx(12 * 12 * 64 / result["seconds"])
-    assert json.loads((the_run(tmp_path) / "result.json").read_text()) == result
+    assert json.loads((path / "result.json").read_text()) == result
 
 
 def test_the_same_seed_prints_the_same_and_has_the_same_bits(
@@ -180,51 +173,33 @@ def test_a_run_that_is_told_to_stop_is_saved_and_goes_on_to_the_same_end(
     assert weights(path) == weights(tmp_path / "straight")
 
 
-def test_a_finished_run_can_be_sampled_again(
+def test_a_run_goes_on_from_whatever_checkpoint_is_good(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command()
-    first = capsys.readouterr().out
-    run = the_run(tmp_path)
-    history = read_history(run)
-    again = [f"--resume={run}", "--prompt=fox", "--precision=auto", "--steps=12"]
-    assert command(*again, recipe=[], text=None) == 0
-    second = capsys.readouterr().out
-    assert last_loss(first) == last_loss(second)
-    assert second.rpartition("\n\n")[2].startswith("fox")
+    loss, run = last_loss(capsys.readouterr().out), the_run(tmp_path)
+    history, newest = read_history(run), the_checkpoint(run, 12)
+
+    def resumed(step: int, *options: str) -> tuple[str, str]:
+        assert command(f"--resume={run}", *options, recipe=[], text=None) == 0
+        out, err = capsys.readouterr()
+        assert last_loss(out) == loss
+        assert f"from step {step}\n" in out
+        assert [step for step, _ in read_history(run)] == [5, 10, 12]
+        return out.rpartition("\n\n")[2], err
+
+    # It is finished: only the sample is another.
+    sample, _ = resumed(12, "--prompt=fox", "--precision=auto", "--steps=12")
+    assert sample.startswith("fox")
     assert read_history(run) == history
-    assert the_run(tmp_path) == run
-
-
-def test_a_run_without_a_checkpoint_begins_again(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command()
-    run = the_run(tmp_path)
-    expected = last_loss(capsys.readouterr().out)
+    newest.write_bytes(newest.read_bytes()[:-100])
+    _, err = resumed(10)
+    assert err == f"not used: {newest} is damaged, or was altered after it was saved\n"
+    assert load_checkpoint(the_checkpoint(run, 12))["step"] == 12
     for path in (run / "checkpoints").iterdir():
         path.unlink()
-    assert command(f"--resume={run}", recipe=[], text=None) == 0
-    out = capsys.readouterr().out
-    assert "from step 0\n" in out
-    assert last_loss(out) == expected
-    assert [step for step, _ in read_history(run)] == [5, 10, 12]
-
-
-def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command()
-    run = the_run(tmp_path)
-    newest = the_checkpoint(run, 12)
-    newest.write_bytes(newest.read_bytes()[:-100])
-    expected = last_loss(capsys.readouterr().out)
-    assert command(f"--resume={run}", recipe=[], text=None) == 0
-    out, err = capsys.readouterr()
-    assert err == f"not used: {newest} is damaged, or was altered after it was saved\n"
-    assert "from step 10\n" in out
-    assert last_loss(out) == expected
-    assert load_checkpoint(the_checkpoint(run, 12))["step"] == 12
+    resumed(0)
+    assert the_run(tmp_path) == run
 
 
 @pytest.mark.parametrize(
@@ -278,21 +253,15 @@ def test_a_mistake_is_told_in_one_sentence_before_anything_is_made(
     assert (tmp_path / "text").read_text() == TEXT
 
 
-def test_an_unknown_corpus_is_refused(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command("--corpus=bible", text=None) == 2
-    assert capsys.readouterr().err.startswith("error: argument --corpus: invalid choice: 'bible'")
-
-
-def test_without_options_the_text_is_that_of_the_package(
+def test_the_text_is_that_of_the_package_or_another_that_has_a_name(
     command: Command, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    assert command("--corpus=bible", text=None) == 2
+    assert capsys.readouterr().err.startswith("error: argument --corpus: invalid choice: 'bible'")
     assert command("--steps=1", text=None) == 0
     assert capsys.readouterr().out.startswith(f"{len(tiny_shakespeare()):,} characters, 66 in the")
     about = json.loads((the_run(tmp_path) / "run.json").read_text())
     assert about["text"] == {"corpus": "tiny_shakespeare"}
-
-
-def test_pythons_sources_are_a_text(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     assert command("--corpus=python", "--steps=1", text=None) == 0
     assert capsys.readouterr().out.startswith("1,115,394 characters")
 
@@ -309,40 +278,43 @@ def test_byte_pairs_are_learned_and_resumed(
     assert last_loss(capsys.readouterr().out) == last_loss(out)
 
 
-def test_a_run_whose_preset_is_unknown_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    about = {"preset": "os.system", "config": {}, "text": {}, "symbols": ""}
-    (tmp_path / "run.json").write_text(json.dumps(about))
-    assert command_line.main([f"--resume={tmp_path}"]) == 2
-    assert capsys.readouterr().err == f"error: {tmp_path} has an unknown preset, 'os.system'\n"
-
-
-@pytest.mark.parametrize(
-    ("changed", "sentence"),
-    [
-        ("--d-model=13", "{run} has d_model=11, not 13: leave out --d-model, or start a new run"),
-        ("--steps=13", "{run} has steps=12, not 13: leave out --steps, or start a new run"),
-        ("--text={tmp}/other", "{run} was trained on another text"),
-    ],
-)
 def test_a_run_is_not_resumed_as_another(
-    command: Command,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    changed: str,
-    sentence: str,
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "other").write_text(TEXT.upper())
     command()
     run = the_run(tmp_path)
     before = {path: path.read_bytes() for path in run.rglob("*.*")}
     capsys.readouterr()
-    options = [f"--resume={run}", changed.format(tmp=tmp_path)]
-    assert command(*options, recipe=SMALL[1:], text=None) == 2
-    assert capsys.readouterr() == ("", f"error: {sentence.format(run=run)}\n")
+
+    def refused(option: str = "") -> str:
+        given = [f"--resume={run}", *([option] if option else [])]
+        assert command(*given, recipe=[], text=None) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        return err
+
+    cases = {
+        "--d-model=13": f"{run} has d_model=11, not 13: leave out --d-model, or start a new run",
+        "--steps=13": f"{run} has steps=12, not 13: leave out --steps, or start a new run",
+        f"--text={tmp_path / 'other'}": f"{run} was trained on another text",
+    }
+    for option, sentence in cases.items():
+        assert refused(option) == f"error: {sentence}\n"
     assert {path: path.read_bytes() for path in run.rglob("*.*")} == before
     assert the_run(tmp_path) == run
+
+    # What the run is about, or its text, was changed meanwhile.
+    about = json.loads((run / "run.json").read_text())
+    other_seed = about | {"config": about["config"] | {"seed": 2}}
+    (run / "run.json").write_text(json.dumps(other_seed))
+    err = refused()
+    assert f"{run} has no good checkpoint: " in err
+    assert f"{the_checkpoint(run, 12)} is of another configuration: seed is 1 there and 2" in err
+    (tmp_path / "text").write_text(TEXT.replace("quick", "QUICK", 1))
+    assert refused().endswith("was trained on another text\n")
+    (run / "run.json").write_text(json.dumps(about | {"preset": "os.system"}))
+    assert refused() == f"error: {run} has an unknown preset, 'os.system'\n"
 
 
 def test_a_finished_run_is_loaded_with_its_model(tmp_path: Path) -> None:
@@ -359,31 +331,6 @@ def test_a_finished_run_is_loaded_with_its_model(tmp_path: Path) -> None:
         path.unlink()
     with pytest.raises(InputError, match="has no checkpoint yet"):
         command_line.load_run(run)
-
-
-def test_a_text_that_was_changed_meanwhile_is_refused(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command()
-    (tmp_path / "text").write_text(TEXT.replace("quick", "QUICK", 1))
-    assert command(f"--resume={the_run(tmp_path)}", recipe=[], text=None) == 2
-    assert capsys.readouterr().err.endswith("was trained on another text\n")
-
-
-def test_checkpoints_of_another_run_are_refused(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command()
-    run = the_run(tmp_path)
-    about = json.loads((run / "run.json").read_text())
-    about["config"]["seed"] = 2
-    (run / "run.json").write_text(json.dumps(about))
-    capsys.readouterr()
-    assert command(f"--resume={run}", recipe=[], text=None) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert f"{run} has no good checkpoint: " in err
-    assert f"{the_checkpoint(run, 12)} is of another configuration: seed is 1 there and 2" in err
 
 
 def test_a_loss_that_is_not_finite_ends_with_a_sentence_and_keeps_what_was_good(
