@@ -8,20 +8,15 @@ from labml_nn.training.engine.files import replacing, writing
 
 def test_the_new_file_takes_the_place_of_the_old(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "file"
-    for content in ("old", "new"):
-        with replacing(path) as temporary:
-            temporary.write_text(content)
-    assert path.read_text() == "new"
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_who_reads_the_old_file_meanwhile_reads_it_to_the_end(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_text("old")
+    with replacing(path) as temporary:
+        temporary.write_text("old")
+    # A program that reads the old file meanwhile reads it to the end.
     with path.open() as reader:
         with replacing(path) as temporary:
             temporary.write_text("new")
         assert reader.read() == "old"
+    assert path.read_text() == "new"
+    assert list(path.parent.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])

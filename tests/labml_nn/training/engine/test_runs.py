@@ -43,12 +43,6 @@ def test_what_a_killed_process_left_half_written_goes(tmp_path: Path) -> None:
     assert kept(tmp_path) == ["step-000001", "step-000002"]
 
 
-def test_the_newest_checkpoint_is_used(tmp_path: Path) -> None:
-    train(tmp_path, 3, best=1)
-    state, path, refused = newest_good(tmp_path, ABOUT)
-    assert (state["step"], path.name[:11], refused) == (3, "step-000003", [])
-
-
 def damage(folder: Path, pattern: str) -> list[Path]:
     found = list((folder / "checkpoints").glob(pattern))
     for path in found:
@@ -56,25 +50,23 @@ def damage(folder: Path, pattern: str) -> list[Path]:
     return found
 
 
-def test_if_it_is_damaged_the_one_before_is_used_and_the_damage_told(tmp_path: Path) -> None:
-    train(tmp_path, 3)
-    (victim,) = damage(tmp_path, "step-000003*")
-    state, _, refused = newest_good(tmp_path, ABOUT)
-    assert state["step"] == 2
-    assert [str(victim) in sentence for sentence in refused] == [True]
+def test_the_newest_good_checkpoint_is_used_and_damage_is_told(tmp_path: Path) -> None:
+    def newest() -> tuple[int, str, list[str]]:
+        state, path, refused = newest_good(tmp_path, ABOUT)
+        return state["step"], path.name[:11], refused
 
-
-def test_the_best_one_is_used_when_the_others_are_damaged(tmp_path: Path) -> None:
-    train(tmp_path, 4, best=2)
-    assert len(damage(tmp_path, "step-*")) == 2
-    state, path, refused = newest_good(tmp_path, ABOUT)
-    assert (state["step"], path.name[:11], len(refused)) == (2, "best-000002", 2)
-
-
-def test_no_good_checkpoint_is_an_error_and_no_checkpoint_is_none(tmp_path: Path) -> None:
     assert newest_good(tmp_path, ABOUT) is None
-    train(tmp_path, 2)
-    damage(tmp_path, "*")
+    train(tmp_path, 4, best=2)
+    assert newest() == (4, "step-000004", [])
+    (victim,) = damage(tmp_path, "step-000004*")
+    step, name, refused = newest()
+    assert (step, name) == (3, "step-000003")
+    assert [str(victim) in sentence for sentence in refused] == [True]
+    # The best one comes last, and then there is none.
+    damage(tmp_path, "step-000003*")
+    step, name, refused = newest()
+    assert (step, name, len(refused)) == (2, "best-000002", 2)
+    damage(tmp_path, "best-*")
     with pytest.raises(InputError, match=f"{tmp_path} has no good checkpoint: .*; .* is damaged"):
         newest_good(tmp_path, ABOUT)
 

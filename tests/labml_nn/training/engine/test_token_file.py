@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labml_nn.training.data import RandomWindows, prepare
+from labml_nn.training.data import RandomWindows
 from labml_nn.training.engine import token_file
 from labml_nn.training.engine.command_line import main as train
 from labml_nn.training.engine.errors import InputError
@@ -32,46 +32,23 @@ def text(tmp_path: Path) -> Path:
     return tmp_path / "text"
 
 
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    r"""Many chunks also of a short text."""
+@pytest.mark.parametrize("n_vocab", [None, 300])
+def test_tokens_in_a_file_are_those_in_memory_and_so_are_batches(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_vocab: int | None
+) -> None:
+    # Many chunks also of a short text.
     monkeypatch.setattr(token_file, "chunks", lambda path: chunks(path, 1009))
-
-
-def test_characters_in_a_file_are_those_in_memory(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small_chunks(monkeypatch)
-    write_tokens(text, tmp_path / "tokens")
-    found = open_tokens(tmp_path / "tokens")
-    tokenizer, train, validation = prepare(TEXT, 8)
-    assert found.tokenizer.symbols == tokenizer.symbols
-    assert found.train.dtype == torch.int16
-    assert found.train.long().equal(train)
-    assert found.validation.long().equal(validation)
-    assert found.n_characters == len(validation)
-
-
-def test_byte_pairs_in_a_file_are_those_in_memory(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small_chunks(monkeypatch)
-    write_tokens(text, tmp_path / "tokens", n_vocab=300)
-    found = open_tokens(tmp_path / "tokens")
-    known = prepare_text(TEXT, 8, 300)
+    write_tokens(text, tmp_path / "tokens", n_vocab)
+    found, known = open_tokens(tmp_path / "tokens"), prepare_text(TEXT, 8, n_vocab)
     assert found.tokenizer.symbols == known.tokenizer.symbols
+    assert found.train.dtype == torch.int16
     assert found.train.long().equal(known.train)
     assert found.validation.long().equal(known.validation)
-
-
-def test_batches_from_a_file_are_those_from_memory(text: Path, tmp_path: Path) -> None:
-    write_tokens(text, tmp_path / "tokens")
-    found = open_tokens(tmp_path / "tokens")
-    _, train, _ = prepare(TEXT, 7)
+    assert found.n_characters == known.n_characters
     for step in (0, 5, 3000):
-        x, y = RandomWindows(found.train, 7, 5, seed=1).at(step)
-        known_x, known_y = RandomWindows(train, 7, 5, seed=1).at(step)
-        assert x.long().equal(known_x)
-        assert y.long().equal(known_y)
+        batches = [RandomWindows(one.train, 7, 5, seed=1).at(step) for one in (found, known)]
+        for one, other in zip(*batches, strict=True):
+            assert one.long().equal(other)
 
 
 @given(st.text(alphabet="aé🎉\n", max_size=50), st.integers(1, 9))
@@ -151,36 +128,24 @@ def test_a_model_is_trained_from_a_file_as_from_memory(
 def test_a_file_that_is_not_whole_is_refused(text: Path, tmp_path: Path) -> None:
     path = tmp_path / "tokens"
     write_tokens(text, path)
-    path.write_bytes(path.read_bytes()[:-2])
-    with pytest.raises(InputError, match=r"tokens has 1\d\d,\d\d\d bytes, and 1.* were written"):
-        open_tokens(path)
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
+    document = json.loads(description(path).read_text())
+    cases = [
+        (json.dumps(document | {"byteorder": "middle"}), "another order of bytes"),
         ("{", "tokens.json is damaged"),
         ("[]", "tokens.json is not that of a file of tokens"),
         ('{"format": "another"}', "tokens.json is not that of a file of tokens"),
-        (None, "cannot read .*tokens.json: No such file"),
-    ],
-)
-def test_a_damaged_description_is_refused(
-    text: Path, tmp_path: Path, content: str | None, sentence: str
-) -> None:
-    write_tokens(text, tmp_path / "tokens")
-    description(tmp_path / "tokens").unlink()
-    [description(tmp_path / "tokens").write_text(one) for one in [content] * (content is not None)]
-    with pytest.raises(InputError, match=sentence):
-        open_tokens(tmp_path / "tokens")
-
-
-def test_tokens_of_another_order_of_bytes_are_refused(text: Path, tmp_path: Path) -> None:
-    write_tokens(text, tmp_path / "tokens")
-    document = json.loads(description(tmp_path / "tokens").read_text())
-    description(tmp_path / "tokens").write_text(json.dumps(document | {"byteorder": "middle"}))
-    with pytest.raises(InputError, match="another order of bytes"):
-        open_tokens(tmp_path / "tokens")
+    ]
+    for content, sentence in cases:
+        description(path).write_text(content)
+        with pytest.raises(InputError, match=sentence):
+            open_tokens(path)
+    description(path).unlink()
+    with pytest.raises(InputError, match=r"cannot read .*tokens.json: No such file"):
+        open_tokens(path)
+    description(path).write_text(json.dumps(document))
+    path.write_bytes(path.read_bytes()[:-2])
+    with pytest.raises(InputError, match=r"tokens has 1\d\d,\d\d\d bytes, and 1.* were written"):
+        open_tokens(path)
 
 
 @pytest.mark.parametrize(

@@ -107,10 +107,6 @@ def test_what_is_recorded_is_what_it_says() -> None:
     assert trainer.seconds > 0
 
 
-def test_the_last_step_is_evaluated_wherever_it_falls() -> None:
-    assert "loss.validation" in run(make_trainer(steps=7))[-1][1]
-
-
 def test_checkpoints_come_after_records_at_their_interval_and_at_the_lowest_loss() -> None:
     events: list[tuple[str, int]] = []
     lowest: dict[int, bool] = {}
@@ -145,7 +141,8 @@ def test_a_stop_comes_after_the_step_and_saves() -> None:
     assert trainer.seconds > 0
 
 
-def test_a_stop_at_the_last_step_is_an_end_like_any_other() -> None:
+def test_the_last_step_is_evaluated_wherever_it_falls_and_whoever_stops_there() -> None:
+    assert "loss.validation" in run(make_trainer(steps=7))[-1][1]
     assert "loss.validation" in run(make_trainer(), until=12)[-1][1]
 
 
@@ -171,9 +168,11 @@ def test_micro_batches_give_the_gradients_of_the_batch(parts: int) -> None:
         torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
 
 
-def test_a_batch_that_cannot_be_divided_is_refused() -> None:
+def test_a_batch_that_cannot_be_divided_and_an_unknown_device_are_refused() -> None:
     with pytest.raises(InputError, match=r"got batch_size=3, micro_batches=2 and processes=1"):
         make_trainer(micro_batches=2)
+    with pytest.raises(InputError, match="device 'cuda:99' cannot be used"):
+        make_trainer(device="cuda:99")
 
 
 def test_a_scaled_loss_makes_the_same_steps() -> None:
@@ -210,11 +209,9 @@ def test_a_compiled_model_is_trained_and_the_plain_one_evaluated(
     monkeypatch.setattr(torch, "compile", recorded)
     plain, compiled = make_trainer(), make_trainer(compile=True)
     assert compiled.replica is not compiled.model
+    # On a CPU only if it is asked for.
+    assert plain.config.compile is False
     assert losses(plain, 3) == pytest.approx(losses(compiled, 3), abs=1e-6)
-
-
-def test_on_a_cpu_nothing_is_compiled_unless_it_is_asked_for() -> None:
-    assert make_trainer().config.compile is False
 
 
 class Waits(TorchDispatchMode):
@@ -285,11 +282,6 @@ def test_weights_that_are_not_finite_are_not_saved_when_a_run_is_stopped() -> No
     with pytest.raises(InputError, match="the weights are not finite in step 1, whose windows"):
         trainer.run(lambda step, values: None, saved.append, lambda: True, spoil)
     assert saved == []
-
-
-def test_an_unknown_device_is_an_error_of_the_user() -> None:
-    with pytest.raises(InputError, match="device 'cuda:99' cannot be used"):
-        make_trainer(device="cuda:99")
 
 
 def test_each_optimizer_follows_the_schedule_from_its_own_rate() -> None:
