@@ -40,7 +40,7 @@ def test_the_file_says_what_was_found_and_by_what(root: Path) -> None:
     assert result["made"] == date.today().isoformat()
 
 
-def test_the_machine_is_named(root: Path) -> None:
+def test_the_machine_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
     machine = write(root)["machine"]
@@ -50,33 +50,23 @@ def test_the_machine_is_named(root: Path) -> None:
     assert machine["torch"] == torch.__version__.partition("+")[0]
     assert platform.python_version().startswith(f"{machine['python']}.")
 
+    cuda = SimpleNamespace(is_available=lambda: True, get_device_name=lambda: "Fast 1")
+    other = SimpleNamespace(cuda=cuda, __version__="2.13.0+cu130")
+    monkeypatch.setitem(sys.modules, "torch", other)
+    assert (record.machine()["accelerator"], record.machine()["torch"]) == ("Fast 1", "2.13.0")
+    # A program without torch records none.
+    monkeypatch.delitem(sys.modules, "torch")
+    assert (record.machine()["accelerator"], record.machine()["torch"]) == (None, None)
 
-def test_the_processor_has_the_name_that_its_maker_gives(tmp_path: Path) -> None:
+
+def test_the_processor_has_the_name_that_its_maker_gives_or_at_least_a_kind(tmp_path: Path) -> None:
     information = tmp_path / "cpuinfo"
+    assert record.processor(information)
+    for text in ("", "processor : 0\n", "model name :\n"):
+        information.write_text(text)
+        assert record.processor(information)
     information.write_text("processor : 0\nmodel name\t: A  Good\tProcessor \nmodel name: B\n")
     assert record.processor(information) == "A Good Processor"
-
-
-@pytest.mark.parametrize("text", ["", "processor : 0\n", "model name :\n"])
-def test_a_processor_without_a_name_has_at_least_a_kind(tmp_path: Path, text: str) -> None:
-    information = tmp_path / "cpuinfo"
-    information.write_text(text)
-    assert record.processor(information)
-    assert record.processor(tmp_path / "missing")
-
-
-def test_an_accelerator_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    cuda = SimpleNamespace(is_available=lambda: True, get_device_name=lambda: "Fast 1")
-    torch = SimpleNamespace(cuda=cuda, __version__="2.13.0+cu130")
-    monkeypatch.setitem(sys.modules, "torch", torch)
-    machine = record.machine()
-    assert (machine["accelerator"], machine["torch"]) == ("Fast 1", "2.13.0")
-
-
-def test_a_program_without_torch_records_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "torch")
-    machine = record.machine()
-    assert (machine["accelerator"], machine["torch"]) == (None, None)
 
 
 def test_numbers_have_six_digits(root: Path) -> None:
@@ -165,27 +155,21 @@ def test_what_is_there_stays_when_writing_fails(
         ('r"""\nAnother note: 1.5.\n"""\n\n# And one more.\nx = 1\n', True),
         ('r"""\nA note.\n"""\n\nx = 2\n', False),
         ('r"""\nA note.\n"""\n\nif True:\n    x = 1\n', False),
+        (None, False),
     ],
 )
-def test_a_source_has_changed_when_its_code_has(root: Path, text: str, same: bool) -> None:
-    write(root)
-    path = root / "results" / "trial.json"
-    assert record.changed(path, root) == []
-    (root / "package" / "page.py").write_text(text, "utf-8")
-    assert (record.changed(path, root) == []) is same
-
-
-def test_a_source_that_is_gone_has_changed(root: Path) -> None:
-    write(root)
-    (root / "package" / "page.py").unlink()
-    assert record.changed(root / "results" / "trial.json", root) == ["package/page.py"]
-
-
-def test_a_long_run_gives_the_fingerprints_of_when_it_began(root: Path) -> None:
+def test_a_source_has_changed_when_its_code_has_or_it_is_gone(
+    root: Path, text: str | None, same: bool
+) -> None:
     began = record.fingerprints(["package/page.py"], root)
-    (root / "package" / "page.py").write_text("x = 2\n", "utf-8")
+    write(root)
+    page, path = root / "package" / "page.py", root / "results" / "trial.json"
+    assert record.changed(path, root) == []
+    page.unlink() if text is None else page.write_text(text, "utf-8")
+    assert record.changed(path, root) == ([] if same else ["package/page.py"])
+    # A long run gives the fingerprints of when it began.
     assert write(root, sources=began)["sources"] == began
-    assert record.changed(root / "results" / "trial.json", root) == ["package/page.py"]
+    assert record.changed(path, root) == ([] if same else ["package/page.py"])
 
 
 @pytest.mark.parametrize("name", ["no python", "x = '\n", "data"])

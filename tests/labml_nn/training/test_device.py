@@ -24,11 +24,9 @@ def test_auto_prefers_cuda_to_mps_to_the_cpu(
 
 @pytest.mark.parametrize("name", ["cuda:99", "no such thing", "cpu:x"])
 def test_a_device_that_cannot_be_used_is_refused_in_one_sentence(name: str) -> None:
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=rf"^the device '{name}' cannot be used here: .*$"):
         choose_device(name)
-    sentence = str(caught.value)
-    assert sentence.startswith(f"the device {name!r} cannot be used here: ")
-    assert "\n" not in sentence
+    assert choose_device("cpu") == CPU
 
 
 def test_of_a_long_complaint_the_first_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,10 +36,6 @@ def test_of_a_long_complaint_the_first_line_is_told(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(torch, "zeros", complain)
     with pytest.raises(ValueError, match="^the device 'cuda' cannot be used here: no driver$"):
         choose_device("cuda")
-
-
-def test_the_cpu_can_always_be_used() -> None:
-    assert choose_device("cpu") == CPU
 
 
 @pytest.mark.parametrize(
@@ -76,20 +70,14 @@ def test_a_gpu_before_ampere_gets_float16(
     assert choose_precision("auto", CUDA) is expected
 
 
-def test_an_apple_gpu_gets_float32() -> None:
+def test_an_apple_gpu_gets_float32_and_anyone_what_is_asked_for() -> None:
     assert choose_precision("auto", torch.device("mps")) is torch.float32
-
-
-def test_a_precision_that_is_asked_for_is_taken() -> None:
     assert choose_precision("bfloat16", CPU) is torch.bfloat16
     assert choose_precision("float32", CUDA) is torch.float32
     assert choose_precision("float16", CUDA) is torch.float16
-
-
-@pytest.mark.parametrize(("name", "reason"), [("float8", "unknown"), ("float16", "CUDA GPU")])
-def test_a_precision_that_does_not_work_is_refused(name: str, reason: str) -> None:
-    with pytest.raises(ValueError, match=f"{reason}.*"):
-        choose_precision(name, CPU)
+    for name, reason in (("float8", "unknown"), ("float16", "CUDA GPU")):
+        with pytest.raises(ValueError, match=reason):
+            choose_precision(name, CPU)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

@@ -87,7 +87,7 @@ def expectations() -> dict[str, tuple[dict[str, Any], list[float]]]:
 @pytest.mark.parametrize(
     ("options", "expected"), expectations().values(), ids=expectations().keys()
 )
-def test_probabilities_are_those_of_the_definition(
+def test_draws_have_the_probabilities_of_the_definition(
     options: dict[str, Any], expected: list[float]
 ) -> None:
     found = Sampling(**options).filter_logits(ROW).softmax(dim=-1)[0]
@@ -95,26 +95,13 @@ def test_probabilities_are_those_of_the_definition(
         found, torch.tensor(expected, dtype=torch.float64), rtol=1e-12, atol=1e-12
     )
 
-
-@pytest.mark.parametrize(
-    ("options", "expected"), expectations().values(), ids=expectations().keys()
-)
-def test_many_draws_follow_the_probabilities(
-    options: dict[str, Any], expected: list[float]
-) -> None:
     logits = ROW.float().expand(N_DRAWS, -1)
     drawn = Sampling(**options)(logits, torch.Generator().manual_seed(1))
-    counts = drawn.bincount(minlength=len(SCORES)).tolist()
-    impossible = [count for count, p in zip(counts, expected, strict=True) if p == 0]
-    assert sum(impossible) == 0
-
+    counts = list(zip(drawn.bincount(minlength=len(SCORES)).tolist(), expected, strict=True))
+    assert all(count == 0 for count, p in counts if p == 0)
     # Pearson's sum is chi-square distributed with at most 6 degrees of freedom, which
     # exceeds 33.1 in one of 100,000 cases.
-    surprise = sum(
-        (count - N_DRAWS * p) ** 2 / (N_DRAWS * p)
-        for count, p in zip(counts, expected, strict=True)
-        if p > 0
-    )
+    surprise = sum((count - N_DRAWS * p) ** 2 / (N_DRAWS * p) for count, p in counts if p > 0)
     assert surprise < 33.1
 
 
@@ -166,12 +153,9 @@ def test_the_nucleus_reaches_its_mass_and_no_smaller_set_does(
     assert sum(likeliest[: len(left) - 1]) < top_p + 1e-9
 
 
-def test_a_nucleus_of_equal_tokens_has_just_enough_of_them() -> None:
+def test_a_nucleus_of_equal_tokens_has_just_enough_of_them_and_never_none() -> None:
     assert len(kept(keep_top_p(torch.zeros(1, 8, dtype=torch.float64), 0.5))) == 4
     assert len(kept(keep_top_p(torch.zeros(1, 8, dtype=torch.float64), 0.51))) == 5
-
-
-def test_a_nucleus_has_at_least_the_likeliest_token() -> None:
     assert kept(keep_top_p(ROW, 1e-9)) == {4}
 
 
