@@ -65,16 +65,10 @@ def spans(note: Note) -> list[Span]:
     formulas.
     """
     found: list[Span] = []
-    pending: list[str] = []
     texts = note.texts
-    index = 0
+    lines = [*(f"{text}\n" for text in texts[:-1]), *texts[-1:]]
+    start = index = 0
     in_list = False
-
-    def flush(upto: int) -> None:
-        if pending:
-            found.extend(_inline("".join(pending), note.first + upto - len(pending)))
-            pending.clear()
-
     while index < len(texts):
         line = texts[index]
         end = _block_end(texts, index, in_list)
@@ -83,24 +77,17 @@ def spans(note: Note) -> list[Span]:
         elif line.strip() and not line.startswith(" "):
             in_list = False
         if end is None:
-            pending.append(_ended(texts, index))
             index += 1
             continue
-        flush(index)
-        text = "".join(_ended(texts, one) for one in range(index, end))
-        at = note.first + index
-        if line.strip().startswith("$$"):
-            content = text.strip()[2:-2].strip("\n")
-            found.append(Span("display", text, content, at))
-        else:
-            found.append(Span("fence", text, text, at))
-        index = end
-    flush(index)
+        found += _inline("".join(lines[start:index]), note.first + start)
+        text = "".join(lines[index:end])
+        is_display = line.strip().startswith("$$")
+        content = text.strip()[2:-2].strip("\n") if is_display else text
+        kind: Literal["display", "fence"] = "display" if is_display else "fence"
+        found.append(Span(kind, text, content, note.first + index))
+        start = index = end
+    found += _inline("".join(lines[start:]), note.first + start)
     return found
-
-
-def _ended(texts: Sequence[str], index: int) -> str:
-    return texts[index] + ("\n" if index + 1 < len(texts) else "")
 
 
 def _block_end(texts: Sequence[str], index: int, in_list: bool) -> int | None:

@@ -145,34 +145,40 @@ def test_special_shapes(code: str, sizes: list[Sizes], found: str | None) -> Non
     assert problem(code, tensor("loss", *sizes)) == found
 
 
-def test_the_most_similar_shapes_come_first_three_at_most_and_each_once() -> None:
-    found = problem(
-        "[batch_size, heads, d_model]",
-        named("a", "seq_len"),
-        named("b", "batch_size", "heads", "seq_len", "d_model"),
-        named("c", "seq_len", "seq_len", "seq_len"),
-        named("d", "batch_size", "heads", "d_k"),
-        named("e", "batch_size", "heads", "d_k"),
-        named("f", "heads", "d_model"),
-    )
-    assert found == (
-        "the note says [batch_size, heads, d_model], measured [batch_size, heads, d_k] (d), "
-        "[seq_len, seq_len, seq_len] (c), [batch_size, heads, seq_len, d_model] (b)."
-    )
-
-
-def test_with_an_ellipsis_more_axes_are_not_less_similar() -> None:
-    found = problem(
-        "[..., heads, d_model]",
-        named("a", "d_model"),
-        named("b", "seq_len", "batch_size", "heads", "d_k"),
-        named("c", "seq_len", "batch_size", "d_model", "heads"),
-        named("d", "seq_len", "seq_len"),
-    )
-    assert found == (
-        "the note says [..., heads, d_model], measured [seq_len, batch_size, d_model, heads] (c), "
-        "[seq_len, batch_size, heads, d_k] (b), [seq_len, seq_len] (d)."
-    )
+@pytest.mark.parametrize(
+    ("code", "measured", "similar"),
+    [
+        # Three at most, and each once.
+        (
+            "[batch_size, heads, d_model]",
+            [
+                "seq_len",
+                "batch_size heads seq_len d_model",
+                "seq_len seq_len seq_len",
+                "batch_size heads d_k",
+                "batch_size heads d_k",
+                "heads d_model",
+            ],
+            "[batch_size, heads, d_k] (d), [seq_len, seq_len, seq_len] (c), "
+            "[batch_size, heads, seq_len, d_model] (b).",
+        ),
+        # With an ellipsis, more axes are not less similar.
+        (
+            "[..., heads, d_model]",
+            [
+                "d_model",
+                "seq_len batch_size heads d_k",
+                "seq_len batch_size d_model heads",
+                "seq_len seq_len",
+            ],
+            "[seq_len, batch_size, d_model, heads] (c), [seq_len, batch_size, heads, d_k] (b), "
+            "[seq_len, seq_len] (d).",
+        ),
+    ],
+)
+def test_the_most_similar_shapes_come_first(code: str, measured: list[str], similar: str) -> None:
+    tensors = [named(name, *axes.split()) for name, axes in zip("abcdef", measured, strict=False)]
+    assert problem(code, *tensors) == f"the note says {code}, measured {similar}"
 
 
 def test_an_unknown_name_is_told_with_those_that_are_known() -> None:

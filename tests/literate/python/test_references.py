@@ -1,5 +1,7 @@
 r"""References: which names in code are links, and to what. Scopes decide, not spelling."""
 
+import pytest
+
 from literate.python.references import network, references
 from literate.python.statements import by_module
 from literate.reading.source import Source, parse
@@ -7,88 +9,56 @@ from literate.reading.source import Source, parse
 OTHER = "class Layer:\n    pass\n\n\ndef norm(x):\n    return x\n\n\nSIZE = 3\n"
 
 
-def found(text: str) -> list[tuple[str, str, str]]:
-    r"""Each reference as `line:column`, the file and the definition."""
+def found(text: str) -> list[str]:
+    r"""Each reference as `line:column`, the file below the package and the definition."""
     sources = [
         parse(text, "pkg/a.py"),
         parse(OTHER, "pkg/b.py"),
         parse("def deep(): pass\n", "pkg/sub/c.py"),
         parse("x = 1\n", "pkg/sub/__init__.py"),
     ]
-    modules = by_module(sources)
     lines = text.split("\n")
-    for one in references(sources[0], modules):
-        assert lines[one.line - 1][one.column :].startswith(one.name)
-    return [
-        (f"{one.line}:{one.column}", one.path, one.target)
-        for one in references(sources[0], modules)
-    ]
+    listed = references(sources[0], by_module(sources))
+    assert all(lines[one.line - 1].startswith(one.name, one.column) for one in listed)
+    return [f"{one.line}:{one.column} {one.path[4:-3]} {one.target}".rstrip() for one in listed]
 
 
-def test_an_imported_name_leads_to_its_definition_wherever_it_is_used() -> None:
-    text = "from pkg.b import Layer, norm as n\n\n\ndef f(x):\n    return n(Layer(x))\n"
-    assert found(text) == [
-        ("1:18", "pkg/b.py", "Layer"),
-        ("1:25", "pkg/b.py", "norm"),
-        ("5:11", "pkg/b.py", "norm"),
-        ("5:13", "pkg/b.py", "Layer"),
-    ]
-
-
-def test_a_relative_import_and_a_module_are_understood() -> None:
-    text = "from .sub.c import deep\nfrom pkg import sub\n\n\nx = deep, sub\n"
-    assert found(text) == [
-        ("1:19", "pkg/sub/c.py", "deep"),
-        ("2:16", "pkg/sub/__init__.py", ""),
-        ("5:4", "pkg/sub/c.py", "deep"),
-        ("5:10", "pkg/sub/__init__.py", ""),
-    ]
-
-
-def test_names_of_the_module_lead_to_their_definitions() -> None:
-    text = "def f():\n    return g()\n\n\ndef g():\n    return f\n"
-    assert found(text) == [("2:11", "pkg/a.py", "g"), ("6:11", "pkg/a.py", "f")]
-
-
-def test_a_local_name_is_no_reference() -> None:
-    text = (
-        "from pkg.b import norm\n\n\n"
-        "def f(norm):\n    return norm\n\n\n"
-        "def g():\n    norm = 1\n    return [norm for norm in (norm,)]\n"
-    )
-    assert found(text) == [("1:18", "pkg/b.py", "norm")]
-
-
-def test_a_name_that_is_bound_twice_is_left_alone() -> None:
-    text = "from pkg.b import norm\n\nnorm = norm or None\n"
-    assert found(text) == [("1:18", "pkg/b.py", "norm")]
-
-
-def test_names_in_strings_and_foreign_names_are_left_alone() -> None:
-    text = 'from torch import norm\n\n\ndef f(x: "norm") -> "f":\n    return norm(x), "f"\n'
-    assert found(text) == []
-
-
-def test_methods_of_self_lead_to_the_class_they_stand_in() -> None:
-    text = (
-        "class A:\n    def f(self):\n        return self.g() + self.h + self.f\n\n"
-        "    def g(self):\n        return 1\n\n\n"
-        "class B:\n    def g(self):\n        return self.g\n"
-    )
-    assert found(text) == [
-        ("3:20", "pkg/a.py", "A.g"),
-        ("3:40", "pkg/a.py", "A.f"),
-        ("11:20", "pkg/a.py", "B.g"),
-    ]
-
-
-def test_columns_are_counted_in_characters() -> None:
-    text = "def f():\n    return 'é', f\n"
-    assert found(text) == [("2:16", "pkg/a.py", "f")]
-
-
-def test_what_is_no_definition_is_no_target() -> None:
-    assert found("from pkg.b import SIZE\n\nx = SIZE\n") == []
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # An imported name leads to its definition, wherever it is used.
+        (
+            "from pkg.b import Layer, norm as n\n\n\ndef f(x):\n    return n(Layer(x))\n",
+            ["1:18 b Layer", "1:25 b norm", "5:11 b norm", "5:13 b Layer"],
+        ),
+        # Relative imports and modules are understood.
+        (
+            "from .sub.c import deep\nfrom pkg import sub\n\n\nx = deep, sub\n",
+            ["1:19 sub/c deep", "2:16 sub/__init__", "5:4 sub/c deep", "5:10 sub/__init__"],
+        ),
+        # Names of the module lead to their definitions.
+        ("def f():\n    return g()\n\n\ndef g():\n    return f\n", ["2:11 a g", "6:11 a f"]),
+        # A local name is no reference, and one that is bound twice is left alone.
+        ("from pkg.b import norm\n\n\ndef f(norm):\n    return norm\n", ["1:18 b norm"]),
+        ("from pkg.b import norm\n\nx = [norm for norm in ()]\n", ["1:18 b norm"]),
+        ("from pkg.b import norm\n\nnorm = norm or None\n", ["1:18 b norm"]),
+        # So are names in strings and foreign names.
+        ('from torch import norm\n\n\ndef f(x: "norm") -> "f":\n    return norm(x), "f"\n', []),
+        # What is no definition is no target.
+        ("from pkg.b import SIZE\n\nx = SIZE\n", []),
+        # Methods of `self` lead to the class that they stand in.
+        (
+            "class A:\n    def f(self):\n        return self.g() + self.h + self.f\n\n"
+            "    def g(self):\n        return 1\n\n\n"
+            "class B:\n    def g(self):\n        return self.g\n",
+            ["3:20 a A.g", "3:40 a A.f", "11:20 a B.g"],
+        ),
+        # Columns are counted in characters.
+        ("def f():\n    return 'é', f\n", ["2:16 a f"]),
+    ],
+)
+def test_names_in_code_lead_to(text: str, expected: list[str]) -> None:
+    assert found(text) == expected
 
 
 def test_a_source_alone_has_references_to_itself() -> None:

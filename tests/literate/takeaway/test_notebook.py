@@ -57,8 +57,7 @@ FILES = {
                 return x * HALF * math.sqrt(THIRD)
 
 
-        def unused() -> None:
-            pass
+        def unused(): pass
     ''',
     "pkg/training/page.py": '''
         r"""
