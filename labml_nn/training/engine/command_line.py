@@ -20,7 +20,7 @@ import math
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ from labml_nn.training.engine.token_file import open_tokens
 from labml_nn.training.engine.trainer import Trainer
 from labml_nn.training.leaks import honest_loss
 from labml_nn.training.loop import evaluate
+from labml_nn.training.progress import Progress
 from labml_nn.training.sampling import generate
 
 
@@ -272,32 +273,32 @@ def train(trainer: Trainer, run: Path, about: dict[str, Any], writer: Writer, la
     r"""
     ## The steps
 
-    With a progress bar on a terminal, and a line and a short sample for each evaluation. A run that
-    is stopped raises `KeyboardInterrupt` when its checkpoint is written.
+    With a [progress bar](../progress.py) on a terminal, and a line and a short sample for each
+    evaluation. A run that is stopped raises `KeyboardInterrupt` when its checkpoint is written.
     """
     with ExitStack() as stack:
         interrupted = stack.enter_context(interruptible())
-        bar, trackers = None, []
+        progress, steps, trackers = None, iter(()), []
         if not rank():
             trackers.append(stack.enter_context(recording(run, trainer.step)))
             if labml:
                 tracker = labml_tracker(run, about["preset"], about["config"])
                 trackers.append(stack.enter_context(tracker))
-            bar = stack.enter_context(progress_bar(trainer))
+            progress = Progress()
+            # Closed, its bar is out of the way of what is printed next.
+            steps = (step for step in progress(range(trainer.step, trainer.config.steps)))
+            stack.enter_context(closing(steps))
+            next(steps)
 
         def record(step: int, values: dict[str, float]) -> None:
             # All ranks compute the sample, because the shards of a model are on all of them.
             sample = writer.write(60) if "loss.validation" in values else ""
             for tracker in trackers:
                 tracker(step, values)
-            if bar is not None:
-                bar.set_postfix(loss=f"{values['loss.train']:.3f}")
-            if bar is not None and sample:
-                bar.write(
-                    f"step {step:,}: training loss {values['loss.train']:.4f}, validation loss "
-                    f"{values['loss.validation']:.4f}, {values['tokens_per_second']:,.0f} tokens "
-                    f"a second\n    {sample!r}"
-                )
+            if progress is not None:
+                progress.record(step, values)
+            if progress is not None and sample:
+                progress.write(f"    {sample!r}")
 
         try:
             with lost_process_error():
@@ -305,26 +306,13 @@ def train(trainer: Trainer, run: Path, about: dict[str, Any], writer: Writer, la
                     record,
                     lambda is_best: keep(run, trainer, about, is_best),
                     lambda: interrupted() != 0,
-                    lambda: bar is not None and bar.update(),
+                    lambda: next(steps, None),
                 )
         except InputError as error:
             raise InputError(f"{error}; the checkpoints of {run} are kept") from error
         if trainer.step < trainer.config.steps:
             say(f"stopped after step {trainer.step:,}; --resume {run} goes on")
             raise KeyboardInterrupt(interrupted() or signal.SIGTERM)
-
-
-def progress_bar(trainer: Trainer) -> Any:
-    r"""
-    ### The bar
-
-    On a terminal only: in a file it would be thousands of lines.
-    """
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        raise InputError("training needs the package tqdm: python -m pip install tqdm") from None
-    return tqdm(total=trainer.config.steps, initial=trainer.step, unit="step", disable=None)
 
 
 def finish(trainer: Trainer, run: Path, text: Prepared, latest: float | None) -> dict[str, Any]:

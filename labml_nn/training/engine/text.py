@@ -9,8 +9,10 @@ package, a file is read with `--text`, and `--corpus python` is Python's own lib
 always there. A text that is larger than the memory is read from [a file of tokens](token_file.py).
 """
 
+import codecs
 import hashlib
 import sysconfig
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,9 @@ from torch import Tensor
 from labml_nn.training.byte_pairs import BytePairTokenizer
 from labml_nn.training.data import CharTokenizer, prepare, tiny_shakespeare
 from labml_nn.training.engine.errors import InputError
+
+# Bytes that are read at once.
+CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -74,21 +79,40 @@ def prepare_text(text: str, seq_len: int, n_vocab: int | None = None) -> Prepare
     return Prepared(tokenizer, train, validation, n_characters, checksum)
 
 
+def chunks(path: Path, size: int = CHUNK) -> Iterator[str]:
+    r"""
+    ## A text in chunks
+
+    Each ends with the end of a line, because tokens don't reach beyond that; only a line that is
+    very long is cut. What isn't UTF-8 is an `InputError` that says where.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    begun = 0
+    try:
+        with path.open("rb") as file:
+            while True:
+                pending = len(decoder.getstate()[0])
+                block = file.read(size)
+                block += file.readline(size)
+                yield decoder.decode(block, final=not block)
+                if not block:
+                    return
+                begun += len(block)
+    except UnicodeDecodeError as error:
+        position = begun - pending + error.start
+        raise InputError(
+            f"{path} is not UTF-8: byte 0x{error.object[error.start]:02x} at position {position:,} "
+            "is invalid there; save the file as UTF-8"
+        ) from error
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+
+
 def read_text(path: Path) -> str:
     r"""
     ## A text of your own
-
-    The file must be UTF-8. Otherwise an `InputError` names the byte that is wrong.
     """
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path} is not UTF-8: byte 0x{error.object[error.start]:02x} at position "
-            f"{error.start:,} is invalid there; save the file as UTF-8"
-        ) from error
+    text = "".join(chunks(path))
     if not text:
         raise InputError(f"{path} is empty")
     return text

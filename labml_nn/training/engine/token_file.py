@@ -22,7 +22,6 @@ When the file is opened, its length is compared, and not its content: that would
 it.
 """
 
-import codecs
 import hashlib
 import json
 import sys
@@ -37,41 +36,9 @@ from labml_nn.training.data import CharTokenizer
 from labml_nn.training.engine.errors import InputError, checking_input
 from labml_nn.training.engine.files import replacing, write_json
 from labml_nn.training.engine.options import Parser, add_n_vocab, one_sentence
-from labml_nn.training.engine.text import Prepared
+from labml_nn.training.engine.text import Prepared, chunks
 
 TOKEN_FORMAT = "labml_nn tokens 2"
-
-# Bytes that are read at once.
-CHUNK = 1 << 20
-
-
-def chunks(path: Path, size: int = CHUNK) -> Iterator[str]:
-    r"""
-    ## A text in chunks
-
-    Each ends with the end of a line, because tokens don't reach beyond that; only a line that is
-    very long is cut. What isn't UTF-8 is an `InputError` that says where.
-    """
-    decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    begun = 0
-    try:
-        with path.open("rb") as file:
-            while True:
-                pending = len(decoder.getstate()[0])
-                block = file.read(size)
-                block += file.readline(size)
-                yield decoder.decode(block, final=not block)
-                if not block:
-                    return
-                begun += len(block)
-    except UnicodeDecodeError as error:
-        position = begun - pending + error.start
-        raise InputError(
-            f"{path} is not UTF-8: byte 0x{error.object[error.start]:02x} at position {position:,} "
-            "is invalid there; save the file as UTF-8"
-        ) from error
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
 
 
 def first_part(length: int) -> int:

@@ -1,11 +1,14 @@
 import hashlib
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from labml_nn.training.data import prepare
 from labml_nn.training.engine.errors import InputError
-from labml_nn.training.engine.text import prepare_text, python_sources, read_text
+from labml_nn.training.engine.text import chunks, prepare_text, python_sources, read_text
 from tests.labml_nn.training.engine.models import TEXT
 
 
@@ -15,21 +18,38 @@ def test_a_file_is_read_as_it_is(tmp_path: Path) -> None:
     assert read_text(path) == "a\r\nä🎉\n"
 
 
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (b"", "is empty"),
-        (b"abc\xffd", "is not UTF-8: byte 0xff at position 3 is invalid there; save the file as"),
-        (None, "cannot read .*: No such file"),
-    ],
-)
-def test_a_file_that_is_no_text_is_refused(
-    tmp_path: Path, content: bytes | None, sentence: str
-) -> None:
-    if content is not None:
-        (tmp_path / "text").write_bytes(content)
-    with pytest.raises(InputError, match=sentence):
+def test_a_file_that_is_empty_or_missing_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text").touch()
+    with pytest.raises(InputError, match="is empty"):
         read_text(tmp_path / "text")
+    with pytest.raises(InputError, match=r"cannot read .*: No such file"):
+        read_text(tmp_path / "missing")
+
+
+@given(st.text(alphabet="aé🎉\n", max_size=50), st.integers(1, 9))
+def test_chunks_are_the_text_however_it_is_cut(text: str, size: int) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "text"
+        path.write_bytes(text.encode())
+        assert "".join(chunks(path, size)) == text
+
+
+def test_a_mark_of_the_order_of_bytes_is_no_character(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(b"\xef\xbb\xbfabc")
+    assert "".join(chunks(tmp_path / "text")) == "abc"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_a_byte_that_is_not_utf_8_is_named_with_its_position(tmp_path: Path, size: int) -> None:
+    (tmp_path / "text").write_bytes("aé🎉é".encode() + b"\n\xffabc")
+    with pytest.raises(
+        InputError, match="not UTF-8: byte 0xff at position 10 is invalid there; "
+    ):
+        list(chunks(tmp_path / "text", size))
+    # A character that is cut between two chunks, and then is none.
+    (tmp_path / "text").write_bytes(b"abcdefg\xc3(")
+    with pytest.raises(InputError, match="byte 0xc3 at position 7 is"):
+        list(chunks(tmp_path / "text", size))
 
 
 def test_pythons_sources_are_cut_at_a_length() -> None:

@@ -1,20 +1,16 @@
 import json
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from labml_nn.training.data import RandomWindows
 from labml_nn.training.engine import token_file
 from labml_nn.training.engine.command_line import main as train
 from labml_nn.training.engine.errors import InputError
 from labml_nn.training.engine.memory import peak_memory
-from labml_nn.training.engine.text import prepare_text, python_sources
+from labml_nn.training.engine.text import chunks, prepare_text, python_sources
 from labml_nn.training.engine.token_file import (
-    chunks,
     description,
     first_part,
     main,
@@ -49,30 +45,6 @@ def test_tokens_in_a_file_are_those_in_memory_and_so_are_batches(
         batches = [RandomWindows(one.train, 7, 5, seed=1).at(step) for one in (found, known)]
         for one, other in zip(*batches, strict=True):
             assert one.long().equal(other)
-
-
-@given(st.text(alphabet="aé🎉\n", max_size=50), st.integers(1, 9))
-def test_chunks_are_the_text_however_it_is_cut(text: str, size: int) -> None:
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "text"
-        path.write_bytes(text.encode())
-        assert "".join(chunks(path, size)) == text
-
-
-def test_a_mark_of_the_order_of_bytes_is_no_character(tmp_path: Path) -> None:
-    (tmp_path / "text").write_bytes(b"\xef\xbb\xbfabc")
-    assert "".join(chunks(tmp_path / "text")) == "abc"
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 100])
-def test_a_byte_that_is_not_utf_8_is_named_with_its_position(tmp_path: Path, size: int) -> None:
-    (tmp_path / "text").write_bytes("aé🎉é".encode() + b"\n\xffabc")
-    with pytest.raises(InputError, match="byte 0xff at position 10 is"):
-        list(chunks(tmp_path / "text", size))
-    # A character that is cut between two chunks, and then is none.
-    (tmp_path / "text").write_bytes(b"abcdefg\xc3(")
-    with pytest.raises(InputError, match="byte 0xc3 at position 7 is"):
-        list(chunks(tmp_path / "text", size))
 
 
 def growth(path: Path) -> int:
