@@ -43,7 +43,7 @@ TOKEN_FORMAT = "labml_nn tokens 2"
 
 def first_part(length: int) -> int:
     r"""
-    ### Where the training part ends
+    ## Where the training part ends
 
     After nine tenths. But a million characters are enough to measure with.
     """
