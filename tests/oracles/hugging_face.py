@@ -31,6 +31,13 @@ def in_double(module: ModuleType) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def all_in_double() -> Iterator[None]:
+    r"""The same for all modules; what isn't theirs must not need 32 bits in here."""
+    with patch.object(torch, "float32", torch.float64):
+        yield
+
+
 def randomise(module: nn.Module, seed: int = 1) -> nn.Module:
     r"""Random weights everywhere, in double precision, and no dropout."""
     generator = torch.Generator().manual_seed(seed)

@@ -1,6 +1,7 @@
 r"""The model with a cache against the one without."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -11,15 +12,16 @@ from labml_nn.training.sampling import generate, greedy
 from labml_nn.transformers.basic.autoregressive_experiment import AutoregressiveTransformer
 from labml_nn.transformers.kv_cache import CachedAttention, CachedTransformer
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from tests.labml_nn.transformers.memory.at_the_seam import (
+from tests.labml_nn.transformers.seam import (
     D_MODEL,
     HEADS,
-    SEQ_LEN,
+    SEQ_LEN_K,
+    at_the_seam,
     attend,
-    check_at_the_seam,
-    parameters_of_heads,
-    randomise,
+    equals,
+    randomised,
     shapes,
+    shapes_of_heads,
     text,
 )
 
@@ -29,7 +31,7 @@ SIZES = (N_VOCAB, 10, 5, N_LAYERS, 7, CONTEXT)
 
 def pair() -> tuple[AutoregressiveTransformer, CachedTransformer]:
     r"""With the same weights."""
-    model = randomise(AutoregressiveTransformer(*SIZES))
+    model = randomised(AutoregressiveTransformer(*SIZES))
     cached = CachedTransformer(*SIZES).double()
     cached.load_state_dict(model.state_dict())
     return model, cached
@@ -52,10 +54,10 @@ def from_model(lengths: list[int]) -> float:
 
 def attention_from_whole() -> float:
     r"""The attention alone, with the last rows of the mask, and without one for a single query."""
-    module = randomise(MultiHeadAttention(HEADS, D_MODEL, 0.0))
-    cached = CachedAttention(HEADS, D_MODEL, 0.0).double()
+    module = randomised(MultiHeadAttention(HEADS, D_MODEL))
+    cached = CachedAttention(HEADS, D_MODEL).double().eval()
     cached.load_state_dict(module.state_dict())
-    x, mask = text().detach(), causal_mask(SEQ_LEN)
+    x, mask = text().detach(), causal_mask(SEQ_LEN_K)
     found = [
         attend(cached, x[:3], mask[:3, :3]),
         attend(cached, x[3:5], mask[3:5, :5]),
@@ -73,9 +75,7 @@ ORACLES: dict[str, Callable[[], float]] = {
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_it_equals(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_it_equals_what_others_compute = equals(ORACLES)
 
 
 class Forgetful(CachedAttention):
@@ -86,8 +86,7 @@ class Forgetful(CachedAttention):
         return super().forward(**given)
 
 
-def test_with_an_empty_cache_it_is_at_the_seam() -> None:
-    check_at_the_seam(lambda: Forgetful(HEADS, D_MODEL, 0.0))
+test_with_an_empty_cache_it_is_at_the_seam = at_the_seam(partial(Forgetful, HEADS, D_MODEL), {})
 
 
 def test_it_writes_the_same_also_beyond_the_window() -> None:
@@ -154,5 +153,4 @@ def test_nothing_of_a_cache_is_saved() -> None:
     assert shapes(cached) == shapes(model)
     module = CachedAttention(HEADS, D_MODEL)
     attend(module, text(torch.float32))
-    assert shapes(module) == parameters_of_heads()
-    assert module.dropout.p == 0.1
+    assert shapes(module) == shapes_of_heads()

@@ -1,6 +1,7 @@
 r"""Tiles against all scores at once, forward and backward, and what they hold in memory."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -9,27 +10,27 @@ import torch.nn.functional as F
 from labml_nn.transformers.memory import flash
 from labml_nn.transformers.memory.flash import FlashAttention, Tiled, blocks, visible_tiles
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from tests.labml_nn.transformers.memory.at_the_seam import (
+from tests.labml_nn.transformers.seam import (
     D_MODEL,
     HEADS,
-    SEQ_LEN,
+    SEQ_LEN_K,
+    at_the_seam,
     attend,
-    check_at_the_seam,
+    check_device,
+    check_dropout,
+    equals,
     from_loops,
     from_module,
-    parameters_of_heads,
-    randomise,
-    shapes,
+    randomised,
     some_mask,
     text,
 )
 from tests.oracles.compare import difference
 
-BATCH_SIZE, N_HEADS, SEQ_LEN_Q, SEQ_LEN_K, D_K = 3, 2, 7, 11, 5
+BATCH_SIZE, N_HEADS, QUERIES, KEYS, D_K = 3, 2, 7, 11, 5
 
 
-def attention(size: int) -> FlashAttention:
-    return randomise(FlashAttention(HEADS, D_MODEL, size=size))
+attention = partial(FlashAttention, HEADS, D_MODEL)
 
 
 def from_kernel(size: int, factor: float) -> float:
@@ -39,9 +40,9 @@ def from_kernel(size: int, factor: float) -> float:
         (
             torch.randn(BATCH_SIZE, N_HEADS, n, D_K, generator=generator).double() * factor
         ).requires_grad_()
-        for n in (SEQ_LEN_Q, SEQ_LEN_K, SEQ_LEN_K)
+        for n in (QUERIES, KEYS, KEYS)
     ]
-    shape = (BATCH_SIZE, N_HEADS, SEQ_LEN_Q, SEQ_LEN_K)
+    shape = (BATCH_SIZE, N_HEADS, QUERIES, KEYS)
     mask = torch.rand(shape, generator=generator) < 0.5
     mask[..., 1] = True
     mask[1, 0, 2] = False
@@ -51,26 +52,32 @@ def from_kernel(size: int, factor: float) -> float:
 
 ORACLES: dict[str, Callable[[], float]] = {
     "a loop over heads, positions and sequences": lambda: from_loops(
-        attention(3), some_mask(), some_mask()
+        randomised(attention(size=3)), some_mask(idle=True)
     ),
     "F.scaled_dot_product_attention": lambda: max(
         from_kernel(size, factor) for size in (1, 2, 3, 4, 7, 11, 99) for factor in (1.0, 30.0)
     ),
     "multi-head attention": lambda: max(
-        from_module(attention(size), MultiHeadAttention(HEADS, D_MODEL, 0.0).double(), mask)
+        from_module(
+            randomised(attention(size=size)),
+            MultiHeadAttention(HEADS, D_MODEL).double().eval(),
+            mask,
+        )
         for size in (1, 3, 7, 64)
-        for mask in (None, causal_mask(SEQ_LEN), some_mask(), some_mask()[:1])
+        for mask in (
+            None,
+            causal_mask(SEQ_LEN_K),
+            some_mask(SEQ_LEN_K, idle=True),
+            some_mask(SEQ_LEN_K)[:1],
+        )
     ),
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_it_equals(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_it_equals_what_others_compute = equals(ORACLES)
 
 
-def test_at_the_seam() -> None:
-    check_at_the_seam(lambda: FlashAttention(HEADS, D_MODEL, size=3))
+test_at_the_seam = at_the_seam(partial(attention, size=3), {}, but=(check_device, check_dropout))
 
 
 def test_blocks_follow_each_other() -> None:
@@ -113,8 +120,8 @@ def test_what_it_cannot_do_is_refused(dropout_prob: float, size: int) -> None:
         FlashAttention(HEADS, D_MODEL, dropout_prob, size=size)
 
 
-def test_it_has_the_parameters_of_multi_head_attention() -> None:
-    assert shapes(attention(3)) == parameters_of_heads()
+def test_a_block_has_64_positions_and_half_of_a_short_text_in_a_transformer() -> None:
+    assert attention().size == 64
     made = flash.in_transformer(d_model=D_MODEL, heads=HEADS, seq_len=7, dropout_prob=0.5)
     assert made["self_attn"]().size == 4
     assert attend(made["self_attn"](), text(torch.float32)).isfinite().all()

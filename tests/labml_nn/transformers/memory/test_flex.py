@@ -1,6 +1,7 @@
 r"""FlexAttention's kernel, not compiled, against all scores at once."""
 
 from collections.abc import Callable
+from functools import partial
 from unittest.mock import patch
 
 import pytest
@@ -19,31 +20,31 @@ from labml_nn.transformers.memory.score_functions import (
     soft_cap,
 )
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from tests.labml_nn.transformers.memory import at_the_seam
-from tests.labml_nn.transformers.memory.at_the_seam import (
-    D_MODEL,
-    HEADS,
-    SEQ_LEN,
-    check_at_the_seam,
-    from_loops,
-    from_module,
-    parameters_of_heads,
-    randomise,
-    shapes,
-    some_mask,
-    text,
-)
+from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.memory.test_score_functions import (
     CASES,
     UNTRACED,
     everywhere_else,
     vectors,
 )
+from tests.labml_nn.transformers.seam import (
+    D_MODEL,
+    HEADS,
+    SEQ_LEN_K,
+    at_the_seam,
+    check_device,
+    check_dropout,
+    check_idle,
+    equals,
+    from_loops,
+    from_module,
+    randomised,
+    some_mask,
+    text,
+)
 from tests.oracles.compare import largest
 
-
-def attention(**options: object) -> FlexAttention:
-    return randomise(FlexAttention(HEADS, D_MODEL, **options))
+attention = partial(FlexAttention, HEADS, D_MODEL)
 
 
 def of_each_head(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
@@ -64,18 +65,18 @@ def kernel_from_module() -> float:
     r"""The module with its kernel, which isn't compiled for this, and the one without."""
     options = {"score_mod": soft_cap(0.7), "mask_mod": sliding_window(4)}
     worst = 0.0
-    for mask in (None, some_mask(), causal_mask(SEQ_LEN)):
-        one, other = attention(**options, kernel=True), attention(**options)
+    for mask in (None, some_mask(SEQ_LEN_K, idle=True), causal_mask(SEQ_LEN_K)):
+        one, other = (randomised(attention(**options, kernel=k)) for k in (True, False))
         x = text().detach()
         with (
             torch.no_grad(),
             patch(UNTRACED, True),
             patch("torch.compile", lambda function: function),
         ):
-            found = at_the_seam.attend(one, x, mask)
-        worst = max(worst, largest([found], [at_the_seam.attend(other, x, mask)]))
+            found = seam.attend(one, x, mask)
+        worst = max(worst, largest([found], [seam.attend(other, x, mask)]))
         assert one.attn is None
-        assert other.attn.shape == (SEQ_LEN, SEQ_LEN, 3, HEADS)
+        assert other.attn.shape == (SEQ_LEN_K, SEQ_LEN_K, 3, HEADS)
     return worst
 
 
@@ -83,21 +84,29 @@ ORACLES: dict[str, Callable[[], float]] = {
     "FlexAttention, not compiled": from_flex,
     "FlexAttention, not compiled, in the module": kernel_from_module,
     "a loop over heads, positions and sequences": lambda: from_loops(
-        attention(mask_mod=causal), some_mask() & causal_mask(SEQ_LEN), some_mask()
+        randomised(attention(mask_mod=causal)),
+        some_mask(SEQ_LEN_K, idle=True),
+        visible=some_mask(SEQ_LEN_K, idle=True) & causal_mask(SEQ_LEN_K),
     ),
     "multi-head attention": lambda: from_module(
-        attention(), MultiHeadAttention(HEADS, D_MODEL, 0.0).double(), some_mask()
+        randomised(attention()),
+        MultiHeadAttention(HEADS, D_MODEL).double().eval(),
+        some_mask(SEQ_LEN_K),
     ),
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_it_equals(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_it_equals_what_others_compute = equals(ORACLES)
 
 
-def test_at_the_seam() -> None:
-    check_at_the_seam(lambda: FlexAttention(HEADS, D_MODEL, score_mod=alibi(HEADS)))
+# Its functions of scores are in single precision at least, so halves don't go through.
+IDLE = partial(check_idle, types=(torch.float64,))
+test_at_the_seam = at_the_seam(
+    partial(attention, score_mod=alibi(HEADS)),
+    {},
+    but=(check_device, check_dropout, check_idle),
+    and_also=(IDLE,),
+)
 
 
 def test_on_a_cpu_there_is_no_backward_pass() -> None:
@@ -127,9 +136,9 @@ def test_only_the_kernel_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     monkeypatch.setattr(torch, "compile", lambda one: seen.append(one) or (lambda q, *_, **__: q))
     x = text().detach()
-    at_the_seam.attend(attention(), x)
+    seam.attend(randomised(attention()), x)
     assert seen == []
-    at_the_seam.attend(attention(kernel=True), x)
+    seam.attend(randomised(attention(kernel=True)), x)
     assert seen == [pytorch.flex_attention]
 
 
@@ -138,8 +147,7 @@ def test_dropout_is_refused() -> None:
         FlexAttention(HEADS, D_MODEL, 0.1)
 
 
-def test_it_has_the_parameters_of_multi_head_attention() -> None:
-    assert shapes(attention(score_mod=soft_cap(2.0))) == parameters_of_heads()
+def test_in_a_transformer_scores_know_distances() -> None:
     made = flex.in_transformer(d_model=D_MODEL, heads=HEADS, seq_len=7, dropout_prob=0.5)
     assert made["self_attn"]().score_mod is not None
     assert made["positions"] is nn.Identity

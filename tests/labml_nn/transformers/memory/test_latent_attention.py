@@ -1,10 +1,8 @@
 r"""Latent attention against DeepSeek's."""
 
-import math
 from collections.abc import Callable
-from unittest.mock import patch
+from functools import partial
 
-import pytest
 import torch
 from torch import Tensor, nn
 from transformers import DeepseekV3Config
@@ -13,29 +11,26 @@ from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Atten
 from labml_nn.transformers.memory import latent_attention
 from labml_nn.transformers.memory.latent_attention import LatentAttention
 from labml_nn.transformers.mha import causal_mask
-from tests.labml_nn.transformers.memory.at_the_seam import (
+from tests.labml_nn.transformers.seam import (
     D_K,
     D_MODEL,
     HEADS,
-    SEQ_LEN,
+    SEQ_LEN_K,
+    at_the_seam,
     attend,
-    check_at_the_seam,
-    randomise,
+    equals,
+    made_for_the_transformer,
+    randomised,
     shapes,
     text,
 )
 from tests.oracles.compare import difference
+from tests.oracles.hugging_face import added_mask, all_in_double
 
 SIZES = {"d_latent": 13, "d_rotary": 4, "max_len": 11}
 
 
-def attention() -> LatentAttention:
-    return randomise(LatentAttention(HEADS, D_MODEL, 0.0, **SIZES))
-
-
-def softmax_in_double(x: Tensor, dim: int, dtype: torch.dtype | None = None) -> Tensor:
-    r"""Theirs has 32 bits; here it keeps the bits that come in."""
-    return x.softmax(dim=dim)
+attention = partial(LatentAttention, HEADS, D_MODEL, **SIZES)
 
 
 def key_and_value(module: LatentAttention) -> Tensor:
@@ -46,7 +41,7 @@ def key_and_value(module: LatentAttention) -> Tensor:
 
 def from_deepseek() -> float:
     r"""With the same weights and the same angles."""
-    module, x = attention(), text()
+    module, x = randomised(attention()), text()
     config = DeepseekV3Config(
         hidden_size=D_MODEL,
         num_attention_heads=HEADS,
@@ -72,15 +67,13 @@ def from_deepseek() -> float:
     other.load_state_dict({name: weight.detach() for name, weight in weights.items()})
     # A cosine and a sine for each feature: pairs are half the width apart.
     cos, sin = (
-        torch.cat([t, t], dim=-1)[None, :SEQ_LEN] for t in (module.rotate.cos, module.rotate.sin)
+        torch.cat([t, t], dim=-1)[None, :SEQ_LEN_K] for t in (module.rotate.cos, module.rotate.sin)
     )
-    hidden = ~causal_mask(SEQ_LEN)[..., 0]
-    bias = torch.zeros(hidden.shape).double().masked_fill(hidden, -math.inf)[None, None]
-    with patch("torch.nn.functional.softmax", softmax_in_double):
-        output, _ = other(x.transpose(0, 1), (cos, sin), bias)
+    with all_in_double():
+        output, _ = other(x.transpose(0, 1), (cos, sin), added_mask(causal_mask(SEQ_LEN_K)))
     theirs = dict(other.named_parameters())
     return difference(
-        attend(module, x, causal_mask(SEQ_LEN)),
+        attend(module, x, causal_mask(SEQ_LEN_K)),
         output.transpose(0, 1),
         [x, weights["q_proj.weight"], module.compress.weight, module.norm.weight],
         [x, *(theirs[name] for name in list(weights)[:3])],
@@ -90,19 +83,16 @@ def from_deepseek() -> float:
 ORACLES: dict[str, Callable[[], float]] = {"Hugging Face DeepSeek-V3": from_deepseek}
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_it_equals(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_it_equals_what_others_compute = equals(ORACLES)
 
 
-def test_at_the_seam() -> None:
-    check_at_the_seam(lambda: LatentAttention(HEADS, D_MODEL, 0.0, **SIZES))
+test_at_the_seam = at_the_seam(attention)
 
 
 def test_scores_depend_on_the_distance_alone() -> None:
     r"""Two tokens at a distance of 2 have the same score wherever they stand."""
-    module = attention()
-    x = text().detach()[:1].expand(SEQ_LEN, -1, -1)
+    module = randomised(attention())
+    x = text().detach()[:1].expand(SEQ_LEN_K, -1, -1)
     scores = []
     module.get_weights = lambda given, mask: scores.append(given) or given
     attend(module, x)
@@ -129,11 +119,8 @@ def test_the_parameters_are_these() -> None:
     }
 
 
-def test_weights_are_kept_and_dropped() -> None:
-    made = latent_attention.in_transformer(d_model=60, heads=6, seq_len=7, dropout_prob=1.0)
-    module = made["self_attn"]()
-    assert not attend(module, text(torch.float32)).any()
-    assert module.attn.shape == (SEQ_LEN, SEQ_LEN, 3, HEADS)
-    assert (module.attn.sum(dim=1) - 1).abs().max() < 1e-5
-    assert made["positions"] is nn.Identity
-    assert module.d_latent == 15
+def test_the_part_for_the_transformer_has_a_latent_of_a_quarter_and_no_other_positions() -> None:
+    made = made_for_the_transformer(latent_attention.in_transformer, positions=True)
+    assert made.d_latent == D_MODEL // 4
+    attend(made, text(torch.float32))
+    assert (made.attn.sum(dim=1) - 1).abs().max() < 1e-5

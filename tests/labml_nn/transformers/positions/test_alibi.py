@@ -2,6 +2,7 @@ r"""Linear biases against loops, against Hugging Face, and against what their pa
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -12,38 +13,39 @@ from transformers.models.bloom.modeling_bloom import _get_alibi_slopes, build_al
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 from labml_nn.transformers.positions import alibi
 from labml_nn.transformers.positions.alibi import AlibiAttention, slopes
-from tests.labml_nn.transformers.positions.at_the_seam import (
+from tests.labml_nn.transformers.positions.at_the_seam import POSITIONS
+from tests.labml_nn.transformers.seam import (
     BATCH_SIZE,
-    CHECKS,
     D_K,
     D_MODEL,
     HEADS,
     SEQ_LEN_K,
-    Make,
-    any_mask,
-    apart,
+    at_the_seam,
+    attend,
+    dot,
+    equals,
     from_loops,
     inputs,
-    made,
-    shapes_beyond_attention,
-    with_gradients,
+    made_for_the_transformer,
+    randomised,
+    some_mask,
+    text,
 )
+from tests.oracles.compare import difference
+
+# Six heads are no power of two.
+attention = partial(AlibiAttention, HEADS, D_MODEL)
 
 
-def attention() -> AlibiAttention:
-    r"""One without dropout. Three heads are no power of two."""
-    return AlibiAttention(HEADS, D_MODEL, 0.0)
-
-
-def score(module: AlibiAttention, q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
+def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
     r"""The formula of the page for one pair."""
-    return (q * k).sum() / math.sqrt(D_K) - [1 / 16, 1 / 256, 1 / 4][h] * abs(i - j)
+    return dot(q, k, i, j, h) - [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8][h] * abs(i - j)
 
 
 def bloom() -> float:
     r"""It adds the slope times the place of the key, which for the softmax is the same."""
-    module, x = made(attention), inputs()["key"]
-    found = module(query=x, key=x, value=x, mask=causal_mask(SEQ_LEN_K))
+    module, x = randomised(attention()), text()
+    found = attend(module, x, causal_mask(SEQ_LEN_K))
 
     ones = torch.ones(BATCH_SIZE, SEQ_LEN_K, dtype=torch.long)
     theirs = build_alibi_tensor(ones, HEADS, torch.float64).view(BATCH_SIZE, HEADS, 1, SEQ_LEN_K)
@@ -55,24 +57,22 @@ def bloom() -> float:
     mean = F.scaled_dot_product_attention(q, k, v, theirs + future)
     expected = module.output(mean.permute(2, 0, 1, 3).flatten(start_dim=2))
     variables = [x, *module.parameters()]
-    return apart(with_gradients(found, *variables), with_gradients(expected, *variables))
+    return difference(found, expected, variables, variables)
 
 
 ORACLES: dict[str, Callable[[], float]] = {
-    "a loop over scalars": lambda: from_loops(attention, None, score),
-    "a loop over scalars, with a mask": lambda: from_loops(attention, any_mask(), score),
+    "a loop over scalars": lambda: from_loops(randomised(attention()), None, score),
+    "a loop over scalars, with a mask": lambda: from_loops(
+        randomised(attention()), some_mask(), score
+    ),
     "Hugging Face BLOOM": bloom,
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_it_equals_what_others_compute(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_it_equals_what_others_compute = equals(ORACLES)
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_at_the_seam(check: Callable[[Make], None]) -> None:
-    check(attention)
+test_at_the_seam = at_the_seam(attention, {}, and_also=POSITIONS)
 
 
 @pytest.mark.parametrize("heads", [1, 2, 3, 4, 8, 12, 31, 32, 33])
@@ -94,24 +94,15 @@ def test_penalties_are_those_of_the_page() -> None:
 
 
 def test_without_slopes_it_is_plain_attention() -> None:
-    module, given = made(attention), inputs()
-    plain = MultiHeadAttention(HEADS, D_MODEL, 0.0).double()
+    module, given = randomised(attention()), inputs()
+    plain = MultiHeadAttention(HEADS, D_MODEL).double().eval()
     plain.load_state_dict(module.state_dict())
     module.slopes.zero_()
     assert torch.equal(module(**given), plain(**given))
 
 
-def test_no_parameter_is_added() -> None:
-    assert shapes_beyond_attention(attention()) == {}
-
-
 def test_in_a_transformer_nothing_is_added_to_tokens() -> None:
-    parts = alibi.in_transformer(d_model=6, heads=2, dropout_prob=0.3, seq_len=5)
-    one, other = parts["self_attn"](), parts["self_attn"]()
-    assert one is not other
-    assert (one.heads, one.dropout.p) == (2, 0.3)
-    x = torch.randn(3)
-    assert parts["positions"]()(x) is x
+    assert type(made_for_the_transformer(alibi.in_transformer, positions=True)) is AlibiAttention
 
 
 def test_the_example_has_a_whole_and_an_end() -> None:

@@ -3,8 +3,8 @@ r"""Attention with rotary positions against Hugging Face, loops, and what its pa
 import cmath
 import math
 from collections.abc import Callable
+from functools import partial
 
-import pytest
 import torch
 from torch import Tensor
 from transformers import LlamaConfig
@@ -14,30 +14,30 @@ from labml_nn.transformers.mha import causal_mask
 from labml_nn.transformers.positions import rotary_attention
 from labml_nn.transformers.positions.rotary_attention import RotaryAttention
 from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
-from tests.labml_nn.transformers.positions.at_the_seam import (
-    CHECKS,
+from tests.labml_nn.transformers.positions.at_the_seam import POSITIONS
+from tests.labml_nn.transformers.seam import (
     D_K,
     D_MODEL,
     HEADS,
+    PARTS,
     SEQ_LEN_K,
-    Make,
-    any_mask,
-    apart,
+    at_the_seam,
+    attend,
+    copied,
+    equals,
     from_loops,
-    inputs,
-    made,
-    shapes_beyond_attention,
-    with_gradients,
+    made_for_the_transformer,
+    randomised,
+    some_mask,
+    text,
 )
+from tests.oracles.compare import difference
+
+ROTARY = RotaryPositions(inverse_frequencies(D_K), 29)
+attention = partial(RotaryAttention, HEADS, D_MODEL, rotary=ROTARY)
 
 
-def attention() -> RotaryAttention:
-    r"""One without dropout."""
-    rotary = RotaryPositions(inverse_frequencies(D_K), 29)
-    return RotaryAttention(HEADS, D_MODEL, 0.0, rotary=rotary)
-
-
-def score(module: RotaryAttention, q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
+def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
     r"""Pairs of features are complex numbers."""
     half = D_K // 2
     angles = [(i - j) * 10_000 ** (-2 * pair / D_K) for pair in range(half)]
@@ -48,7 +48,7 @@ def score(module: RotaryAttention, q: Tensor, k: Tensor, i: int, j: int, h: int)
 
 def llama() -> float:
     r"""Weight for weight, with angles in double precision."""
-    module = made(attention)
+    module, x = randomised(attention()), text()
     config = LlamaConfig(
         hidden_size=D_MODEL,
         num_attention_heads=HEADS,
@@ -57,55 +57,38 @@ def llama() -> float:
         attn_implementation="sdpa",
     )
     other = LlamaAttention(config, layer_idx=0).double()
-    mine = [module.query.linear, module.key.linear, module.value.linear, module.output]
-    theirs = [other.q_proj, other.k_proj, other.v_proj, other.o_proj]
-    for layer, copy in zip(mine, theirs, strict=True):
-        copy.load_state_dict(layer.state_dict())
-
-    x, y = (inputs()["key"] for _ in range(2))
+    copied(module, other, PARTS)
     turns = torch.arange(SEQ_LEN_K)[:, None] / 10_000 ** (torch.arange(0, D_K, 2).double() / D_K)
     turns = turns.repeat(1, 2)[None]
     allowed = causal_mask(SEQ_LEN_K).permute(2, 0, 1)[None]
-    expected, _ = other(y.transpose(0, 1), (turns.cos(), turns.sin()), allowed)
-    found = module(query=x, key=x, value=x, mask=causal_mask(SEQ_LEN_K))
-    return apart(
-        with_gradients(found, x, *(p for layer in mine for p in layer.parameters())),
-        with_gradients(
-            expected.transpose(0, 1), y, *(p for layer in theirs for p in layer.parameters())
-        ),
-    )
+    expected, _ = other(x.transpose(0, 1), (turns.cos(), turns.sin()), allowed)
+    mine = [p for name in PARTS for p in module.get_submodule(name).parameters()]
+    theirs = [p for name in PARTS.values() for p in other.get_submodule(name).parameters()]
+    found = attend(module, x, causal_mask(SEQ_LEN_K))
+    return difference(found, expected.transpose(0, 1), [x, *mine], [x, *theirs])
 
 
 ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face Llama": llama,
-    "a loop over complex numbers": lambda: from_loops(attention, None, score),
-    "a loop over complex numbers, with a mask": lambda: from_loops(attention, any_mask(), score),
+    "a loop over complex numbers": lambda: from_loops(randomised(attention()), None, score),
+    "a loop over complex numbers, with a mask": lambda: from_loops(
+        randomised(attention()), some_mask(), score
+    ),
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_it_equals_what_others_compute(oracle: str) -> None:
-    r"""The table has single precision."""
-    assert ORACLES[oracle]() < 1e-5
+# The table has single precision.
+test_it_equals_what_others_compute = equals(ORACLES, 1e-5)
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_at_the_seam(check: Callable[[Make], None]) -> None:
-    check(attention)
-
-
-def test_no_parameter_is_added() -> None:
-    assert shapes_beyond_attention(attention()) == {}
+test_at_the_seam = at_the_seam(attention, {}, and_also=POSITIONS)
 
 
 def test_in_a_transformer_all_layers_share_a_table_and_nothing_is_added_to_tokens() -> None:
+    made = made_for_the_transformer(rotary_attention.in_transformer, positions=True)
+    assert made.rotary.max_len == SEQ_LEN_K
     parts = rotary_attention.in_transformer(d_model=12, heads=2, seq_len=5, dropout_prob=0.3)
-    one, other = parts["self_attn"](), parts["self_attn"]()
-    assert one is not other
-    assert one.rotary is other.rotary
-    assert (one.heads, one.dropout.p, one.rotary.max_len) == (2, 0.3, 5)
-    x = torch.randn(3)
-    assert parts["positions"]()(x) is x
+    assert parts["self_attn"]().rotary is parts["self_attn"]().rotary
 
 
 def test_the_example_has_a_whole_and_an_end() -> None:

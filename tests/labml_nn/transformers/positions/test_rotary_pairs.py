@@ -2,7 +2,6 @@ r"""The order of features against Hugging Face's two kinds of models, and the pa
 
 from collections.abc import Callable
 
-import pytest
 import torch
 from torch import Tensor
 from transformers.models.gpt_neox.modeling_gpt_neox import apply_rotary_pos_emb as neox
@@ -16,7 +15,8 @@ from labml_nn.transformers.positions.rotary_pairs import (
     rotate_neighbours,
 )
 from labml_nn.transformers.rotary import inverse_frequencies
-from tests.labml_nn.transformers.positions.at_the_seam import apart, with_gradients
+from tests.labml_nn.transformers.seam import equals
+from tests.oracles.compare import difference
 
 SEQ_LEN, BATCH_SIZE, HEADS, D_K, D_MODEL = 7, 2, 3, 10, 13
 
@@ -59,7 +59,7 @@ def converted(convert: Convert, before: Callable, after: Callable) -> float:
     _, query, key = projections()
     expected = scores(before, query, key)
     found = scores(after, convert(query, HEADS), convert(key, HEADS))
-    return apart(with_gradients(found, query, key), with_gradients(expected, query, key))
+    return difference(found, expected, [query, key], [query, key])
 
 
 def complex_numbers() -> float:
@@ -68,7 +68,7 @@ def complex_numbers() -> float:
     angles = torch.arange(SEQ_LEN)[:, None] * inverse_frequencies(6)
     expected = gptj(x.transpose(0, 1), angles.sin()[None], angles.cos()[None]).transpose(0, 1)
     found = rotate_neighbours(x, inverse_frequencies(6))
-    return apart(with_gradients(found, x), with_gradients(expected, x))
+    return difference(found, expected, [x], [x])
 
 
 ORACLES: dict[str, Callable[[], float]] = {
@@ -82,9 +82,7 @@ ORACLES: dict[str, Callable[[], float]] = {
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_it_equals_what_others_compute(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_it_equals_what_others_compute = equals(ORACLES)
 
 
 def test_letters_are_ordered_as_the_page_says() -> None:

@@ -2,8 +2,8 @@ r"""Transformer-XL's scores against loops, against Hugging Face, and against the
 
 import math
 from collections.abc import Callable
+from functools import partial
 
-import pytest
 import torch
 from torch import Tensor
 from transformers import XLNetConfig
@@ -12,28 +12,25 @@ from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 from labml_nn.transformers.mha import MultiHeadAttention
 from labml_nn.transformers.positions import transformer_xl
 from labml_nn.transformers.positions.transformer_xl import TransformerXLAttention
-from tests.labml_nn.transformers.positions.at_the_seam import (
+from tests.labml_nn.transformers.positions.at_the_seam import POSITIONS
+from tests.labml_nn.transformers.seam import (
     BATCH_SIZE,
-    CHECKS,
     D_K,
     D_MODEL,
     HEADS,
     SEQ_LEN_K,
     SEQ_LEN_Q,
-    Make,
-    any_mask,
-    apart,
+    at_the_seam,
+    equals,
     from_loops,
     inputs,
-    made,
-    shapes_beyond_attention,
-    with_gradients,
+    made_for_the_transformer,
+    randomised,
+    some_mask,
 )
+from tests.oracles.compare import difference
 
-
-def attention() -> TransformerXLAttention:
-    r"""One without dropout."""
-    return TransformerXLAttention(HEADS, D_MODEL, 0.0)
+attention = partial(TransformerXLAttention, HEADS, D_MODEL)
 
 
 def waves(distance: int) -> list[float]:
@@ -42,17 +39,22 @@ def waves(distance: int) -> list[float]:
     return [math.sin(angle) for angle in angles] + [math.cos(angle) for angle in angles]
 
 
-def score(module: TransformerXLAttention, q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
-    r"""The four parts of the page's formula for one pair."""
-    rows = module.distance.linear.weight[h * D_K : (h + 1) * D_K]
-    r = (rows * torch.tensor(waves(i - j), dtype=torch.float64)).sum(dim=1)
-    parts = q * k, q * r, module.content_bias[h] * k, module.distance_bias[h] * r
-    return sum(part.sum() for part in parts) / math.sqrt(D_K)
+def loops(mask: Tensor | None) -> float:
+    r"""The four parts of the page's formula, pair by pair."""
+    module = randomised(attention())
+
+    def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
+        wave = torch.tensor(waves(i - j), dtype=torch.float64)
+        r = module.distance.linear.weight[h * D_K : (h + 1) * D_K] @ wave
+        content, distance = module.content_bias[h], module.distance_bias[h]
+        return (q @ k + q @ r + content @ k + distance @ r) / math.sqrt(D_K)
+
+    return from_loops(module, mask, score)
 
 
 def xlnet() -> float:
     r"""It came after Transformer-XL and has the same scores, in both directions."""
-    module, given = made(attention), inputs()
+    module, given, mask = randomised(attention()), inputs(), some_mask()
     config = XLNetConfig(d_model=D_MODEL, n_head=HEADS, d_inner=1, dropout=0.0)
     other = XLNetRelativeAttention(config).double()
     other.r_w_bias.data, other.r_r_bias.data = (
@@ -69,66 +71,59 @@ def xlnet() -> float:
     )
     r = module.distance.linear(r).unflatten(-1, (HEADS, D_K)).unsqueeze(1)
     r = r.expand(-1, BATCH_SIZE, -1, -1)
-    hidden = ~any_mask().unsqueeze(-1)
-    mean = other.rel_attn_core(q, k, v, r, attn_mask=hidden.double())
+    mean = other.rel_attn_core(q, k, v, r, attn_mask=(~mask.unsqueeze(-1)).double())
     expected = module.output(mean.flatten(start_dim=2))
-    theirs = [other.r_w_bias, other.r_r_bias]
-    shared = [
-        *given.values(),
-        *(p for name, p in module.named_parameters() if "_bias" not in name),
-    ]
-    found = module(**given, mask=any_mask())
-    return apart(
-        with_gradients(found, *shared, module.content_bias, module.distance_bias),
-        with_gradients(expected, *shared, *theirs),
+    ours = [module.content_bias, module.distance_bias]
+    named = module.named_parameters()
+    shared = [*given.values(), *(p for name, p in named if "_bias" not in name)]
+    return difference(
+        module(**given, mask=mask),
+        expected,
+        [*shared, *ours],
+        [*shared, other.r_w_bias, other.r_r_bias],
     )
 
 
 ORACLES: dict[str, Callable[[], float]] = {
-    "a loop over scalars": lambda: from_loops(attention, None, score),
-    "a loop over scalars, with a mask": lambda: from_loops(attention, any_mask(), score),
+    "a loop over scalars": lambda: loops(None),
+    "a loop over scalars, with a mask": lambda: loops(some_mask()),
     "Hugging Face XLNet": xlnet,
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_it_equals_what_others_compute(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_it_equals_what_others_compute = equals(ORACLES)
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_at_the_seam(check: Callable[[Make], None]) -> None:
-    check(attention)
+test_at_the_seam = at_the_seam(
+    attention,
+    {
+        "content_bias": (HEADS, D_K),
+        "distance_bias": (HEADS, D_K),
+        "distance.linear.weight": (D_MODEL, D_MODEL),
+    },
+    and_also=POSITIONS,
+)
 
 
 def test_without_distances_and_biases_it_is_plain_attention() -> None:
-    module, given = made(attention), inputs()
-    plain = MultiHeadAttention(HEADS, D_MODEL, 0.0).double()
+    module, given = randomised(attention()), inputs()
+    plain = MultiHeadAttention(HEADS, D_MODEL).double().eval()
     plain.load_state_dict(module.state_dict(), strict=False)
     for part in (module.distance.linear.weight, module.content_bias, module.distance_bias):
         part.data.zero_()
     torch.testing.assert_close(module(**given), plain(**given))
 
 
-def test_the_projection_of_distances_and_two_small_biases_are_added() -> None:
+def test_the_biases_start_small() -> None:
     torch.manual_seed(1)
     module = TransformerXLAttention(HEADS, D_MODEL)
-    assert shapes_beyond_attention(module) == {
-        "content_bias": (3, 22),
-        "distance_bias": (3, 22),
-        "distance.linear.weight": (66, 66),
-    }
     both = torch.stack([module.content_bias, module.distance_bias])
     assert 0.01 < both.std() < 0.03
 
 
 def test_in_a_transformer_nothing_is_added_to_tokens() -> None:
-    parts = transformer_xl.in_transformer(d_model=12, heads=2, dropout_prob=0.3, seq_len=5)
-    one, other = parts["self_attn"](), parts["self_attn"]()
-    assert one is not other
-    assert (one.heads, one.dropout.p) == (2, 0.3)
-    x = torch.randn(3)
-    assert parts["positions"]()(x) is x
+    made = made_for_the_transformer(transformer_xl.in_transformer, positions=True)
+    assert type(made) is TransformerXLAttention
 
 
 def test_the_example_has_queries_of_the_text_only() -> None:

@@ -1,7 +1,7 @@
 r"""Cross-attention, against PyTorch's attention and its layer, and loops over numbers."""
 
-import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -14,28 +14,30 @@ from labml_nn.transformers.variants.cross_attention import (
     LayerWithMemory,
     padding_mask,
 )
-from tests.labml_nn.transformers.variants import seam
-from tests.labml_nn.transformers.variants.seam import (
+from tests.labml_nn.transformers.seam import (
     BATCH_SIZE,
-    D_K,
     D_MODEL,
     HEADS,
     SEQ_LEN_K,
     SEQ_LEN_Q,
+    at_the_seam,
+    by_loops,
+    copied,
+    equals,
+    inputs,
+    randomised,
 )
 from tests.oracles.compare import difference, largest
 
 D_FF = 13
 
 
-def attention() -> CrossAttention:
-    r"""As a page would make it."""
-    return CrossAttention(HEADS, D_MODEL)
+attention = partial(CrossAttention, HEADS, D_MODEL)
 
 
 def layer() -> LayerWithMemory:
     r"""With weights that are all random."""
-    return seam.randomised(LayerWithMemory(d_model=D_MODEL, heads=HEADS, d_ff=D_FF))
+    return randomised(LayerWithMemory(d_model=D_MODEL, heads=HEADS, d_ff=D_FF))
 
 
 def padding(*lengths: int) -> Tensor:
@@ -45,7 +47,7 @@ def padding(*lengths: int) -> Tensor:
 
 def both() -> tuple[Tensor, Tensor]:
     r"""A sequence and a memory."""
-    given = seam.inputs()
+    given = inputs()
     return given["query"], given["key"]
 
 
@@ -59,7 +61,7 @@ def joined(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
 
 def pytorch() -> float:
     r"""PyTorch's attention, with its mask of padding, true where nothing is to be seen."""
-    ours = seam.randomised(attention())
+    ours = randomised(attention())
     theirs = nn.MultiheadAttention(D_MODEL, HEADS).double()
     joined(ours, theirs)
     x, memory = both()
@@ -76,7 +78,7 @@ def pytorch_layer() -> float:
     joined(ours.cross_attn, theirs.multihead_attn)
     norms = {"norm_self_attn": "norm1", "norm_cross_attn": "norm2", "norm_ff": "norm3"}
     network = {"feed_forward.layer1": "linear1", "feed_forward.layer2": "linear2"}
-    seam.copied(ours, theirs, norms | network)
+    copied(ours, theirs, norms | network)
     x, memory = both()
     mask = causal_mask(SEQ_LEN_Q)
     expected = theirs(x, memory, tgt_mask=~mask[..., 0], memory_key_padding_mask=~padding()[0].T)
@@ -87,26 +89,10 @@ def pytorch_layer() -> float:
 
 
 def loops() -> float:
-    r"""Each weight from Python's own numbers, over the positions that each memory has."""
-    module = seam.randomised(attention())
-    module.output = nn.Identity()
-    x, memory = both()
-    parts = zip((module.query, module.key, module.value), (x, memory, memory), strict=True)
-    q, k, v = (part(one).tolist() for part, one in parts)
-    lengths, worst = (SEQ_LEN_K, 0, 3), 0.0
-    found = module.recall(x, module.remember(memory, padding(*lengths))).tolist()
-    for b, length in enumerate(lengths):
-        for i in range(SEQ_LEN_Q):
-            for h in range(HEADS):
-                scores = [
-                    sum(q[i][b][h][d] * k[j][b][h][d] for d in range(D_K)) for j in range(length)
-                ]
-                weights = [math.exp(score / math.sqrt(D_K)) for score in scores]
-                for d in range(D_K):
-                    total = sum(w * v[j][b][h][d] for j, w in enumerate(weights))
-                    expected = total / sum(weights) if weights else 0.0
-                    worst = max(worst, abs(expected - found[i][b][h * D_K + d]))
-    return worst
+    r"""One memory is empty."""
+    module, (x, memory), mask = randomised(attention()), both(), padding(SEQ_LEN_K, 0, 3)
+    found = module.recall(x, module.remember(memory, mask))
+    return largest([found], [by_loops(module, {"query": x, "key": memory, "value": memory}, mask)])
 
 
 ORACLES: dict[str, Callable[[], float]] = {
@@ -116,18 +102,13 @@ ORACLES: dict[str, Callable[[], float]] = {
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_it_equals_what_others_compute(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_it_equals_what_others_compute = equals(ORACLES)
 
 
-@pytest.mark.parametrize("check", seam.SEAM)
-def test_it_takes_the_place_of_other_attention(check: Callable[[seam.Make], None]) -> None:
-    check(attention)
+test_at_the_seam = at_the_seam(attention, {})
 
 
-def test_the_parameters_are_those_of_attention_and_of_a_layer() -> None:
-    seam.check_parameters(attention, {})
+def test_the_parameters_of_a_layer_are_those_of_its_parts() -> None:
     plain = MultiHeadAttention(HEADS, D_MODEL).state_dict()
     expected = {f"{part}.{name}" for part in ("self_attn", "cross_attn") for name in plain}
     for part in ("norm_self_attn", "norm_cross_attn", "norm_ff"):
@@ -139,7 +120,7 @@ def test_the_parameters_are_those_of_attention_and_of_a_layer() -> None:
 
 @pytest.mark.parametrize("visible", [None, padding(), padding(SEQ_LEN_K, 0, 3)])
 def test_a_remembered_memory_gives_the_same_query_by_query(visible: Tensor | None) -> None:
-    module, (x, memory) = seam.randomised(attention()), both()
+    module, (x, memory) = randomised(attention()), both()
     remembered = module.remember(memory, visible)
     found = torch.cat([module.recall(one, remembered) for one in x.split(1)])
     expected = module(query=x, key=memory, value=memory, mask=visible)
@@ -148,7 +129,7 @@ def test_a_remembered_memory_gives_the_same_query_by_query(visible: Tensor | Non
 
 
 def test_the_order_of_the_memory_does_not_matter() -> None:
-    module, (x, memory) = seam.randomised(attention()), both()
+    module, (x, memory) = randomised(attention()), both()
     order = torch.randperm(SEQ_LEN_K, generator=torch.Generator().manual_seed(1))
     found = module.recall(x, module.remember(memory[order], padding()[:, order]))
     assert largest([found], [module.recall(x, module.remember(memory, padding()))]) < 1e-10
@@ -162,17 +143,22 @@ def test_a_layer_sees_its_past_and_all_of_the_memory() -> None:
     assert (of_memory[:, 1].abs().sum(dim=-1) > 0).tolist() == [True, True] + [False] * 5
 
 
-def test_a_layer_drops_out_in_training_only() -> None:
+def test_all_parts_of_a_layer_drop_out_in_training_only() -> None:
     module, (x, memory) = layer(), both()
     assert torch.equal(module(x=x, memory=memory), module(x=x, memory=memory))
     module.train()
     assert not torch.equal(module(x=x, memory=memory), module(x=x, memory=memory))
+    sizes = {"d_model": D_MODEL, "heads": HEADS, "d_ff": D_FF}
+    for options, expected in (({}, 0.1), ({"dropout_prob": 0.3}, 0.3)):
+        parts = LayerWithMemory(**sizes, **options).modules()
+        assert {part.p for part in parts if isinstance(part, nn.Dropout)} == {expected}
 
 
 def test_the_mask_of_padding_is_true_before_the_ends() -> None:
     expected = [[True, True, True], [True, True, True], [True, False, True]]
     assert padding()[0, :3].tolist() == expected
     assert padding().sum(dim=1).tolist() == [[SEQ_LEN_K, 2, 3]]
+    assert padding_mask(torch.empty(3, device="meta"), SEQ_LEN_K).device.type == "meta"
 
 
 def test_a_mask_that_does_not_fit_the_memory_is_refused() -> None:

@@ -2,6 +2,8 @@ r"""The gated delta rule, against Qwen3-Next's, linear attention and loops over 
 
 import math
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 
 import pytest
 import torch
@@ -17,16 +19,31 @@ from labml_nn.transformers.variants.delta_rule import (
     delta_steps,
     in_transformer,
 )
-from tests.labml_nn.transformers.variants import seam
-from tests.labml_nn.transformers.variants.seam import BATCH_SIZE, D_K, D_MODEL, HEADS
+from tests.labml_nn.transformers.seam import (
+    BATCH_SIZE,
+    D_K,
+    D_MODEL,
+    HEADS,
+    at_the_seam,
+    attend,
+    check_device,
+    check_dropout,
+    check_hidden_keys,
+    check_idle,
+    check_weights,
+    equals,
+    inputs,
+    made_for_the_transformer,
+    randomised,
+    text,
+)
 from tests.oracles.compare import gradients, largest
+from tests.oracles.hugging_face import all_in_double
 
 D_V = 13
 
 
-def attention() -> DeltaRuleAttention:
-    r"""As a page would make it."""
-    return DeltaRuleAttention(HEADS, D_MODEL)
+attention = partial(DeltaRuleAttention, HEADS, D_MODEL)
 
 
 def numbers(seq_len: int = 7) -> tuple[list[Tensor], Tensor]:
@@ -57,7 +74,7 @@ def of_qwen() -> float:
     r"""A function of Qwen3-Next, step by step, against both forms of the page."""
     made, state = numbers()
     query, key, value, log_decay, share = (one.transpose(0, 1) for one in made)
-    with seam.all_in_double():
+    with all_in_double():
         read, last = qwen3_next.torch_recurrent_gated_delta_rule(
             query,
             key,
@@ -76,34 +93,29 @@ def of_qwen() -> float:
 
 def loops() -> float:
     r"""The whole layer from Python's own numbers."""
-    module, given = seam.randomised(attention()), seam.sequence()
+    module, x = randomised(attention()), text()
     module.output = nn.Identity()
-    x = given["query"]
     q, k, v = (part(x).tolist() for part in (module.query, module.key, module.value))
     decays, shares = module.decay(x).tolist(), module.share(x).tolist()
-    found, worst = module(**given, mask=causal_mask(len(x))).tolist(), 0.0
-    features = range(D_K)
-    for b in range(BATCH_SIZE):
-        for h in range(HEADS):
-            state = [[0.0] * D_K for _ in features]
-            for i in range(len(x)):
-                q_size = math.sqrt(sum(f * f for f in q[i][b][h]))
-                k_size = math.sqrt(sum(f * f for f in k[i][b][h]))
-                key = [f / k_size for f in k[i][b][h]]
-                alpha = 1 / (1 + math.exp(-decays[i][b][h]))
-                beta = 1 / (1 + math.exp(-shares[i][b][h]))
-                for e in features:
-                    column = [state[d][e] * alpha for d in features]
-                    there = sum(key[d] * column[d] for d in features)
-                    for d in features:
-                        state[d][e] = column[d] + key[d] * beta * (v[i][b][h][e] - there)
-                read = [
-                    sum(q[i][b][h][d] / q_size * state[d][e] for d in features) for e in features
-                ]
-                size = math.sqrt(sum(f * f for f in read) / D_K + 1e-6)
-                for e in features:
-                    worst = max(worst, abs(read[e] / size - found[i][b][h * D_K + e]))
-    return worst
+    found, features = attend(module, x, causal_mask(len(x))), range(D_K)
+    expected = torch.empty_like(found).unflatten(-1, (HEADS, D_K))
+    for b, h in product(range(BATCH_SIZE), range(HEADS)):
+        state = [[0.0] * D_K for _ in features]
+        for i in range(len(x)):
+            q_size = math.sqrt(sum(f * f for f in q[i][b][h]))
+            k_size = math.sqrt(sum(f * f for f in k[i][b][h]))
+            key = [f / k_size for f in k[i][b][h]]
+            alpha = 1 / (1 + math.exp(-decays[i][b][h]))
+            beta = 1 / (1 + math.exp(-shares[i][b][h]))
+            for e in features:
+                column = [state[d][e] * alpha for d in features]
+                there = sum(key[d] * column[d] for d in features)
+                for d in features:
+                    state[d][e] = column[d] + key[d] * beta * (v[i][b][h][e] - there)
+            read = [sum(q[i][b][h][d] / q_size * state[d][e] for d in features) for e in features]
+            size = math.sqrt(sum(f * f for f in read) / D_K + 1e-6)
+            expected[i, b, h] = torch.tensor(read, dtype=torch.float64) / size
+    return largest([found], [expected.flatten(start_dim=2)])
 
 
 ORACLES: dict[str, Callable[[], float]] = {
@@ -112,19 +124,15 @@ ORACLES: dict[str, Callable[[], float]] = {
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_it_equals_what_others_compute(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_it_equals_what_others_compute = equals(ORACLES)
 
 
-def test_no_output_depends_on_the_future() -> None:
-    seam.check_no_future(attention)
-
-
-def test_the_parameters_are_those_of_attention_and_two_small_layers() -> None:
-    small = {"weight": (HEADS, D_MODEL), "bias": (HEADS,)}
-    more = {f"{part}.{n}": shape for part in ("decay", "share") for n, shape in small.items()}
-    seam.check_parameters(attention, more)
+SMALL = {"weight": (HEADS, D_MODEL), "bias": (HEADS,)}
+test_at_the_seam = at_the_seam(
+    attention,
+    {f"{part}.{name}": shape for part in ("decay", "share") for name, shape in SMALL.items()},
+    but=(check_hidden_keys, check_idle, check_weights, check_dropout, check_device),
+)
 
 
 @pytest.mark.parametrize("chunk_len", [1, 4, 7, 64])
@@ -180,15 +188,14 @@ def test_a_decay_to_nothing_forgets_all_and_gives_no_infinities() -> None:
 
 
 def test_a_text_in_pieces_gives_what_the_whole_gives() -> None:
-    module, given = seam.randomised(attention()), seam.sequence()
-    x = given["query"]
+    module, x = randomised(attention()), text()
     first, state = module.extend(x[:2], x[:2], x[:2])
     second, _ = module.extend(x[2:], x[2:], x[2:], state)
-    assert largest([torch.cat([first, second])], [module(**given)]) < 1e-10
+    assert largest([torch.cat([first, second])], [attend(module, x)]) < 1e-10
 
 
 def test_the_tokens_of_the_keys_decide_what_is_written() -> None:
-    module, given = seam.randomised(attention()), seam.inputs(7, 7)
+    module, given = randomised(attention()), inputs(7, 7)
     module.output = nn.Identity()
     last = {n: x if n == "query" else torch.cat([x[:-1], x[-1:] + 1]) for n, x in given.items()}
     changed = (module(**given) - module(**last)).abs().amax(dim=(1, 2))
@@ -205,17 +212,16 @@ def test_half_of_a_write_is_left_after_38_tokens() -> None:
 
 
 def test_other_masks_are_refused() -> None:
-    module, given = attention().double(), seam.sequence()
+    module, x = attention().double(), text()
     wrong = causal_mask(7).clone()
     wrong[3, 2] = False
     for mask in (wrong, ~causal_mask(7), torch.ones(1, 7, 1, dtype=torch.bool)):
         with pytest.raises(ValueError, match="expected no mask or the causal one"):
-            module(**given, mask=mask)
+            attend(module, x, mask)
 
 
 def test_the_part_for_the_transformer_is_this_attention() -> None:
-    parts = in_transformer(d_model=D_MODEL, heads=HEADS, seq_len=7, dropout_prob=0.5)
-    seam.check_part_for_the_transformer(parts, DeltaRuleAttention)
+    assert type(made_for_the_transformer(in_transformer)) is DeltaRuleAttention
 
 
 def test_the_example_has_two_forms_that_agree() -> None:

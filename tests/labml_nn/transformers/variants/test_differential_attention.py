@@ -2,6 +2,8 @@ r"""Differential attention, against DiffLlama's and loops over numbers."""
 
 import math
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 
 import pytest
 import torch
@@ -16,18 +18,31 @@ from labml_nn.transformers.variants.differential_attention import (
     first_lambda,
     in_transformer,
 )
-from tests.labml_nn.transformers.variants import seam
-from tests.labml_nn.transformers.variants.seam import BATCH_SIZE, D_K, D_MODEL, HEADS
+from tests.labml_nn.transformers.seam import (
+    BATCH_SIZE,
+    D_K,
+    D_MODEL,
+    HEADS,
+    SEQ_LEN_K,
+    SEQ_LEN_Q,
+    at_the_seam,
+    attend,
+    by_hugging_face,
+    copied,
+    equals,
+    inputs,
+    made_for_the_transformer,
+    randomised,
+    some_mask,
+    text,
+)
 from tests.oracles.compare import difference, largest
-from tests.oracles.hugging_face import added_mask
 
 D_HALF = D_K // 2
 DEPTH = 4
 
 
-def attention(eps: float = 1e-5) -> DifferentialAttention:
-    r"""In a layer in the middle."""
-    return DifferentialAttention(HEADS, D_MODEL, depth=DEPTH, eps=eps)
+attention = partial(DifferentialAttention, HEADS, D_MODEL, depth=DEPTH)
 
 
 def halves_first(rows: Tensor) -> Tensor:
@@ -49,9 +64,9 @@ def diff_llama() -> float:
     )
     # An odd width couldn't be turned, and is refused before anybody has tried.
     config.head_dim = D_HALF
-    ours = seam.randomised(attention(eps=0.01))
+    ours = randomised(attention(eps=0.01))
     theirs = DiffLlamaAttention(config, layer_idx=DEPTH - 1).double().eval()
-    seam.copied(ours, theirs, {"output": "o_proj"})
+    copied(ours, theirs, {"output": "o_proj"})
     for mine, other in (("query", "q_proj"), ("key", "k_proj"), ("value", "v_proj")):
         state = ours.get_submodule(mine).linear.state_dict()
         halves = {name: halves_first(rows) for name, rows in state.items()}
@@ -60,12 +75,8 @@ def diff_llama() -> float:
         getattr(theirs, f"lambda_q{index + 1}").data.copy_(ours.lambda_query[index])
         getattr(theirs, f"lambda_k{index + 1}").data.copy_(ours.lambda_key[index])
 
-    given, mask = seam.sequence(), causal_mask(seam.SEQ_LEN_K)
-    x = given["query"]
-    with seam.all_in_double():
-        turn = seam.not_turned(seam.SEQ_LEN_K, D_HALF)
-        expected, _ = theirs(x.transpose(0, 1), turn, added_mask(mask))
-    expected, found = expected.transpose(0, 1), ours(**given, mask=mask)
+    x = text()
+    found, expected = attend(ours, x, causal_mask(len(x))), by_hugging_face(theirs, x, D_HALF)
     mine, others = [x, *ours.output.parameters()], [x, *theirs.o_proj.parameters()]
     lambdas = torch.autograd.grad(found.sum(), [ours.lambda_query], retain_graph=True)[0]
     wanted = [theirs.lambda_q1, theirs.lambda_q2]
@@ -75,33 +86,27 @@ def diff_llama() -> float:
 
 def loops() -> float:
     r"""Both maps, their difference and its size from Python's own numbers."""
-    module, given, mask = seam.randomised(attention()), seam.inputs(), seam.with_idle()
+    module, given, mask = randomised(attention()), inputs(), some_mask(idle=True)
     module.output = nn.Identity()
     parts = zip((module.query, module.key, module.value), given.values(), strict=True)
     q, k, v = (part(x).tolist() for part, x in parts)
     products = (module.lambda_query * module.lambda_key).tolist()
     start = 0.8 - 0.6 * math.exp(-0.3 * (DEPTH - 1))
     share = math.exp(sum(products[0])) - math.exp(sum(products[1])) + start
-    found, worst = module(**given, mask=mask).tolist(), 0.0
-    for i in range(seam.SEQ_LEN_Q):
-        for b in range(BATCH_SIZE):
-            seen = [j for j in range(seam.SEQ_LEN_K) if mask[i, j, b]]
-            for h in range(HEADS):
-                maps = []
-                for half in (range(D_HALF), range(D_HALF, D_K)):
-                    scores = [sum(q[i][b][h][d] * k[j][b][h][d] for d in half) for j in seen]
-                    weights = [math.exp(score / math.sqrt(D_HALF)) for score in scores]
-                    maps.append([weight / sum(weights) for weight in weights])
-                both = [one - share * other for one, other in zip(*maps, strict=True)]
-                head = [
-                    sum(w * v[j][b][h][d] for j, w in zip(seen, both, strict=True))
-                    for d in range(D_K)
-                ]
-                size = math.sqrt(sum(x * x for x in head) / D_K + 1e-5)
-                for d in range(D_K):
-                    expected = (1 - start) * head[d] / size
-                    worst = max(worst, abs(expected - found[i][b][h * D_K + d]))
-    return worst
+    expected = []
+    for i, b, h in product(range(SEQ_LEN_Q), range(BATCH_SIZE), range(HEADS)):
+        seen, maps = [j for j in range(SEQ_LEN_K) if mask[i, j, b]], []
+        for half in (range(D_HALF), range(D_HALF, D_K)):
+            scores = [sum(q[i][b][h][d] * k[j][b][h][d] for d in half) for j in seen]
+            weights = [math.exp(score / math.sqrt(D_HALF)) for score in scores]
+            maps.append([weight / sum(weights) for weight in weights])
+        both = [one - share * other for one, other in zip(*maps, strict=True)]
+        pairs = list(zip(seen, both, strict=True))
+        head = [sum(w * v[j][b][h][d] for j, w in pairs) for d in range(D_K)]
+        size = math.sqrt(sum(x * x for x in head) / D_K + 1e-5)
+        expected += [(1 - start) * x / size for x in head]
+    found = module(**given, mask=mask)
+    return largest([found], [torch.tensor(expected, dtype=torch.float64).view(found.shape)])
 
 
 ORACLES: dict[str, Callable[[], float]] = {
@@ -110,18 +115,10 @@ ORACLES: dict[str, Callable[[], float]] = {
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_it_equals_what_others_compute(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_it_equals_what_others_compute = equals(ORACLES)
 
 
-@pytest.mark.parametrize("check", seam.SEAM)
-def test_it_takes_the_place_of_other_attention(check: Callable[[seam.Make], None]) -> None:
-    check(attention)
-
-
-def test_the_parameters_are_those_of_attention_and_two_for_lambda() -> None:
-    seam.check_parameters(attention, {"lambda_query": (2, D_HALF), "lambda_key": (2, D_HALF)})
+test_at_the_seam = at_the_seam(attention, {"lambda_query": (2, D_HALF), "lambda_key": (2, D_HALF)})
 
 
 def test_the_table_of_the_page() -> None:
@@ -135,8 +132,9 @@ def test_the_table_of_the_page() -> None:
 
 
 def test_weights_sum_to_what_is_left_and_some_are_negative() -> None:
-    module = seam.randomised(attention())
-    module(**seam.inputs(), mask=seam.per_batch())
+    module = randomised(attention())
+    nn.init.zeros_(module.lambda_query)
+    module(**inputs(), mask=some_mask())
     left = 1 - module.get_lambda()
     sums = module.attn.sum(dim=1)
     assert largest([sums], [left.expand_as(sums).detach()]) < 1e-10
@@ -145,7 +143,7 @@ def test_weights_sum_to_what_is_left_and_some_are_negative() -> None:
 
 
 def test_equal_maps_leave_plain_attention_normalised() -> None:
-    module, given = seam.randomised(attention(eps=0.0)), seam.inputs()
+    module, given = randomised(attention(eps=0.0)), inputs()
     for part in (module.query.linear, module.key.linear):
         for one in part.parameters():
             halves = one.data.unflatten(0, (HEADS, 2, D_HALF))
@@ -170,10 +168,19 @@ def test_a_width_that_cannot_be_halved_is_refused() -> None:
 
 
 def test_the_parts_for_the_transformer_are_deeper_and_deeper() -> None:
-    parts = in_transformer(d_model=D_MODEL, heads=2 * HEADS, seq_len=7, dropout_prob=0.5)
-    made = seam.check_part_for_the_transformer(parts, DifferentialAttention)
-    assert (made.lambda_init, made.query.heads) == (first_lambda(1), HEADS)
-    assert parts["self_attn"]().lambda_init == first_lambda(3)
+    made = made_for_the_transformer(in_transformer, heads=HEADS // 2)
+    assert made.lambda_init == first_lambda(1)
+    parts = in_transformer(d_model=D_MODEL, heads=HEADS, seq_len=7, dropout_prob=0.5)
+    made = [parts["self_attn"]().lambda_init for _ in range(2)]
+    assert made == [first_lambda(1), first_lambda(2)]
+    assert DifferentialAttention(HEADS, D_MODEL).lambda_init == first_lambda(1)
+
+
+def test_the_vectors_of_lambda_start_small() -> None:
+    torch.manual_seed(1)
+    module = DifferentialAttention(3, 666)
+    for part in (module.lambda_query, module.lambda_key):
+        assert 0.09 < part.std() < 0.11
 
 
 def test_the_example_shows_the_sums() -> None:

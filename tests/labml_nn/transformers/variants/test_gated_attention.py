@@ -2,32 +2,42 @@ r"""Gated attention, against Qwen3-Next's and loops over numbers."""
 
 import math
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 
-import pytest
 import torch
 from torch import Tensor, nn
 from transformers.models.qwen3_next.configuration_qwen3_next import Qwen3NextConfig
 from transformers.models.qwen3_next.modeling_qwen3_next import Qwen3NextAttention
 
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from labml_nn.transformers.mha import MultiHeadAttention
 from labml_nn.transformers.variants import gated_attention as page
 from labml_nn.transformers.variants.gated_attention import GatedAttention, in_transformer
-from tests.labml_nn.transformers.variants import seam
-from tests.labml_nn.transformers.variants.seam import D_K, D_MODEL, HEADS
-from tests.oracles.compare import difference, largest
-from tests.oracles.hugging_face import added_mask
+from tests.labml_nn.transformers.seam import (
+    BATCH_SIZE,
+    D_K,
+    D_MODEL,
+    HEADS,
+    SEQ_LEN_Q,
+    at_the_seam,
+    copied,
+    equals,
+    from_hugging_face,
+    inputs,
+    made_for_the_transformer,
+    randomised,
+    some_mask,
+)
+from tests.oracles.compare import largest
 
-
-def attention() -> GatedAttention:
-    r"""As a page would make it."""
-    return GatedAttention(HEADS, D_MODEL)
+attention = partial(GatedAttention, HEADS, D_MODEL)
 
 
 def ungated(module: GatedAttention) -> MultiHeadAttention:
     r"""Plain attention with the same weights."""
     plain = MultiHeadAttention(HEADS, D_MODEL).double().eval()
     names = {name: name for name in ("query", "key", "value")}
-    seam.copied(module, plain, names | {"gated_output": "output"})
+    copied(module, plain, names | {"gated_output": "output"})
     return plain
 
 
@@ -41,11 +51,9 @@ def qwen3_next() -> float:
         attention_bias=True,
         attn_implementation="eager",
     )
-    ours = seam.randomised(attention())
-    theirs = Qwen3NextAttention(config, layer_idx=0).double().eval()
+    ours, theirs = randomised(attention()), Qwen3NextAttention(config, layer_idx=0).double()
     theirs.q_norm, theirs.k_norm = nn.Identity(), nn.Identity()
     names = {"key.linear": "k_proj", "value.linear": "v_proj", "gated_output": "o_proj"}
-    seam.copied(ours, theirs, names)
 
     # Theirs has a head's query features, then its gate's, then those of the next head.
     def interleaved(query: Tensor, gate: Tensor) -> Tensor:
@@ -56,30 +64,21 @@ def qwen3_next() -> float:
     theirs.q_proj.weight.data.copy_(interleaved(query.weight, gate.weight))
     theirs.q_proj.bias.data.copy_(interleaved(query.bias, gate.bias))
 
-    given, mask = seam.sequence(), causal_mask(seam.SEQ_LEN_K)
-    x = given["query"]
-    with seam.all_in_double():
-        turn = seam.not_turned(seam.SEQ_LEN_K, D_K)
-        expected, _ = theirs(x.transpose(0, 1), turn, added_mask(mask))
-    variables = [x, *ours.value.parameters(), *ours.gated_output.parameters()]
-    others = [x, *theirs.v_proj.parameters(), *theirs.o_proj.parameters()]
-    return difference(ours(**given, mask=mask), expected.transpose(0, 1), variables, others)
+    return from_hugging_face(ours, theirs, names)
 
 
 def loops() -> float:
     r"""Each gate from Python's own numbers, between plain attention and its output layer."""
-    module, given, mask = seam.randomised(attention()), seam.inputs(), seam.per_batch()
+    module, given, mask = randomised(attention()), inputs(), some_mask()
     plain = ungated(module)
     plain.output, module.gated_output = nn.Identity(), nn.Identity()
     heads = plain(**given, mask=mask).tolist()
-    found, worst = module(**given, mask=mask).tolist(), 0.0
     weight, bias, x = (t.tolist() for t in (*module.gate.parameters(), given["query"]))
-    for i in range(seam.SEQ_LEN_Q):
-        for b in range(seam.BATCH_SIZE):
-            for c in range(D_MODEL):
-                gate = sum(w * f for w, f in zip(weight[c], x[i][b], strict=True)) + bias[c]
-                worst = max(worst, abs(heads[i][b][c] / (1 + math.exp(-gate)) - found[i][b][c]))
-    return worst
+    expected = torch.empty(SEQ_LEN_Q, BATCH_SIZE, D_MODEL, dtype=torch.float64)
+    for i, b, c in product(*map(range, expected.shape)):
+        gate = sum(w * f for w, f in zip(weight[c], x[i][b], strict=True)) + bias[c]
+        expected[i, b, c] = heads[i][b][c] / (1 + math.exp(-gate))
+    return largest([module(**given, mask=mask)], [expected])
 
 
 ORACLES: dict[str, Callable[[], float]] = {
@@ -88,33 +87,30 @@ ORACLES: dict[str, Callable[[], float]] = {
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_it_equals_what_others_compute(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_it_equals_what_others_compute = equals(ORACLES)
 
 
-@pytest.mark.parametrize("check", seam.SEAM)
-def test_it_takes_the_place_of_other_attention(check: Callable[[seam.Make], None]) -> None:
-    check(attention)
+test_at_the_seam = at_the_seam(
+    attention, {"gate.weight": (D_MODEL, D_MODEL), "gate.bias": (D_MODEL,)}
+)
 
 
-def test_the_parameters_are_those_of_attention_and_a_gate() -> None:
-    seam.check_parameters(attention, {"gate.weight": (D_MODEL, D_MODEL), "gate.bias": (D_MODEL,)})
-    assert not [name for name in GatedAttention(2, 6, bias=False).state_dict() if "bias" in name]
+def test_without_biases_the_gate_has_none() -> None:
+    assert not [name for name in attention(bias=False).state_dict() if "bias" in name]
 
 
 def test_with_open_gates_it_is_plain_attention_and_with_shut_ones_a_bias() -> None:
-    module, given = seam.randomised(attention()), seam.inputs()
+    module, given = randomised(attention()), inputs()
     module.gate.bias.data.fill_(100.0)
-    expected = ungated(module)(**given, mask=seam.per_batch())
-    assert largest([module(**given, mask=seam.per_batch())], [expected]) < 1e-10
+    expected = ungated(module)(**given, mask=some_mask())
+    assert largest([module(**given, mask=some_mask())], [expected]) < 1e-10
     module.gate.bias.data.fill_(-100.0)
     shut = module(**given)
     assert largest([shut], [module.gated_output.bias.expand_as(shut)]) < 1e-10
 
 
 def test_a_gate_can_refuse_one_head_alone() -> None:
-    module, given = seam.randomised(attention()), seam.inputs()
+    module, given = randomised(attention()), inputs()
     nn.init.zeros_(module.gate.weight)
     module.gate.bias.data[:D_K] = -100.0
     expected = module(**given)
@@ -126,9 +122,9 @@ def test_a_gate_can_refuse_one_head_alone() -> None:
 
 def test_values_and_output_are_no_longer_one_matrix() -> None:
     # A single token sees itself, so without a gate the result is linear in it.
-    for module, is_linear in ((seam.randomised(attention()), False), (None, True)):
-        module = module or ungated(seam.randomised(attention()))
-        one, two = (x[:1] for x in list(seam.inputs().values())[:2])
+    for module, is_linear in ((randomised(attention()), False), (None, True)):
+        module = module or ungated(randomised(attention()))
+        one, two = (x[:1] for x in list(inputs().values())[:2])
         sums = [module(query=x, key=x, value=x) for x in (one, two, one + two, 0 * one)]
         gap = (sums[0] + sums[1] - sums[2] - sums[3]).abs().max().item()
         assert (gap < 1e-10) is is_linear
@@ -142,8 +138,7 @@ def test_the_gate_for_128_features_has_as_many_weights_as_the_page_says() -> Non
 
 
 def test_the_part_for_the_transformer_is_this_attention() -> None:
-    parts = in_transformer(d_model=D_MODEL, heads=HEADS, seq_len=7, dropout_prob=0.5)
-    seam.check_part_for_the_transformer(parts, GatedAttention)
+    assert type(made_for_the_transformer(in_transformer)) is GatedAttention
 
 
 def test_the_example_runs_over_a_memory_and_its_own_past() -> None:

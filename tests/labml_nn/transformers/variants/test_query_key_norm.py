@@ -2,6 +2,7 @@ r"""Normalised queries and keys, against Qwen3's and the paper's own form."""
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from torch import nn
 from transformers.models.qwen3.configuration_qwen3 import Qwen3Config
 from transformers.models.qwen3.modeling_qwen3 import Qwen3Attention
 
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from labml_nn.transformers.mha import MultiHeadAttention
 from labml_nn.transformers.rms_norm import rms_norm
 from labml_nn.transformers.variants import query_key_norm as page
 from labml_nn.transformers.variants.query_key_norm import (
@@ -18,15 +19,22 @@ from labml_nn.transformers.variants.query_key_norm import (
     QueryKeyNormAttention,
     in_transformer,
 )
-from tests.labml_nn.transformers.variants import seam
-from tests.labml_nn.transformers.variants.seam import D_K, D_MODEL, HEADS
+from tests.labml_nn.transformers.seam import (
+    D_K,
+    D_MODEL,
+    HEADS,
+    PARTS,
+    at_the_seam,
+    equals,
+    from_hugging_face,
+    inputs,
+    made_for_the_transformer,
+    randomised,
+    some_mask,
+)
 from tests.oracles.compare import difference, largest
-from tests.oracles.hugging_face import added_mask
 
-
-def attention(eps: float = 1e-6) -> QueryKeyNormAttention:
-    r"""As a page would make it."""
-    return QueryKeyNormAttention(HEADS, D_MODEL, eps=eps)
+attention = partial(QueryKeyNormAttention, HEADS, D_MODEL)
 
 
 def qwen3() -> float:
@@ -40,39 +48,26 @@ def qwen3() -> float:
         rms_norm_eps=0.01,
         attn_implementation="eager",
     )
-    ours = seam.randomised(attention(eps=0.01))
-    theirs = Qwen3Attention(config, layer_idx=0).double().eval()
-    linear = {"query.linear": "q_proj", "key.linear": "k_proj", "value.linear": "v_proj"}
-    seam.copied(ours, theirs, linear | {"output": "o_proj"})
-    theirs.q_norm.weight.data.copy_(ours.query.norm.weight)
-    theirs.k_norm.weight.data.copy_(ours.key.norm.weight)
-
-    given, mask = seam.sequence(), causal_mask(seam.SEQ_LEN_K)
-    x = given["query"]
-    with seam.all_in_double():
-        turn = seam.not_turned(seam.SEQ_LEN_K, D_K)
-        expected, _ = theirs(x.transpose(0, 1), turn, added_mask(mask))
-    parts = ["query.linear", "key.linear", "value.linear", "output", "query.norm", "key.norm"]
-    mine = [p for part in parts for p in ours.get_submodule(part).parameters()]
-    return difference(
-        ours(**given, mask=mask), expected.transpose(0, 1), [x, *mine], [x, *theirs.parameters()]
+    names = PARTS | {"query.norm": "q_norm", "key.norm": "k_norm"}
+    return from_hugging_face(
+        randomised(attention(eps=0.01)), Qwen3Attention(config, layer_idx=0), names
     )
 
 
 def pytorch() -> float:
     r"""The paper's own form: vectors of length one, and a temperature instead of the root."""
-    ours, given, temperature = attention(eps=0.0).double().eval(), seam.inputs(), 3.7
+    ours, given, temperature = attention(eps=0.0).double().eval(), inputs(), 3.7
     for part in (ours.query, ours.key):
         nn.init.constant_(part.norm.weight, math.sqrt(temperature / math.sqrt(D_K)))
     parts = zip((ours.query, ours.key, ours.value), given.values(), strict=True)
     q, k, v = (p.linear(x).unflatten(-1, (HEADS, D_K)).permute(1, 2, 0, 3) for p, x in parts)
     q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
-    mask = seam.per_batch().permute(2, 0, 1).unsqueeze(1)
+    mask = some_mask().permute(2, 0, 1).unsqueeze(1)
     mean = F.scaled_dot_product_attention(q, k, v, mask, scale=temperature)
     expected = ours.output(mean.permute(2, 0, 1, 3).flatten(start_dim=2))
     linear = [ours.query.linear, ours.key.linear, ours.value.linear, ours.output]
     variables = [*given.values(), *(p for layer in linear for p in layer.parameters())]
-    return difference(ours(**given, mask=seam.per_batch()), expected, variables, variables)
+    return difference(ours(**given, mask=some_mask()), expected, variables, variables)
 
 
 ORACLES: dict[str, Callable[[], float]] = {
@@ -81,28 +76,18 @@ ORACLES: dict[str, Callable[[], float]] = {
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_it_equals_what_others_compute(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_it_equals_what_others_compute = equals(ORACLES)
 
 
-@pytest.mark.parametrize("check", seam.SEAM)
-def test_it_takes_the_place_of_other_attention(check: Callable[[seam.Make], None]) -> None:
-    check(attention)
+test_at_the_seam = at_the_seam(attention, {"query.norm.weight": (D_K,), "key.norm.weight": (D_K,)})
 
 
-def test_the_parameters_are_those_of_attention_and_two_gains() -> None:
-    seam.check_parameters(attention, {"query.norm.weight": (D_K,), "key.norm.weight": (D_K,)})
-
-
-def test_arguments_reach_all_parts() -> None:
-    module = page.QueryKeyNormAttention(2, 6, bias=False)
-    assert not [name for name, _ in module.named_parameters() if name.endswith("bias")]
-    assert (module.dropout.p, module.query.norm.eps) == (0.1, 1e-6)
+def test_the_eps_is_that_of_qwen3_unless_asked_otherwise() -> None:
+    assert attention().query.norm.eps == attention().key.norm.eps == Qwen3Config().rms_norm_eps
 
 
 def test_longer_queries_and_keys_change_nothing_and_longer_values_do() -> None:
-    module, given = attention(eps=0.0).double().eval(), seam.inputs()
+    module, given = attention(eps=0.0).double().eval(), inputs()
     expected = module(**given)
     for part in (module.query, module.key):
         part.linear.weight.data *= 100
@@ -114,14 +99,14 @@ def test_longer_queries_and_keys_change_nothing_and_longer_values_do() -> None:
 
 def test_a_head_with_large_features_does_not_change_the_others() -> None:
     projection = NormalisedProjection(D_MODEL, HEADS, D_K, bias=False, eps=0.0).double()
-    x = seam.inputs()["query"]
+    x = inputs()["query"]
     expected = projection(x)
     projection.linear.weight.data[:D_K] *= 100
     assert largest([projection(x)], [expected]) < 1e-10
 
 
 def test_no_score_is_larger_than_the_bound_and_one_can_reach_it() -> None:
-    module, given = seam.randomised(attention(eps=0.0)), seam.inputs()
+    module, given = randomised(attention(eps=0.0)), inputs()
     query = 1000 * given["query"]
     scores = module.get_scores(module.query(query) / math.sqrt(D_K), module.key(given["key"]))
     bound = module.largest_score().item()
@@ -159,8 +144,7 @@ def test_the_answers_of_the_exercises() -> None:
 
 
 def test_the_part_for_the_transformer_is_this_attention() -> None:
-    parts = in_transformer(d_model=D_MODEL, heads=HEADS, seq_len=7, dropout_prob=0.5)
-    seam.check_part_for_the_transformer(parts, QueryKeyNormAttention)
+    assert type(made_for_the_transformer(in_transformer)) is QueryKeyNormAttention
 
 
 def test_the_example_knows_its_bound() -> None:

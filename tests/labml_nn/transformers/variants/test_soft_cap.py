@@ -2,28 +2,34 @@ r"""Capped scores, against Gemma 2 and loops over numbers."""
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor
 from transformers.models.gemma2.configuration_gemma2 import Gemma2Config
 from transformers.models.gemma2.modeling_gemma2 import Gemma2Attention
 
-from labml_nn.transformers.mha import causal_mask
 from labml_nn.transformers.variants import soft_cap as page
 from labml_nn.transformers.variants.soft_cap import SoftCapAttention, in_transformer, soft_cap
-from tests.labml_nn.transformers.variants import seam
-from tests.labml_nn.transformers.variants.seam import BATCH_SIZE, D_K, D_MODEL, HEADS
-from tests.oracles.compare import largest
-from tests.oracles.hugging_face import added_mask
+from tests.labml_nn.transformers.seam import (
+    D_K,
+    D_MODEL,
+    HEADS,
+    at_the_seam,
+    equals,
+    from_hugging_face,
+    from_loops,
+    made_for_the_transformer,
+    randomised,
+    some_mask,
+)
 
 # Most scores are beyond it.
 CAP = 0.7
 
 
-def attention(cap: float = CAP) -> SoftCapAttention:
-    r"""With a low cap."""
-    return SoftCapAttention(HEADS, D_MODEL, cap=cap)
+attention = partial(SoftCapAttention, HEADS, D_MODEL, cap=CAP)
 
 
 def gemma2() -> float:
@@ -38,60 +44,25 @@ def gemma2() -> float:
         attn_logit_softcapping=CAP,
         attn_implementation="eager",
     )
-    ours = seam.randomised(attention())
-    theirs = Gemma2Attention(config, layer_idx=1).double().eval()
-    names = {"query.linear": "q_proj", "key.linear": "k_proj", "value.linear": "v_proj"}
-    seam.copied(ours, theirs, names | {"output": "o_proj"})
-    given, mask = seam.sequence(), causal_mask(seam.SEQ_LEN_K)
-    x = given["query"]
-    with seam.all_in_double():
-        turn = seam.not_turned(seam.SEQ_LEN_K, D_K)
-        expected, _ = theirs(x.transpose(0, 1), turn, added_mask(mask))
-    return largest(
-        seam.found_and_gradients(ours(**given, mask=mask), ours, x),
-        seam.found_and_gradients(expected.transpose(0, 1), theirs, x),
-    )
+    theirs = Gemma2Attention(config, layer_idx=1)
+    return from_hugging_face(randomised(attention()), theirs)
 
 
-def loops() -> float:
-    r"""Each score from Python's own numbers, and those of hidden keys left out."""
-    module, given, mask = seam.randomised(attention()), seam.inputs(), seam.per_batch()
-    module.output = nn.Identity()
-    parts = zip((module.query, module.key, module.value), given.values(), strict=True)
-    q, k, v = (part(x).tolist() for part, x in parts)
-    found, worst = module(**given, mask=mask).tolist(), 0.0
-    for i in range(seam.SEQ_LEN_Q):
-        for b in range(BATCH_SIZE):
-            seen = [j for j in range(seam.SEQ_LEN_K) if mask[i, j, b]]
-            for h in range(HEADS):
-                weights = {}
-                for j in seen:
-                    product = sum(x * y for x, y in zip(q[i][b][h], k[j][b][h], strict=True))
-                    weights[j] = math.exp(CAP * math.tanh(product / math.sqrt(D_K) / CAP))
-                for d in range(D_K):
-                    mean = sum(weights[j] * v[j][b][h][d] for j in seen) / sum(weights.values())
-                    worst = max(worst, abs(mean - found[i][b][h * D_K + d]))
-    return worst
+def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
+    r"""The formula of the page for one pair."""
+    return CAP * (q @ k / math.sqrt(D_K) / CAP).tanh()
 
 
 ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face Gemma 2": gemma2,
-    "a loop over scalars": loops,
+    "a loop over scalars": lambda: from_loops(randomised(attention()), some_mask(), score),
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_it_equals_what_others_compute(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_it_equals_what_others_compute = equals(ORACLES)
 
 
-@pytest.mark.parametrize("check", seam.SEAM)
-def test_it_takes_the_place_of_other_attention(check: Callable[[seam.Make], None]) -> None:
-    check(attention)
-
-
-def test_the_parameters_are_those_of_attention() -> None:
-    seam.check_parameters(attention, {})
+test_at_the_seam = at_the_seam(attention, {})
 
 
 def test_the_table_of_the_page() -> None:
@@ -119,13 +90,12 @@ def test_the_answers_of_the_exercises() -> None:
 @pytest.mark.parametrize("cap", [0.0, -50.0, math.nan])
 def test_a_cap_that_is_not_positive_is_refused(cap: float) -> None:
     with pytest.raises(ValueError, match=f"must be positive, got {cap}"):
-        attention(cap)
+        attention(cap=cap)
 
 
 def test_the_cap_of_gemma_is_the_default_and_a_lower_one_is_for_the_small_transformer() -> None:
     assert SoftCapAttention(HEADS, D_MODEL).cap == Gemma2Config().attn_logit_softcapping
-    parts = in_transformer(d_model=D_MODEL, heads=HEADS, seq_len=7, dropout_prob=0.5)
-    assert seam.check_part_for_the_transformer(parts, SoftCapAttention).cap == 5.0
+    assert made_for_the_transformer(in_transformer).cap == 5.0
 
 
 def test_the_example_has_the_table() -> None:

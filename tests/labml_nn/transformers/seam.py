@@ -1,0 +1,352 @@
+r"""What every attention must do at `attention(query=, key=, value=, mask=)`, and its oracles.
+
+A test file has two lines for what all have in common:
+
+    test_it_equals_what_others_compute = equals(ORACLES)
+    test_at_the_seam = at_the_seam(attention, {"sinks": (HEADS,)})
+
+where `attention` is a `functools.partial` of the class, and the shapes are those of the parameters
+that plain attention doesn't have.
+"""
+
+import inspect
+import io
+import math
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from functools import partial
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from labml_nn.transformers.mha import causal_mask
+from tests.oracles.compare import difference, largest, weighted_sum
+from tests.oracles.hugging_face import added_mask, all_in_double
+
+# The heads are no power of two, and have groups.
+SEQ_LEN_Q, SEQ_LEN_K, BATCH_SIZE, HEADS, D_K = 5, 7, 3, 6, 10
+D_MODEL = HEADS * D_K
+
+# Makes an attention, with more keyword arguments or not.
+Make = partial[nn.Module]
+# What a score is made of: a query, a key, the places of both, and the head.
+Score = Callable[[Tensor, Tensor, int, int, int], Tensor]
+
+
+# What goes in
+
+
+def inputs(
+    seq_len_q: int = SEQ_LEN_Q, seq_len_k: int = SEQ_LEN_K, dtype: torch.dtype = torch.float64
+) -> dict[str, Tensor]:
+    r"""A query, a key and a value, all different, with gradients."""
+    generator = torch.Generator().manual_seed(2)
+    lengths = {"query": seq_len_q, "key": seq_len_k, "value": seq_len_k}
+    return {
+        name: torch.randn(n, BATCH_SIZE, D_MODEL, generator=generator).to(dtype).requires_grad_()
+        for name, n in lengths.items()
+    }
+
+
+def text(dtype: torch.dtype = torch.float64) -> Tensor:
+    r"""A sequence that attends to itself."""
+    return inputs(dtype=dtype)["key"]
+
+
+def attend(module: nn.Module, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    r"""Self-attention."""
+    return module(query=x, key=x, value=x, mask=mask)
+
+
+def some_mask(seq_len_q: int = SEQ_LEN_Q, idle: bool = False) -> Tensor:
+    r"""Another one for each sequence. Every query sees a key; or two see none."""
+    generator = torch.Generator().manual_seed(3)
+    mask = torch.rand(seq_len_q, SEQ_LEN_K, BATCH_SIZE, generator=generator) < 0.5
+    mask[:, 1] = True
+    if idle:
+        mask[4, :, 2] = mask[2, :, 1] = False
+    return mask
+
+
+def randomised(module: nn.Module) -> nn.Module:
+    r"""All parameters random, so that no one or zero of the beginning hides anything."""
+    generator = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for parameter in module.double().eval().parameters():
+            noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+            parameter.copy_(noise * 1.5 / math.sqrt(parameter.shape[-1]))
+    return module
+
+
+def bias_of_output(module: nn.Module) -> Tensor:
+    r"""What is left where the heads give zero."""
+    last = getattr(module, "gated_output", module.output)
+    return last.weight.new_zeros(D_MODEL) if last.bias is None else last.bias
+
+
+def shapes(module: nn.Module) -> dict[str, tuple[int, ...]]:
+    r"""The names and shapes of the parameters, and of what else is saved."""
+    return {name: tuple(t.shape) for name, t in module.state_dict().items()}
+
+
+def shapes_of_heads(key_features: int = D_MODEL) -> dict[str, tuple[int, ...]]:
+    r"""Those of multi-head attention, with fewer features for keys and values or not."""
+    rows = {"query": D_MODEL, "key": key_features, "value": key_features}
+    found: dict[str, tuple[int, ...]] = {}
+    for name, features in rows.items():
+        found |= {f"{name}.linear.weight": (features, D_MODEL), f"{name}.linear.bias": (features,)}
+    return found | {"output.weight": (D_MODEL, D_MODEL), "output.bias": (D_MODEL,)}
+
+
+# Oracles
+
+
+def dot(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
+    r"""The score of plain attention."""
+    return q @ k / math.sqrt(len(q))
+
+
+def by_loops(
+    module: nn.Module, given: Mapping[str, Tensor], mask: Tensor | None, score: Score = dot
+) -> Tensor:
+    r"""One position, sequence and head after the other; the last query stands at the last key.
+
+    Queries share a head of keys if there are fewer of these. A sink is a term of the denominator,
+    and adds nothing to the average.
+    """
+    query, key, value = (
+        getattr(module, name).linear(x).unflatten(-1, (-1, D_K)) for name, x in given.items()
+    )
+    later, group = len(key) - len(query), HEADS // key.shape[2]
+    visible = torch.ones(len(query), len(key), BATCH_SIZE, dtype=torch.bool)
+    visible = (visible if mask is None else visible & mask).tolist()
+    rows = []
+    for i in range(len(query)):
+        for b in range(BATCH_SIZE):
+            for h in range(HEADS):
+                total = module.sinks[h].exp() if hasattr(module, "sinks") else torch.zeros(())
+                summed = value.new_zeros(D_K)
+                for j in range(len(key)):
+                    if visible[i][j][b]:
+                        one = score(query[i, b, h], key[j, b, h // group], i + later, j, h).exp()
+                        total, summed = total + one, summed + one * value[j, b, h // group]
+                rows.append(summed / total if total > 0 else summed)
+    return module.output(torch.stack(rows).view(len(query), BATCH_SIZE, D_MODEL))
+
+
+def from_loops(
+    module: nn.Module,
+    mask: Tensor | None,
+    score: Score = dot,
+    visible: Tensor | None = None,
+    given: Mapping[str, Tensor] | None = None,
+) -> float:
+    r"""How far output and gradients are from the loops'. `visible`: what the module should see
+    under the mask, if not what the mask says.
+    """
+    given = given or inputs(len(mask) if mask is not None else SEQ_LEN_Q)
+    variables = [*given.values(), *module.parameters()]
+    expected = by_loops(module, given, mask if visible is None else visible, score)
+    return difference(module(**given, mask=mask), expected, variables, variables)
+
+
+def from_module(mine: nn.Module, theirs: nn.Module, mask: Tensor | None) -> float:
+    r"""From another attention, which gets the same parameters."""
+    theirs.load_state_dict(mine.state_dict())
+    x = text()
+    my_variables, their_variables = [x, *mine.parameters()], [x, *theirs.parameters()]
+    return difference(attend(mine, x, mask), attend(theirs, x, mask), my_variables, their_variables)
+
+
+def copied(ours: nn.Module, theirs: nn.Module, names: Mapping[str, str]) -> None:
+    r"""Our parameters into theirs, from our name of a part to theirs."""
+    for mine, other in names.items():
+        theirs.get_submodule(other).load_state_dict(ours.get_submodule(mine).state_dict())
+
+
+def by_hugging_face(
+    theirs: nn.Module, x: Tensor, width: int = D_K, mask: Tensor | None = None
+) -> Tensor:
+    r"""Their attention, batch first, under the causal mask, turned by angles of zero."""
+    mask = added_mask(causal_mask(len(x))) if mask is None else mask
+    zeros = torch.zeros(1, SEQ_LEN_K, width, dtype=torch.float64)
+    with all_in_double():
+        output, _ = theirs(x.transpose(0, 1), (zeros + 1, zeros), mask)
+    return output.transpose(0, 1)
+
+
+PARTS = {f"{name}.linear": f"{name[0]}_proj" for name in ("query", "key", "value")}
+PARTS |= {"output": "o_proj"}
+
+
+def from_hugging_face(
+    ours: nn.Module,
+    theirs: nn.Module,
+    names: Mapping[str, str] = PARTS,
+    width: int = D_K,
+    mask: Tensor | None = None,
+) -> float:
+    r"""How far it is from theirs with our parameters, from our name of a part to theirs. With
+    `mask`, numbers for them to add, ours makes its own.
+    """
+    theirs.double().eval()
+    copied(ours, theirs, names)
+    x = text()
+    mine = [p for name in names for p in ours.get_submodule(name).parameters()]
+    others = [p for name in names.values() for p in theirs.get_submodule(name).parameters()]
+    found = attend(ours, x, causal_mask(len(x)) if mask is None else None)
+    expected = by_hugging_face(theirs, x, width, mask)
+    return difference(found, expected, [x, *mine], [x, *others])
+
+
+def equals(oracles: Mapping[str, Callable[[], float]], bound: float = 1e-10) -> Callable:
+    r"""The test that a page is near each of its oracles."""
+
+    @pytest.mark.parametrize("oracle", oracles)
+    def test(oracle: str) -> None:
+        assert oracles[oracle]() < bound
+
+    return test
+
+
+# What all of them do
+
+
+def check_no_future(make: Make) -> None:
+    r"""Another token moves its own output, no earlier one, and none of another sequence."""
+    module, x = randomised(make()), text().detach()
+    before = attend(module, x, causal_mask(SEQ_LEN_K))
+    for position in range(SEQ_LEN_K):
+        other = x.clone()
+        other[position, 1] += 1
+        apart = (attend(module, other, causal_mask(SEQ_LEN_K)) - before).abs().amax(dim=2)
+        assert apart[position, 1] > 1e-6
+        assert apart[:position].max() < 1e-12 if position else True
+        assert apart[:, [0, 2]].max() < 1e-12
+
+
+def check_hidden_keys(make: Make) -> None:
+    r"""What a key that nobody sees says does not matter; nor that it is there."""
+    module, x, mask = randomised(make()), text().detach(), some_mask(SEQ_LEN_K)
+    mask[:, 5:] = False
+    other = torch.cat([x[:5], x[5:] - 9])
+    expected = attend(module, x, mask)[:5]
+    assert largest([attend(module, other, mask)[:5]], [expected]) < 1e-12
+    alone = attend(module, x[:5, 1:2], mask[:5, :5, 1:2])
+    assert largest([alone], [expected[:, 1:2]]) < 1e-12
+
+
+def check_idle(
+    make: Make, types: tuple[torch.dtype, ...] = (torch.float64, torch.bfloat16, torch.float16)
+) -> None:
+    r"""A query that sees nothing gets zero from every head, and gradients are finite."""
+    for dtype in types:
+        module, x = randomised(make()).to(dtype), text(dtype)
+        output = attend(module, x, some_mask(SEQ_LEN_K, idle=True))
+        assert output.dtype is dtype
+        assert torch.equal(output[4, 2], bias_of_output(module))
+        assert torch.equal(output[2, 1], bias_of_output(module))
+        found = torch.autograd.grad(weighted_sum(output), [x, *module.parameters()])
+        assert all(one.isfinite().all() for one in found)
+        assert found[0][2, 0].any()
+
+
+def check_weights(make: Make) -> None:
+    r"""Those of the last call are kept without a gradient, if they are kept; zero if hidden."""
+    module, mask = randomised(make()), some_mask(SEQ_LEN_K, idle=True)
+    attend(module, text(), mask)
+    if module.attn is not None:
+        assert module.attn.shape == (SEQ_LEN_K, SEQ_LEN_K, BATCH_SIZE, HEADS)
+        assert not module.attn.requires_grad
+        assert not module.attn[~mask].any()
+
+
+def check_saved(make: Make) -> None:
+    r"""What is saved is all that is needed; in 32 bits the result is about the same."""
+    module, other, saved = randomised(make()), make().double().eval(), io.BytesIO()
+    torch.save(module.state_dict(), saved)
+    saved.seek(0)
+    other.load_state_dict(torch.load(saved, weights_only=True))
+    found, expected = (attend(one, text(), causal_mask(SEQ_LEN_K)) for one in (other, module))
+    assert torch.equal(found, expected)
+    single = attend(other.float(), text(torch.float32), causal_mask(SEQ_LEN_K))
+    assert single.dtype is torch.float32
+    assert largest([single.double()], [expected]) < 1e-4
+
+
+def check_dropout(make: Make) -> None:
+    r"""If all weights are dropped, only the bias remains; none is dropped outside training."""
+    module, x = randomised(make()), text()
+    plain = attend(module, x, causal_mask(SEQ_LEN_K))
+    module.dropout.p = 1.0
+    assert torch.equal(attend(module, x, causal_mask(SEQ_LEN_K)), plain)
+    dropped = attend(module.train(), x, causal_mask(SEQ_LEN_K))
+    assert torch.equal(dropped, bias_of_output(module).expand_as(dropped))
+    assert make(dropout_prob=0.3).dropout.p == 0.3
+    assert inspect.signature(make.func).parameters["dropout_prob"].default == 0.1
+
+
+def check_device(make: Make) -> None:
+    r"""What a call makes is made on the device of its input."""
+    module, x = make().to("meta"), text(torch.float32).to("meta")
+    assert attend(module, x, some_mask(SEQ_LEN_K).to("meta")).device.type == "meta"
+
+
+def check_parameters(make: Make, more: Mapping[str, tuple[int, ...]]) -> None:
+    r"""Those of plain attention and these, in the same order; no bias if none is wanted."""
+    names = [name.replace("gated_output", "output") for name in make().state_dict()]
+    found = dict(zip(names, shapes(make()).values(), strict=True))
+    assert found == shapes_of_heads() | dict(more)
+    plain = [name for name in names if name in shapes_of_heads()]
+    assert plain == list(shapes_of_heads())
+    bare = {name.replace("gated_output", "output") for name in make(bias=False).state_dict()}
+    assert not [name for name in bare & shapes_of_heads().keys() if name.endswith("bias")]
+    assert inspect.signature(make.func).parameters["bias"].default is True
+
+
+CHECKS = [
+    check_no_future,
+    check_hidden_keys,
+    check_idle,
+    check_weights,
+    check_saved,
+    check_dropout,
+    check_device,
+]
+
+
+def at_the_seam(
+    make: Make,
+    more: Mapping[str, tuple[int, ...]] | None = None,
+    but: tuple[Callable[[Make], None], ...] = (),
+    and_also: tuple[Callable[[Make], None], ...] = (),
+) -> Callable:
+    r"""The test of all checks but these; of the parameters, if it is said which there are more."""
+    checks = [check for check in (*CHECKS, *and_also) if check not in but]
+    checks += [] if more is None else [partial(check_parameters, more=more)]
+
+    @pytest.mark.parametrize("check", checks)
+    def test(check: Callable[[Make], None]) -> None:
+        # What the modules of one test share, a table of angles, is not shared with other tests.
+        check(deepcopy(make))
+
+    return test
+
+
+def made_for_the_transformer(
+    in_transformer: Callable, *, heads: int = HEADS, positions: bool = False
+) -> nn.Module:
+    r"""The attention of a small transformer: a new one each time, with the dropout that was asked
+    for, only in training. `positions`: nothing else is added to the tokens.
+    """
+    parts = in_transformer(d_model=D_MODEL, heads=HEADS, seq_len=SEQ_LEN_K, dropout_prob=0.5)
+    assert list(parts) == ["self_attn"] + ["positions"] * positions
+    made, x = parts["self_attn"](), text(torch.float32)
+    assert not positions or parts["positions"]()(x) is x
+    assert made is not parts["self_attn"]()
+    assert (made.dropout.p, made.query.heads) == (0.5, heads)
+    results = [attend(made.train(n < 2), x, causal_mask(SEQ_LEN_K)) for n in range(4)]
+    assert not torch.equal(results[0], results[1])
+    assert torch.equal(results[2], results[3])
+    return made
