@@ -127,8 +127,10 @@ def test_there_are_as_many_block_masks_as_needed(
     monkeypatch.setattr(
         pytorch, "flex_attention", lambda q, *_, block_mask, **__: seen.append(block_mask) or q
     )
-    flex.flex(*vectors(), None, mask_mod)
+    with patch.object(pytorch, "create_block_mask", wraps=pytorch.create_block_mask) as create:
+        flex.flex(*vectors(), None, mask_mod)
     assert seen[0].shape == (*shape, 7, 11)
+    assert create.call_args.kwargs["device"] == torch.device("cpu")
 
 
 def test_only_the_kernel_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from labml_nn.transformers.memory import sdpa
 from labml_nn.transformers.memory.sdpa import each_backend, spelled_out, weights_of_newest_query
+from tests.labml_nn.transformers.seam import equals
 from tests.oracles import onnx_cases, op_info
 from tests.oracles.compare import difference
 
@@ -125,9 +126,12 @@ ORACLES: dict[str, Callable[[], float]] = {
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_it_equals(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_it_equals_what_others_compute = equals(ORACLES)
+
+
+def test_fewer_heads_of_keys_are_refused_unless_asked_for() -> None:
+    with pytest.raises(RuntimeError, match="size of tensor"):
+        spelled_out(*vectors(2))
 
 
 def test_the_newest_query_sees_the_first_key_alone() -> None:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from labml_nn.transformers.ways import batch_first
 from labml_nn.transformers.ways.batch_first import BatchFirstAttention, ScaledDotProductAttention
+from tests.labml_nn.transformers.seam import equals
 from tests.labml_nn.transformers.ways.oracles import (
     BATCH_SIZE,
     D_K,
@@ -95,9 +96,7 @@ ORACLES: dict[str, Callable[[], float]] = {
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_equals_its_oracle_with_gradients(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_equals_its_oracle_with_gradients = equals(ORACLES)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
@@ -117,6 +116,9 @@ def test_no_output_depends_on_a_later_position() -> None:
 
 def test_dropout_acts_in_training_only() -> None:
     check_dropout(lambda p: BatchFirstAttention(D_MODEL, HEADS, p), lambda module, x: module(x)[0])
+    usual = BatchFirstAttention(D_MODEL, HEADS), ScaledDotProductAttention()
+    found = {one.p for made in usual for one in made.modules() if isinstance(one, nn.Dropout)}
+    assert found == {0.1}
 
 
 def test_the_weights_that_are_returned_are_those_before_dropout() -> None:

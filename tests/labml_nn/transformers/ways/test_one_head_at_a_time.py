@@ -13,6 +13,7 @@ from labml_nn.transformers.ways.one_head_at_a_time import (
     answer,
     causal_attention,
 )
+from tests.labml_nn.transformers.seam import equals
 from tests.labml_nn.transformers.ways.oracles import (
     D_MODEL,
     HEADS,
@@ -78,9 +79,7 @@ ORACLES: dict[str, Callable[[], float]] = {
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_equals_its_oracle_with_gradients(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_equals_its_oracle_with_gradients = equals(ORACLES)
 
 
 def test_by_hand_the_numbers_are_those_of_the_page() -> None:
