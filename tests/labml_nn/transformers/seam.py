@@ -42,11 +42,9 @@ def inputs(
 ) -> dict[str, Tensor]:
     r"""A query, a key and a value, all different, with gradients."""
     generator = torch.Generator().manual_seed(2)
-    lengths = {"query": seq_len_q, "key": seq_len_k, "value": seq_len_k}
-    return {
-        name: torch.randn(n, BATCH_SIZE, D_MODEL, generator=generator).to(dtype).requires_grad_()
-        for name, n in lengths.items()
-    }
+    lengths = (("query", seq_len_q), ("key", seq_len_k), ("value", seq_len_k))
+    drawn = ((name, torch.randn(n, BATCH_SIZE, D_MODEL, generator=generator)) for name, n in lengths)
+    return {name: x.to(dtype).requires_grad_() for name, x in drawn}
 
 
 def text(dtype: torch.dtype = torch.float64) -> Tensor:
@@ -298,8 +296,7 @@ def check_parameters(make: Make, more: Mapping[str, tuple[int, ...]]) -> None:
     names = [name.replace("gated_output", "output") for name in make().state_dict()]
     found = dict(zip(names, shapes(make()).values(), strict=True))
     assert found == shapes_of_heads() | dict(more)
-    plain = [name for name in names if name in shapes_of_heads()]
-    assert plain == list(shapes_of_heads())
+    assert [name for name in names if name in shapes_of_heads()] == list(shapes_of_heads())
     bare = {name.replace("gated_output", "output") for name in make(bias=False).state_dict()}
     assert not [name for name in bare & shapes_of_heads().keys() if name.endswith("bias")]
     assert inspect.signature(make.func).parameters["bias"].default is True
