@@ -42,8 +42,8 @@ def inputs(
 ) -> dict[str, Tensor]:
     r"""A query, a key and a value, all different, with gradients."""
     generator = torch.Generator().manual_seed(2)
-    lengths = (("query", seq_len_q), ("key", seq_len_k), ("value", seq_len_k))
-    drawn = ((name, torch.randn(n, BATCH_SIZE, D_MODEL, generator=generator)) for name, n in lengths)
+    sizes = (("query", seq_len_q), ("key", seq_len_k), ("value", seq_len_k))
+    drawn = ((name, torch.randn(n, BATCH_SIZE, D_MODEL, generator=generator)) for name, n in sizes)
     return {name: x.to(dtype).requires_grad_() for name, x in drawn}
 
 

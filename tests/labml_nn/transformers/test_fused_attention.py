@@ -9,18 +9,8 @@ from torch import Tensor, nn
 
 from labml_nn.transformers.fused_attention import FusedAttention
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from tests.labml_nn.transformers.seam import (
-    D_MODEL,
-    HEADS,
-    SEQ_LEN_K,
-    at_the_seam,
-    attend,
-    equals,
-    from_module,
-    randomised,
-    some_mask,
-    text,
-)
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, at_the_seam, equals
 from tests.oracles.compare import difference
 
 attention = partial(FusedAttention, HEADS, D_MODEL)
@@ -28,7 +18,7 @@ attention = partial(FusedAttention, HEADS, D_MODEL)
 
 def from_pytorch(is_causal: bool) -> float:
     r"""Its mask is true where nothing may be seen."""
-    module, x = randomised(attention(is_causal=is_causal)), text()
+    module, x = seam.randomised(attention(is_causal=is_causal)), seam.text()
     other = nn.MultiheadAttention(D_MODEL, HEADS).double()
     parts = [module.query.linear, module.key.linear, module.value.linear]
     other.load_state_dict(
@@ -41,13 +31,13 @@ def from_pytorch(is_causal: bool) -> float:
     )
     mask = causal_mask(SEQ_LEN_K)
     theirs, _ = other(x, x, x, attn_mask=~mask[..., 0], need_weights=False)
-    mine = attend(module, x, None if is_causal else mask)
+    mine = seam.attend(module, x, None if is_causal else mask)
     return difference(mine, theirs, [x, module.output.weight], [x, other.out_proj.weight])
 
 
 def from_readable(mask: Tensor | None) -> float:
-    return from_module(
-        randomised(attention()), MultiHeadAttention(HEADS, D_MODEL).double().eval(), mask
+    return seam.from_module(
+        seam.randomised(attention()), MultiHeadAttention(HEADS, D_MODEL).double().eval(), mask
     )
 
 
@@ -59,29 +49,25 @@ ORACLES: dict[str, Callable[[], float]] = {
             [
                 None,
                 causal_mask(SEQ_LEN_K),
-                some_mask(SEQ_LEN_K, idle=True),
-                some_mask(SEQ_LEN_K)[:1],
+                seam.some_mask(SEQ_LEN_K, idle=True),
+                seam.some_mask(SEQ_LEN_K)[:1],
             ],
         )
     ),
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
-
-
 test_at_the_seam = at_the_seam(attention, {})
 
 
 def test_with_the_flag_no_output_depends_on_a_later_position() -> None:
-    module, x = randomised(attention(is_causal=True)), text().detach()
+    module, x = seam.randomised(attention(is_causal=True)), seam.text().detach()
     changed = x.clone()
     changed[-1] += 1
-    before, after = attend(module, x), attend(module, changed)
+    before, after = seam.attend(module, x), seam.attend(module, changed)
     assert torch.equal(before[:-1], after[:-1])
     assert (before[-1] != after[-1]).any()
 
 
 def test_a_mask_besides_the_flag_is_refused() -> None:
     with pytest.raises(ValueError, match="pass no mask"):
-        attend(randomised(attention(is_causal=True)), text(), causal_mask(SEQ_LEN_K))
+        seam.attend(seam.randomised(attention(is_causal=True)), seam.text(), causal_mask(SEQ_LEN_K))

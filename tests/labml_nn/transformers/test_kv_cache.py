@@ -12,18 +12,8 @@ from labml_nn.training.sampling import generate, greedy
 from labml_nn.transformers.basic.autoregressive_experiment import AutoregressiveTransformer
 from labml_nn.transformers.kv_cache import CachedAttention, CachedTransformer
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from tests.labml_nn.transformers.seam import (
-    D_MODEL,
-    HEADS,
-    SEQ_LEN_K,
-    at_the_seam,
-    attend,
-    equals,
-    randomised,
-    shapes,
-    shapes_of_heads,
-    text,
-)
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, at_the_seam, equals
 
 N_VOCAB, BATCH_SIZE, N_LAYERS, CONTEXT = 13, 3, 2, 11
 SIZES = (N_VOCAB, 10, 5, N_LAYERS, 7, CONTEXT)
@@ -31,7 +21,7 @@ SIZES = (N_VOCAB, 10, 5, N_LAYERS, 7, CONTEXT)
 
 def pair() -> tuple[AutoregressiveTransformer, CachedTransformer]:
     r"""With the same weights."""
-    model = randomised(AutoregressiveTransformer(*SIZES))
+    model = seam.randomised(AutoregressiveTransformer(*SIZES))
     cached = CachedTransformer(*SIZES).double()
     cached.load_state_dict(model.state_dict())
     return model, cached
@@ -54,17 +44,17 @@ def from_model(lengths: list[int]) -> float:
 
 def attention_from_whole() -> float:
     r"""The attention alone, with the last rows of the mask, and without one for a single query."""
-    module = randomised(MultiHeadAttention(HEADS, D_MODEL))
+    module = seam.randomised(MultiHeadAttention(HEADS, D_MODEL))
     cached = CachedAttention(HEADS, D_MODEL).double().eval()
     cached.load_state_dict(module.state_dict())
-    x, mask = text().detach(), causal_mask(SEQ_LEN_K)
+    x, mask = seam.text().detach(), causal_mask(SEQ_LEN_K)
     found = [
-        attend(cached, x[:3], mask[:3, :3]),
-        attend(cached, x[3:5], mask[3:5, :5]),
-        attend(cached, x[5:6]),
-        attend(cached, x[6:], mask[6:]),
+        seam.attend(cached, x[:3], mask[:3, :3]),
+        seam.attend(cached, x[3:5], mask[3:5, :5]),
+        seam.attend(cached, x[5:6]),
+        seam.attend(cached, x[6:], mask[6:]),
     ]
-    return (torch.cat(found) - attend(module, x, mask)).abs().max().item()
+    return (torch.cat(found) - seam.attend(module, x, mask)).abs().max().item()
 
 
 ORACLES: dict[str, Callable[[], float]] = {
@@ -73,8 +63,6 @@ ORACLES: dict[str, Callable[[], float]] = {
     ),
     "multi-head attention": attention_from_whole,
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
 
 
@@ -150,7 +138,7 @@ def test_the_cache_has_as_many_bytes_as_the_page_says() -> None:
 def test_nothing_of_a_cache_is_saved() -> None:
     model, cached = pair()
     cached(tokens())
-    assert shapes(cached) == shapes(model)
+    assert seam.shapes(cached) == seam.shapes(model)
     module = CachedAttention(HEADS, D_MODEL)
-    attend(module, text(torch.float32))
-    assert shapes(module) == shapes_of_heads()
+    seam.attend(module, seam.text(torch.float32))
+    assert seam.shapes(module) == seam.shapes_of_heads()

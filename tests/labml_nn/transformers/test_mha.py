@@ -10,26 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask, example
-from tests.labml_nn.transformers.seam import (
-    BATCH_SIZE,
-    D_MODEL,
-    HEADS,
-    SEQ_LEN_K,
-    SEQ_LEN_Q,
-    at_the_seam,
-    equals,
-    from_loops,
-    inputs,
-    randomised,
-    some_mask,
-)
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import BATCH_SIZE, D_MODEL, HEADS, SEQ_LEN_K, SEQ_LEN_Q
 from tests.oracles import hugging_face, onnx_cases
 from tests.oracles.compare import gradients, largest
 
 
 def attention() -> MultiHeadAttention:
     r"""One in which no parameter is as at the beginning."""
-    return randomised(MultiHeadAttention(HEADS, D_MODEL))
+    return seam.randomised(MultiHeadAttention(HEADS, D_MODEL))
 
 
 def padding(seq_len_q: int, seq_len_k: int) -> Tensor:
@@ -39,12 +28,12 @@ def padding(seq_len_q: int, seq_len_k: int) -> Tensor:
 
 def one_for_all(seq_len_q: int, seq_len_k: int) -> Tensor:
     r"""One mask for the whole batch, in which every query sees a key."""
-    return some_mask(seq_len_q)[..., 2:]
+    return seam.some_mask(seq_len_q)[..., 2:]
 
 
 def per_batch(seq_len_q: int, seq_len_k: int) -> Tensor:
     r"""Another one for each sequence."""
-    return some_mask(seq_len_q)
+    return seam.some_mask(seq_len_q)
 
 
 def no_mask(seq_len_q: int, seq_len_k: int) -> None:
@@ -90,7 +79,7 @@ def distance_to_torch() -> float:
 
 def one_distance_to_torch(lengths: tuple[int, int], make_mask: Maker) -> float:
     r"""In the result, the weights, and the gradients of the sequences and of all parameters."""
-    module, sequences, mask = attention(), inputs(*lengths), make_mask(*lengths)
+    module, sequences, mask = attention(), seam.inputs(*lengths), make_mask(*lengths)
     other = torch_attention(module)
     theirs, their_weights = other(
         *sequences.values(),
@@ -111,8 +100,8 @@ def one_distance_to_torch(lengths: tuple[int, int], make_mask: Maker) -> float:
 
 def distance_to_loops() -> float:
     r"""From one score after the other, with queries that see nothing, too."""
-    masks = (None, causal(SEQ_LEN_Q, SEQ_LEN_K), some_mask(idle=True))
-    return max(from_loops(attention(), mask) for mask in masks)
+    masks = (None, causal(SEQ_LEN_Q, SEQ_LEN_K), seam.some_mask(idle=True))
+    return max(seam.from_loops(attention(), mask) for mask in masks)
 
 
 def distance_to_gpt2() -> float:
@@ -130,7 +119,7 @@ def distance_to_gpt2() -> float:
             part.linear.bias.copy_(bias)
         module.output.weight.copy_(theirs.c_proj.weight.T)
         module.output.bias.copy_(theirs.c_proj.bias)
-    x = inputs()["key"]
+    x = seam.inputs()["key"]
     mine = module(query=x, key=x, value=x, mask=mask)
     given_mask = hugging_face.added_mask(mask)
     expected = theirs(x.transpose(0, 1).contiguous(), attention_mask=given_mask)[0].transpose(0, 1)
@@ -204,10 +193,8 @@ ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face GPT-2": distance_to_gpt2,
     "ONNX Attention": distance_to_onnx,
 }
-
-
-test_it_is_what_others_compute = equals(ORACLES)
-test_at_the_seam = at_the_seam(partial(MultiHeadAttention, HEADS, D_MODEL), {})
+test_it_is_what_others_compute = seam.equals(ORACLES)
+test_at_the_seam = seam.at_the_seam(partial(MultiHeadAttention, HEADS, D_MODEL), {})
 
 
 @pytest.mark.parametrize("case", SAID, ids=lambda case: case.name)
@@ -227,12 +214,12 @@ def test_all_cases_of_onnx_but_these_can_be_said() -> None:
 
 
 def test_gradients_are_those_of_finite_differences() -> None:
-    module, mask = attention(), some_mask(idle=True)
+    module, mask = attention(), seam.some_mask(idle=True)
 
     def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         return module(query=query, key=key, value=value, mask=mask)
 
-    assert torch.autograd.gradcheck(attend, tuple(inputs().values()), fast_mode=True)
+    assert torch.autograd.gradcheck(attend, tuple(seam.inputs().values()), fast_mode=True)
 
 
 def test_scaled_scores_of_random_features_have_variance_one() -> None:
@@ -271,12 +258,12 @@ def test_a_width_that_heads_do_not_divide_is_refused() -> None:
 )
 def test_a_mask_that_does_not_fit_is_refused(mask: Tensor) -> None:
     with pytest.raises(ValueError, match=r"torch.bool \[5, 7, 3\], got torch"):
-        attention()(**inputs(), mask=mask)
+        attention()(**seam.inputs(), mask=mask)
 
 
 @pytest.mark.parametrize("name", ["query", "key", "value"])
 def test_sequences_that_do_not_fit_together_are_refused(name: str) -> None:
-    sequences = inputs()
+    sequences = seam.inputs()
     sequences[name] = sequences[name][:, :1]
     with pytest.raises(ValueError, match="don't fit"):
         attention()(**sequences)

@@ -198,6 +198,4 @@ ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face XLM": distance_to_xlm,
     "complex numbers": distance_to_complex_numbers,
 }
-
-
 test_it_is_what_others_compute = equals(ORACLES)

@@ -112,8 +112,6 @@ ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face Llama": distance_to_llama,
     "ONNX RMSNormalization": distance_to_onnx,
 }
-
-
 test_it_is_what_others_compute = equals(ORACLES)
 
 

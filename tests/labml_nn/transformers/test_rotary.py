@@ -71,8 +71,6 @@ ORACLES: dict[str, Callable[[], float]] = {
     "complex numbers": complex_numbers,
     "Hugging Face Llama": hugging_face_llama,
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
 
 

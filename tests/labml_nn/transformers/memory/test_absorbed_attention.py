@@ -7,24 +7,15 @@ import torch
 from labml_nn.transformers.memory.absorbed_attention import AbsorbedLatentAttention
 from labml_nn.transformers.memory.latent_attention import LatentAttention
 from labml_nn.transformers.mha import causal_mask
-from tests.labml_nn.transformers.seam import (
-    D_MODEL,
-    HEADS,
-    SEQ_LEN_K,
-    attend,
-    equals,
-    from_module,
-    randomised,
-    some_mask,
-    text,
-)
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, equals
 
 SIZES = {"d_latent": 13, "d_rotary": 4, "max_len": 11}
 
 
 def pair() -> tuple[LatentAttention, AbsorbedLatentAttention]:
     r"""Both forms, with the same parameters."""
-    written_out = randomised(LatentAttention(HEADS, D_MODEL, **SIZES))
+    written_out = seam.randomised(LatentAttention(HEADS, D_MODEL, **SIZES))
     absorbed = AbsorbedLatentAttention(HEADS, D_MODEL, **SIZES).double().eval()
     absorbed.load_state_dict(written_out.state_dict())
     return written_out, absorbed
@@ -33,29 +24,29 @@ def pair() -> tuple[LatentAttention, AbsorbedLatentAttention]:
 def in_pieces(lengths: list[int]) -> float:
     r"""The text in pieces, each with the last rows of the mask so far."""
     written_out, absorbed = pair()
-    x = text().detach()
-    whole = attend(written_out, x, causal_mask(SEQ_LEN_K))
+    x = seam.text().detach()
+    whole = seam.attend(written_out, x, causal_mask(SEQ_LEN_K))
     found, end = [], 0
     for piece in x.split(lengths):
         end += len(piece)
         mask = causal_mask(SEQ_LEN_K)[end - len(piece) : end, :end]
-        found.append(attend(absorbed, piece, mask if len(piece) > 1 else None))
+        found.append(seam.attend(absorbed, piece, mask if len(piece) > 1 else None))
     assert [t.shape for t in absorbed.cache] == [(SEQ_LEN_K, 3, 13), (SEQ_LEN_K, 3, 4)]
     return (torch.cat(found) - whole).abs().max().item()
 
 
 ORACLES: dict[str, Callable[[], float]] = {
-    "latent attention, all at once": lambda: from_module(*reversed(pair()), some_mask(SEQ_LEN_K)),
+    "latent attention, all at once": lambda: seam.from_module(
+        *reversed(pair()), seam.some_mask(SEQ_LEN_K)
+    ),
     "latent attention, in pieces": lambda: max(
         map(in_pieces, [[1] * 7, [7], [3, 1, 2, 1], [1, 6]])
     ),
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
 
 
 def test_each_attention_has_a_cache_of_its_own() -> None:
     one, other = (pair()[1] for _ in range(2))
-    attend(one, text())
+    seam.attend(one, seam.text())
     assert other.cache is None

@@ -10,21 +10,8 @@ import torch.nn.functional as F
 from labml_nn.transformers.memory import flash
 from labml_nn.transformers.memory.flash import FlashAttention, Tiled, blocks, visible_tiles
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from tests.labml_nn.transformers.seam import (
-    D_MODEL,
-    HEADS,
-    SEQ_LEN_K,
-    at_the_seam,
-    attend,
-    check_device,
-    check_dropout,
-    equals,
-    from_loops,
-    from_module,
-    randomised,
-    some_mask,
-    text,
-)
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, at_the_seam, equals
 from tests.oracles.compare import difference
 
 BATCH_SIZE, N_HEADS, QUERIES, KEYS, D_K = 3, 2, 7, 11, 5
@@ -51,15 +38,15 @@ def from_kernel(size: int, factor: float) -> float:
 
 
 ORACLES: dict[str, Callable[[], float]] = {
-    "a loop over heads, positions and sequences": lambda: from_loops(
-        randomised(attention(size=3)), some_mask(idle=True)
+    "a loop over heads, positions and sequences": lambda: seam.from_loops(
+        seam.randomised(attention(size=3)), seam.some_mask(idle=True)
     ),
     "F.scaled_dot_product_attention": lambda: max(
         from_kernel(size, factor) for size in (1, 2, 3, 4, 7, 11, 99) for factor in (1.0, 30.0)
     ),
     "multi-head attention": lambda: max(
-        from_module(
-            randomised(attention(size=size)),
+        seam.from_module(
+            seam.randomised(attention(size=size)),
             MultiHeadAttention(HEADS, D_MODEL).double().eval(),
             mask,
         )
@@ -67,17 +54,15 @@ ORACLES: dict[str, Callable[[], float]] = {
         for mask in (
             None,
             causal_mask(SEQ_LEN_K),
-            some_mask(SEQ_LEN_K, idle=True),
-            some_mask(SEQ_LEN_K)[:1],
+            seam.some_mask(SEQ_LEN_K, idle=True),
+            seam.some_mask(SEQ_LEN_K)[:1],
         )
     ),
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
-
-
-test_at_the_seam = at_the_seam(partial(attention, size=3), {}, but=(check_device, check_dropout))
+test_at_the_seam = at_the_seam(
+    partial(attention, size=3), {}, but=(seam.check_device, seam.check_dropout)
+)
 
 
 def test_blocks_follow_each_other() -> None:
@@ -124,4 +109,4 @@ def test_a_block_has_64_positions_and_half_of_a_short_text_in_a_transformer() ->
     assert attention().size == 64
     made = flash.in_transformer(d_model=D_MODEL, heads=HEADS, seq_len=7, dropout_prob=0.5)
     assert made["self_attn"]().size == 4
-    assert attend(made["self_attn"](), text(torch.float32)).isfinite().all()
+    assert seam.attend(made["self_attn"](), seam.text(torch.float32)).isfinite().all()

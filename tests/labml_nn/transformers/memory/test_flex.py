@@ -27,21 +27,7 @@ from tests.labml_nn.transformers.memory.test_score_functions import (
     everywhere_else,
     vectors,
 )
-from tests.labml_nn.transformers.seam import (
-    D_MODEL,
-    HEADS,
-    SEQ_LEN_K,
-    at_the_seam,
-    check_device,
-    check_dropout,
-    check_idle,
-    equals,
-    from_loops,
-    from_module,
-    randomised,
-    some_mask,
-    text,
-)
+from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, at_the_seam, equals
 from tests.oracles.compare import largest
 
 attention = partial(FlexAttention, HEADS, D_MODEL)
@@ -65,9 +51,9 @@ def kernel_from_module() -> float:
     r"""The module with its kernel, which isn't compiled for this, and the one without."""
     options = {"score_mod": soft_cap(0.7), "mask_mod": sliding_window(4)}
     worst = 0.0
-    for mask in (None, some_mask(SEQ_LEN_K, idle=True), causal_mask(SEQ_LEN_K)):
-        one, other = (randomised(attention(**options, kernel=k)) for k in (True, False))
-        x = text().detach()
+    for mask in (None, seam.some_mask(SEQ_LEN_K, idle=True), causal_mask(SEQ_LEN_K)):
+        one, other = (seam.randomised(attention(**options, kernel=k)) for k in (True, False))
+        x = seam.text().detach()
         with (
             torch.no_grad(),
             patch(UNTRACED, True),
@@ -83,28 +69,26 @@ def kernel_from_module() -> float:
 ORACLES: dict[str, Callable[[], float]] = {
     "FlexAttention, not compiled": from_flex,
     "FlexAttention, not compiled, in the module": kernel_from_module,
-    "a loop over heads, positions and sequences": lambda: from_loops(
-        randomised(attention(mask_mod=causal)),
-        some_mask(SEQ_LEN_K, idle=True),
-        visible=some_mask(SEQ_LEN_K, idle=True) & causal_mask(SEQ_LEN_K),
+    "a loop over heads, positions and sequences": lambda: seam.from_loops(
+        seam.randomised(attention(mask_mod=causal)),
+        seam.some_mask(SEQ_LEN_K, idle=True),
+        visible=seam.some_mask(SEQ_LEN_K, idle=True) & causal_mask(SEQ_LEN_K),
     ),
-    "multi-head attention": lambda: from_module(
-        randomised(attention()),
+    "multi-head attention": lambda: seam.from_module(
+        seam.randomised(attention()),
         MultiHeadAttention(HEADS, D_MODEL).double().eval(),
-        some_mask(SEQ_LEN_K),
+        seam.some_mask(SEQ_LEN_K),
     ),
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
 
 
 # Its functions of scores are in single precision at least, so halves don't go through.
-IDLE = partial(check_idle, types=(torch.float64,))
+IDLE = partial(seam.check_idle, types=(torch.float64,))
 test_at_the_seam = at_the_seam(
     partial(attention, score_mod=alibi(HEADS)),
     {},
-    but=(check_device, check_dropout, check_idle),
+    but=(seam.check_device, seam.check_dropout, seam.check_idle),
     and_also=(IDLE,),
 )
 
@@ -137,10 +121,10 @@ def test_only_the_kernel_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     r"""Compiling takes a minute, so it is only asked for."""
     seen = []
     monkeypatch.setattr(torch, "compile", lambda one: seen.append(one) or (lambda q, *_, **__: q))
-    x = text().detach()
-    seam.attend(randomised(attention()), x)
+    x = seam.text().detach()
+    seam.attend(seam.randomised(attention()), x)
     assert seen == []
-    seam.attend(randomised(attention(kernel=True)), x)
+    seam.attend(seam.randomised(attention(kernel=True)), x)
     assert seen == [pytorch.flex_attention]
 
 

@@ -11,19 +11,8 @@ from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Atten
 from labml_nn.transformers.memory import latent_attention
 from labml_nn.transformers.memory.latent_attention import LatentAttention
 from labml_nn.transformers.mha import causal_mask
-from tests.labml_nn.transformers.seam import (
-    D_K,
-    D_MODEL,
-    HEADS,
-    SEQ_LEN_K,
-    at_the_seam,
-    attend,
-    equals,
-    made_for_the_transformer,
-    randomised,
-    shapes,
-    text,
-)
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS, SEQ_LEN_K, at_the_seam, equals
 from tests.oracles.compare import difference
 from tests.oracles.hugging_face import added_mask, all_in_double
 
@@ -41,7 +30,7 @@ def key_and_value(module: LatentAttention) -> Tensor:
 
 def from_deepseek() -> float:
     r"""With the same weights and the same angles."""
-    module, x = randomised(attention()), text()
+    module, x = seam.randomised(attention()), seam.text()
     config = DeepseekV3Config(
         hidden_size=D_MODEL,
         num_attention_heads=HEADS,
@@ -73,7 +62,7 @@ def from_deepseek() -> float:
         output, _ = other(x.transpose(0, 1), (cos, sin), added_mask(causal_mask(SEQ_LEN_K)))
     theirs = dict(other.named_parameters())
     return difference(
-        attend(module, x, causal_mask(SEQ_LEN_K)),
+        seam.attend(module, x, causal_mask(SEQ_LEN_K)),
         output.transpose(0, 1),
         [x, weights["q_proj.weight"], module.compress.weight, module.norm.weight],
         [x, *(theirs[name] for name in list(weights)[:3])],
@@ -84,18 +73,16 @@ ORACLES: dict[str, Callable[[], float]] = {"Hugging Face DeepSeek-V3": from_deep
 
 
 test_it_equals_what_others_compute = equals(ORACLES)
-
-
 test_at_the_seam = at_the_seam(attention)
 
 
 def test_scores_depend_on_the_distance_alone() -> None:
     r"""Two tokens at a distance of 2 have the same score wherever they stand."""
-    module = randomised(attention())
-    x = text().detach()[:1].expand(SEQ_LEN_K, -1, -1)
+    module = seam.randomised(attention())
+    x = seam.text().detach()[:1].expand(SEQ_LEN_K, -1, -1)
     scores = []
     module.get_weights = lambda given, mask: scores.append(given) or given
-    attend(module, x)
+    seam.attend(module, x)
     for distance in range(-2, 3):
         diagonal = scores[0].diagonal(distance)
         assert (diagonal - diagonal[..., :1]).abs().max() < 1e-5
@@ -109,7 +96,7 @@ def test_what_is_cached_is_smaller_by_what_the_page_says() -> None:
 
 
 def test_the_parameters_are_these() -> None:
-    assert shapes(attention()) == {
+    assert seam.shapes(attention()) == {
         "query.linear.weight": (HEADS * (D_K + 4), D_MODEL),
         "key.linear.weight": (D_MODEL, 13),
         "value.linear.weight": (D_MODEL, 13),
@@ -120,7 +107,7 @@ def test_the_parameters_are_these() -> None:
 
 
 def test_the_part_for_the_transformer_has_a_latent_of_a_quarter_and_no_other_positions() -> None:
-    made = made_for_the_transformer(latent_attention.in_transformer, positions=True)
+    made = seam.made_for_the_transformer(latent_attention.in_transformer, positions=True)
     assert made.d_latent == D_MODEL // 4
-    attend(made, text(torch.float32))
+    seam.attend(made, seam.text(torch.float32))
     assert (made.attn.sum(dim=1) - 1).abs().max() < 1e-5

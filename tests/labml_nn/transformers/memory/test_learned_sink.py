@@ -11,20 +11,8 @@ from transformers.models.gpt_oss.modeling_gpt_oss import GptOssAttention
 from labml_nn.transformers.memory import learned_sink
 from labml_nn.transformers.memory.learned_sink import LearnedSinkAttention
 from labml_nn.transformers.mha import MultiHeadAttention
-from tests.labml_nn.transformers.seam import (
-    D_K,
-    D_MODEL,
-    HEADS,
-    at_the_seam,
-    attend,
-    equals,
-    from_hugging_face,
-    from_loops,
-    made_for_the_transformer,
-    randomised,
-    some_mask,
-    text,
-)
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS, at_the_seam, equals
 
 attention = partial(LearnedSinkAttention, HEADS, D_MODEL)
 
@@ -41,33 +29,29 @@ def from_gpt_oss() -> float:
         attention_bias=True,
         attn_implementation="eager",
     )
-    ours, theirs = randomised(attention()), GptOssAttention(config, 0).double()
+    ours, theirs = seam.randomised(attention()), GptOssAttention(config, 0).double()
     theirs.sinks.data.copy_(ours.sinks)
-    return from_hugging_face(ours, theirs, width=D_K // 2)
+    return seam.from_hugging_face(ours, theirs, width=D_K // 2)
 
 
 ORACLES: dict[str, Callable[[], float]] = {
-    "a loop over heads and positions": lambda: from_loops(
-        randomised(attention()), some_mask(idle=True)
+    "a loop over heads and positions": lambda: seam.from_loops(
+        seam.randomised(attention()), seam.some_mask(idle=True)
     ),
     "Hugging Face gpt-oss": from_gpt_oss,
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
-
-
 test_at_the_seam = at_the_seam(attention, {"sinks": (HEADS,)})
 
 
 def test_without_the_sink_it_is_multi_head_attention() -> None:
-    module, plain = randomised(attention()), MultiHeadAttention(HEADS, D_MODEL).double().eval()
+    module, plain = seam.randomised(attention()), MultiHeadAttention(HEADS, D_MODEL).double().eval()
     weights = module.state_dict()
     del weights["sinks"]
     plain.load_state_dict(weights)
     torch.nn.init.constant_(module.sinks, -1000.0)
-    x = text()
-    assert (attend(module, x) - attend(plain, x)).abs().max() < 1e-12
+    x = seam.text()
+    assert (seam.attend(module, x) - seam.attend(plain, x)).abs().max() < 1e-12
 
 
 @pytest.mark.parametrize(
@@ -92,4 +76,4 @@ def test_sinks_start_at_zero() -> None:
 
 
 def test_the_part_for_the_transformer_is_this_attention() -> None:
-    assert type(made_for_the_transformer(learned_sink.in_transformer)) is LearnedSinkAttention
+    assert type(seam.made_for_the_transformer(learned_sink.in_transformer)) is LearnedSinkAttention

@@ -91,8 +91,6 @@ ORACLES: dict[str, Callable[[], float]] = {
     "a loop over sequences, heads and positions": from_loops,
     "FlexAttention, not compiled": from_flex,
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
 
 

@@ -124,8 +124,6 @@ ORACLES: dict[str, Callable[[], float]] = {
     "ONNX's test vectors": from_onnx,
     "a loop over numbers": from_loops,
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
 
 

@@ -18,24 +18,8 @@ from labml_nn.transformers.memory.sliding_window import (
     window_mask,
 )
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from tests.labml_nn.transformers.seam import (
-    D_K,
-    D_MODEL,
-    HEADS,
-    SEQ_LEN_K,
-    at_the_seam,
-    attend,
-    equals,
-    from_hugging_face,
-    from_loops,
-    from_module,
-    made_for_the_transformer,
-    randomised,
-    shapes,
-    shapes_of_heads,
-    some_mask,
-    text,
-)
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS, SEQ_LEN_K, at_the_seam, equals
 
 attention = partial(SlidingWindowAttention, HEADS, D_MODEL)
 
@@ -60,7 +44,7 @@ def from_mistral(window: int) -> float:
         sliding_window=window,
         attn_implementation="eager",
     )
-    other, x = MistralAttention(config, 0).double().eval(), text()
+    other, x = MistralAttention(config, 0).double().eval(), seam.text()
     hidden = create_sliding_window_causal_mask(
         config=config,
         inputs_embeds=x.transpose(0, 1),
@@ -68,40 +52,40 @@ def from_mistral(window: int) -> float:
         past_key_values=None,
         position_ids=torch.arange(SEQ_LEN_K)[None],
     )
-    module = randomised(attention(bias=False, window=window))
-    return from_hugging_face(module, other, mask=hidden)
+    module = seam.randomised(attention(bias=False, window=window))
+    return seam.from_hugging_face(module, other, mask=hidden)
 
 
 def from_window(window: int, n_sinks: int, mask: Tensor | None) -> float:
     r"""A loop over the keys of the window that the mask shows."""
-    module, x = randomised(attention(window=window, n_sinks=n_sinks)), text()
+    module, x = seam.randomised(attention(window=window, n_sinks=n_sinks)), seam.text()
     visible = seen(window, n_sinks) if mask is None else seen(window, n_sinks) & mask
     given = {"query": x, "key": x, "value": x}
-    return from_loops(module, mask, visible=visible, given=given)
+    return seam.from_loops(module, mask, visible=visible, given=given)
 
 
 def rolling_from_whole(window: int, n_sinks: int) -> float:
     r"""One position at a time, with a cache that is too small for the text."""
-    module = randomised(attention(window=window, n_sinks=n_sinks))
+    module = seam.randomised(attention(window=window, n_sinks=n_sinks))
     rolling = RollingAttention(HEADS, D_MODEL, window=window, n_sinks=n_sinks).double()
     rolling.load_state_dict(module.state_dict())
-    x = text().detach()
-    pieces = [attend(rolling, one) for one in x.split(1)]
+    x = seam.text().detach()
+    pieces = [seam.attend(rolling, one) for one in x.split(1)]
     assert len(rolling.key.slots) == len(rolling.value.slots) == window + n_sinks
-    return (torch.cat(pieces) - attend(module, x)).abs().max().item()
+    return (torch.cat(pieces) - seam.attend(module, x)).abs().max().item()
 
 
 SIZES = [(1, 0), (1, 1), (3, 0), (3, 1), (2, 3), (9, 2)]
 ORACLES: dict[str, Callable[[], float]] = {
     "a loop over heads and positions": lambda: max(
-        from_window(3, 1, None), from_window(2, 0, some_mask(SEQ_LEN_K, idle=True))
+        from_window(3, 1, None), from_window(2, 0, seam.some_mask(SEQ_LEN_K, idle=True))
     ),
     "Hugging Face Mistral": lambda: max(map(from_mistral, [1, 3, 7, 9])),
     "the whole text at once, for the rolling cache": lambda: max(
         rolling_from_whole(*sizes) for sizes in SIZES
     ),
-    "multi-head attention, with a window as long as the text": lambda: from_module(
-        randomised(attention(window=SEQ_LEN_K)),
+    "multi-head attention, with a window as long as the text": lambda: seam.from_module(
+        seam.randomised(attention(window=SEQ_LEN_K)),
         CausalMultiHeadAttention(HEADS, D_MODEL).double().eval(),
         None,
     ),
@@ -116,8 +100,6 @@ class CausalMultiHeadAttention(MultiHeadAttention):
 
 
 test_it_equals_what_others_compute = equals(ORACLES)
-
-
 # With sinks that a query without keys would see, if a mask couldn't hide them.
 test_at_the_seam = at_the_seam(partial(attention, window=4, n_sinks=1), {})
 
@@ -140,7 +122,7 @@ def test_the_slots_hold_what_the_page_says() -> None:
     held = []
     for position in range(10):
         x = torch.full((1, 1, 1), float(position))
-        attend(rolling, x)
+        seam.attend(rolling, x)
         held.append(rolling.key.slots[: position + 1].flatten().int().tolist())
     assert held[:7] == [
         [0],
@@ -157,16 +139,16 @@ def test_the_slots_hold_what_the_page_says() -> None:
 def test_several_new_positions_are_refused_by_the_ring() -> None:
     rolling = RollingAttention(HEADS, D_MODEL, window=3)
     with pytest.raises(RuntimeError, match="number of sizes"):
-        attend(rolling, text(torch.float32))
+        seam.attend(rolling, seam.text(torch.float32))
 
 
 @pytest.mark.parametrize(("n_layers", "window"), [(1, 3), (2, 3), (3, 2)])
 def test_information_moves_on_by_a_window_in_each_layer(n_layers: int, window: int) -> None:
-    layers = [randomised(attention(window=window)) for _ in range(n_layers)]
-    x = text()
+    layers = [seam.randomised(attention(window=window)) for _ in range(n_layers)]
+    x = seam.text()
     output = x
     for layer in layers:
-        output = attend(layer, output)
+        output = seam.attend(layer, output)
     (gradient,) = torch.autograd.grad(output[-1].sum(), x)
     reached = gradient.abs().sum(dim=(1, 2)) > 0
     distance = n_layers * (window - 1)
@@ -181,15 +163,15 @@ def test_no_window_is_refused(window: int, n_sinks: int) -> None:
 
 def test_the_rolling_attention_has_the_same_parameters_and_defaults() -> None:
     rolling = partial(RollingAttention, HEADS, D_MODEL, window=3)
-    assert shapes(rolling()) == shapes_of_heads()
-    assert not [name for name in shapes(rolling(bias=False)) if "bias" in name]
+    assert seam.shapes(rolling()) == seam.shapes_of_heads()
+    assert not [name for name in seam.shapes(rolling(bias=False)) if "bias" in name]
     assert (rolling(dropout_prob=0.3).dropout.p, rolling().dropout.p) == (0.3, 0.0)
     assert (rolling().key.window, rolling().key.n_sinks) == (3, 0)
     assert attention(window=3).n_sinks == RollingProjection(2, 1, 2, True, window=3).n_sinks == 0
 
 
 def test_in_a_transformer_a_quarter_is_the_window() -> None:
-    made = made_for_the_transformer(sliding_window.in_transformer)
+    made = seam.made_for_the_transformer(sliding_window.in_transformer)
     assert (made.window, made.n_sinks) == (1, 1)
     parts = sliding_window.in_transformer(d_model=D_MODEL, heads=HEADS, dropout_prob=0, seq_len=64)
     assert parts["self_attn"]().window == 16

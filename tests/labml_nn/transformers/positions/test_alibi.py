@@ -13,24 +13,9 @@ from transformers.models.bloom.modeling_bloom import _get_alibi_slopes, build_al
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 from labml_nn.transformers.positions import alibi
 from labml_nn.transformers.positions.alibi import AlibiAttention, slopes
+from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.positions.at_the_seam import POSITIONS
-from tests.labml_nn.transformers.seam import (
-    BATCH_SIZE,
-    D_K,
-    D_MODEL,
-    HEADS,
-    SEQ_LEN_K,
-    at_the_seam,
-    attend,
-    dot,
-    equals,
-    from_loops,
-    inputs,
-    made_for_the_transformer,
-    randomised,
-    some_mask,
-    text,
-)
+from tests.labml_nn.transformers.seam import BATCH_SIZE, D_K, D_MODEL, HEADS, SEQ_LEN_K
 from tests.oracles.compare import difference
 
 # Six heads are no power of two.
@@ -39,13 +24,13 @@ attention = partial(AlibiAttention, HEADS, D_MODEL)
 
 def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
     r"""The formula of the page for one pair."""
-    return dot(q, k, i, j, h) - [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8][h] * abs(i - j)
+    return seam.dot(q, k, i, j, h) - [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8][h] * abs(i - j)
 
 
 def bloom() -> float:
     r"""It adds the slope times the place of the key, which for the softmax is the same."""
-    module, x = randomised(attention()), text()
-    found = attend(module, x, causal_mask(SEQ_LEN_K))
+    module, x = seam.randomised(attention()), seam.text()
+    found = seam.attend(module, x, causal_mask(SEQ_LEN_K))
 
     ones = torch.ones(BATCH_SIZE, SEQ_LEN_K, dtype=torch.long)
     theirs = build_alibi_tensor(ones, HEADS, torch.float64).view(BATCH_SIZE, HEADS, 1, SEQ_LEN_K)
@@ -61,18 +46,14 @@ def bloom() -> float:
 
 
 ORACLES: dict[str, Callable[[], float]] = {
-    "a loop over scalars": lambda: from_loops(randomised(attention()), None, score),
-    "a loop over scalars, with a mask": lambda: from_loops(
-        randomised(attention()), some_mask(), score
+    "a loop over scalars": lambda: seam.from_loops(seam.randomised(attention()), None, score),
+    "a loop over scalars, with a mask": lambda: seam.from_loops(
+        seam.randomised(attention()), seam.some_mask(), score
     ),
     "Hugging Face BLOOM": bloom,
 }
-
-
-test_it_equals_what_others_compute = equals(ORACLES)
-
-
-test_at_the_seam = at_the_seam(attention, {}, and_also=POSITIONS)
+test_it_equals_what_others_compute = seam.equals(ORACLES)
+test_at_the_seam = seam.at_the_seam(attention, {}, and_also=POSITIONS)
 
 
 @pytest.mark.parametrize("heads", [1, 2, 3, 4, 8, 12, 31, 32, 33])
@@ -94,7 +75,7 @@ def test_penalties_are_those_of_the_page() -> None:
 
 
 def test_without_slopes_it_is_plain_attention() -> None:
-    module, given = randomised(attention()), inputs()
+    module, given = seam.randomised(attention()), seam.inputs()
     plain = MultiHeadAttention(HEADS, D_MODEL).double().eval()
     plain.load_state_dict(module.state_dict())
     module.slopes.zero_()
@@ -102,7 +83,9 @@ def test_without_slopes_it_is_plain_attention() -> None:
 
 
 def test_in_a_transformer_nothing_is_added_to_tokens() -> None:
-    assert type(made_for_the_transformer(alibi.in_transformer, positions=True)) is AlibiAttention
+    assert (
+        type(seam.made_for_the_transformer(alibi.in_transformer, positions=True)) is AlibiAttention
+    )
 
 
 def test_the_example_has_a_whole_and_an_end() -> None:

@@ -14,23 +14,9 @@ from labml_nn.transformers.mha import causal_mask
 from labml_nn.transformers.positions import rotary_attention
 from labml_nn.transformers.positions.rotary_attention import RotaryAttention
 from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
+from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.positions.at_the_seam import POSITIONS
-from tests.labml_nn.transformers.seam import (
-    D_K,
-    D_MODEL,
-    HEADS,
-    PARTS,
-    SEQ_LEN_K,
-    at_the_seam,
-    attend,
-    copied,
-    equals,
-    from_loops,
-    made_for_the_transformer,
-    randomised,
-    some_mask,
-    text,
-)
+from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS, SEQ_LEN_K, at_the_seam, equals
 from tests.oracles.compare import difference
 
 ROTARY = RotaryPositions(inverse_frequencies(D_K), 29)
@@ -48,7 +34,7 @@ def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
 
 def llama() -> float:
     r"""Weight for weight, with angles in double precision."""
-    module, x = randomised(attention()), text()
+    module, x = seam.randomised(attention()), seam.text()
     config = LlamaConfig(
         hidden_size=D_MODEL,
         num_attention_heads=HEADS,
@@ -57,35 +43,33 @@ def llama() -> float:
         attn_implementation="sdpa",
     )
     other = LlamaAttention(config, layer_idx=0).double()
-    copied(module, other, PARTS)
+    seam.copied(module, other, seam.PARTS)
     turns = torch.arange(SEQ_LEN_K)[:, None] / 10_000 ** (torch.arange(0, D_K, 2).double() / D_K)
     turns = turns.repeat(1, 2)[None]
     allowed = causal_mask(SEQ_LEN_K).permute(2, 0, 1)[None]
     expected, _ = other(x.transpose(0, 1), (turns.cos(), turns.sin()), allowed)
-    mine = [p for name in PARTS for p in module.get_submodule(name).parameters()]
-    theirs = [p for name in PARTS.values() for p in other.get_submodule(name).parameters()]
-    found = attend(module, x, causal_mask(SEQ_LEN_K))
+    mine = [p for name in seam.PARTS for p in module.get_submodule(name).parameters()]
+    theirs = [p for name in seam.PARTS.values() for p in other.get_submodule(name).parameters()]
+    found = seam.attend(module, x, causal_mask(SEQ_LEN_K))
     return difference(found, expected.transpose(0, 1), [x, *mine], [x, *theirs])
 
 
 ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face Llama": llama,
-    "a loop over complex numbers": lambda: from_loops(randomised(attention()), None, score),
-    "a loop over complex numbers, with a mask": lambda: from_loops(
-        randomised(attention()), some_mask(), score
+    "a loop over complex numbers": lambda: seam.from_loops(
+        seam.randomised(attention()), None, score
+    ),
+    "a loop over complex numbers, with a mask": lambda: seam.from_loops(
+        seam.randomised(attention()), seam.some_mask(), score
     ),
 }
-
-
 # The table has single precision.
 test_it_equals_what_others_compute = equals(ORACLES, 1e-5)
-
-
 test_at_the_seam = at_the_seam(attention, {}, and_also=POSITIONS)
 
 
 def test_in_a_transformer_all_layers_share_a_table_and_nothing_is_added_to_tokens() -> None:
-    made = made_for_the_transformer(rotary_attention.in_transformer, positions=True)
+    made = seam.made_for_the_transformer(rotary_attention.in_transformer, positions=True)
     assert made.rotary.max_len == SEQ_LEN_K
     parts = rotary_attention.in_transformer(d_model=12, heads=2, seq_len=5, dropout_prob=0.3)
     assert parts["self_attn"]().rotary is parts["self_attn"]().rotary

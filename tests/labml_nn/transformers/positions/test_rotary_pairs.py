@@ -80,8 +80,6 @@ ORACLES: dict[str, Callable[[], float]] = {
     ),
     "Hugging Face GPT-J, beside complex numbers": complex_numbers,
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
 
 

@@ -83,8 +83,6 @@ ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face dynamic NTK": lambda: max(dynamic(*model) for model in MODELS),
     "Hugging Face YaRN": lambda: max(yarn(*model) for model in MODELS),
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
 
 

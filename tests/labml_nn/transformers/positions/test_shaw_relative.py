@@ -10,23 +10,9 @@ from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import Wav2Vec2Ber
 
 from labml_nn.transformers.positions import shaw_relative
 from labml_nn.transformers.positions.shaw_relative import ShawAttention, distances
+from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.positions.at_the_seam import POSITIONS
-from tests.labml_nn.transformers.seam import (
-    D_K,
-    D_MODEL,
-    HEADS,
-    at_the_seam,
-    attend,
-    copied,
-    dot,
-    equals,
-    from_loops,
-    inputs,
-    made_for_the_transformer,
-    randomised,
-    some_mask,
-    text,
-)
+from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS, at_the_seam, equals
 from tests.oracles.compare import difference
 
 MAX_DISTANCE = 3
@@ -38,18 +24,18 @@ attention = partial(ShawAttention, HEADS, D_MODEL, max_distance=MAX_DISTANCE)
 
 def loops(mask: Tensor | None) -> float:
     r"""The formula of the page, pair by pair."""
-    module = randomised(attention())
+    module = seam.randomised(attention())
 
     def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
         row = max(-MAX_DISTANCE, min(MAX_DISTANCE, i - j)) + MAX_DISTANCE
-        return dot(q, k + module.distance_keys[row], i, j, h)
+        return seam.dot(q, k + module.distance_keys[row], i, j, h)
 
-    return from_loops(module, mask, score)
+    return seam.from_loops(module, mask, score)
 
 
 def wav2vec2_bert() -> float:
     r"""It counts distances from the query to the key."""
-    module, x = randomised(attention()), text()
+    module, x = seam.randomised(attention()), seam.text()
     config = Wav2Vec2BertConfig(
         hidden_size=D_MODEL,
         num_attention_heads=HEADS,
@@ -62,24 +48,20 @@ def wav2vec2_bert() -> float:
     other = Wav2Vec2BertSelfAttention(config).double()
     parts = ("query", "key", "value")
     names = {f"{part}.linear": f"linear_{part[0]}" for part in parts} | {"output": "linear_out"}
-    copied(module, other, names)
+    seam.copied(module, other, names)
     other.distance_embedding.weight.data = module.distance_keys.data.flip(0)
     mine = [p for name in names for p in module.get_submodule(name).parameters()]
     theirs = [p for name in names.values() for p in other.get_submodule(name).parameters()]
     expected, _ = other(x.transpose(0, 1))
-    return difference(attend(module, x), expected.transpose(0, 1), [x, *mine], [x, *theirs])
+    return difference(seam.attend(module, x), expected.transpose(0, 1), [x, *mine], [x, *theirs])
 
 
 ORACLES: dict[str, Callable[[], float]] = {
     "a loop over scalars": lambda: loops(None),
-    "a loop over scalars, with a mask": lambda: loops(some_mask()),
+    "a loop over scalars, with a mask": lambda: loops(seam.some_mask()),
     "Hugging Face Wav2Vec2-BERT": wav2vec2_bert,
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
-
-
 test_at_the_seam = at_the_seam(
     attention, {"distance_keys": (2 * MAX_DISTANCE + 1, D_K)}, and_also=POSITIONS
 )
@@ -91,7 +73,7 @@ def test_queries_are_the_last_positions_of_the_keys() -> None:
 
 
 def test_with_a_greatest_distance_of_zero_order_is_lost() -> None:
-    module, given = ShawAttention(HEADS, D_MODEL, 0.0, max_distance=0).double(), inputs()
+    module, given = ShawAttention(HEADS, D_MODEL, 0.0, max_distance=0).double(), seam.inputs()
     backwards = {"query": given["query"], "key": given["key"].flip(0)}
     found = module(**backwards, value=given["value"].flip(0))
     torch.testing.assert_close(found, module(**given))
@@ -106,7 +88,7 @@ def test_the_vector_of_each_distance_starts_with_a_length_of_one() -> None:
 
 def test_in_a_transformer_nothing_is_added_to_tokens() -> None:
     assert (
-        type(made_for_the_transformer(shaw_relative.in_transformer, positions=True))
+        type(seam.made_for_the_transformer(shaw_relative.in_transformer, positions=True))
         is ShawAttention
     )
 

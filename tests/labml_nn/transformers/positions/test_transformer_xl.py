@@ -12,22 +12,9 @@ from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
 from labml_nn.transformers.mha import MultiHeadAttention
 from labml_nn.transformers.positions import transformer_xl
 from labml_nn.transformers.positions.transformer_xl import TransformerXLAttention
+from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.positions.at_the_seam import POSITIONS
-from tests.labml_nn.transformers.seam import (
-    BATCH_SIZE,
-    D_K,
-    D_MODEL,
-    HEADS,
-    SEQ_LEN_K,
-    SEQ_LEN_Q,
-    at_the_seam,
-    equals,
-    from_loops,
-    inputs,
-    made_for_the_transformer,
-    randomised,
-    some_mask,
-)
+from tests.labml_nn.transformers.seam import BATCH_SIZE, D_K, D_MODEL, HEADS, SEQ_LEN_K, SEQ_LEN_Q
 from tests.oracles.compare import difference
 
 attention = partial(TransformerXLAttention, HEADS, D_MODEL)
@@ -41,7 +28,7 @@ def waves(distance: int) -> list[float]:
 
 def loops(mask: Tensor | None) -> float:
     r"""The four parts of the page's formula, pair by pair."""
-    module = randomised(attention())
+    module = seam.randomised(attention())
 
     def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
         wave = torch.tensor(waves(i - j), dtype=torch.float64)
@@ -49,12 +36,12 @@ def loops(mask: Tensor | None) -> float:
         content, distance = module.content_bias[h], module.distance_bias[h]
         return (q @ k + q @ r + content @ k + distance @ r) / math.sqrt(D_K)
 
-    return from_loops(module, mask, score)
+    return seam.from_loops(module, mask, score)
 
 
 def xlnet() -> float:
     r"""It came after Transformer-XL and has the same scores, in both directions."""
-    module, given, mask = randomised(attention()), inputs(), some_mask()
+    module, given, mask = seam.randomised(attention()), seam.inputs(), seam.some_mask()
     config = XLNetConfig(d_model=D_MODEL, n_head=HEADS, d_inner=1, dropout=0.0)
     other = XLNetRelativeAttention(config).double()
     other.r_w_bias.data, other.r_r_bias.data = (
@@ -86,15 +73,11 @@ def xlnet() -> float:
 
 ORACLES: dict[str, Callable[[], float]] = {
     "a loop over scalars": lambda: loops(None),
-    "a loop over scalars, with a mask": lambda: loops(some_mask()),
+    "a loop over scalars, with a mask": lambda: loops(seam.some_mask()),
     "Hugging Face XLNet": xlnet,
 }
-
-
-test_it_equals_what_others_compute = equals(ORACLES)
-
-
-test_at_the_seam = at_the_seam(
+test_it_equals_what_others_compute = seam.equals(ORACLES)
+test_at_the_seam = seam.at_the_seam(
     attention,
     {
         "content_bias": (HEADS, D_K),
@@ -106,7 +89,7 @@ test_at_the_seam = at_the_seam(
 
 
 def test_without_distances_and_biases_it_is_plain_attention() -> None:
-    module, given = randomised(attention()), inputs()
+    module, given = seam.randomised(attention()), seam.inputs()
     plain = MultiHeadAttention(HEADS, D_MODEL).double().eval()
     plain.load_state_dict(module.state_dict(), strict=False)
     for part in (module.distance.linear.weight, module.content_bias, module.distance_bias):
@@ -122,7 +105,7 @@ def test_the_biases_start_small() -> None:
 
 
 def test_in_a_transformer_nothing_is_added_to_tokens() -> None:
-    made = made_for_the_transformer(transformer_xl.in_transformer, positions=True)
+    made = seam.made_for_the_transformer(transformer_xl.in_transformer, positions=True)
     assert type(made) is TransformerXLAttention
 
 

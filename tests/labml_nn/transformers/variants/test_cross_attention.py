@@ -14,19 +14,8 @@ from labml_nn.transformers.variants.cross_attention import (
     LayerWithMemory,
     padding_mask,
 )
-from tests.labml_nn.transformers.seam import (
-    BATCH_SIZE,
-    D_MODEL,
-    HEADS,
-    SEQ_LEN_K,
-    SEQ_LEN_Q,
-    at_the_seam,
-    by_loops,
-    copied,
-    equals,
-    inputs,
-    randomised,
-)
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import BATCH_SIZE, D_MODEL, HEADS, SEQ_LEN_K, SEQ_LEN_Q
 from tests.oracles.compare import difference, largest
 
 D_FF = 13
@@ -37,7 +26,7 @@ attention = partial(CrossAttention, HEADS, D_MODEL)
 
 def layer() -> LayerWithMemory:
     r"""With weights that are all random."""
-    return randomised(LayerWithMemory(d_model=D_MODEL, heads=HEADS, d_ff=D_FF))
+    return seam.randomised(LayerWithMemory(d_model=D_MODEL, heads=HEADS, d_ff=D_FF))
 
 
 def padding(*lengths: int) -> Tensor:
@@ -47,7 +36,7 @@ def padding(*lengths: int) -> Tensor:
 
 def both() -> tuple[Tensor, Tensor]:
     r"""A sequence and a memory."""
-    given = inputs()
+    given = seam.inputs()
     return given["query"], given["key"]
 
 
@@ -61,7 +50,7 @@ def joined(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
 
 def pytorch() -> float:
     r"""PyTorch's attention, with its mask of padding, true where nothing is to be seen."""
-    ours = randomised(attention())
+    ours = seam.randomised(attention())
     theirs = nn.MultiheadAttention(D_MODEL, HEADS).double()
     joined(ours, theirs)
     x, memory = both()
@@ -78,7 +67,7 @@ def pytorch_layer() -> float:
     joined(ours.cross_attn, theirs.multihead_attn)
     norms = {"norm_self_attn": "norm1", "norm_cross_attn": "norm2", "norm_ff": "norm3"}
     network = {"feed_forward.layer1": "linear1", "feed_forward.layer2": "linear2"}
-    copied(ours, theirs, norms | network)
+    seam.copied(ours, theirs, norms | network)
     x, memory = both()
     mask = causal_mask(SEQ_LEN_Q)
     expected = theirs(x, memory, tgt_mask=~mask[..., 0], memory_key_padding_mask=~padding()[0].T)
@@ -90,9 +79,11 @@ def pytorch_layer() -> float:
 
 def loops() -> float:
     r"""One memory is empty."""
-    module, (x, memory), mask = randomised(attention()), both(), padding(SEQ_LEN_K, 0, 3)
+    module, (x, memory), mask = seam.randomised(attention()), both(), padding(SEQ_LEN_K, 0, 3)
     found = module.recall(x, module.remember(memory, mask))
-    return largest([found], [by_loops(module, {"query": x, "key": memory, "value": memory}, mask)])
+    return largest(
+        [found], [seam.by_loops(module, {"query": x, "key": memory, "value": memory}, mask)]
+    )
 
 
 ORACLES: dict[str, Callable[[], float]] = {
@@ -100,12 +91,8 @@ ORACLES: dict[str, Callable[[], float]] = {
     "torch.nn.TransformerDecoderLayer": pytorch_layer,
     "a loop over scalars": loops,
 }
-
-
-test_it_equals_what_others_compute = equals(ORACLES)
-
-
-test_at_the_seam = at_the_seam(attention, {})
+test_it_equals_what_others_compute = seam.equals(ORACLES)
+test_at_the_seam = seam.at_the_seam(attention, {})
 
 
 def test_the_parameters_of_a_layer_are_those_of_its_parts() -> None:
@@ -120,7 +107,7 @@ def test_the_parameters_of_a_layer_are_those_of_its_parts() -> None:
 
 @pytest.mark.parametrize("visible", [None, padding(), padding(SEQ_LEN_K, 0, 3)])
 def test_a_remembered_memory_gives_the_same_query_by_query(visible: Tensor | None) -> None:
-    module, (x, memory) = randomised(attention()), both()
+    module, (x, memory) = seam.randomised(attention()), both()
     remembered = module.remember(memory, visible)
     found = torch.cat([module.recall(one, remembered) for one in x.split(1)])
     expected = module(query=x, key=memory, value=memory, mask=visible)
@@ -129,7 +116,7 @@ def test_a_remembered_memory_gives_the_same_query_by_query(visible: Tensor | Non
 
 
 def test_the_order_of_the_memory_does_not_matter() -> None:
-    module, (x, memory) = randomised(attention()), both()
+    module, (x, memory) = seam.randomised(attention()), both()
     order = torch.randperm(SEQ_LEN_K, generator=torch.Generator().manual_seed(1))
     found = module.recall(x, module.remember(memory[order], padding()[:, order]))
     assert largest([found], [module.recall(x, module.remember(memory, padding()))]) < 1e-10

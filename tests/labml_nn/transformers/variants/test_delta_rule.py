@@ -19,24 +19,8 @@ from labml_nn.transformers.variants.delta_rule import (
     delta_steps,
     in_transformer,
 )
-from tests.labml_nn.transformers.seam import (
-    BATCH_SIZE,
-    D_K,
-    D_MODEL,
-    HEADS,
-    at_the_seam,
-    attend,
-    check_device,
-    check_dropout,
-    check_hidden_keys,
-    check_idle,
-    check_weights,
-    equals,
-    inputs,
-    made_for_the_transformer,
-    randomised,
-    text,
-)
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import BATCH_SIZE, D_K, D_MODEL, HEADS, at_the_seam, equals
 from tests.oracles.compare import gradients, largest
 from tests.oracles.hugging_face import all_in_double
 
@@ -93,11 +77,11 @@ def of_qwen() -> float:
 
 def loops() -> float:
     r"""The whole layer from Python's own numbers."""
-    module, x = randomised(attention()), text()
+    module, x = seam.randomised(attention()), seam.text()
     module.output = nn.Identity()
     q, k, v = (part(x).tolist() for part in (module.query, module.key, module.value))
     decays, shares = module.decay(x).tolist(), module.share(x).tolist()
-    found, features = attend(module, x, causal_mask(len(x))), range(D_K)
+    found, features = seam.attend(module, x, causal_mask(len(x))), range(D_K)
     expected = torch.empty_like(found).unflatten(-1, (HEADS, D_K))
     for b, h in product(range(BATCH_SIZE), range(HEADS)):
         state = [[0.0] * D_K for _ in features]
@@ -122,8 +106,6 @@ ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face Qwen3-Next": of_qwen,
     "a loop over scalars": loops,
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
 
 
@@ -131,7 +113,13 @@ SMALL = {"weight": (HEADS, D_MODEL), "bias": (HEADS,)}
 test_at_the_seam = at_the_seam(
     attention,
     {f"{part}.{name}": shape for part in ("decay", "share") for name, shape in SMALL.items()},
-    but=(check_hidden_keys, check_idle, check_weights, check_dropout, check_device),
+    but=(
+        seam.check_hidden_keys,
+        seam.check_idle,
+        seam.check_weights,
+        seam.check_dropout,
+        seam.check_device,
+    ),
 )
 
 
@@ -188,14 +176,14 @@ def test_a_decay_to_nothing_forgets_all_and_gives_no_infinities() -> None:
 
 
 def test_a_text_in_pieces_gives_what_the_whole_gives() -> None:
-    module, x = randomised(attention()), text()
+    module, x = seam.randomised(attention()), seam.text()
     first, state = module.extend(x[:2], x[:2], x[:2])
     second, _ = module.extend(x[2:], x[2:], x[2:], state)
-    assert largest([torch.cat([first, second])], [attend(module, x)]) < 1e-10
+    assert largest([torch.cat([first, second])], [seam.attend(module, x)]) < 1e-10
 
 
 def test_the_tokens_of_the_keys_decide_what_is_written() -> None:
-    module, given = randomised(attention()), inputs(7, 7)
+    module, given = seam.randomised(attention()), seam.inputs(7, 7)
     module.output = nn.Identity()
     last = {n: x if n == "query" else torch.cat([x[:-1], x[-1:] + 1]) for n, x in given.items()}
     changed = (module(**given) - module(**last)).abs().amax(dim=(1, 2))
@@ -212,16 +200,16 @@ def test_half_of_a_write_is_left_after_38_tokens() -> None:
 
 
 def test_other_masks_are_refused() -> None:
-    module, x = attention().double(), text()
+    module, x = attention().double(), seam.text()
     wrong = causal_mask(7).clone()
     wrong[3, 2] = False
     for mask in (wrong, ~causal_mask(7), torch.ones(1, 7, 1, dtype=torch.bool)):
         with pytest.raises(ValueError, match="expected no mask or the causal one"):
-            attend(module, x, mask)
+            seam.attend(module, x, mask)
 
 
 def test_the_part_for_the_transformer_is_this_attention() -> None:
-    assert type(made_for_the_transformer(in_transformer)) is DeltaRuleAttention
+    assert type(seam.made_for_the_transformer(in_transformer)) is DeltaRuleAttention
 
 
 def test_the_example_has_two_forms_that_agree() -> None:

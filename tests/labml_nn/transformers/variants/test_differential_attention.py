@@ -18,24 +18,8 @@ from labml_nn.transformers.variants.differential_attention import (
     first_lambda,
     in_transformer,
 )
-from tests.labml_nn.transformers.seam import (
-    BATCH_SIZE,
-    D_K,
-    D_MODEL,
-    HEADS,
-    SEQ_LEN_K,
-    SEQ_LEN_Q,
-    at_the_seam,
-    attend,
-    by_hugging_face,
-    copied,
-    equals,
-    inputs,
-    made_for_the_transformer,
-    randomised,
-    some_mask,
-    text,
-)
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import BATCH_SIZE, D_K, D_MODEL, HEADS, SEQ_LEN_K, SEQ_LEN_Q
 from tests.oracles.compare import difference, largest
 
 D_HALF = D_K // 2
@@ -64,9 +48,9 @@ def diff_llama() -> float:
     )
     # An odd width couldn't be turned, and is refused before anybody has tried.
     config.head_dim = D_HALF
-    ours = randomised(attention(eps=0.01))
+    ours = seam.randomised(attention(eps=0.01))
     theirs = DiffLlamaAttention(config, layer_idx=DEPTH - 1).double().eval()
-    copied(ours, theirs, {"output": "o_proj"})
+    seam.copied(ours, theirs, {"output": "o_proj"})
     for mine, other in (("query", "q_proj"), ("key", "k_proj"), ("value", "v_proj")):
         state = ours.get_submodule(mine).linear.state_dict()
         halves = {name: halves_first(rows) for name, rows in state.items()}
@@ -75,8 +59,11 @@ def diff_llama() -> float:
         getattr(theirs, f"lambda_q{index + 1}").data.copy_(ours.lambda_query[index])
         getattr(theirs, f"lambda_k{index + 1}").data.copy_(ours.lambda_key[index])
 
-    x = text()
-    found, expected = attend(ours, x, causal_mask(len(x))), by_hugging_face(theirs, x, D_HALF)
+    x = seam.text()
+    found, expected = (
+        seam.attend(ours, x, causal_mask(len(x))),
+        seam.by_hugging_face(theirs, x, D_HALF),
+    )
     mine, others = [x, *ours.output.parameters()], [x, *theirs.o_proj.parameters()]
     lambdas = torch.autograd.grad(found.sum(), [ours.lambda_query], retain_graph=True)[0]
     wanted = [theirs.lambda_q1, theirs.lambda_q2]
@@ -86,7 +73,7 @@ def diff_llama() -> float:
 
 def loops() -> float:
     r"""Both maps, their difference and its size from Python's own numbers."""
-    module, given, mask = randomised(attention()), inputs(), some_mask(idle=True)
+    module, given, mask = seam.randomised(attention()), seam.inputs(), seam.some_mask(idle=True)
     module.output = nn.Identity()
     parts = zip((module.query, module.key, module.value), given.values(), strict=True)
     q, k, v = (part(x).tolist() for part, x in parts)
@@ -113,12 +100,10 @@ ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face DiffLlama": diff_llama,
     "a loop over scalars": loops,
 }
-
-
-test_it_equals_what_others_compute = equals(ORACLES)
-
-
-test_at_the_seam = at_the_seam(attention, {"lambda_query": (2, D_HALF), "lambda_key": (2, D_HALF)})
+test_it_equals_what_others_compute = seam.equals(ORACLES)
+test_at_the_seam = seam.at_the_seam(
+    attention, {"lambda_query": (2, D_HALF), "lambda_key": (2, D_HALF)}
+)
 
 
 def test_the_table_of_the_page() -> None:
@@ -132,9 +117,9 @@ def test_the_table_of_the_page() -> None:
 
 
 def test_weights_sum_to_what_is_left_and_some_are_negative() -> None:
-    module = randomised(attention())
+    module = seam.randomised(attention())
     nn.init.zeros_(module.lambda_query)
-    module(**inputs(), mask=some_mask())
+    module(**seam.inputs(), mask=seam.some_mask())
     left = 1 - module.get_lambda()
     sums = module.attn.sum(dim=1)
     assert largest([sums], [left.expand_as(sums).detach()]) < 1e-10
@@ -143,7 +128,7 @@ def test_weights_sum_to_what_is_left_and_some_are_negative() -> None:
 
 
 def test_equal_maps_leave_plain_attention_normalised() -> None:
-    module, given = randomised(attention(eps=0.0)), inputs()
+    module, given = seam.randomised(attention(eps=0.0)), seam.inputs()
     for part in (module.query.linear, module.key.linear):
         for one in part.parameters():
             halves = one.data.unflatten(0, (HEADS, 2, D_HALF))
@@ -168,7 +153,7 @@ def test_a_width_that_cannot_be_halved_is_refused() -> None:
 
 
 def test_the_parts_for_the_transformer_are_deeper_and_deeper() -> None:
-    made = made_for_the_transformer(in_transformer, heads=HEADS // 2)
+    made = seam.made_for_the_transformer(in_transformer, heads=HEADS // 2)
     assert made.lambda_init == first_lambda(1)
     parts = in_transformer(d_model=D_MODEL, heads=HEADS, seq_len=7, dropout_prob=0.5)
     made = [parts["self_attn"]().lambda_init for _ in range(2)]

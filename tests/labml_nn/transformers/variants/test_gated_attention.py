@@ -13,21 +13,8 @@ from transformers.models.qwen3_next.modeling_qwen3_next import Qwen3NextAttentio
 from labml_nn.transformers.mha import MultiHeadAttention
 from labml_nn.transformers.variants import gated_attention as page
 from labml_nn.transformers.variants.gated_attention import GatedAttention, in_transformer
-from tests.labml_nn.transformers.seam import (
-    BATCH_SIZE,
-    D_K,
-    D_MODEL,
-    HEADS,
-    SEQ_LEN_Q,
-    at_the_seam,
-    copied,
-    equals,
-    from_hugging_face,
-    inputs,
-    made_for_the_transformer,
-    randomised,
-    some_mask,
-)
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import BATCH_SIZE, D_K, D_MODEL, HEADS, SEQ_LEN_Q
 from tests.oracles.compare import largest
 
 attention = partial(GatedAttention, HEADS, D_MODEL)
@@ -37,7 +24,7 @@ def ungated(module: GatedAttention) -> MultiHeadAttention:
     r"""Plain attention with the same weights."""
     plain = MultiHeadAttention(HEADS, D_MODEL).double().eval()
     names = {name: name for name in ("query", "key", "value")}
-    copied(module, plain, names | {"gated_output": "output"})
+    seam.copied(module, plain, names | {"gated_output": "output"})
     return plain
 
 
@@ -51,7 +38,7 @@ def qwen3_next() -> float:
         attention_bias=True,
         attn_implementation="eager",
     )
-    ours, theirs = randomised(attention()), Qwen3NextAttention(config, layer_idx=0).double()
+    ours, theirs = seam.randomised(attention()), Qwen3NextAttention(config, layer_idx=0).double()
     theirs.q_norm, theirs.k_norm = nn.Identity(), nn.Identity()
     names = {"key.linear": "k_proj", "value.linear": "v_proj", "gated_output": "o_proj"}
 
@@ -64,12 +51,12 @@ def qwen3_next() -> float:
     theirs.q_proj.weight.data.copy_(interleaved(query.weight, gate.weight))
     theirs.q_proj.bias.data.copy_(interleaved(query.bias, gate.bias))
 
-    return from_hugging_face(ours, theirs, names)
+    return seam.from_hugging_face(ours, theirs, names)
 
 
 def loops() -> float:
     r"""Each gate from Python's own numbers, between plain attention and its output layer."""
-    module, given, mask = randomised(attention()), inputs(), some_mask()
+    module, given, mask = seam.randomised(attention()), seam.inputs(), seam.some_mask()
     plain = ungated(module)
     plain.output, module.gated_output = nn.Identity(), nn.Identity()
     heads = plain(**given, mask=mask).tolist()
@@ -85,12 +72,8 @@ ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face Qwen3-Next": qwen3_next,
     "a loop over scalars": loops,
 }
-
-
-test_it_equals_what_others_compute = equals(ORACLES)
-
-
-test_at_the_seam = at_the_seam(
+test_it_equals_what_others_compute = seam.equals(ORACLES)
+test_at_the_seam = seam.at_the_seam(
     attention, {"gate.weight": (D_MODEL, D_MODEL), "gate.bias": (D_MODEL,)}
 )
 
@@ -100,17 +83,17 @@ def test_without_biases_the_gate_has_none() -> None:
 
 
 def test_with_open_gates_it_is_plain_attention_and_with_shut_ones_a_bias() -> None:
-    module, given = randomised(attention()), inputs()
+    module, given = seam.randomised(attention()), seam.inputs()
     module.gate.bias.data.fill_(100.0)
-    expected = ungated(module)(**given, mask=some_mask())
-    assert largest([module(**given, mask=some_mask())], [expected]) < 1e-10
+    expected = ungated(module)(**given, mask=seam.some_mask())
+    assert largest([module(**given, mask=seam.some_mask())], [expected]) < 1e-10
     module.gate.bias.data.fill_(-100.0)
     shut = module(**given)
     assert largest([shut], [module.gated_output.bias.expand_as(shut)]) < 1e-10
 
 
 def test_a_gate_can_refuse_one_head_alone() -> None:
-    module, given = randomised(attention()), inputs()
+    module, given = seam.randomised(attention()), seam.inputs()
     nn.init.zeros_(module.gate.weight)
     module.gate.bias.data[:D_K] = -100.0
     expected = module(**given)
@@ -122,9 +105,9 @@ def test_a_gate_can_refuse_one_head_alone() -> None:
 
 def test_values_and_output_are_no_longer_one_matrix() -> None:
     # A single token sees itself, so without a gate the result is linear in it.
-    for module, is_linear in ((randomised(attention()), False), (None, True)):
-        module = module or ungated(randomised(attention()))
-        one, two = (x[:1] for x in list(inputs().values())[:2])
+    for module, is_linear in ((seam.randomised(attention()), False), (None, True)):
+        module = module or ungated(seam.randomised(attention()))
+        one, two = (x[:1] for x in list(seam.inputs().values())[:2])
         sums = [module(query=x, key=x, value=x) for x in (one, two, one + two, 0 * one)]
         gap = (sums[0] + sums[1] - sums[2] - sums[3]).abs().max().item()
         assert (gap < 1e-10) is is_linear
@@ -138,7 +121,7 @@ def test_the_gate_for_128_features_has_as_many_weights_as_the_page_says() -> Non
 
 
 def test_the_part_for_the_transformer_is_this_attention() -> None:
-    assert type(made_for_the_transformer(in_transformer)) is GatedAttention
+    assert type(seam.made_for_the_transformer(in_transformer)) is GatedAttention
 
 
 def test_the_example_runs_over_a_memory_and_its_own_past() -> None:

@@ -20,22 +20,8 @@ from labml_nn.transformers.variants.linear_attention import (
     in_transformer,
     step_by_step,
 )
-from tests.labml_nn.transformers.seam import (
-    BATCH_SIZE,
-    D_K,
-    D_MODEL,
-    HEADS,
-    at_the_seam,
-    attend,
-    check_idle,
-    equals,
-    from_loops,
-    inputs,
-    made_for_the_transformer,
-    randomised,
-    some_mask,
-    text,
-)
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import BATCH_SIZE, D_K, D_MODEL, HEADS, at_the_seam, equals
 from tests.oracles.compare import difference, largest
 
 D_V = 13
@@ -60,7 +46,7 @@ def at_once(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 def pytorch() -> float:
     r"""PyTorch's attention with the logarithms of the weights added to scores of zero."""
-    ours, given, mask = randomised(attention()), inputs(), some_mask()
+    ours, given, mask = seam.randomised(attention()), seam.inputs(), seam.some_mask()
     parts = zip((ours.query, ours.key, ours.value), given.values(), strict=True)
     q, k, v = (p.linear(x).unflatten(-1, (HEADS, D_K)).permute(1, 2, 0, 3) for p, x in parts)
     positive = [torch.where(x > 0, x + 1, x.clamp(max=0).exp()) for x in (q, k)]
@@ -80,16 +66,16 @@ def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
 
 ORACLES: dict[str, Callable[[], float]] = {
     "scaled_dot_product_attention of logarithms": pytorch,
-    "a loop over scalars": lambda: from_loops(randomised(attention()), some_mask(), score),
+    "a loop over scalars": lambda: seam.from_loops(
+        seam.randomised(attention()), seam.some_mask(), score
+    ),
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
 
 
 # In float16 the gradient of a quotient by the smallest sum is infinite.
-IDLE = partial(check_idle, types=(torch.float64, torch.bfloat16))
-test_at_the_seam = at_the_seam(attention, {}, but=(check_idle,), and_also=(IDLE,))
+IDLE = partial(seam.check_idle, types=(torch.float64, torch.bfloat16))
+test_at_the_seam = at_the_seam(attention, {}, but=(seam.check_idle,), and_also=(IDLE,))
 
 
 @pytest.mark.parametrize("chunk_len", [1, 3, 4, 64])
@@ -104,18 +90,18 @@ def test_the_three_forms_and_their_gradients_are_equal(chunk_len: int) -> None:
 
 
 def test_a_text_in_pieces_gives_what_the_whole_gives() -> None:
-    module, x = randomised(attention()), text()
+    module, x = seam.randomised(attention()), seam.text()
     first, state = module.extend(x[:2])
     second, state = module.extend(x[2:3], state)
     third, state = module.extend(x[3:], state)
-    whole = attend(module, x, causal_mask(len(x)))
+    whole = seam.attend(module, x, causal_mask(len(x)))
     assert largest([torch.cat([first, second, third])], [whole]) < 1e-10
     assert [one.shape for one in state] == [(BATCH_SIZE, HEADS, D_K, D_K), (BATCH_SIZE, HEADS, D_K)]
 
 
 def test_the_weights_sum_to_one_and_are_kept() -> None:
-    module = randomised(attention())
-    module(**inputs(), mask=some_mask())
+    module = seam.randomised(attention())
+    module(**seam.inputs(), mask=seam.some_mask())
     assert largest([module.attn.sum(dim=1)], [torch.ones_like(module.attn[:, 0])]) < 1e-10
     assert module.attn.min() >= 0
     assert not module.attn.requires_grad
@@ -128,7 +114,7 @@ def test_the_feature_map_is_positive_until_rounding_makes_it_zero() -> None:
 
 
 def test_the_part_for_the_transformer_is_this_attention() -> None:
-    assert type(made_for_the_transformer(in_transformer)) is LinearAttention
+    assert type(seam.made_for_the_transformer(in_transformer)) is LinearAttention
 
 
 def test_the_example_has_three_forms_that_agree() -> None:

@@ -19,19 +19,8 @@ from labml_nn.transformers.variants.query_key_norm import (
     QueryKeyNormAttention,
     in_transformer,
 )
-from tests.labml_nn.transformers.seam import (
-    D_K,
-    D_MODEL,
-    HEADS,
-    PARTS,
-    at_the_seam,
-    equals,
-    from_hugging_face,
-    inputs,
-    made_for_the_transformer,
-    randomised,
-    some_mask,
-)
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS, at_the_seam, equals
 from tests.oracles.compare import difference, largest
 
 attention = partial(QueryKeyNormAttention, HEADS, D_MODEL)
@@ -48,37 +37,33 @@ def qwen3() -> float:
         rms_norm_eps=0.01,
         attn_implementation="eager",
     )
-    names = PARTS | {"query.norm": "q_norm", "key.norm": "k_norm"}
-    return from_hugging_face(
-        randomised(attention(eps=0.01)), Qwen3Attention(config, layer_idx=0), names
+    names = seam.PARTS | {"query.norm": "q_norm", "key.norm": "k_norm"}
+    return seam.from_hugging_face(
+        seam.randomised(attention(eps=0.01)), Qwen3Attention(config, layer_idx=0), names
     )
 
 
 def pytorch() -> float:
     r"""The paper's own form: vectors of length one, and a temperature instead of the root."""
-    ours, given, temperature = attention(eps=0.0).double().eval(), inputs(), 3.7
+    ours, given, temperature = attention(eps=0.0).double().eval(), seam.inputs(), 3.7
     for part in (ours.query, ours.key):
         nn.init.constant_(part.norm.weight, math.sqrt(temperature / math.sqrt(D_K)))
     parts = zip((ours.query, ours.key, ours.value), given.values(), strict=True)
     q, k, v = (p.linear(x).unflatten(-1, (HEADS, D_K)).permute(1, 2, 0, 3) for p, x in parts)
     q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
-    mask = some_mask().permute(2, 0, 1).unsqueeze(1)
+    mask = seam.some_mask().permute(2, 0, 1).unsqueeze(1)
     mean = F.scaled_dot_product_attention(q, k, v, mask, scale=temperature)
     expected = ours.output(mean.permute(2, 0, 1, 3).flatten(start_dim=2))
     linear = [ours.query.linear, ours.key.linear, ours.value.linear, ours.output]
     variables = [*given.values(), *(p for layer in linear for p in layer.parameters())]
-    return difference(ours(**given, mask=some_mask()), expected, variables, variables)
+    return difference(ours(**given, mask=seam.some_mask()), expected, variables, variables)
 
 
 ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face Qwen3": qwen3,
     "scaled_dot_product_attention of normalised vectors": pytorch,
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
-
-
 test_at_the_seam = at_the_seam(attention, {"query.norm.weight": (D_K,), "key.norm.weight": (D_K,)})
 
 
@@ -87,7 +72,7 @@ def test_the_eps_is_that_of_qwen3_unless_asked_otherwise() -> None:
 
 
 def test_longer_queries_and_keys_change_nothing_and_longer_values_do() -> None:
-    module, given = attention(eps=0.0).double().eval(), inputs()
+    module, given = attention(eps=0.0).double().eval(), seam.inputs()
     expected = module(**given)
     for part in (module.query, module.key):
         part.linear.weight.data *= 100
@@ -99,14 +84,14 @@ def test_longer_queries_and_keys_change_nothing_and_longer_values_do() -> None:
 
 def test_a_head_with_large_features_does_not_change_the_others() -> None:
     projection = NormalisedProjection(D_MODEL, HEADS, D_K, bias=False, eps=0.0).double()
-    x = inputs()["query"]
+    x = seam.inputs()["query"]
     expected = projection(x)
     projection.linear.weight.data[:D_K] *= 100
     assert largest([projection(x)], [expected]) < 1e-10
 
 
 def test_no_score_is_larger_than_the_bound_and_one_can_reach_it() -> None:
-    module, given = randomised(attention(eps=0.0)), inputs()
+    module, given = seam.randomised(attention(eps=0.0)), seam.inputs()
     query = 1000 * given["query"]
     scores = module.get_scores(module.query(query) / math.sqrt(D_K), module.key(given["key"]))
     bound = module.largest_score().item()
@@ -144,7 +129,7 @@ def test_the_answers_of_the_exercises() -> None:
 
 
 def test_the_part_for_the_transformer_is_this_attention() -> None:
-    assert type(made_for_the_transformer(in_transformer)) is QueryKeyNormAttention
+    assert type(seam.made_for_the_transformer(in_transformer)) is QueryKeyNormAttention
 
 
 def test_the_example_knows_its_bound() -> None:

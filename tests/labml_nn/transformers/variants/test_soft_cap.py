@@ -12,18 +12,8 @@ from transformers.models.gemma2.modeling_gemma2 import Gemma2Attention
 
 from labml_nn.transformers.variants import soft_cap as page
 from labml_nn.transformers.variants.soft_cap import SoftCapAttention, in_transformer, soft_cap
-from tests.labml_nn.transformers.seam import (
-    D_K,
-    D_MODEL,
-    HEADS,
-    at_the_seam,
-    equals,
-    from_hugging_face,
-    from_loops,
-    made_for_the_transformer,
-    randomised,
-    some_mask,
-)
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS, at_the_seam, equals
 
 # Most scores are beyond it.
 CAP = 0.7
@@ -45,7 +35,7 @@ def gemma2() -> float:
         attn_implementation="eager",
     )
     theirs = Gemma2Attention(config, layer_idx=1)
-    return from_hugging_face(randomised(attention()), theirs)
+    return seam.from_hugging_face(seam.randomised(attention()), theirs)
 
 
 def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
@@ -55,13 +45,11 @@ def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
 
 ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face Gemma 2": gemma2,
-    "a loop over scalars": lambda: from_loops(randomised(attention()), some_mask(), score),
+    "a loop over scalars": lambda: seam.from_loops(
+        seam.randomised(attention()), seam.some_mask(), score
+    ),
 }
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
-
-
 test_at_the_seam = at_the_seam(attention, {})
 
 
@@ -95,7 +83,7 @@ def test_a_cap_that_is_not_positive_is_refused(cap: float) -> None:
 
 def test_the_cap_of_gemma_is_the_default_and_a_lower_one_is_for_the_small_transformer() -> None:
     assert SoftCapAttention(HEADS, D_MODEL).cap == Gemma2Config().attn_logit_softcapping
-    assert made_for_the_transformer(in_transformer).cap == 5.0
+    assert seam.made_for_the_transformer(in_transformer).cap == 5.0
 
 
 def test_the_example_has_the_table() -> None:

@@ -94,8 +94,6 @@ ORACLES: dict[str, Callable[[], float]] = {
     "a loop over numbers": from_loops,
     "F.scaled_dot_product_attention": from_kernel,
 }
-
-
 test_equals_its_oracle_with_gradients = equals(ORACLES)
 
 

@@ -59,8 +59,6 @@ ORACLES: dict[str, Callable[[], float]] = {
     "torch.nn.MultiheadAttention, without a mask": lambda: from_pytorch(False),
     "a loop over numbers": from_loops,
 }
-
-
 test_equals_its_oracle_with_gradients = equals(ORACLES)
 
 
