@@ -2,7 +2,7 @@ r"""Parts of models of the library transformers, small, with random weights; not
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -70,15 +70,6 @@ def gpt2_attention(heads: int, d_model: int) -> nn.Module:
 def gpt2_layer(heads: int, d_model: int, d_ff: int) -> nn.Module:
     r"""One of its layers, called in the same way."""
     return randomise(modeling_gpt2.GPT2Block(gpt2(heads, d_model, d_ff), layer_idx=0))
-
-
-def llama_mean(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    r"""What its attention computes of the projections, heads first, a key for each group."""
-    groups = SimpleNamespace(num_key_value_groups=query.shape[1] // keys.shape[1], training=False)
-    scale = query.shape[-1] ** -0.5
-    with in_double(modeling_llama):
-        mean, _ = modeling_llama.eager_attention_forward(groups, query, keys, values, mask, scale)
-    return mean.transpose(1, 2)
 
 
 def llama_network(d_model: int, d_ff: int) -> nn.Module:

@@ -23,7 +23,6 @@ OPERATORS = {
     "Attention": "attention",
     "RotaryEmbedding": "rotaryembedding",
     "RMSNormalization": "rmsnormalization",
-    "LinearAttention": "linear_attention",
 }
 
 
@@ -207,23 +206,6 @@ def changed_scores(case: Case, scores: Tensor) -> Tensor:
 def asks_for_scores(case: Case) -> bool:
     r"""Whether a second result is wanted, of the scores before they have become weights."""
     return "qk_matmul_output" in case.outputs and case.attributes.get("qk_matmul_output_mode") != 3
-
-
-def lengths_of_texts(case: Case) -> list[int] | None:
-    r"""How many keys each sequence has, if the queries are the last positions of them, and each
-    may attend to all before it; or else none.
-    """
-    query, key, _ = heads_first(case)
-    n_queries, n_keys = query.shape[2], key.shape[2]
-    lengths = case.inputs.get("nonpad_kv_seqlen", torch.full((len(query),), n_keys)).tolist()
-    allowed = visible(case)
-    allowed = torch.ones(1, 1, 1, 1, dtype=torch.bool) if allowed is None else allowed
-    allowed = allowed.expand(len(query), allowed.shape[1], n_queries, n_keys)
-    for b, length in enumerate(lengths):
-        newest = [[j <= i + length - n_queries for j in range(n_keys)] for i in range(n_queries)]
-        if length < n_queries or any(head.tolist() != newest for head in allowed[b]):
-            return None
-    return lengths
 
 
 def near(case: Case, name: str, result: Tensor) -> bool:

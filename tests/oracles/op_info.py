@@ -23,13 +23,6 @@ class Sample:
     is_causal: bool
     dropout_prob: float
 
-    def allowed(self) -> Tensor | None:
-        r"""What a query may attend to. PyTorch begins the diagonal at the top left."""
-        if not self.is_causal:
-            return None
-        shape = (1, 1, self.query.shape[2], self.key.shape[2])
-        return torch.ones(shape, dtype=torch.bool).tril()
-
 
 def read() -> tuple[Sample, ...]:
     r"""All of them, in double precision; heads and batch are axes of length one where missing."""
