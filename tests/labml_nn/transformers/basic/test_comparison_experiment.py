@@ -45,6 +45,11 @@ def test_what_both_models_have_starts_with_the_same_numbers() -> None:
 def test_the_notebook_trains_both_and_shows_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    def make_small(n_vocab: int, seq_len: int, seed: int) -> dict[str, AutoregressiveTransformer]:
+        sizes = (n_vocab, 8, 2, 1, 16, seq_len)
+        return {name: AutoregressiveTransformer(*sizes) for name in ("plain", "changed")}
+
+    monkeypatch.setattr(page, "make_both", make_small)
     monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
     (tmp_path / "text.txt").write_text("the quick brown fox\n" * 40, encoding="utf-8")
     page.notebook(str(tmp_path / "text.txt"), steps=20)

@@ -21,7 +21,7 @@ from labml_nn.transformers.basic.labml_experiment import run
 
 Path("text").write_text("to be, or not to be: that is the question. " * 60)
 small = dict(
-    text="text", loop_count=120, log_new_line_interval=40, d_model=16, heads=2, n_layers=1,
+    text="text", loop_count=60, log_new_line_interval=20, d_model=16, heads=2, n_layers=1,
     d_ff=32, seq_len=16, prompt="to ", n_tokens=9,
 )
 for number, settings in enumerate([{}, {"optimizer": "sgd_optimizer", "highest_rate": 0.1}]):
@@ -66,12 +66,12 @@ def test_both_runs_are_trained_recorded_and_completed(
     for number in (0, 1):
         (run,) = (path / f"runs{number}" / "labml_experiment").iterdir()
         track = logged(run)
-        assert [step for step, _ in track["loss.validation"]] == [40, 80, 120]
-        assert [step for step, _ in track["loss.train"]] == list(range(10, 121, 10))
+        assert [step for step, _ in track["loss.validation"]] == [20, 40, 60]
+        assert [step for step, _ in track["loss.train"]] == list(range(10, 61, 10))
         assert track["loss.validation"][-1][1] < track["loss.validation"][0][1] < 3
         assert 0 < track["accuracy.train"][0][1] < track["accuracy.train"][-1][1] < 1
         assert '"status": "completed"' in (run / "run_log.jsonl").read_text()
-        assert "value: 120" in (run / "configs.yaml").read_text()
+        assert "value: 60" in (run / "configs.yaml").read_text()
 
 
 def test_the_terminal_shows_what_labml_prints_and_a_sample(
