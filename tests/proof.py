@@ -4,7 +4,7 @@ r"""What is known about the pages: compared with whom, how far from them, how ma
 
 A test file that has a table `ORACLES` says by it whom its page is compared with: from a name to a
 function that gives the largest absolute difference, in double precision, over outputs and
-gradients. For each such page the functions are called, all mutants of the page are made
+gradients. For each such page the functions are called, a sample of its mutants is made
 (`tests/mutants.py`), and what came out becomes a row of `results/proof.json`, which the site shows.
 
 Only pages are run again of which the file or its test has changed since; `--all` runs them all. The
@@ -158,15 +158,7 @@ def save(rows: dict[str, dict[str, Any]], known: dict[str, str], root: Path = RO
         command=COMMAND,
         sources={one: known[one] for name in rows for one in sources(there[name])},
         values={"pages": rows, "total": {"pages": len(rows), "largest": shown(largest), **total}},
-        tables={
-            "proof": {"columns": COLUMNS, "rows": table},
-            "waiting": {
-                "columns": COLUMNS[:1],
-                "rows": [
-                    {"page": row_name(page)} for page in pages(root) if row_name(page) not in rows
-                ],
-            },
-        },
+        tables={"proof": {"columns": COLUMNS, "rows": table}},
         root=root,
     )
 
@@ -179,7 +171,7 @@ def main() -> int:
     parser.add_argument("pages", nargs="*", type=Path, help="only these, if they have changed")
     parser.add_argument("--all", action="store_true", help="those that have not changed, too")
     parser.add_argument("--check", action="store_true", help="say which have changed, run nothing")
-    parser.add_argument("--most", type=int, default=0, help="so many mutants at most; all else")
+    parser.add_argument("--most", type=int, default=24, help="so many mutants at most; 0: all")
     parser.add_argument("--jobs", type=int, default=0, help="processes at a time; all cores else")
     arguments = parser.parse_args()
     os.chdir(ROOT)

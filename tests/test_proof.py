@@ -19,20 +19,17 @@ ROW = {
 }
 
 
-def test_each_row_is_of_todays_sources_and_pages_without_one_are_named() -> None:
-    known = proof.recorded()
-    rows = known["values"]["pages"].keys()
-    waiting = {row["page"] for row in known["tables"]["waiting"]["rows"]}
-    stale = {proof.row_name(page) for page in proof.stale()}
-    assert stale == waiting, "run .venv/bin/python -m tests.proof"
-    assert rows | waiting == {proof.row_name(page) for page in proof.pages()}
+def test_each_page_with_oracles_has_a_row_of_todays_sources() -> None:
+    assert proof.stale() == [], "run .venv/bin/python -m tests.proof"
+    rows = proof.recorded()["values"]["pages"].keys()
+    assert rows == {proof.row_name(page) for page in proof.pages()}
 
 
-def test_all_pages_are_near_their_oracles_and_their_mutants_are_counted() -> None:
+def test_all_pages_are_near_their_oracles_and_no_mutant_survives_without_a_reason() -> None:
     rows = proof.recorded()["values"]["pages"]
     for row in rows.values():
         assert max(row["oracles"].values()) < proof.NEAR
-        assert row["made"] == row["killed"] + row["equivalent"] + row["survived"] >= 20
+        assert row["made"] == row["killed"] + row["equivalent"] >= 18
 
 
 @pytest.fixture
