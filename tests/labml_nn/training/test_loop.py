@@ -9,20 +9,11 @@ from torch import Tensor, nn
 
 from labml_nn.training.data import RandomWindows
 from labml_nn.training.loop import adamw, clip_gradients, evaluate, gradients, learning_rate, train
+from tests.labml_nn.training.engine.models import D_MODEL, N_VOCAB, make_model, make_text
 
-N_VOCAB, D_MODEL, SEQ_LEN = 5, 11, 7
-TEXT = torch.randint(N_VOCAB, (997,), generator=torch.Generator().manual_seed(2))
+SEQ_LEN = 7
+TEXT = make_text(997)
 BATCHES = RandomWindows(TEXT, SEQ_LEN, 4, seed=1)
-
-
-def make_model(dropout_prob: float = 0.0) -> nn.Module:
-    torch.manual_seed(1)
-    return nn.Sequential(
-        nn.Embedding(N_VOCAB, D_MODEL),
-        nn.LayerNorm(D_MODEL),
-        nn.Dropout(dropout_prob),
-        nn.Linear(D_MODEL, N_VOCAB),
-    )
 
 
 def furthest(one: nn.Module, other: nn.Module) -> float:

@@ -1,4 +1,4 @@
-r"""What the tests of the engine train: a text without files, and models of two layers."""
+r"""What the tests of training train: a text without files, and models of two layers."""
 
 from dataclasses import replace
 from typing import Any

@@ -42,9 +42,7 @@ def test_a_mark_of_the_order_of_bytes_is_no_character(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 def test_a_byte_that_is_not_utf_8_is_named_with_its_position(tmp_path: Path, size: int) -> None:
     (tmp_path / "text").write_bytes("aé🎉é".encode() + b"\n\xffabc")
-    with pytest.raises(
-        InputError, match="not UTF-8: byte 0xff at position 10 is invalid there; "
-    ):
+    with pytest.raises(InputError, match="not UTF-8: byte 0xff at position 10 is invalid there; "):
         list(chunks(tmp_path / "text", size))
     # A character that is cut between two chunks, and then is none.
     (tmp_path / "text").write_bytes(b"abcdefg\xc3(")
