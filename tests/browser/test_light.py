@@ -104,20 +104,6 @@ def test_a_path_leads_back_to_the_sections(mha: Page) -> None:
     mha.wait_for_url(lambda address: address.endswith("/transformers/"))
 
 
-def test_a_name_lights_its_uses_and_not_its_namesakes(mha: Page, repository: Path) -> None:
-    forward = line_of(repository, "query = self.query(query)")
-    mha.mouse.click(*mha.evaluate(POINT, [forward, "query"]))
-    mha.wait_for_function("CSS.highlights.get('lit').size > 0")
-    lines = {int(line[1:]) for line, _ in mha.evaluate(LIT)["places"]}
-    source = read(repository / "labml_nn/transformers/mha.py")
-    method = next(one for one in source.definitions if one.name == "MultiHeadAttention.forward")
-    assert len(lines) > 4
-    assert min(lines) >= method.first and max(lines) <= method.last
-    # And the key Escape ends it.
-    mha.keyboard.press("Escape")
-    assert mha.evaluate(LIT)["places"] == []
-
-
 def test_a_card_tells_what_a_name_stands_for(page: Page, address: str) -> None:
     page.goto(urljoin(address, "transformers/models/"), wait_until="networkidle")
     page.locator(".line a", has_text="MultiHeadAttention").last.hover()
@@ -182,9 +168,7 @@ def test_a_range_of_lines_has_an_address(page: Page, address: str, repository: P
     aimed = page.locator(".line.aimed")
     ids = aimed.evaluate_all("all => all.map(one => one.id)")
     assert (ids[0], ids[-1]) == (first, last)
-    header = page.locator(".here").evaluate(
-        "one => getComputedStyle(one, '::before').height.slice(0, -2) * 1"
-    ) + page.locator(".md-header").evaluate("one => one.offsetHeight")
+    header = page.locator(".md-header").evaluate("one => one.offsetHeight")
     assert header - 1 <= aimed.first.bounding_box()["y"] < 300
 
 
@@ -198,76 +182,6 @@ def test_lines_are_chosen_by_their_numbers_and_nothing_moves(mha: Page, reposito
     assert mha.url.endswith(f"#{first}-{last}")
     expect(mha.locator(".line.aimed")).to_have_count(2)
     assert mha.evaluate("scrollY") == before
-
-
-def test_links_to_lines_are_copied(browser: Browser, address: str) -> None:
-    with browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
-        page = context.new_page()
-        page.goto(urljoin(address, MHA), wait_until="networkidle")
-        row = page.locator(".row", has=page.locator("[id='MultiHeadAttention.forward']"))
-        row.locator(".code").hover()
-        row.get_by_role("button", name="Copy a link to line").click()
-        page.wait_for_function("document.querySelector('[role=status]').textContent === 'Copied'")
-        copied = page.evaluate("navigator.clipboard.readText()")
-        first, last = re.search(r"#L(\d+)-L(\d+)$", copied).groups()
-        page.goto(copied)
-        assert page.locator(".aimed").first.get_attribute("id") == f"L{first}"
-        assert page.locator(".aimed").last.get_attribute("id") == f"L{last}"
-
-
-def test_a_link_to_a_definition_is_copied(browser: Browser, address: str) -> None:
-    with browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
-        page = context.new_page()
-        page.goto(urljoin(address, MHA), wait_until="networkidle")
-        heading = page.locator("[id='MultiHeadAttention.forward']")
-        heading.hover()
-        heading.locator(".headerlink").click()
-        expect(page.locator("[role=status]")).to_have_text("Link copied")
-        copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == urljoin(address, f"{MHA}#MultiHeadAttention.forward")
-
-
-def test_the_definition_in_view_stays_in_view_and_the_outline_follows(mha: Page) -> None:
-    for name in ["MultiHeadAttention", "MultiHeadAttention.forward"]:
-        mha.evaluate(f"location.hash = '#{name}'")
-        shown = mha.locator(".here")
-        expect(shown.locator("a").last).to_have_text(name.split(".")[-1])
-        assert shown.locator("a").evaluate_all("all => all.map(one => one.hash)") == [
-            "#" + ".".join(name.split(".")[: depth + 1]) for depth in range(name.count(".") + 1)
-        ]
-        # The outline marks the same definition.
-        outline = mha.locator(".md-nav--secondary .md-nav__link--active").last
-        heading = mha.locator(f"[id='{name}']").inner_text().rstrip("¶").strip()
-        expect(outline).to_have_text(heading)
-    mha.evaluate("scrollTo(0, 0)")
-    expect(mha.locator(".here")).to_be_hidden()
-
-
-@pytest.mark.parametrize("path", ["", "contributing/", "changelog/"])
-def test_a_page_without_definitions_names_none(page: Page, address: str, path: str) -> None:
-    page.goto(urljoin(address, path), wait_until="networkidle")
-    assert page.locator("h2[id]").count() > 0
-    expect(page.locator(".here")).to_have_count(0)
-
-
-def test_a_heading_within_a_definition_is_none(page: Page, address: str) -> None:
-    page.goto(urljoin(address, MHA), wait_until="networkidle")
-    inside = ("why-the-scores-are-scaled", "example")
-    for name, shown in [("example", "example"), inside, ("causal_mask", "causal_mask")]:
-        page.locator(f"[id='{name}']").evaluate("one => one.scrollIntoView()")
-        expect(page.locator(".here a").last).to_have_text(shown)
-
-
-def test_the_keys_j_and_k_go_from_row_to_row(mha: Page) -> None:
-    focused = "[...document.querySelectorAll('.row')].indexOf(document.activeElement)"
-    mha.keyboard.press("j")
-    first = mha.evaluate(focused)
-    mha.keyboard.press("j")
-    mha.keyboard.press("j")
-    assert mha.evaluate(focused) == first + 2
-    mha.keyboard.press("k")
-    assert mha.evaluate(focused) == first + 1
-    assert 0 < mha.locator(":focus").bounding_box()["y"] < 900
 
 
 def test_uses_lead_to_the_lines_that_use(mha: Page) -> None:

@@ -142,10 +142,6 @@ def test_a_legend_has_the_letters_of_the_shapes(mha: Page) -> None:
     legend = mha.locator("article .axes")
     expect(legend).to_have_count(1)
     expect(legend).to_contain_text("h heads")
-    # It stays in view, beside the name of the definition.
-    mha.locator(".row").last.scroll_into_view_if_needed()
-    expect(mha.locator(".here .axes")).to_be_in_viewport()
-    expect(mha.locator(".here .axes")).to_have_text(legend.text_content())
 
 
 def test_a_link_to_a_line_brings_it_into_view_below_the_header(page: Page, address: str) -> None:

@@ -100,19 +100,9 @@ function addButtons(block) {
     });
   });
 
-  const links = make("button", "", "Link");
-  links.setAttribute("aria-label", `Copy a link to ${range}`);
-  links.addEventListener("click", () => {
-    // Lines of this block that the reader has marked, or all of it.
-    const marked = block.querySelector(".aimed") && lineNumbers.test(location.hash);
-    const hash = first === last ? `#${first}` : `#${first}-${last}`;
-    const address = new URL(marked ? location.hash : hash, location);
-    copy(links, address.href).catch(() => goQuietly(address.hash));
-  });
-
   const actions = block.querySelector(".actions") ?? make("div", "actions");
-  for (const button of [links, copies]) button.type = "button";
-  actions.append(links, copies);
+  copies.type = "button";
+  actions.append(copies);
   block.append(actions);
 }
 
@@ -147,15 +137,6 @@ for (const link of every("a.copies")) {
       .then((answer) => (answer.ok ? answer.text() : Promise.reject(answer.status)))
       .then((text) => copy(link, text))
       .catch(() => (location.href = link.href));
-  });
-}
-
-for (const link of every(".headerlink")) {
-  link.addEventListener("click", () => {
-    navigator.clipboard?.writeText(link.href).then(
-      () => (status.textContent = "Link copied"),
-      () => {},
-    );
   });
 }
 
@@ -225,35 +206,6 @@ async function lightKeys(keys, keep) {
   }
 }
 
-// The name under a place of the screen, with the group of places that stand for the same.
-async function lightNameAt(x, y) {
-  const { names } = await about(location.href);
-  const caret = document.caretPositionFromPoint?.(x, y);
-  const before = document.caretRangeFromPoint?.(x, y);
-  const [node, offset] = caret
-    ? [caret.offsetNode, caret.offset]
-    : [before?.startContainer, before?.startOffset];
-  const line = node?.parentElement?.closest(".line[id]");
-  if (!line) return;
-  const upTo = document.createRange();
-  upTo.setStart(line.lastElementChild, 0);
-  upTo.setEnd(node, offset);
-  const [number, column] = [+line.id.slice(1), upTo.toString().length];
-  for (const [name, groups] of Object.entries(names)) {
-    const word = name.replace("self.", "");
-    for (const group of groups) {
-      for (let index = 0; index < group.length; index += 2) {
-        const start = group[index + 1];
-        if (group[index] !== number || column < start || column > start + word.length) continue;
-        kept = true;
-        lightPlaces(group, word.length);
-        lightSymbols(new Set([word]));
-        return;
-      }
-    }
-  }
-}
-
 const keysIn = (formula) => new Set(every("[data-s]", formula).map((one) => one.dataset.s));
 
 document.addEventListener("click", (event) => {
@@ -263,8 +215,6 @@ document.addEventListener("click", (event) => {
     return;
   }
   darken();
-  const inCode = event.target.closest?.(".row pre") && !event.target.closest("a");
-  if (inCode && getSelection().isCollapsed) lightNameAt(event.clientX, event.clientY);
 });
 
 document.addEventListener("pointerover", (event) => {
@@ -342,11 +292,10 @@ function draw(picture, axes) {
   canvas.style.width = `${rows[0].length * 7}px`;
   canvas.style.height = `${rows.length * 7}px`;
   const context = canvas.getContext("2d");
-  const light = getComputedStyle(card).getPropertyValue("--picture-low");
-  const dark = getComputedStyle(card).getPropertyValue("--picture-high");
+  context.fillStyle = getComputedStyle(card).color;
   rows.forEach((row, y) =>
     [...row].forEach((digit, x) => {
-      context.fillStyle = `color-mix(in srgb, ${dark} ${(parseInt(digit, 16) / 15) * 100}%, ${light})`;
+      context.globalAlpha = parseInt(digit, 16) / 15;
       context.fillRect(x, y, 1, 1);
     }),
   );
@@ -394,63 +343,11 @@ document.addEventListener("focusin", ({ target }) => {
   else hide();
 });
 
-// ## Keys
-
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") {
-    hide();
-    darken();
-  }
-  const typing = event.target.closest?.("input, textarea, select, dialog");
-  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key !== "j" && event.key !== "k") return;
-  const all = every(".row");
-  const top = headerHeight() + 12;
-  const at = all.findIndex((row) => row.getBoundingClientRect().bottom > top);
-  const here = document.activeElement?.closest(".row");
-  const from = here ? all.indexOf(here) : at - (event.key === "j");
-  const next = all[from + (event.key === "j" ? 1 : -1)];
-  if (!next) return;
-  next.tabIndex = -1;
-  next.focus({ preventScroll: true });
-  next.scrollIntoView();
+  if (event.key !== "Escape") return;
+  hide();
+  darken();
 });
-
-const headerHeight = () => document.querySelector(".md-header")?.offsetHeight ?? 0;
-
-// ## Where the reader is
-
-// A heading of the page itself ends a definition; one within it doesn't.
-const headings = every(".row :is(h2, .definition)[id]");
-if (headings.some((one) => one.matches(".definition"))) {
-  const here = make("nav", "here");
-  here.setAttribute("aria-label", "Definition in view");
-  here.hidden = true;
-  // Not inside of the article: there all that follows would have to be looked at again.
-  document.querySelector("article").before(here);
-  // Wherever a reader is, the letters of the shapes can be looked up.
-  const legend = document.querySelector(".axes")?.cloneNode(true);
-  let shown = "";
-  const follow = () => {
-    const top = headerHeight() + 56;
-    const passed = headings.filter((one) => one.getBoundingClientRect().top < top);
-    const last = passed.at(-1);
-    const name = last?.matches(".definition") ? last.id : "";
-    if (name === shown) return;
-    shown = name;
-    here.hidden = !name;
-    const parts = name.split(".");
-    const links = parts.map((part, index) => {
-      const link = make("a", "", part);
-      link.href = `#${parts.slice(0, index + 1).join(".")}`;
-      return link;
-    });
-    here.replaceChildren(...links, ...(legend ? [legend] : []));
-  };
-  addEventListener("scroll", () => requestAnimationFrame(follow), { passive: true });
-  // At the top of the page there is none, and nobody has to look for it.
-  if (scrollY || location.hash) requestAnimationFrame(follow);
-}
 
 // The theme calls two things “Navigation”.
 document.querySelector(".md-path")?.setAttribute("aria-label", "Path");
