@@ -69,8 +69,9 @@ def test_the_pieces_are_the_whole_text_and_a_line_ends_one(text: str) -> None:
     assert all(piece == "\n" or "\n" not in piece for piece in pieces)
 
 
-def test_pairs_that_occur_once_are_not_merged() -> None:
+def test_frequent_pairs_are_merged_and_those_that_occur_once_are_not() -> None:
     assert learn_merges("abc abd", 10) == [("a", "b")]
+    assert learn_merges("low lower lowest", 10)[:2] == [("l", "o"), ("lo", "w")]
     assert len(BytePairTokenizer.trained(["abcd"], 300)) == 256
 
 
@@ -82,18 +83,10 @@ def test_tokens_are_the_text_in_fewer_numbers() -> None:
     assert Counter(tokens.tolist())[the] > 50
 
 
-def test_the_merges_of_the_page_make_low_one_token() -> None:
-    first, second, *_ = learn_merges("low lower lowest", 10)
-    assert (first, second) == (("l", "o"), ("lo", "w"))
-
-
 @pytest.mark.parametrize("n_vocab", [0, 255, 32_769])
 def test_a_vocabulary_that_cannot_be_is_refused(n_vocab: int) -> None:
     with pytest.raises(ValueError, match=f"between 256, the bytes, and 32,768, got {n_vocab}$"):
         BytePairTokenizer.trained([TEXT], n_vocab)
-
-
-def test_what_is_no_tokenizer_is_refused() -> None:
     with pytest.raises(ValueError, match="not a tokenizer: "):
         BytePairTokenizer("{}")
 

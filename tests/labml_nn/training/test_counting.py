@@ -73,11 +73,8 @@ def test_the_loss_looks_neither_beyond_its_window_nor_its_context(
     assert model.loss(text, seq_len) == pytest.approx(sum(losses) / len(losses))
 
 
-def test_without_a_text_it_guesses() -> None:
+def test_without_a_text_it_guesses_and_longer_contexts_are_not_counted() -> None:
     assert BackOff("", 0, SYMBOLS).loss(TEXT, 7) == pytest.approx(math.log(N_VOCAB))
-
-
-def test_a_model_counts_no_context_that_is_longer_than_it_needs() -> None:
     assert max(map(len, BackOff(TEXT, 3, SYMBOLS).total)) == 3
 
 

@@ -27,7 +27,8 @@ def test_each_loss_is_a_line_through_its_own_points() -> None:
 
 def test_an_attention_map_has_queries_from_top_to_bottom_and_keys_from_left_to_right() -> None:
     axes = Figure().add_subplot()
-    weights = torch.tensor([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]])
+    # matplotlib knows no bfloat16.
+    weights = torch.tensor([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]], dtype=torch.bfloat16)
     draw_attention(axes, weights, "a\n", "b c")
     image = axes.images[0]
     assert image.get_array().tolist() == weights.tolist()
@@ -35,13 +36,6 @@ def test_an_attention_map_has_queries_from_top_to_bottom_and_keys_from_left_to_r
     assert axes.get_ylim()[0] > axes.get_ylim()[1]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "↵"]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["b", "␣", "c"]
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_weights_of_any_precision_can_be_drawn(dtype: torch.dtype) -> None:
-    axes = Figure().add_subplot()
-    draw_attention(axes, torch.eye(2, dtype=dtype), "ab", "ab")
-    assert axes.images[0].get_array().tolist() == [[1, 0], [0, 1]]
 
 
 @pytest.fixture
