@@ -199,27 +199,6 @@ def resumed_config(
     return config | {one: given[one] for one in MAY_CHANGE & given.keys()}
 
 
-def load_run(run: Path) -> tuple[Trainer, Any]:
-    r"""
-    ## Load a run
-
-    Its trainer and tokenizer, at the newest good checkpoint.
-    """
-    # As if the run was resumed.
-    argv = [f"--resume={run}"]
-    name = choose_preset(argv, PRESETS)
-    preset = PRESETS[name]
-    parser = make_parser(name, tuple(PRESETS), preset.config, preset.defaults)
-    about, config, text = prepare_run(name, preset, parser.parse_args(argv))
-    trainer = preset.make_trainer(config, text)
-    found = newest_good(run, about)
-    if found is None:
-        raise InputError(f"{run} has no checkpoint yet")
-    state, path, _ = found
-    restore(trainer, state, path)
-    return trainer, text.tokenizer
-
-
 class Writer:
     r"""
     ## Samples

@@ -15,7 +15,6 @@ from labml_nn.training.data import tiny_shakespeare
 from labml_nn.training.engine import command_line
 from labml_nn.training.engine.checkpoint import load_checkpoint
 from labml_nn.training.engine.config import TrainConfig, setting
-from labml_nn.training.engine.errors import InputError
 from labml_nn.training.engine.history import read_history
 from labml_nn.training.engine.presets import Preset
 from labml_nn.training.engine.text import prepare_text
@@ -315,22 +314,6 @@ def test_a_run_is_not_resumed_as_another(
     assert refused().endswith("was trained on another text\n")
     (run / "run.json").write_text(json.dumps(about | {"preset": "os.system"}))
     assert refused() == f"error: {run} has an unknown preset, 'os.system'\n"
-
-
-def test_a_finished_run_is_loaded_with_its_model(tmp_path: Path) -> None:
-    (tmp_path / "text").write_text(TEXT)
-    tiny = ["--d-model=8", "--d-ff=8", "--heads=2", "--n-layers=1", "--seq-len=8", "--steps=2"]
-    where = [f"--text={tmp_path / 'text'}", f"--runs={tmp_path / 'runs'}", "--device=cpu"]
-    assert command_line.main([*tiny, *where]) == 0
-    (run,) = (tmp_path / "runs" / "classic").iterdir()
-    trainer, tokenizer = command_line.load_run(run)
-    loss = evaluate(trainer.model, trainer.validation, 8)
-    assert loss == read_history(run)[-1][1]["loss.validation"]
-    assert len(tokenizer) == 29
-    for path in (run / "checkpoints").iterdir():
-        path.unlink()
-    with pytest.raises(InputError, match="has no checkpoint yet"):
-        command_line.load_run(run)
 
 
 def test_a_loss_that_is_not_finite_ends_with_a_sentence_and_keeps_what_was_good(
