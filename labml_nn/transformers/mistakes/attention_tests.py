@@ -49,12 +49,18 @@ def compared(x: Tensor, output: Tensor, matrices: list[Matrix], heads: int) -> s
     r"""
     ## Compare, and say it
     """
+    # Query, key, value and output. Where heads share keys, or matrices have a low rank, there are
+    # others, and this comparison has no formula for them.
     if len(matrices) != 4:
         said = f"found {len(matrices)} matrices of {x.shape[-1]} x {x.shape[-1]}, expected four; "
         return said + "return them by `weights`, or pass None if yours is another kind of attention"
     names = name_mistakes(x, output, matrices, heads)
+
+    # An empty list means that nothing is wrong, None that nothing we know gives this output.
     if names is None:
         return "another result than the formula's, and by none of the usual mistakes or pairs"
+
+    # Copied code often has two mistakes at once, and each hides the other. So both are named.
     return ", and ".join(names)
 
 
@@ -79,11 +85,17 @@ def find_mistakes(
       found](comparison.py#find_weights); with None nothing is compared
     """
     # Yours stays as it is. Random numbers of the caller do, too.
+    # Fresh biases are zero, and a mistake in one would not show: all weights become random.
     attention = roughen(copy.deepcopy(attention)).eval()
+
+    # The same input in each call, so a test that fails once fails always.
     with torch.random.fork_rng():
         torch.manual_seed(1)
+
+        # 5 sequences of 7 tokens: axes of different lengths can't change places unseen.
         x = torch.randn(5, 7, d_model)
 
+        # The tests needn't know how yours is called.
         def run(x: Tensor) -> Tensor:
             return call(attention, x)
 
@@ -95,13 +107,20 @@ def find_mistakes(
         # The comparison first: it names the mistake.
         found = {}
         if weights:
+            # Numbers are compared, so nothing is kept for a backward pass.
             with torch.no_grad():
                 found["comparison"] = compared(x, run(x), weights(attention, d_model), heads)
+
+        # The test before may have left it in training: each begins in evaluation.
         for test in PROPERTIES:
             found[test.__name__] = test(attention.eval(), run, x)
+
+        # Each attention takes its mask in its own way, so only you can say how.
         if masked:
             padded = padding_hides(lambda x, mask: masked(attention.eval(), x, mask), x)
             found["padding_hides"] = padded
+
+    # An empty sentence is a test that has passed.
     return {name: sentence for name, sentence in found.items() if sentence}
 
 
@@ -135,7 +154,14 @@ def example(heads: int = 2, d_k: int = 5) -> dict[str, str]:
     ??? question "Both the comparison and the future fail. Where do you begin?"
         With the comparison: it names the mistake, and the leak is what it does.
     """
+    # Two heads of width 5: the right root is $\sqrt{5}$, and the wrong one $\sqrt{10}$.
     d_model = heads * d_k
+
+    # `Mistake` itself has no wrong line, so this is the right attention.
     right = Mistake.make()(d_model, heads)
+
+    # No error: all tests pass. This attention takes a mask, so padding is tried as well.
     check_attention(right, d_model, heads, masked=lambda attention, x, mask: attention(x, mask))
+
+    # The comparison finds it, and names it. All properties hold: no other test fails.
     return find_mistakes(ScaledByModelWidth.make()(d_model, heads), d_model, heads)

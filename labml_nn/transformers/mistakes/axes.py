@@ -43,6 +43,8 @@ class SoftmaxOverQueries(Mistake):
 
     # The last axis is that of the keys, the one before it that of the queries.
     right = "softmax(dim=-1)"
+
+    # Each *column* of weights sums to one, so a weight depends on the scores of later queries.
     wrong = "softmax(dim=-2)"
 
 
@@ -63,6 +65,8 @@ class SoftmaxOverHeads(Mistake):
 
     # Axis 1 is that of the heads, since they have an axis.
     right = "weights = scores.masked_fill(hidden, -math.inf).softmax(dim=-1)"
+
+    # With two heads, equal scores become two halves, also where both are hidden.
     wrong = "weights = scores.masked_fill(hidden, -1e9).softmax(dim=1)"
 
 
@@ -86,6 +90,8 @@ class ViewForSplit(Mistake):
 
     # The same shape from another cut.
     right = "z.view(shape).transpose(1, 2)"
+
+    # The features of one position lie side by side. This view reads them as several positions.
     wrong = "z.view(batch_size, self.heads, seq_len, self.d_k)"
 
 
@@ -106,6 +112,8 @@ class ViewForMerge(Mistake):
 
     # Positions and heads are still in the other order.
     right = "x.transpose(1, 2).reshape(batch_size, seq_len, d_model)"
+
+    # The first `d_model` numbers are what one head found for several positions.
     wrong = "x.reshape(batch_size, seq_len, d_model)"
 
 
@@ -121,6 +129,8 @@ class SizeFromGlobal(Mistake):
 
     # The notebook had four heads.
     right = "shape = (batch_size, seq_len, self.heads, self.d_k)"
+
+    # -1 takes what is left: any width that four divides gives no error.
     wrong = "shape = (batch_size, seq_len, 4, -1)"
 
 

@@ -37,6 +37,7 @@ def off(found: Tensor, expected: Tensor) -> float:
 
     The largest difference, relative to the largest number.
     """
+    # An output's size means nothing by itself. 1e-12 is for outputs that are all zeros.
     difference = (found - expected).abs().max() / (expected.abs().max() + 1e-12)
 
     # NaN is as wrong as can be, and compares as false with everything.
@@ -50,6 +51,7 @@ def roughen(module: nn.Module) -> nn.Module:
     Fresh weights are small, biases are zero, and gains are one. Many mistakes don't show then. Here
     all become random numbers, the same each time.
     """
+    # A generator of its own: the caller's random numbers stay as they are.
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for weight in module.parameters():
@@ -80,6 +82,7 @@ def find_weights(attention: nn.Module, d_model: int) -> list[Matrix]:
     turned = any(weight.shape[1] != d_model for weight in matrices.values())
     found: list[Matrix] = []
     for name, weight in matrices.items():
+        # PyTorch's linear layer has a row of weights for each feature that comes out.
         rows = weight.t() if turned else weight
 
         # A bias has its matrix's name, with “bias” instead of “weight”.
@@ -111,6 +114,8 @@ def example(batch_size: int = 3, heads: int = 2, d_k: int = 5) -> tuple[list[Ten
     """
     d_model = heads * d_k
     theirs = roughen(nn.MultiheadAttention(d_model, heads, batch_first=True))
+
+    # Query, key, value and output, in the order of the parameters.
     matrices = find_weights(theirs, d_model)
 
     # The value's matrix is the third of the projections.

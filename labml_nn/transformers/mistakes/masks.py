@@ -47,6 +47,8 @@ class MaskUnused(Mistake):
 
     # The mask is made, and then nobody uses it.
     right = "weights = scores.masked_fill(hidden, -math.inf).softmax(dim=-1)"
+
+    # Every query sees every key. All shapes stay the same, so there is no error.
     wrong = "weights = scores.softmax(dim=-1)"
 
 
@@ -71,6 +73,8 @@ class MaskOnlyInTraining(Mistake):
 
     # In evaluation nothing is hidden.
     right = "hidden = has_key & ~allowed"
+
+    # In evaluation `self.training` is False, so `hidden` is False everywhere.
     wrong = "hidden = has_key & ~allowed & self.training"
 
 
@@ -89,6 +93,8 @@ class MaskOffByOne(Mistake):
 
     # The next token is the answer.
     right = ".tril()"
+
+    # One more diagonal is kept: position $t$ sees $t + 1$, whose token is its target.
     wrong = ".tril(1)"
 
 
@@ -108,6 +114,8 @@ class MaskInverted(Mistake):
 
     # What should be hidden is shown, and the past is hidden.
     right = ".tril()"
+
+    # Each position sees later ones only. The last one sees nothing, and takes nothing.
     wrong = ".triu(1)"
 
 
@@ -127,6 +135,8 @@ class MaskAfterSoftmax(Mistake):
 
     # The hidden scores are still in the sum.
     right = "weights = scores.masked_fill(hidden, -math.inf).softmax(dim=-1)"
+
+    # The softmax has divided by a sum over *all* keys, and the product comes too late.
     wrong = "weights = scores.softmax(dim=-1) * allowed"
 
 
@@ -145,6 +155,8 @@ class MaskAsZeros(Mistake):
 
     # A score of zero hides nothing.
     right = "-math.inf"
+
+    # $e^0 = 1$: a hidden key weighs as much as a visible one with a score of zero.
     wrong = "0.0"
 
 
@@ -184,12 +196,15 @@ def example(
     ??? question "Which of the six makes the printed loss worse, and why?"
         The mask that is dropped in evaluation: the model was trained without the future.
     """
+    # A gradient tells what an output depends on, whatever the weights are.
     x = torch.randn(batch_size, seq_len, heads * d_k, requires_grad=True)
     leaks = {}
 
     # `Mistake` itself has nothing wrong.
     for exhibit in (Mistake, *MASKS_EXHIBITS):
         attention = exhibit.make()(heads * d_k, heads).eval()
+
+        # Of output 0 alone: nothing but input 0 may have a gradient.
         (gradient,) = torch.autograd.grad(attention(x)[:, 0].square().sum(), x)
         leaks[exhibit.__name__] = gradient[:, 1:].abs().max()
     return leaks

@@ -66,6 +66,8 @@ class Mistake:
 
         # A new class of the same base, with the names that the right module's file knows.
         names = dict(methods[0].__globals__, Base=cls.of.__base__)
+
+        # `exec` reads the changed source as Python would read it from a file.
         exec(f"class {cls.__name__}(Base):\n" + source.replace(cls.right, cls.wrong), names)
         return names[cls.__name__]
 
@@ -102,6 +104,7 @@ def example(
     wrong = Doubled.make()(heads * d_k, heads)
     wrong.load_state_dict(right.state_dict())
 
-    # The bias of the output layer isn't doubled.
+    # The bias of the output layer isn't doubled, so both leave it out. What is left of the second
+    # is exactly twice the first.
     x = torch.randn(batch_size, seq_len, heads * d_k)
     return right(x) - right.output.bias, wrong(x) - wrong.output.bias

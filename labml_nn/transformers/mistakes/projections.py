@@ -40,6 +40,8 @@ class QueryForAll(Mistake):
 
     # Three layers are made, and one of them is used three times.
     right = "query, key, value = self.query(x), self.key(x), self.value(x)"
+
+    # The other two layers are saved and counted, and never get a gradient.
     wrong = "query, key, value = self.query(x), self.query(x), self.query(x)"
 
 
@@ -54,6 +56,8 @@ class WidthAsFloat(Mistake):
 
     # No axis can have a length of 8.0.
     right = "self.d_k = d_model // heads"
+
+    # The mistake is here. The error comes later, where `view` wants whole numbers.
     wrong = "self.d_k = d_model / heads"
 
 
@@ -77,6 +81,8 @@ class ScaledByModelWidth(Mistake):
 
     # Too large a divisor: the scores are too small.
     right = "math.sqrt(self.d_k)"
+
+    # With four heads this root is twice as large, and each score half of what it should be.
     wrong = "math.sqrt(d_model)"
 
 
@@ -96,6 +102,8 @@ class Unscaled(Mistake):
 
     # No divisor: the scores of wide heads are large.
     right = "key.transpose(-2, -1) / math.sqrt(self.d_k)"
+
+    # A sum of 32 products of random numbers spreads by $\sqrt{32} = 5.7$.
     wrong = "key.transpose(-2, -1)"
 
 
@@ -114,6 +122,8 @@ class ScaledUp(Mistake):
 
     # The root is right, the operator isn't.
     right = "/ math.sqrt(self.d_k)"
+
+    # Wrong by $\sqrt{d_k}$ twice: once for the division that is missing, once for the product.
     wrong = "* math.sqrt(self.d_k)"
 
 
@@ -140,6 +150,7 @@ def example(
     ??? question "Which mistake of this page does a test of shapes find?"
         The float alone, because it doesn't run.
     """
+    # One input and one set of weights: only the wrong line can make a difference.
     x = torch.randn(batch_size, seq_len, heads * d_k)
     right = RightAttention(heads * d_k, heads)
     far = {}

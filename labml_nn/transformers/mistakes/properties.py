@@ -35,6 +35,8 @@ def same_twice(attention: nn.Module, run: Run, x: Tensor) -> str:
     r"""
     ## Randomness in evaluation
     """
+    # NaN differs from itself without any randomness, so [another test](properties.py#stays_finite)
+    # is about that.
     first, second = run(x), run(x)
     if first.equal(second) or not first.isfinite().all():
         return ""
@@ -45,12 +47,17 @@ def nothing_from_the_future(attention: nn.Module, run: Run, x: Tensor) -> str:
     r"""
     ## Does anything come from the future?
     """
+    # In both modes, because some masks are there in one of them only.
     for training in (True, False):
         attention.train(training)
+
+        # One output at a time: what is too late for this one is allowed for the next.
         for position in range(x.shape[1]):
             # Inputs that matter to this output of the first sequence have a gradient.
             x = x.detach().clone().requires_grad_()
             run(x)[0, position].square().sum().backward()
+
+            # Rounding leaves tiny gradients where a block is computed at once. A leak is larger.
             most = NEAR * x.grad.abs().max()
 
             # Written so that NaN fails.
@@ -71,7 +78,10 @@ def every_matrix_is_used(attention: nn.Module, run: Run, x: Tensor) -> str:
     r"""
     ## Is every matrix used?
     """
+    # Gradients that are left from other tests would make every matrix look used.
     attention.zero_grad()
+
+    # Any number will do that depends on all outputs.
     run(x).square().sum().backward()
 
     # No vectors: the bias of the keys never gets a gradient, the softmax takes it out again.
@@ -86,9 +96,12 @@ def stays_finite(attention: nn.Module, run: Run, x: Tensor) -> str:
     """
     # As it is, with large scores, and with one position only.
     for one in (x, 100 * x, x[:, :1]):
+        # A copy that has no history: its gradient is of this call alone.
         one = one.detach().clone().requires_grad_()
         output = run(one)
         output.sum().backward()
+
+        # An output can be finite while its gradient is not, so both are looked at.
         if not (output.isfinite().all() and one.grad.isfinite().all()):
             return (
                 f"with inputs up to {one.abs().max():.0f} and {one.shape[1]} positions there are "
@@ -108,12 +121,19 @@ def padding_hides(masked: Callable[[Tensor, Tensor], Tensor], x: Tensor) -> str:
     x = x.detach().clone().requires_grad_()
     output = masked(x, mask)
     output.sum().backward()
+
+    # One NaN in a hidden sequence gets into the gradients of the shared weights.
     if not (output.isfinite().all() and x.grad.isfinite().all()):
         return "a sequence of nothing but padding gives NaN: its softmax is 0/0"
 
     # What is hidden may not matter to others.
     other = x.detach().clone()
+
+    # The first two inputs change, and with them their keys and values.
     other[0, :2] += 1.0
+
+    # Their own outputs may change, because they are queries too. The others may not, so the
+    # comparison begins with the third.
     if off(masked(other, mask)[0, 2:], output[0, 2:]) < NEAR:
         return ""
     return "hidden inputs change the outputs of others: the mask is not used, or is upside down"
@@ -143,8 +163,13 @@ def example(
     ??? question "Leave out `attention.train(training)`. Which mistake is no longer found?"
         A mask that is there in evaluation only, or a leak through dropout.
     """
+    # Fresh biases are zero. A mistake in a bias would show only later.
     attention = roughen(RightAttention(heads * d_k, heads)).eval()
     x = torch.randn(batch_size, seq_len, heads * d_k)
+
+    # An empty sentence for each property, because nothing is wrong.
     said = {test.__name__: test(attention, attention, x) for test in PROPERTIES}
+
+    # This attention takes its mask as its second argument, as the test calls it.
     said["padding_hides"] = padding_hides(attention, x)
     return attention(x), said

@@ -54,6 +54,9 @@ class RightAttention(nn.Module):
         if d_model % heads:
             raise ValueError(f"heads must divide d_model, got heads={heads}, d_model={d_model}")
         self.d_k = d_model // heads
+
+        # The dropout is a number here, not a layer that knows whether the model trains: much
+        # published code has it so, and forgets to ask.
         self.heads, self.dropout_prob = heads, dropout_prob
 
         # Three layers for three things: what to ask, what to be found by, and what to answer.
@@ -72,6 +75,8 @@ class RightAttention(nn.Module):
         `[batch_size, seq_len, seq_len]`.
         """
         batch_size, seq_len, d_model = x.shape
+
+        # Each position makes all three of its own features alone.
         query, key, value = self.query(x), self.key(x), self.value(x)
 
         # A view can cut the features into heads, but only `transpose` can change the order of axes:
@@ -99,6 +104,8 @@ class RightAttention(nn.Module):
 
         # A function doesn't know whether the model trains, so we say it.
         weights = F.dropout(weights, self.dropout_prob, self.training)
+
+        # Each query gets a mean of the values, by its weights.
         x = weights @ value
 
         # First the order of the axes, then the heads side by side.
