@@ -35,6 +35,8 @@ class EmptyRows(Mistake):
 
     # Without `has_key`, a row with nothing in it is 0/0.
     right = "hidden = has_key & ~allowed"
+
+    # All scores are minus infinity: $e^{-\infty} / \sum e^{-\infty}$ is not a number.
     wrong = "hidden = ~allowed"
 
 
@@ -54,6 +56,8 @@ class StrictMask(Mistake):
 
     # The diagonal is hidden as well.
     right = ".tril()"
+
+    # The first row is empty now, and all others are one key short.
     wrong = ".tril(-1)"
 
 
@@ -70,6 +74,7 @@ class RightDecoding(RightAttention):
 
         The result must be that of the whole, `[batch_size, seq_len, d_model]`.
         """
+        # One entry for each part that was read.
         keys, values, outputs = [], [], []
         for part in x.split(n_new, dim=1):
             # Heads before positions, as in the attention.
@@ -84,8 +89,12 @@ class RightDecoding(RightAttention):
             # The new positions are the *last* ones: a piece of the lower right corner.
             seen = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool)
             mask = seen.tril(key.shape[2] - query.shape[2])
+
+            # The kernel scales the scores itself.
             z = F.scaled_dot_product_attention(query, key, value, mask)
             outputs.append(self.output(z.transpose(1, 2).flatten(2)))
+
+        # All parts side by side, in their order.
         return torch.cat(outputs, dim=1)
 
 
@@ -101,6 +110,8 @@ class CausalFromTheTop(Mistake):
     of = RightDecoding
     # PyTorch's flag lays the triangle into the upper left corner.
     right = "F.scaled_dot_product_attention(query, key, value, mask)"
+
+    # Right for as many queries as keys, wrong for fewer.
     wrong = "F.scaled_dot_product_attention(query, key, value, is_causal=True)"
 
 
@@ -117,6 +128,8 @@ class NewestForgotten(Mistake):
     of = RightDecoding
     # The queries get the cache of the step before.
     right = "key, value = torch.cat(keys, dim=2), torch.cat(values, dim=2)"
+
+    # Without the last entry, except in the first call, which has no other.
     wrong = "key, value = (torch.cat(z[:-1] or z, dim=2) for z in (keys, values))"
 
 
@@ -132,6 +145,7 @@ def beaten_mask(real: float = -15_000.0, masked: float = -10_000.0) -> Tensor:
     out](https://github.com/karpathy/minGPT/issues/75): its loss went to zero, because it had
     learned to push all real scores below the constant.
     """
+    # A softmax sees differences: 5,000 in favour of the hidden key.
     return torch.tensor([real, masked]).softmax(dim=0)
 
 
@@ -142,6 +156,7 @@ def minus_a_billion(dtype: torch.dtype) -> Tensor:
     The greatest `float16` is 65,504. Converted, `-1e9` is minus infinity, so that a row of nothing
     else is NaN after all; and `masked_fill` with it is an error.
     """
+    # Beyond the range of a type, rounding gives infinity.
     return torch.tensor(-1e9).to(dtype)
 
 
@@ -152,6 +167,7 @@ def seen_by_one_query(n_keys: int) -> Tensor:
     The weights of a single query under `is_causal`, `[n_keys]`: values that are the rows of an
     identity hand them out.
     """
+    # All keys are equal, so each that is seen gets the same weight.
     query, key = torch.ones(1, n_keys), torch.ones(n_keys, n_keys)
     return F.scaled_dot_product_attention(query, key, torch.eye(n_keys), is_causal=True)[0]
 
@@ -164,6 +180,8 @@ def padding_in_torch(x: Tensor, need_weights: bool) -> Tensor:
     `need_weights`, which is true unless one says otherwise, the result is NaN, without it it isn't.
     """
     attention = nn.MultiheadAttention(x.shape[-1], 1, batch_first=True)
+
+    # True means hidden here: nothing is left to look at.
     padding = torch.ones(x.shape[:2], dtype=torch.bool)
     return attention(x, x, x, padding, need_weights=need_weights)[0]
 
@@ -187,6 +205,7 @@ def example(
     ??? question "The loss is NaN after the first batch with padding. Which line do you look at?"
         At the softmax of a query that may look at nothing.
     """
+    # Seven positions, decoded two at a time: the last part has one.
     d_model = heads * d_k
     x = torch.randn(batch_size, seq_len, d_model)
     found = {}
@@ -195,6 +214,8 @@ def example(
     for kind in (RightDecoding, CausalFromTheTop.make(), NewestForgotten.make()):
         attention = kind(d_model, heads)
         found[kind.__name__] = (attention.decode(x) - RightAttention.forward(attention, x)).abs()
+
+    # What PyTorch makes of masks at the edge.
     found["finite mask"] = beaten_mask()
     found["half"] = minus_a_billion(torch.float16)
     found["seen"] = seen_by_one_query(n_keys)

@@ -63,6 +63,7 @@ class Sizes:
     ## How large, and how long
     """
 
+    # Those of the [small transformer](../basic/autoregressive_model.py), trained for fewer steps.
     d_model: int = 128
     heads: int = 4
     n_layers: int = 4
@@ -72,6 +73,8 @@ class Sizes:
 
     # Of the windows of the validation text, how many the honest loss looks at.
     n_places: int = 24
+
+    # Products of 16-bit numbers, on processors that have them.
     bfloat16: bool = False
 
 
@@ -81,7 +84,11 @@ def assemble(mistake: type[Mistake], n_vocab: int, sizes: Sizes) -> RightTrainin
     """
     # Four parts, one of which is not the right one.
     parts = {kind: kind for kind in (RightAttention, RightLayer, RightModel, RightTraining)}
+
+    # The right class stays where it is; a class with the line takes its place here.
     parts[mistake.of] = mistake.make()
+
+    # Each layer makes an attention of its own.
     model = parts[RightModel](
         n_vocab,
         sizes.d_model,
@@ -90,6 +97,8 @@ def assemble(mistake: type[Mistake], n_vocab: int, sizes: Sizes) -> RightTrainin
         lambda: parts[RightAttention](sizes.d_model, sizes.heads, mistake.dropout_prob),
         parts[RightLayer],
     )
+
+    # A mistake can be in the training itself.
     return parts[RightTraining](model, sizes.n_steps, bfloat16=sizes.bfloat16)
 
 
@@ -99,7 +108,10 @@ def printed_loss(training: RightTraining, windows: torch.Tensor, batch_size: int
 
     A row of `windows` is one, with the target of its last token.
     """
+    # Weighted by their lengths, since the last part is shorter.
     parts = windows.split(batch_size)
+
+    # The mean over all windows.
     return sum(training.printed(part) * len(part) for part in parts) / len(windows)
 
 
@@ -111,27 +123,39 @@ def train_mistake(
 
     From the same weights and on the same batches as all others.
     """
+    # The seed is set before anything is drawn, so all start alike.
     torch.manual_seed(seed)
     tokenizer, train, validation = prepare(text, sizes.seq_len)
+
+    # The vocabulary is that of the training text.
     training = assemble(mistake, len(tokenizer), sizes)
 
     # All the windows that there are, as views; a step takes some.
     windows = train.unfold(0, sizes.seq_len + 1, 1)
+
+    # The batches have random numbers of their own: a mistake that draws more changes none.
     generator = torch.Generator().manual_seed(seed)
     for _ in range(sizes.n_steps):
+        # Windows at random places, the same ones for every mistake.
         chosen = torch.randint(len(windows), (sizes.batch_size,), generator=generator)
         training.step(*training.cut(windows[chosen]))
 
     # Held-out windows lie side by side. The honest loss is of some of them, and takes a model with
     # the sequence first.
     held_out = validation.unfold(0, sizes.seq_len + 1, sizes.seq_len)
+
+    # Evenly spaced, since a prediction from prefixes takes a pass for each token.
     places = spread(len(held_out), sizes.n_places)
     first = SequenceFirst(training.model)
+
+    # From prefixes alone: nothing in the input could give the answer away.
     honest = honest_loss(first, validation, sizes.seq_len, sizes.n_places, sizes.seq_len).honest
 
     # The gap is of the same predictions. Where it isn't zero, something is wrong.
     return {
+        # What a program would print.
         "printed": printed_loss(training, held_out, sizes.batch_size),
+        # What the model really knows.
         "honest": honest,
         "gap": honest - printed_loss(training, held_out[places], sizes.batch_size),
     }
@@ -143,7 +167,10 @@ class SequenceFirst(torch.nn.Module):
     """
 
     def __init__(self, model: torch.nn.Module) -> None:
+        # A wrapper, so that one test of leaks serves all models.
         super().__init__()
+
+        # The models of the museum have the batch first.
         self.model = model
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
@@ -159,6 +186,9 @@ def example(
 
     A leak, after three steps: the printed loss is not the honest one.
     """
+    # Three steps are enough to see that the two losses differ.
     sizes = Sizes(heads * d_k, heads, 2, seq_len, batch_size, n_steps=3, n_places=2)
+
+    # Squares modulo ten: letters that follow a rule.
     text = "".join(chr(97 + (index * index) % (n_vocab - 1)) for index in range(50 * seq_len))
     return train_mistake(MISTAKES[4], text, sizes)

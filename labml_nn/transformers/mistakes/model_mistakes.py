@@ -44,6 +44,8 @@ class PositionsOfTheBatch(Mistake):
     of = RightModel
     # Axis 0 is that of the batch.
     right = "self.positions[: tokens.shape[1]]"
+
+    # One vector for each sequence, added to all of its positions.
     wrong = "self.positions[: tokens.shape[0]].unsqueeze(1)"
 
 
@@ -64,6 +66,8 @@ class NoResidual(Mistake):
     of = RightLayer
     # The sum is missing.
     right = "x = x + part(norm(x))"
+
+    # Each part has to pass on all that the layers after it need.
     wrong = "x = part(norm(x))"
 
 
@@ -93,6 +97,8 @@ class DropoutInEvaluation(Mistake):
 
     # The function isn't told whether the model trains.
     right = "self.dropout_prob, self.training)"
+
+    # The third argument is true unless one says otherwise.
     wrong = "self.dropout_prob)"
 
 
@@ -113,6 +119,8 @@ class TargetsNotShifted(Mistake):
     of = RightTraining
     # Inputs and targets are the same.
     right = "return text[:, :-1], text[:, 1:]"
+
+    # The answer stands in the input at the same place.
     wrong = "return text[:, :-1], text[:, :-1]"
 
 
@@ -138,6 +146,8 @@ class TargetsShiftedTwice(Mistake):
     of = RightTraining
     # `cut` has shifted them already.
     right = "F.cross_entropy(logits.flatten(0, 1), targets.flatten())"
+
+    # One more token is cut off at each end.
     wrong = "F.cross_entropy(logits[:, :-1].flatten(0, 1), targets[:, 1:].flatten())"
 
 
@@ -157,6 +167,8 @@ class SoftmaxTwice(Mistake):
     of = RightTraining
     # `cross_entropy` expects logits.
     right = "F.cross_entropy(logits.flatten(0, 1), targets.flatten())"
+
+    # Of 66 scores between 0 and 1, none can be far above the others.
     wrong = "F.cross_entropy(logits.softmax(dim=-1).flatten(0, 1), targets.flatten())"
 
 
@@ -175,6 +187,8 @@ class GradientsKept(Mistake):
     of = RightTraining
     # Nothing clears them.
     right = "self.optimizer.zero_grad()"
+
+    # `backward` adds, so the gradients of all steps pile up.
     wrong = "pass"
 
 
@@ -210,13 +224,17 @@ def example(
     ??? question "Loss 0.000 after 100 steps. What do you look at first?"
         At a batch, as the training gets it: are the targets the inputs?
     """
+    # A batch of random tokens: nothing can be learned from it, only computed.
     d_model = heads * d_k
     text = torch.randint(n_vocab, (batch_size, seq_len + 1))
     found = {}
 
     # The right training, and the four with a wrong line.
     for kind in (RightTraining, *(one.make() for one in MODEL_EXHIBITS if one.of is RightTraining)):
+        # A new model for each, with two layers.
         model = RightModel(n_vocab, d_model, 2, seq_len, lambda: RightAttention(d_model, heads))
         training = kind(model, 1)
+
+        # The loss before the step.
         found[kind.__name__] = training.step(*training.cut(text))
     return found

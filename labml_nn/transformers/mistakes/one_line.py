@@ -69,6 +69,8 @@ class Mistake:
 
         # `exec` reads the changed source as Python would read it from a file.
         exec(f"class {cls.__name__}(Base):\n" + source.replace(cls.right, cls.wrong), names)
+
+        # The class that was just defined there.
         return names[cls.__name__]
 
 
@@ -77,6 +79,7 @@ class Doubled(Mistake):
     An exhibit for the example: each output is twice what it should be.
     """
 
+    # The last line of the attention, and twice its result.
     right = "return self.output(x)"
     wrong = "return self.output(2 * x)"
 

@@ -44,10 +44,14 @@ class RightLayer(nn.Module):
 
     def __init__(self, d_model: int, attention: nn.Module) -> None:
         super().__init__()
+
+        # Made by the caller, so that an exhibit can take its place.
         self.attention = attention
 
         # What goes into a part is normalised; the sum that goes past it is not.
         self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in range(2))
+
+        # Four times as wide inside, as in the paper.
         self.network = nn.Sequential(
             nn.Linear(d_model, 4 * d_model), nn.GELU(), nn.Linear(4 * d_model, d_model)
         )
@@ -79,8 +83,12 @@ class RightModel(nn.Module):
         * `attention` makes one, and is called once for each layer
         """
         super().__init__()
+
+        # A vector for each token and, added to it, one for each position. Both are learned.
         self.tokens = nn.Embedding(n_vocab, d_model)
         self.positions = nn.Parameter(torch.zeros(max_len, d_model))
+
+        # Each layer has weights of its own.
         self.layers = nn.Sequential(*(layer(d_model, attention()) for _ in range(n_layers)))
 
         # From features to a score for each character of the vocabulary.
@@ -90,6 +98,7 @@ class RightModel(nn.Module):
         # As in GPT-2: matrices small, biases zero. Then the first guess is nearly even.
         for name, weight in self.named_parameters():
             if weight.dim() > 1:
+                # Gains of normalisations keep their ones.
                 nn.init.normal_(weight, std=0.02)
             elif name.endswith("bias"):
                 nn.init.zeros_(weight)
@@ -101,6 +110,8 @@ class RightModel(nn.Module):
         """
         # The positions are on axis 1.
         x = self.tokens(tokens) + self.positions[: tokens.shape[1]]
+
+        # Normalised once more, then a score for each token.
         return self.generator(self.norm(self.layers(x)))
 
 
@@ -112,7 +123,10 @@ class RightTraining:
     def __init__(
         self, model: nn.Module, n_steps: int, learning_rate: float = 3e-3, bfloat16: bool = False
     ) -> None:
+        # All that a step needs, in one place.
         self.model, self.bfloat16 = model, bfloat16
+
+        # The means are over about 100 steps, since the run is short.
         self.optimizer = torch.optim.AdamW(
             model.parameters(), learning_rate, betas=(0.9, 0.99), weight_decay=0.1, fused=True
         )
@@ -143,12 +157,18 @@ class RightTraining:
         # The products may have 16 bits, the loss has 32.
         with torch.autocast("cpu", torch.bfloat16, enabled=self.bfloat16):
             loss = self.loss(self.model(inputs).float(), targets)
+
+        # The gradient of every weight.
         loss.backward()
 
         # One bad batch must not throw the weights far away.
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+
+        # Move the weights, then the learning rate.
         self.optimizer.step()
         self.schedule.step()
+
+        # A number to print. Without its graph, which would keep all activations.
         return loss.detach()
 
     @torch.no_grad()
@@ -158,7 +178,10 @@ class RightTraining:
 
         Of held-out text, teacher-forced, with whatever is wrong with the model or the loss.
         """
+        # Dropout is off, as it should be in evaluation.
         self.model.eval()
+
+        # The same cut as in training, so that the numbers can be compared.
         inputs, targets = self.cut(text)
         return self.loss(self.model(inputs), targets).item()
 
@@ -173,11 +196,21 @@ def example(
     """
     d_model = heads * d_k
     model = RightModel(n_vocab, d_model, 2, seq_len, lambda: RightAttention(d_model, heads))
+
+    # A schedule of two steps.
     training = RightTraining(model, 2)
 
     # Random windows: there is nothing to learn but these.
     text = torch.randint(n_vocab, (batch_size, seq_len + 1))
+
+    # Seven inputs from eight characters, and seven targets.
     inputs, targets = training.cut(text)
+
+    # The same batch twice: the second loss is lower.
     losses = [training.step(inputs, targets), training.step(inputs, targets)]
+
+    # The loss as a program would print it, in evaluation.
     assert training.printed(text) > 0
+
+    # Both losses, and logits for each position.
     return {"before": losses[0], "after": losses[1], "logits": model(inputs)}
