@@ -131,14 +131,13 @@ def name_mistakes(
     Of an `output` for `x`. Nothing wrong is an empty list,
     and nothing that we know is None.
     """
-    # Nobody says which matrix is which. They may also be the other way round, as in `x @ w`.
+    # Nobody says which matrix is which. They may also be the other way round, as in `x @ w`. So
+    # there are 24 orders, and 24 of the transposes; most often the first is right.
     turned = [(weight.t(), bias) for weight, bias in matrices]
-    orders = [*permutations(matrices), *permutations(turned)]
-
-    # The first that gives the same numbers is the explanation.
-    for names, roles, switches in combinations(heads, x.shape[-1]):
-        # 24 orders of the matrices, and 24 of their transposes.
-        for order in orders:
+    known = list(combinations(heads, x.shape[-1]))
+    for order in [*permutations(matrices), *permutations(turned)]:
+        # The first that gives the same numbers is the explanation.
+        for names, roles, switches in known:
             found = attend(x, [order[role] for role in roles], *switches)
             if off(output, found) < NEAR:
                 return names
