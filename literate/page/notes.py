@@ -1,6 +1,6 @@
 r"""
 ---
-title: Notes
+title: Notes on the Page
 summary: A note becomes Markdown that every engine reads alike, and what it claims is checked.
 ---
 

@@ -40,5 +40,6 @@ The tests:
 10. [One call](attention_tests.py) for an attention of your own.
 11. [Properties](properties.py) that every causal attention has.
 12. [A comparison](comparison.py) with the same weights, which [names the mistake](suspects.py).
-13. [Tests of a whole model](model_tests.py), its batches and its training step.
+13. [Tests of a whole model](model_tests.py), and [of a training](training_tests.py): its batches
+    and its step.
 """

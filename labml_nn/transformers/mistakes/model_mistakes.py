@@ -55,7 +55,7 @@ class NoResidual(Mistake):
 
     A part's result takes the place of what went in, and is not added to it. Four layers deep, the
     model hardly learns more than how often each character comes. It can't learn [a single
-    batch](model_tests.py#learns) by heart.
+    batch](training_tests.py#learns) by heart.
 
     Printed loss
     [3.349](../../../results/mistakes.json#tables.mistakes.NoResidual.printed),
@@ -108,7 +108,7 @@ class TargetsNotShifted(Mistake):
 
     The model gets each character as its input and as its target. It learns to copy, perfectly. No
     test of a model can see it, because the model is right. Look [at a
-    batch](model_tests.py#targets_follow_inputs).
+    batch](training_tests.py#targets_follow_inputs).
 
     Printed loss
     [0.000](../../../results/mistakes.json#tables.mistakes.TargetsNotShifted.printed),
@@ -135,7 +135,7 @@ class TargetsShiftedTwice(Mistake):
     the summer of 2026.
 
     The batch is right, and so is the model. But the printed loss is not [the honest
-    one](model_tests.py#honest).
+    one](training_tests.py#honest).
 
     Printed loss
     [2.769](../../../results/mistakes.json#tables.mistakes.TargetsShiftedTwice.printed),

@@ -8,19 +8,21 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.mistakes import model_tests
+from labml_nn.transformers.mistakes import model_tests, training_tests
 from labml_nn.transformers.mistakes.model_tests import (
-    WHOLE_TESTS,
     Whole,
     adam_step,
     cross_entropy,
     each_sequence_alone,
+    model_prefix,
+    model_twice,
+)
+from labml_nn.transformers.mistakes.training_tests import (
+    WHOLE_TESTS,
     find_in_whole,
     forgets,
     honest,
     learns,
-    model_prefix,
-    model_twice,
     targets_follow_inputs,
 )
 
@@ -182,5 +184,6 @@ def test_the_model_that_was_given_is_left_alone() -> None:
 
 
 def test_the_example_finds_targets_that_are_not_shifted() -> None:
-    found = model_tests.example()
+    assert set(model_tests.example().values()) == {""}
+    found = training_tests.example()
     assert {"targets_follow_inputs", "honest"} <= set(found)

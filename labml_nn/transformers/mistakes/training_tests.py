@@ -1,0 +1,180 @@
+r"""
+---
+title: Tests of a Training
+summary: Are the targets right, is the loss honest, are gradients cleared, does it learn?
+---
+
+A model can be right and its training wrong: targets that are not the next tokens, a softmax before
+the loss, gradients that are never cleared. These tests look at a batch and at a step. Together with
+the [tests of a model](model_tests.py) they find every mistake of the
+[museum's training](model_mistakes.py).
+
+**In:** [what is tested](model_tests.py#Whole). **Out:** for each test a sentence that says what is
+wrong, or nothing.
+"""
+
+import copy
+
+import torch
+import torch.nn.functional as F
+
+from labml_nn.transformers.mistakes.comparison import NEAR, off
+from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS, Whole, cross_entropy
+
+
+def targets_follow_inputs(whole: Whole) -> str:
+    r"""
+    ## Is the target the next token?
+
+    The one test that needs no model.
+    """
+    # The batch as the training gets it: everything it learns is in here.
+    inputs, targets = whole.inputs, whole.targets
+    if targets[:, :-1].equal(inputs[:, 1:]):
+        return ""
+
+    # The two mistakes that are in print have names.
+    if targets.equal(inputs):
+        return "the targets are the inputs: the model learns to copy. Shift them by one"
+    if targets[:, :-2].equal(inputs[:, 2:]):
+        return "each target is the token after next: the targets are shifted twice"
+
+    # Any other.
+    return "targets[:, :-1] is not inputs[:, 1:]: the target of a token must be the next one"
+
+
+def honest(whole: Whole) -> str:
+    r"""
+    ## Is the loss the honest one?
+
+    Each token is predicted from what comes before it, and *nothing else is there*. The mean of
+    these losses must be the one that the training computes of the same batch.
+    """
+    model, inputs = whole.rough(), whole.inputs
+
+    # The inputs and the one token after them.
+    text = torch.cat([inputs, whole.targets[:, -1:]], dim=1)
+    # The longest prefix is all of the input.
+    length = inputs.shape[1]
+
+    # Prefix by prefix: the model gets $n$ tokens, and the loss is that of token $n + 1$.
+    losses = [
+        F.cross_entropy(whole.predict(model, inputs[:, :n])[:, -1], text[:, n])
+        for n in range(1, length + 1)
+    ]
+    # The mean over positions, as that of the training is.
+    expected = torch.stack(losses).mean()
+
+    # The loss of the training, in one call for all positions.
+    found = whole.loss(whole.predict(model, inputs), whole.targets)
+    if off(found, expected) < NEAR:
+        return ""
+
+    # Two causes look alike here, and another test tells them apart.
+    return (
+        f"the loss of the batch is {found:.4f}, from prefixes alone it is {expected:.4f}. If "
+        "model_prefix fails too, the model sees the future; if not, the loss is of other targets "
+        "(shifted twice?) or of something else than logits (a softmax before it?)"
+    )
+
+
+def forgets(whole: Whole) -> str:
+    r"""
+    ## Are gradients cleared?
+
+    A step must not depend on the gradients that it finds.
+    """
+    # The same step twice, from the same weights: once after gradients of zero, once of one.
+    after = []
+    for leftover in (0.0, 1.0):
+        # A copy, because a step changes the weights.
+        model = copy.deepcopy(whole.model)
+        step = whole.make_step(model)
+
+        # What a step before this one might have left there.
+        for weight in model.parameters():
+            weight.grad = torch.full_like(weight, leftover)
+
+        # Dropout would be another reason for a difference.
+        torch.manual_seed(1)
+        step(whole.inputs, whole.targets)
+
+        # The weights after the step, without their graph.
+        after.append(torch.cat([weight.detach().flatten() for weight in model.parameters()]))
+
+    # All weights, as one long vector, must be the same.
+    if after[0].equal(after[1]):
+        return ""
+    return "a step depends on the gradients of the one before: `zero_grad` is missing, or late"
+
+
+def learns(whole: Whole, bar: float = 0.3) -> str:
+    r"""
+    ## Can it learn one batch by heart?
+
+    The memory of any model that works is good enough for a few short sequences, if they differ
+    from the first token on.
+    """
+    # A copy again, and a fresh optimizer for it.
+    model = copy.deepcopy(whole.model)
+    step = whole.make_step(model)
+    # The same batch again and again.
+    for _ in range(whole.n_steps):
+        step(whole.inputs, whole.targets)
+
+    # Measured with the usual loss: that of the training may be the mistake.
+    loss = cross_entropy(whole.predict(model.eval(), whole.inputs), whole.targets).item()
+    if loss < bar:
+        return ""
+
+    # Random text can be remembered, and not understood; so this asks for memory alone.
+    return (
+        f"after {whole.n_steps} steps on one batch its loss is {loss:.2f}, not below {bar}: is "
+        "there a residual, are the targets right, does the loss get logits, is the rate right?"
+    )
+
+
+# The batch first: if it is wrong, nothing that comes after it can be right.
+WHOLE_TESTS = (targets_follow_inputs, honest, *MODEL_TESTS, forgets, learns)
+
+
+def find_in_whole(whole: Whole) -> dict[str, str]:
+    r"""
+    ## All of these
+
+    From the names of the tests that fail to what is wrong. An error is a failure as well.
+    """
+    # Every test runs, even after one that fails.
+    found = {}
+    for test in WHOLE_TESTS:
+        try:
+            found[test.__name__] = test(whole)
+        # A model that can't be called is told like any other mistake.
+        except Exception as error:
+            found[test.__name__] = f"{type(error).__name__}: {error}"
+
+    # Tests that pass say nothing.
+    return {name: sentence for name, sentence in found.items() if sentence}
+
+
+def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[str, str]:
+    r"""
+    ## Example
+
+    A table of what follows what, trained on targets that are not shifted.
+
+    ### Exercises
+
+    ??? question "The loss is not the honest one, and `model_prefix` passes. What do you look at?"
+        At the targets and the loss: the model doesn't see the future.
+
+    ??? question "Why must the sequences differ from the first token on?"
+        After equal beginnings with different ends nobody can know which end comes. The loss would
+        stay above zero with the best of memories.
+    """
+    # The inputs twice, where the second should be one token later.
+    text = torch.randint(n_vocab, (batch_size, seq_len + 1))
+    table = torch.nn.Embedding(n_vocab, n_vocab)
+
+    # Few steps: the first test fails anyway, and the last one does for want of time.
+    return find_in_whole(Whole(table, text[:, :-1], text[:, :-1], n_steps=20))
