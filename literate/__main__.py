@@ -139,16 +139,12 @@ def _choose(loaded: Site, paths: Sequence[str]) -> list[Source]:
 
 def _new(chosen: argparse.Namespace) -> int:
     loaded = settings.load(Path.cwd())
-    planned = new.plan(loaded, chosen.page)
-    new.write(loaded, planned)
-    for path in planned.files:
+    files, uri = new.plan(loaded, chosen.page)
+    new.write(loaded.root, files)
+    for path in files:
         print(f"wrote {path}")
-    for uri in planned.uris:
-        if planned.navigation is None:
-            print(f"TO DO: add the line `- {uri}` to `nav` in {new.NAVIGATION}, at its place")
-        else:
-            print(f"listed {uri} in {new.NAVIGATION}")
-    address = planned.uris[-1].removesuffix(".md")
+    print(f"TO DO: add the line `- {uri}` to `nav` in mkdocs.yml, at its place")
+    address = uri.removesuffix(".md")
     print(f"It builds as it is: `make serve` shows it at http://127.0.0.1:8000/{address}/")
     print("Next: change it to yours, and ask `python -m literate check` as often as you like.")
     return 0

@@ -160,7 +160,7 @@ def test_the_way_from_a_clone_to_a_page_can_be_gone(
     ).stdout
     assert handed_in.split("\n\n") == [
         "A page about my idea",
-        "labml_nn/transformers/my_idea.py\nmkdocs.yml\nnotebooks/transformers/my_idea.ipynb\n"
+        "labml_nn/transformers/my_idea.py\nnotebooks/transformers/my_idea.ipynb\n"
         "tests/labml_nn/transformers/test_my_idea.py\n",
     ]
 

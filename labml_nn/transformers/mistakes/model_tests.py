@@ -50,7 +50,7 @@ def adam_step(model: nn.Module) -> Callable[[Tensor, Tensor], Any]:
         cross_entropy(model(inputs), targets).backward()
         optimizer.step()
 
-    # The function knows its model and its optimizer.
+    # The function knows its model and its optimizer, and is told the batch.
     return step
 
 
@@ -129,7 +129,8 @@ def each_sequence_alone(whole: Whole) -> str:
     if not wrong:
         return ""
 
-    # The first of them is enough to look at.
+    # The first of them is enough to look at. If it is the first of the batch, the position of a
+    # sequence in the batch isn't the cause.
     return (
         f"sequence {wrong[0]} of {len(inputs)} gets other logits when it is alone: something "
         "belongs to the axis of the batch (positions added along it?) or mixes the sequences"
@@ -140,7 +141,7 @@ def model_twice(whole: Whole) -> str:
     r"""
     ## Randomness in evaluation
     """
-    # A copy in evaluation, where nothing should be random.
+    # A copy in evaluation, where nothing should be random, neither dropout nor a sampled mask.
     model, inputs = whole.rough(), whole.inputs
 
     # Bit by bit: the same program on the same numbers.

@@ -7,8 +7,7 @@ paper:
   authors: Katharopoulos et al.
   year: 2020
   link: https://arxiv.org/abs/2006.16236
-terms:
-  linear attention: Without the softmax, the past fits into one matrix, and time grows linearly.
+terms: {linear attention: "Without a softmax the past fits into one matrix; time grows linearly."}
 ---
 
 [Attention](../mha.py) compares every query with every key, so twice the text costs four times as
@@ -170,7 +169,8 @@ class LinearAttention(nn.Module):
         """
         super().__init__()
 
-        # The layers of any attention. There is no scale and no softmax.
+        # The layers of any attention. There is no scale and no softmax, so nothing else is
+        # inherited.
         self.query, self.key, self.value = (
             PrepareForMultiHeadAttention(d_model, heads, d_model // heads, bias) for _ in range(3)
         )

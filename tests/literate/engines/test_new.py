@@ -3,12 +3,9 @@ r"""New pages: what is written builds, and nothing else is touched."""
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from literate import settings
 from literate.engines import new
@@ -80,13 +77,15 @@ def typed(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_new_page_passes_every_check_at_once(project: Path) -> None:
-    wrote = typed(project, "literate", "new", "layers/my_idea")
+    wrote = typed(project, "literate", "new", "lib/layers/my_idea")
     assert (wrote.returncode, wrote.stderr) == (0, "")
     assert wrote.stdout.splitlines()[:3] == [
         "wrote lib/layers/my_idea.py",
         "wrote tests/lib/layers/test_my_idea.py",
-        "listed layers/my_idea.md in mkdocs.yml",
+        "TO DO: add the line `- layers/my_idea.md` to `nav` in mkdocs.yml, at its place",
     ]
+    listed = CONFIGURATION.replace("\n  - Other", "      - layers/my_idea.md\n\n  - Other")
+    (project / "mkdocs.yml").write_text(listed, encoding="utf-8")
     checked = typed(project, "literate", "check")
     assert checked.stderr.startswith("measured lib/layers/my_idea.py in ")
     assert (checked.stdout, checked.returncode) == ("5 pages checked, no problems.\n", 0)
@@ -105,124 +104,25 @@ def test_a_new_page_passes_every_check_at_once(project: Path) -> None:
     assert (styled.returncode, styled.stderr) == (0, "")
 
 
-def test_a_page_in_a_new_folder_passes_too(project: Path) -> None:
-    before = contents(project)
-    wrote = typed(project, "literate", "new", "lib/ideas/far/tensor.py")
-    after = contents(project)
-    assert set(after) - set(before) == {
-        "lib/ideas/__init__.py",
-        "lib/ideas/far/__init__.py",
-        "lib/ideas/far/tensor.py",
-        "tests/lib/ideas/far/test_tensor.py",
-    }
-    assert {name: after[name] for name in before} | {"mkdocs.yml": CONFIGURATION} == before
-    assert "listed ideas/index.md" in wrote.stdout
-    built = typed(project, "mkdocs", "build", "--strict", "--quiet")
-    assert (built.stderr.partition("measured")[0], built.returncode) == ("", 0)
-
-
-def navigation(uris: list[str], text: str = CONFIGURATION) -> str | None:
-    return new.with_pages(text, uris, ["other"])
-
-
-def test_the_navigation_gets_one_line_and_keeps_all_others() -> None:
-    old, changed = CONFIGURATION.splitlines(), navigation(["layers/two.md"]).splitlines()
-    assert (
-        changed.index("      - layers/two.md")
-        == old.index('      - "The first": layers/one.md  # why') + 1
-    )
-    changed.remove("      - layers/two.md")
-    assert changed == old
-
-
-def test_a_folder_of_a_section_comes_behind_the_section() -> None:
-    text = navigation(["layers/deep/index.md", "layers/deep/a.md"])
-    added = "# why\n      - layers/deep/index.md\n      - layers/deep/a.md\n\n  - Other"
-    assert added in text
-
-
-def test_a_new_section_comes_behind_the_last_of_its_package() -> None:
-    text = navigation(["deep_ideas/index.md", "deep_ideas/a.md"])
-    added = (
-        "# why\n  - Deep ideas:\n      - deep_ideas/index.md\n      - deep_ideas/a.md\n\n  - Oth"
-    )
-    assert added in text
-
-
-def test_line_endings_of_the_navigation_are_kept() -> None:
-    text = navigation(["layers/two.md"], CONFIGURATION.replace("\n", "\r\n"))
-    assert text.count("\r\n") == text.count("\n") == CONFIGURATION.count("\n") + 1
-
-
-def test_the_last_line_of_a_file_need_not_end() -> None:
-    text = "nav:\n  - a/index.md"
-    assert navigation(["a/b.md"], text) == "nav:\n  - a/index.md\n  - a/b.md\n"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "site_name: x\n",
-        "nav: [index.md, a/index.md]\n",
-        "nav:\n  - other/index.md\n",
-        # The line would be part of a text.
-        "nav:\n  - a: |\n      - a/index.md\n",
-    ],
-)
-def test_a_navigation_without_a_place_is_left_alone(text: str) -> None:
-    assert navigation(["a/b.md"], text) is None
-
-
-def leaves(nav: Any) -> Iterator[str]:
-    r"""The pages of a navigation, in order."""
-    if isinstance(nav, str):
-        yield nav
-    else:
-        for one in nav.values() if isinstance(nav, dict) else nav:
-            yield from leaves(one)
-
-
-def test_what_is_listed_is_what_the_engine_reads() -> None:
-    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    changed = new.with_pages(text, ["transformers/my_idea.md"], ["literate"])
-    old, after = (
-        yaml.safe_load("nav:" + one.partition("\nnav:")[2])["nav"] for one in (text, changed)
-    )
-    pages = list(leaves(after))
-    place = pages.index("transformers/my_idea.md")
-    assert Path(pages[place - 1]).parent == Path("transformers")
-    assert pages[:place] + pages[place + 1 :] == list(leaves(old))
-
-
-def test_without_a_navigation_the_author_is_told_the_line(project: Path) -> None:
-    (project / "mkdocs.yml").unlink()
-    wrote = typed(project, "literate", "new", "layers/two")
-    assert "TO DO: add the line `- layers/two.md` to `nav` in mkdocs.yml" in wrote.stdout
-    assert not (project / "mkdocs.yml").exists()
-
-
 @pytest.mark.parametrize(
     ("wanted", "sentence"),
     [
-        ("layers/one", "`lib/layers/one.py` is there already; nothing was changed."),
+        ("lib/layers/one", "`lib/layers/one.py` is there already; nothing was changed."),
         ("lib/layers", "`lib/layers` is there already; nothing was changed."),
-        ("layers/my-idea", "`my-idea` can't be the name of a module; `my_idea` would do."),
-        ("layers/MyIdea", "`MyIdea` can't be the name of a module; `myidea` would do."),
-        ("layers/class", "`class` can't be the name of a module."),
-        ("layers/__init__", "`__init__` can't be the name of a module; `init` would do."),
+        ("lib/layers/my-idea", "`my-idea` can't be the name of a module; `my_idea` would do."),
+        ("lib/layers/MyIdea", "`MyIdea` can't be the name of a module; `myidea` would do."),
+        ("lib/layers/class", "`class` can't be the name of a module."),
+        ("lib/__init__", "`__init__` can't be the name of a module; `init` would do."),
         ("../outside", "`..` can't be the name of a module."),
         ("/outside", "`` can't be the name of a module."),
-        ("layers/one/two", "`lib/layers/one.py` is a page, so no page can be below it."),
-        ("leads_out/two", "`lib/leads_out` leads out of this project."),
-        ("lib", "is a package; name a page in it."),
-        ("two", "could be in several packages; write `lib/two` or `tool/two`."),
         (
-            "layer/two",
-            "could be in several packages (is `layers` meant?); "
-            "write `lib/layer/two` or `tool/layer/two`.",
+            "lib/far/two",
+            "`lib/far` is no section yet; write the page of it, `lib/far/__init__.py`.",
         ),
-        ("layers/x", "`tests/lib/layers/test_x.py` is there already; nothing was changed."),
+        ("lib/leads_out/two", "`lib/leads_out` leads out of this project."),
+        ("lib", "is no page in a package; write `lib/…` or `tool/…`."),
+        ("layers/two", "is no page in a package; write `lib/…` or `tool/…`."),
+        ("lib/layers/x", "`tests/lib/layers/test_x.py` is there already; nothing was changed."),
     ],
 )
 def test_where_no_page_can_be_nothing_is_written(
@@ -238,33 +138,25 @@ def test_where_no_page_can_be_nothing_is_written(
     assert contents(project) == before
 
 
-def refused_and_undone(project: Path, planned: new.Plan) -> None:
-    before, folders = contents(project), sorted(project.rglob("*"))
-    with pytest.raises(LiterateError, match="Nothing was changed"):
-        new.write(settings.load(project), planned)
-    assert (contents(project), sorted(project.rglob("*"))) == (before, folders)
-
-
-def test_a_folder_that_can_t_be_made_leaves_nothing_behind(project: Path) -> None:
-    planned = new.plan(settings.load(project), "lib/ideas/two")
-    (project / "tests/lib/ideas").touch()
-    refused_and_undone(project, planned)
-
-
 def test_a_file_that_is_being_written_stays(project: Path) -> None:
-    planned = new.plan(settings.load(project), "lib/ideas/two")
-    (project / "mkdocs.yml.part").write_text("of somebody else", encoding="utf-8")
-    refused_and_undone(project, planned)
+    files, _ = new.plan(settings.load(project), "lib/layers/two")
+    test = project / "tests/lib/layers/test_two.py.part"
+    test.parent.mkdir()
+    test.write_text("of somebody else", encoding="utf-8")
+    before = contents(project)
+    with pytest.raises(LiterateError, match="Nothing was changed"):
+        new.write(project, files)
+    assert contents(project) == before
 
 
-def test_a_last_step_that_fails_leaves_nothing_behind(
+def test_a_last_step_that_fails_leaves_no_part_behind(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    replace = Path.replace
-    full = {"mkdocs.yml": "/no/such/folder/mkdocs.yml"}
+    def full(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device", str(target))
 
-    def limited(self: Path, target: Path) -> Path:
-        return replace(self, full.get(target.name, target))
-
-    monkeypatch.setattr(Path, "replace", limited)
-    refused_and_undone(project, new.plan(settings.load(project), "lib/ideas/two"))
+    monkeypatch.setattr(Path, "replace", full)
+    before = contents(project)
+    with pytest.raises(LiterateError, match=r"No space left on device, at two\.py"):
+        new.write(project, new.plan(settings.load(project), "lib/layers/two")[0])
+    assert contents(project) == before
