@@ -46,6 +46,10 @@ _IN_ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", '"': "%22", "`": "%60"})
 _ANCHOR = re.compile(r'&lt;a id="([A-Za-z][\w.-]*)">&lt;/a>')
 
 
+# A page that puts many others together needs no list of them.
+MOST_KNOWN = 6
+
+
 @dataclass(frozen=True)
 class Page:
     r"""
@@ -115,8 +119,9 @@ def page(
     """
     uri = links.uris[source.path]
     measurement = measurements.get(source.path)
+    references = references or network(links.pages.values())
     notes = Notes(source, links, formulas, measurement)
-    code = Listing(source, links, references or network(links.pages.values()), measurement)
+    code = Listing(source, links, references, measurement)
     matter, below, problems = front_matter.of_source(source)
     written = []
     for row in rows(source):
@@ -150,6 +155,7 @@ def page(
         module=_beside(links, uri, takeaways.snippets, ""),
         bare=_beside(links, uri, takeaways.bare, ""),
         source=html.escape(takeaways.source or ""),
+        known=_known(source, links, references),
         rows=[row for row in written if row["note"] or row["code"]],
     )
     files = [*takeaways.snippets.values(), *takeaways.bare.values()]
@@ -159,6 +165,21 @@ def page(
     texts[told] = about(source, title, measurement)
     found = (*problems, *notes.problems)
     return Page(uri, title, matter.summary, markdown, texts, found)
+
+
+def _known(source: Source, links: Links, references: Network) -> list[tuple[str, str]]:
+    r"""
+    The pages that the code takes names from, which a reader should know: titles and addresses.
+    """
+    used = dict.fromkeys(one.path for one in references.references[source.path])
+    return [
+        (
+            literal(front_matter.of_source(links.pages[path])[0].title),
+            html.escape(links.address(source.path, path, "")),
+        )
+        for path in used
+        if path != source.path
+    ][:MOST_KNOWN]
 
 
 def _web(address: str, notes: Notes) -> str:
