@@ -28,7 +28,8 @@ class QueryForAll(Mistake):
     ## The query's projection for all three
 
     A copied line in which the name was not changed: two of three layers are never used. Every
-    position then looks mostly at itself, because no vector is as near to a vector as itself.
+    position then looks mostly at itself: the dot product of a vector with itself is usually the
+    largest.
 
     The [gradients](properties.py#every_matrix_is_used) show it too: the other two layers get none.
 
