@@ -94,15 +94,18 @@ def chart(figure: Mapping[str, Any], name: str) -> str:
         getattr(axes, f"set_{side}label")(title, fontsize=12)
         getattr(axes, f"set_{side}scale")(axis.get("scale", "linear"))
         getattr(axes, f"set_{side}lim")(ends.get("low"), ends.get("high"))
+        ticks = getattr(axes, f"{side}axis")
+        points = [point for line in figure["lines"] for point in line["points"]]
+        measured = sorted({point["xy".index(side)] for point in points})
         if axis.get("scale") == "log":
             # Powers have small exponents, which nobody reads on a phone: plain numbers instead.
-            ticks = getattr(axes, f"{side}axis")
             ticks.set_major_formatter("{x:,g}")
             ticks.set_minor_formatter("")
-            points = [point for line in figure["lines"] for point in line["points"]]
-            measured = sorted({point["xy".index(side)] for point in points})
             if len(measured) <= 6:
                 ticks.set_ticks(measured)
+        elif all(isinstance(one, int) for one in measured):
+            # There is no layer 2.5.
+            ticks.get_major_locator().set_params(integer=True)
     axes.tick_params(labelsize=12)
     axes.grid(color=INK, alpha=0.12, linewidth=0.8)
     for side in ("top", "right"):

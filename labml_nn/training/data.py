@@ -33,6 +33,8 @@ Shakespeare the same probability, it is $\ln 66 \approx 4.190$. That is *guessin
 an untrained model starts. The unit is called *nat*. The average over a text is the cross entropy,
 and all losses on this site are in nats a token. [Counting letters](counting.py) shows how low the
 loss can get without any neural network.
+
+[The loss of one prediction](../../results/model_drawings.json#figures.loss)
 """
 
 from importlib.resources import files

@@ -20,6 +20,8 @@ Training in `bfloat16` needs nothing else. In `float16` small gradients become z
 below $2^{-25}$ is rounded to nothing. So the loss is first multiplied by a large number, and all
 gradients with it. Before the step they are divided by it again. PyTorch's gradient scaler does
 that.
+
+[What rounding costs in each format](../../results/model_drawings.json#figures.rounded)
 """
 
 from contextlib import AbstractContextManager, nullcontext

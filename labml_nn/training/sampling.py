@@ -73,6 +73,9 @@ def with_temperature(temperature: float) -> Choose:
     tokens come closer to each other. At 0 only the likeliest is left.
     [More ways to change the probabilities](strategies.py) plug in at the same place.
 
+    [Five tokens with logits of 4 to 0, drawn at four
+    temperatures](../../results/model_drawings.json#figures.temperatures)
+
     [The classic transformer after “ROMEO:”, at three
     temperatures](../../results/recipes.json#tables.temperatures)
     """

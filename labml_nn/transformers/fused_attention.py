@@ -20,6 +20,9 @@ single program for the GPU or the CPU. It works block by block, so that only one
 there at a time. How the result can still be exact is the subject of [flash
 attention](memory/flash.py); here the kernel is only called.
 
+[The memory of a training step, for multi-head attention (“sequence first”), three other ways to
+write it, and the kernel](../../results/ways.json#figures.memory)
+
 **In** and **out** are those of multi-head attention, and so are the parameters: load the weights
 of one into the other, and the results are equal up to rounding. What you lose: there are no weights
 to look at (`attn` stays empty), and [scores of a variant's

@@ -14,6 +14,9 @@ A call costs time of its own, whatever it computes, and small matrix products le
 processor idle. How much that matters depends on the sizes: the [table](__init__.py) has what it
 saved here. It can't do cross-attention, where queries come from another sequence, and the names of
 its parameters differ from those of the three layers.
+
+[The products alone, for models of different
+widths](../../../results/fast_parts.json#figures.projections)
 """
 
 import torch

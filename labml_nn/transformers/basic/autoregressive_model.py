@@ -22,6 +22,9 @@ $-\ln p(x_t \mid x_1, \dots, x_{t-1})$ over all positions.
 `[seq_len, batch_size, n_vocab]`. A sequence of 64 tokens is 64 predictions at once, each from the
 tokens before it alone, because the [causal mask](../mha.py#causal_mask) hides the others.
 
+[How strongly each output depends on each input, before training: on none that comes
+later](../../../results/model_drawings.json#figures.influence)
+
 The decoder of the paper is such a model. With nothing to translate from, it needs no attention to
 an encoder, and what is left is the kind of model that large language models are. It differs from
 the paper in the place of the [normalisation](../models.py#TransformerLayer), in GELU for ReLU, in

@@ -22,6 +22,9 @@ layer's values. **Out:** what is added to the stream, and this layer's values.
   ([Henry et al. 2020](https://arxiv.org/abs/2010.04245)).
 * The **values of the first layer** are mixed into those of all others.
 
+[The largest score of 32 random tokens, as the weights for queries and keys
+grow](../../../results/model_drawings.json#figures.scores)
+
 Without rotary positions the loss of the small model is higher by
 [0.036](../../../results/ablation.json#tables.changes.added%20sines%2C%20no%20rotary%20positions.worth).
 The other two did not help at its size: [the ablation](ablation.py) finds

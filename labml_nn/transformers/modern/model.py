@@ -21,6 +21,9 @@ features, slightly fewer weights, and nearly every part is another one:
 
 [The ablation](ablation.py) leaves out one at a time and measures what each is worth.
 
+[The size of a feature after each layer, before training: the modern layers add nothing
+yet](../../../results/model_drawings.json#figures.streams)
+
 Rotary positions, RMSNorm (with gains), SwiGLU and no biases are in large language models such as
 Llama. The three above the last row come from
 [modded-nanogpt](https://github.com/KellerJordan/modded-nanogpt), a public contest to train a given
