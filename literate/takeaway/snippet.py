@@ -5,8 +5,9 @@ summary: A definition and all that it needs, in one file that runs by itself.
 ---
 
 The pieces of the [closure](../python/closure.py) below their imports, as they stand in their files:
-what a reader copies is what the page shows. Without notes it is the same program, for a project
-that has notes of its own.
+what a reader copies is what the page shows. The notes are those of this page; what comes from other
+pages is there as code, and the first lines say from where. Without notes it is the same program,
+for a project that has notes of its own.
 """
 
 import sys
@@ -21,6 +22,8 @@ from literate.reading.source import Kind, Source, parse
 
 LICENCE = "MIT"
 WIDTH = 100
+# How a definition starts.
+STARTS = ("@", "async def ", "class ", "def ")
 
 
 def snippets(
@@ -32,8 +35,8 @@ def snippets(
     * `sources` are all modules of the package, in reading order
     * `name` is the definition that is wanted; all of the module, if there is none
 
-    Notes are docstrings and comments. Raises a [LiterateError](../problems.py#LiterateError) where
-    a copy can't do what the original does.
+    Notes are docstrings and comments of the module itself. Raises a
+    [LiterateError](../problems.py#LiterateError) where a copy can't do what the original does.
     """
     names = [name] if name else _all_names(sources, module)
     found = closure(sources, module, names)
@@ -46,8 +49,11 @@ def snippets(
     before: Piece | None = None
     for piece in found.pieces:
         gap = "\n" * _blank_lines(before, piece, sources)
-        noted += [gap, f"{piece.note}\n" if piece.note else "", piece.text]
-        bare += [gap, without(piece.text, "docstring", "comment")]
+        code = without(piece.text, "docstring", "comment")
+        bare += [gap, code]
+        if piece.module == module:
+            gap, code = gap + (f"{piece.note}\n" if piece.note else ""), piece.text
+        noted += [gap, code]
         before = piece
     return "".join(noted), "".join(bare)
 
@@ -74,8 +80,9 @@ def _header(
 ) -> str:
     own = path_of(module, sources[module])
     others = dict.fromkeys(piece.module for piece in pieces if piece.module != module)
+    paths = [path_of(one, sources[one]) for one in others]
     lines = [f"# {name or 'Everything'} from {own}"]
-    lines += [f"# with what it needs from {path_of(one, sources[one])}" for one in others]
+    lines += [f"# with code from {path}, where its notes are" for path in paths]
     return "\n".join([*lines, f"# Licence: {LICENCE}", ""])
 
 
@@ -138,8 +145,8 @@ def without(text: str, *kinds: Kind) -> str:
     ## Remove docstrings or comments
 
     That is, lines of these `kinds`; a comment behind code is a part of its line. The program stays
-    the same: a body that was nothing but its docstring becomes `pass`. Of the blank lines around a
-    note, those before it stay, and those before a docstring don't.
+    the same: a body that was nothing but its docstring becomes `pass`. Blank lines around a note go
+    as well, unless what follows is a definition or stands at the margin.
     """
     source = parse(text)
     alone = {
@@ -152,6 +159,9 @@ def without(text: str, *kinds: Kind) -> str:
     for line in source.lines:
         before = kept[-1] if kept else ""
         if line.kind not in kinds:
+            if gone and before == "\n" and line.text.startswith(" "):
+                if not line.text.lstrip().startswith(STARTS):
+                    kept.pop()
             if line.kind != "blank" or not gone or (before.strip() and "docstring" not in gone):
                 kept.append(line.text)
                 gone = set()

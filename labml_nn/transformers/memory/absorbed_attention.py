@@ -51,8 +51,7 @@ class AbsorbedLatentAttention(LatentAttention):
     r"""
     ## Absorbed latent attention
 
-    The parameters are those of [latent attention](latent_attention.py#LatentAttention). It
-    remembers what it has read, as [attention with a cache](../kv_cache.py#CachedAttention) does.
+    It remembers what it has read, as [attention with a cache](../kv_cache.py#CachedAttention) does.
     """
 
     # Latents and shared keys of all positions so far; nothing has been read yet.

@@ -24,6 +24,11 @@ features, so their keys and values would be 2 · 128 · 128 = 32,768 numbers for
 The latent has 512 features and the rotated key 64: 576 numbers, as many as 2.25 heads of keys and
 values.
 
+[Rotary positions](../rotary.py) would rotate the keys of each head, and then latents couldn't take
+the place of keys. So positions get features of their own. Some features of each query are rotated,
+and so is *one* more key for each token, which all heads share (section 2.1.3). A score is the sum
+of two products: query with key of the head, and rotated query with shared key.
+
 [Numbers kept of each token in a layer with four heads of 32
 features](../../../results/memory_drawings.json#figures.cache)
 
@@ -52,11 +57,6 @@ from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 class LatentAttention(MultiHeadAttention):
     r"""
     ## Latent attention
-
-    [Rotary positions](../rotary.py) would rotate the keys of each head, and then latents couldn't
-    take the place of keys. So positions get features of their own. Some features of each query are
-    rotated, and so is *one* more key for each token, which all heads share (section 2.1.3). A score
-    is the sum of two products: query with key of the head, and rotated query with shared key.
     """
 
     def __init__(
@@ -72,8 +72,7 @@ class LatentAttention(MultiHeadAttention):
         super().__init__(heads, d_model, dropout_prob, bias=False)
         self.d_latent, self.d_rotary = d_latent, d_rotary
 
-        # From the features of a token to its latent and its shared key, side by side. That is all a
-        # cache needs.
+        # From a token to its latent and its shared key, side by side: all that a cache needs.
         self.compress = nn.Linear(d_model, d_latent + d_rotary, bias=False)
 
         # The paper normalises the narrow latent to keep training stable.
@@ -94,13 +93,11 @@ class LatentAttention(MultiHeadAttention):
         r"""
         ### Latents and shared keys
 
-        Of the tokens from position `offset` on: `[seq_len, batch_size, d_latent]` and
-        `[seq_len, batch_size, d_rotary]`.
+        `[seq_len, batch_size, d_latent]` and `[seq_len, batch_size, d_rotary]`, from `offset` on.
         """
         latent, shared = self.compress(x).split([self.d_latent, self.d_rotary], dim=-1)
 
-        # The key is rotated here, once, by the angle of its own position. To be rotated it needs an
-        # axis of heads, of which there is one.
+        # The key is rotated once, by the angle of its position, with an axis for its one head.
         shared = self.rotate(shared.unsqueeze(2), offset).squeeze(2)
         return self.norm(latent.to(self.norm.weight.dtype)), shared
 
@@ -121,11 +118,8 @@ class LatentAttention(MultiHeadAttention):
     def get_weights(self, scores: Tensor, mask: Tensor | None) -> Tensor:
         r"""
         ### Weights
-
-        Of scores, `[seq_len, seq_len, batch_size, heads]`.
         """
-        # The steps of [multi-head attention](../mha.py#MultiHeadAttention.forward): a hidden key
-        # gets the smallest finite score ...
+        # As in [multi-head attention](../mha.py): a hidden key gets the lowest finite score ...
         if mask is not None:
             scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
         attn = scores.softmax(dim=1)
@@ -141,18 +135,16 @@ class LatentAttention(MultiHeadAttention):
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
-        # Keys and values have the same latents, so `value` isn't read. In self-attention it is the
-        # same tensor as `key` anyway.
+        # `value` is the same tensor as `key`, and has the same latents.
         if mask is not None:
             mask = self.prepare_mask(mask, query.shape, key.shape)
         query, rotated = self.get_queries(query)
         latent, shared = self.get_latents(key)
 
-        # What the head looks for: its own keys are made of the latents, here for all positions.
-        # `[seq_len, seq_len, batch_size, heads]`
+        # By content: keys of all positions from latents. `[seq_len, seq_len, batch_size, heads]`
         scores = self.get_scores(query, self.key(latent))
 
-        # And what the positions add. The shared key has no letter for the head.
+        # And by position. The shared key has no letter for the head.
         scores = scores + torch.einsum("ibhd,jbd->ijbh", rotated, shared)
 
         # The average of the values, which are made of the latents, too.

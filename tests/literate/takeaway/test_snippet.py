@@ -93,37 +93,24 @@ FILES["pkg/wanted.py"] = FILES["pkg/wanted.py"].replace("Wanted.dimensions", "Wa
 
 WITH_NOTES = '''\
 # area from pkg/wanted.py
-# with what it needs from pkg/base.py
+# with code from pkg/base.py, where its notes are
 # Licence: MIT
 
 import math
 from collections.abc import Iterator
 from functools import cache
 
-# A half,
-# and no more.
 HALF = 0.5
 THIRD = 1 / 3  # about
 QUARTER = 0.25
 
 
 class Base:
-    r"""
-    ## Base
-
-    What is `# here` is no comment.
-    """
-
-    # The shape.
     sides = 4
 
     def parts(self) -> Iterator[float]:
-        r"""Both."""
         yield HALF  # one
-        # two
         yield THIRD
-
-        # It ends here.
 
 
 LIMIT = QUARTER
@@ -144,7 +131,7 @@ class Wanted(Base):
 
 WITHOUT_NOTES = """\
 # area from pkg/wanted.py
-# with what it needs from pkg/base.py
+# with code from pkg/base.py, where its notes are
 # Licence: MIT
 
 import math
@@ -184,7 +171,7 @@ def test_a_snippet_is() -> None:
 def test_a_snippet_of_a_module_has_all_that_it_defines_in_its_order() -> None:
     noted, _ = snippets(package(FILES), "pkg.wanted")
     assert noted.startswith(
-        "# Everything from pkg/wanted.py\n# with what it needs from pkg/base.py\n"
+        "# Everything from pkg/wanted.py\n# with code from pkg/base.py, where its notes are\n"
     )
     assert run(noted)["example"]() == pytest.approx((0.5 + 1 / 3) ** 4 + 0.25)
     text = "b = 1\n\n\ndef a():\n    return c\n\n\nc = b\nd = c\n\n# Last.\ne = 2\n"
@@ -265,6 +252,9 @@ def test_a_long_import_takes_a_line_for_each_name() -> None:
         ('def f():\n    """One."""\n', "def f():\n    pass\n"),
         ('class C:\n    """One."""\n\n    # c\n\n    x = 1\n', "class C:\n    x = 1\n"),
         ("x = 1\n\n# c\n\ny = 2\n", "x = 1\n\ny = 2\n"),
+        ("def f():\n    x = 1\n\n    # c\n    y = 2\n", "def f():\n    x = 1\n    y = 2\n"),
+        ("if x:\n    x = 1\n\n    # c\n    @a\n    def f(): ...\n",)
+        + ("if x:\n    x = 1\n\n    @a\n    def f(): ...\n",),
         ("x = 1\n\n# c\ny = 2\n", "x = 1\n\ny = 2\n"),
         ("x = 1\n# c\n\ny = 2\n", "x = 1\n\ny = 2\n"),
         ("# c\n\nx = '''\n\n# no comment\n\n\n'''\n", "x = '''\n\n# no comment\n\n\n'''\n"),
