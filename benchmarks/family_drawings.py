@@ -42,7 +42,7 @@ from labml_nn.transformers.variants.soft_cap import soft_cap  # noqa: E402
 POSITIONS = "alibi rotary_pairs rotary_scaling shaw_relative transformer_xl"
 VARIANTS = "cross_attention delta_rule linear_attention query_key_norm soft_cap"
 PAGES = ["optimizers/muon", "optimizers/schedules", "transformers/mha", "transformers/rotary"]
-PAGES += ["transformers/memory/flash", "optimizers/adamw"]
+PAGES += ["transformers/memory/flash", "transformers/memory/flash_backward", "optimizers/adamw"]
 PAGES += ["training/byte_pairs", "training/strategies"]
 PAGES += [f"transformers/positions/{name}" for name in POSITIONS.split()]
 PAGES += [f"transformers/variants/{name}" for name in VARIANTS.split()]
@@ -278,6 +278,19 @@ def drawn(functions: Sequence[Callable[[], Figure]]) -> dict[str, dict[str, str]
     }
 
 
+def kept(rows: Sequence[dict[str, float]]) -> dict[str, object]:
+    r"""What is kept for the backward pass, as lines for `pictures.chart`."""
+    return {
+        "title": "Kept for the backward pass",
+        "x": {"title": "Positions", "scale": "log"},
+        "y": {"title": "Kept", "unit": "MB", "scale": "log"},
+        "lines": [
+            {"name": name, "points": [[int(row["positions"]), row[key]] for row in rows]}
+            for name, key in (("Multi-head attention", "plain"), ("Flash attention", "tiles"))
+        ],
+    }
+
+
 PICTURES = (
     padding, alibi, turned, pairs, scaled, vectors, waves, found_again, differences, flat, cap,
     muon, rates, steps_of_adam, filters, merges,
@@ -286,14 +299,15 @@ PICTURES = (
 
 def main() -> None:
     r"""Draw them all."""
+    made = tables()
     write(
         "family_drawings",
         title="Functions of the variants, drawn",
         command="python benchmarks/family_drawings.py",
         sources=SOURCES,
         values={"characters": characters_per_token(tiny_shakespeare()[:100_000], 300)[-1]},
-        tables=tables(),
-        figures=drawn(PICTURES),
+        tables=made,
+        figures=drawn(PICTURES) | {"kept": kept(made["backward"]["rows"])},
     )
 
 

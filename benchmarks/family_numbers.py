@@ -8,13 +8,17 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
-from labml_nn.transformers.memory.flash import FlashAttention
+from labml_nn.transformers.memory.flash import TiledAttention
+from labml_nn.transformers.memory.flash_backward import FlashAttention
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 from labml_nn.transformers.variants.delta_rule import delta_steps
 from labml_nn.transformers.variants.query_key_norm import QueryKeyNormAttention
 
 SEEDS = (1, 2, 3)
+LENGTHS = (64, 256, 1024, 2048)
 
 
 @torch.no_grad()
@@ -73,6 +77,30 @@ def kept_for_backward(attention: nn.Module, seq_len: int) -> int:
     return sum(size for at, size in storages.items() if at not in weights | given)
 
 
+@torch.no_grad()
+def largest_tensor(attention: nn.Module, seq_len: int) -> int:
+    r"""Bytes of the largest tensor of numbers that a call without gradients makes."""
+    x, mask = torch.randn(seq_len, 1, 64), causal_mask(seq_len)
+    with Largest() as found:
+        attention(query=x, key=x, value=x, mask=mask)
+    return found.bytes
+
+
+class Largest(TorchDispatchMode):
+    r"""Looks at the result of each operation. Masks, which both ways need, don't count."""
+
+    bytes = 0
+
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: Any = (), named: Any = None
+    ) -> Any:
+        made = function(*args, **(named or {}))
+        for one in tree_leaves(made):
+            if isinstance(one, Tensor) and one.is_floating_point():
+                self.bytes = max(self.bytes, one.numel() * one.element_size())
+        return made
+
+
 def mean_of(runs: list[dict[str, float]]) -> dict[str, float]:
     r"""The mean over the seeds, name by name."""
     return {name: mean(one[name] for one in runs) for name in runs[0]}
@@ -117,7 +145,22 @@ def tables() -> dict[str, Any]:
                     "plain": kept_for_backward(MultiHeadAttention(4, 64, 0.0), n) / 1e6,
                     "tiles": kept_for_backward(FlashAttention(4, 64), n) / 1e6,
                 }
-                for n in (64, 256, 1024, 2048)
+                for n in LENGTHS
+            ],
+        },
+        "largest": {
+            "columns": [
+                {"name": "positions", "title": "Positions"},
+                {"name": "plain", "title": "Multi-head attention", "unit": "MB", "digits": 2},
+                {"name": "tiles", "title": "In tiles", "unit": "MB", "digits": 2},
+            ],
+            "rows": [
+                {
+                    "positions": str(n),
+                    "plain": largest_tensor(MultiHeadAttention(4, 64, 0.0).eval(), n) / 1e6,
+                    "tiles": largest_tensor(TiledAttention(4, 64), n) / 1e6,
+                }
+                for n in LENGTHS
             ],
         },
     }

@@ -154,7 +154,7 @@ PARTS = {
     "learned_positions": "positional_encoding",
     "rms_norm": "rms_norm",
     "swiglu": "swiglu",
-    "flash": "memory.flash",
+    "flash": "memory.flash_backward",
     "flex": "memory.flex",
     "multi_query": "memory.grouped_query",
     "sliding_window": "memory.sliding_window",

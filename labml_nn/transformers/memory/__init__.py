@@ -10,7 +10,7 @@ summary: Kernels that never hold all scores, and caches that keep less of each t
 as many. These pages compute the same without holding all of them:
 
 * [What PyTorch's kernel computes](sdpa.py), spelled out, with the trap in its causal flag
-* [Flash attention](flash.py), a tile at a time, forward and backward
+* [Flash attention](flash.py), a tile at a time, and [its backward pass](flash_backward.py)
 * [Attention from two functions](score_functions.py), one for a score and one for the mask
 * [FlexAttention](flex.py), which makes a kernel of the two functions
 

@@ -92,9 +92,8 @@ class LatentAttention(MultiHeadAttention):
     def get_latents(self, x: Tensor, offset: int = 0) -> tuple[Tensor, Tensor]:
         r"""
         ### Latents and shared keys
-
-        `[seq_len, batch_size, d_latent]` and `[seq_len, batch_size, d_rotary]`, from `offset` on.
         """
+        # From `offset` on: `[seq_len, batch_size, d_latent]` and `[seq_len, batch_size, d_rotary]`.
         latent, shared = self.compress(x).split([self.d_latent, self.d_rotary], dim=-1)
 
         # The key is rotated once, by the angle of its position, with an axis for its one head.
@@ -104,14 +103,12 @@ class LatentAttention(MultiHeadAttention):
     def get_queries(self, x: Tensor, offset: int = 0) -> tuple[Tensor, Tensor]:
         r"""
         ### Queries
-
-        For the keys of the heads, `[seq_len, batch_size, heads, d_k]`, and for the shared key,
-        `[seq_len, batch_size, heads, d_rotary]`.
         """
         # A score is the sum over so many features, and is divided by their root.
         query = self.query(x) / math.sqrt(self.d_k + self.d_rotary)
 
-        # The last features of each head know positions. The others match by content alone.
+        # The first features of each head are for its keys, `[seq_len, batch_size, heads, d_k]`. The
+        # others know positions, for the shared key: `[seq_len, batch_size, heads, d_rotary]`.
         query, rotated = query.split([self.d_k, self.d_rotary], dim=-1)
         return query, self.rotate(rotated, offset)
 
@@ -158,11 +155,11 @@ def in_transformer(
 ) -> dict[str, Callable[[], nn.Module]]:
     r"""
     ## In a transformer
-
-    Scores know positions, so none are added to the tokens.
     """
     # Latents have a quarter of the features of the model.
     sizes = {"d_latent": max(1, d_model // 4), "d_rotary": 8, "max_len": seq_len}
+
+    # Scores know positions, so none are added to the tokens.
     return {
         "self_attn": lambda: LatentAttention(heads, d_model, dropout_prob, **sizes),
         "positions": nn.Identity,
@@ -196,4 +193,6 @@ def example(
 
     # The whole text at once, as in training: all keys and values of all heads are there.
     x = torch.randn(seq_len, batch_size, d_model)
+
+    # Nothing is added to `x` for its positions: the scores know them.
     return attention(query=x, key=x, value=x, mask=causal_mask(seq_len))
