@@ -2,6 +2,7 @@ r"""
 ---
 title: Feed-Forward Network
 summary: Two linear layers with an activation between them, applied at each position.
+know: mha.py
 paper:
   title: Attention Is All You Need
   authors: Vaswani et al.

@@ -2,6 +2,7 @@ r"""
 ---
 title: Multi-Head Attention
 summary: How the positions of a sequence exchange what they know, in seventy lines of code.
+know: ways/one_head_at_a_time.py
 paper:
   title: Attention Is All You Need
   authors: Vaswani et al.

@@ -2,6 +2,7 @@ r"""
 ---
 title: Positional Encodings
 summary: Sines and cosines, or learned vectors, that tell the model where a token stands.
+know: mha.py
 paper:
   title: Attention Is All You Need
   authors: Vaswani et al.

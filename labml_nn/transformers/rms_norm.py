@@ -2,6 +2,7 @@ r"""
 ---
 title: RMSNorm
 summary: Divide the features of a token by their root mean square, and leave their mean alone.
+know: models.py
 paper:
   title: Root Mean Square Layer Normalization
   authors: Zhang and Sennrich

@@ -2,6 +2,7 @@ r"""
 ---
 title: Rotary Positions
 summary: Rotate queries and keys by their positions, so that each score depends on the distance.
+know: mha.py, positional_encoding.py
 paper:
   title: "RoFormer: Enhanced Transformer with Rotary Position Embedding"
   authors: Su et al.

@@ -2,6 +2,7 @@ r"""
 ---
 title: SwiGLU
 summary: A feed-forward network whose hidden features are products of two projections.
+know: feed_forward.py
 paper:
   title: GLU Variants Improve Transformer
   authors: Shazeer

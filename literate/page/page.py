@@ -155,7 +155,7 @@ def page(
         module=_beside(links, uri, takeaways.snippets, ""),
         bare=_beside(links, uri, takeaways.bare, ""),
         source=html.escape(takeaways.source or ""),
-        known=_known(source, links, references),
+        known=_known(source, links, references, _before(matter.know, source, notes)),
         rows=[row for row in written if row["note"] or row["code"]],
     )
     files = [*takeaways.snippets.values(), *takeaways.bare.values()]
@@ -167,11 +167,25 @@ def page(
     return Page(uri, title, matter.summary, markdown, texts, found)
 
 
-def _known(source: Source, links: Links, references: Network) -> list[tuple[str, str]]:
+def _before(know: str, source: Source, notes: Notes) -> list[str]:
     r"""
-    The pages that the code takes names from, which a reader should know: titles and addresses.
+    The paths of the pages that the front matter tells a reader to know.
     """
-    used = dict.fromkeys(one.path for one in references.references[source.path])
+    at = posixpath.dirname(source.path)
+    paths = [posixpath.normpath(posixpath.join(at, one.strip())) for one in know.split(",")]
+    for path in paths if know else []:
+        if path not in notes.links.pages:
+            notes.report(1, f"`know` names `{path}`, which is no page.")
+    return [path for path in paths if path in notes.links.pages]
+
+
+def _known(
+    source: Source, links: Links, references: Network, before: list[str]
+) -> list[tuple[str, str]]:
+    r"""
+    The pages to know `before`, and those that the code takes names from: titles and addresses.
+    """
+    used = dict.fromkeys([*before, *(one.path for one in references.references[source.path])])
     return [
         (
             literal(front_matter.of_source(links.pages[path])[0].title),

@@ -23,7 +23,8 @@ from literate.reading.source import Source
 
 REQUIRED = ("title", "summary")
 # Mappings, with their keys; the terms have any.
-OPTIONAL = {"paper": ("title", "authors", "year", "link"), "terms": ()}
+MAPPINGS = {"paper": ("title", "authors", "year", "link"), "terms": ()}
+OPTIONAL = ("know", *MAPPINGS)
 
 _HEADING = re.compile(r"# +(.*?)(?: +#+)? *$")
 
@@ -34,11 +35,13 @@ class FrontMatter:
     ## The front matter of a page
 
     `paper` is empty where a page has none; else it has exactly the keys title, authors, year and
-    link. `terms` are those that the page explains, each with a sentence.
+    link. `terms` are those that the page explains, each with a sentence. `know` has the paths of
+    pages that should be read before, with commas between them.
     """
 
     title: str = ""
     summary: str = ""
+    know: str = ""
     paper: dict[str, str] = field(default_factory=dict)
     terms: dict[str, str] = field(default_factory=dict)
 
@@ -79,10 +82,10 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]
         line = first + 1 + (mark.line if mark else 0)
         return FrontMatter(), rest, (Problem(path, line, sentence),)
     reader = _Reader(path, first)
-    values = reader.mapping(node, "", REQUIRED + tuple(OPTIONAL))
+    values = reader.mapping(node, "", REQUIRED + OPTIONAL)
     inside = {
         name: reader.texts(reader.mapping(values.pop(name), f"{name}: ", keys), f"{name}: ")
-        for name, keys in OPTIONAL.items()
+        for name, keys in MAPPINGS.items()
         if name in values
     }
     matter = FrontMatter(**reader.texts(values, ""), **inside)

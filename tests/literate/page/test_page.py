@@ -174,21 +174,28 @@ def test_a_module_without_a_docstring_is_named() -> None:
     ]
 
 
-def test_a_page_names_the_pages_that_its_code_takes_names_from() -> None:
+def test_a_page_names_the_pages_to_know_and_those_that_its_code_takes_names_from() -> None:
     head = 'r"""\n---\ntitle: {}\nsummary: S\n---\n"""\n'
     texts = {
         "p/a.py": head.format("A & B") + "def f(): pass\n",
+        "p/d.py": head.format("D\nknow: c.py, ../p/no.py") + "from p.a import f\n\nf()\n",
         "p/b.py": head.format("Another") + "from p.a import f\n\n\ndef g(): f()\n",
         "p/c.py": head.format("C") + "from p.b import g\nfrom p.a import f\n\ng()\nf()\nf()\n",
     }
     sources = {path: parse(text, path) for path, text in texts.items()}
     links = Links(sources, {path: f"{path[2]}.md" for path in sources}, CASES, "docs")
     with Formulas(KATEX) as formulas:
-        shown = {path: page(one, links, formulas, {}).markdown for path, one in sources.items()}
+        made = {path: page(one, links, formulas, {}) for path, one in sources.items()}
+    shown = {path: one.markdown for path, one in made.items()}
     assert "You should know" not in shown["p/a.py"]
     assert 'You should know: <a href="../a/">A &amp; B</a></p>' in shown["p/b.py"]
     known = '<a href="../b/">Another</a>, <a href="../a/">A &amp; B</a></p>'
     assert f"You should know: {known}" in shown["p/c.py"]
+    known = '<a href="../c/">C</a>, <a href="../a/">A &amp; B</a></p>'
+    assert f"You should know: {known}" in shown["p/d.py"]
+    assert [one.sentence for one in made["p/d.py"].problems] == [
+        "`know` names `p/no.py`, which is no page."
+    ]
 
 
 def test_a_page_is_written_the_same_each_time() -> None:
