@@ -45,14 +45,13 @@ $$\operatorname{MultiHead} = \operatorname{Concat}(\text{head}_1, \dots, \text{h
 
 In the code, $i$ is the position of a query, $j$ that of a key, $b$ the sequence in the batch, $h$
 the head and $d$ the feature. `torch.einsum` sums over the letters that its result doesn't have.
+Biases and dropout aren't the paper's.
 
 A model that predicts the next token must not see it, so each query may look only at its own
 position and those before it. Without this [mask](mha.py#causal_mask) the loss falls to
 [0.040](../../results/without.json#tables.without.No%20mask.loss), since each position sees the
 answer; from a prefix alone, it is
 [10.682](../../results/without.json#tables.without.No%20mask.honest).
-
-Too fast? Begin with [one head](ways/one_head_at_a_time.py). Biases and dropout aren't the paper's.
 """
 
 import math
