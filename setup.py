@@ -21,6 +21,7 @@ setup(
     package_data={
         "labml_nn.training": ["tiny_shakespeare.txt"],
         "literate.engines": ["assets/*", "theme/**/*"],
+        "literate.results": ["schema.json"],
         "literate.page": ["*.js", "npm/*", "npm/.npmrc", "templates/*"],
     },
     # The model library needs torch, and nothing else.
@@ -37,6 +38,7 @@ setup(
         # Build the site and the notebooks.
         "site": [
             "Jinja2>=3.1",
+            "jsonschema>=4.18",
             "Markdown>=3.6",
             "MarkupSafe>=2.1",
             # The engines exactly, here too: the pages lean on their templates.
@@ -46,6 +48,7 @@ setup(
             "Pygments>=2.18",
             "pymdown-extensions>=10.8",
             "PyYAML>=6.0",
+            "pyyaml_env_tag>=1.0",
             "zensical==0.0.73",
         ],
         # Run the checks.

@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 # As `python benchmarks/course.py` from a checkout, nothing needs to be installed.
 ROOT = Path(__file__).resolve().parents[1]
@@ -21,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 import torch  # noqa: E402
 
+from benchmarks.pictures import ACCENT, INK, SECOND, new, svg  # noqa: E402
 from benchmarks.record import fingerprints, write  # noqa: E402
 from labml_nn.course.steps import steps_of_course  # noqa: E402
 from labml_nn.training.counting import BackOff, count_letters, count_pairs  # noqa: E402
@@ -100,6 +102,24 @@ def run_all(kept: Path) -> dict[str, dict[str, float]]:
     return found
 
 
+def bars(rows: list[dict[str, Any]]) -> str:
+    r"""One for each step: counted in one colour, trained in another, and the seeds as a line."""
+    figure, (axes,) = new(6.4, 4.6)
+    for at, row in enumerate(rows):
+        counted = row["low"] == "–"
+        axes.barh(at, row["loss"], color=SECOND if counted else ACCENT, alpha=0.6, height=0.7)
+        axes.text(row["loss"] + 0.05, at, f"{row['loss']:.2f}", va="center", fontsize=10)
+        if not counted:
+            axes.plot([row["low"], row["high"]], [at, at], color=INK, linewidth=2)
+    axes.set_yticks(range(len(rows)), [row["step"] for row in rows], fontsize=11)
+    axes.invert_yaxis()
+    axes.set_xlabel("Loss (nats)", fontsize=12)
+    axes.tick_params(axis="y", length=0)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return svg(figure, "course-steps")
+
+
 def main() -> None:
     r"""Train what isn't trained, and write down what came out."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -150,17 +170,7 @@ def main() -> None:
             },
         },
         figures={
-            "steps": {
-                "title": "The loss after each step of the course",
-                "x": {"title": "Step of the table"},
-                "y": {"title": "Loss", "unit": "nats"},
-                "lines": [
-                    {
-                        "name": "mean of three seeds",
-                        "points": [[index, row["loss"]] for index, row in enumerate(rows, 1)],
-                    }
-                ],
-            }
+            "steps": {"title": "The loss after each step of the course", "picture": bars(rows)}
         },
     )
 

@@ -13,6 +13,7 @@ stream, one per line, and the exit status is 1 if there are any, 2 if the comman
 """
 
 import argparse
+import inspect
 import os
 import sys
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from literate.engines import new, zensical
 from literate.measuring.measure import Measurement
 from literate.problems import LiterateError, Problem
 from literate.python.statements import by_module, module_name
-from literate.reading.count import RULES, table
+from literate.reading.count import table
 from literate.reading.source import Source
 from literate.site import Site
 from literate.takeaway import notebooks
@@ -67,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     size = commands.add_parser(
         "count",
         help="print how long the pages are, and how much of them is explained",
-        description=RULES,
+        description=inspect.getdoc(table).partition("\n\n")[2].replace("```\n", ""),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     size.set_defaults(run=_count)

@@ -8,8 +8,11 @@ Everything that this tool has to say about a source has the same form, so that a
 and a build log can all read it: `file:line: sentence`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from jsonschema import Draft202012Validator
 
 
 @dataclass(frozen=True, order=True)
@@ -40,3 +43,21 @@ class LiterateError(Exception):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(sorted(set(problems)))
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def mismatches(content: object, schema: Mapping[str, Any], root: str = "") -> list[str]:
+    r"""
+    ## Where content departs from its schema
+
+    A [JSON Schema](https://json-schema.org/) says what may be in a file, and a `description` in it
+    what is wrong with anything else. A sentence for each place, whose name begins with `root`, such
+    as "`limits.a.code`: 'x' is not of type 'number'."
+    """
+    found = sorted(Draft202012Validator(schema).iter_errors(content), key=lambda one: one.json_path)
+    places = [f"`{one.json_path.replace('$', root, 1).lstrip('.')}`" for one in found]
+    return [
+        f"{place} {one.schema['description']}."
+        if "description" in one.schema
+        else f"{place}: {one.message}.".removeprefix("``: ")
+        for place, one in zip(places, found, strict=True)
+    ]

@@ -15,13 +15,36 @@ sources = { my_package = "" }
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from literate.problems import LiterateError, Problem
+from literate.problems import LiterateError, Problem, mismatches
 
 # What `literate count` counts, and what can have a limit.
 COLUMNS = ("code", "comments", "ratio", "words", "lines")
+_TEXT, _TEXTS = {"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}
+_PAGES = {"type": "object", "additionalProperties": {"pattern": r"\.md$", **_TEXT}}
+_NUMBERS = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": dict.fromkeys(COLUMNS, {"type": "number"}),
+}
+SCHEMA = {
+    "required": ["sources"],
+    "additionalProperties": False,
+    "properties": {
+        **dict.fromkeys(("docs", "notebooks", "results", "katex", "store"), _TEXT),
+        "sources": {**_TEXTS, "minProperties": 1},
+        "documents": _PAGES,
+        "sequels": _TEXTS,
+        "machinery": {"type": "array", "items": _TEXT},
+        # In lower case, with single blanks.
+        "words": {**_TEXTS, "propertyNames": {"pattern": r"^[^\sA-Z]+( [^\sA-Z]+)*$"}},
+        "limits": {"type": "object", "additionalProperties": _NUMBERS},
+        "strict": {"type": "boolean"},
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -84,59 +107,17 @@ def load(start: Path) -> Settings:
     raise LiterateError([Problem(str(start), 1, sentence)])
 
 
-def _settings(file: Path, table: Mapping[str, object]) -> Settings:
-    known = [one.name for one in fields(Settings) if one.name != "root"]
-    for key in table:
-        if key not in known:
-            sentence = f"`tool.literate` has an unknown key `{key}`; known are {', '.join(known)}."
-            raise LiterateError([Problem(str(file), 1, sentence)])
-    sources = table.get("sources")
-    if not isinstance(sources, dict) or not sources:
-        sentence = "`tool.literate` needs `sources`, packages and the folders their pages go to."
-        raise LiterateError([Problem(str(file), 1, sentence)])
-    for package in sources:
-        if not (file.parent / package).is_dir():
-            sentence = f"`tool.literate` names the package `{package}`, which is not a folder here."
-            raise LiterateError([Problem(str(file), 1, sentence)])
-    documents = table.get("documents", {})
-    if not isinstance(documents, dict) or not all(
-        isinstance(uri, str) and uri.endswith(".md") for uri in documents.values()
-    ):
-        sentence = "`documents` of `tool.literate` maps files to pages, whose names end in `.md`."
-        raise LiterateError([Problem(str(file), 1, sentence)])
-    for document in documents:
-        if not (file.parent / document).is_file():
-            sentence = f"`tool.literate` names the document `{document}`, which is not a file here."
-            raise LiterateError([Problem(str(file), 1, sentence)])
-    sequels = table.get("sequels", {})
-    if not isinstance(sequels, dict) or not all(isinstance(one, str) for one in sequels.values()):
-        sentence = "`sequels` of `tool.literate` maps names of functions to files of pages."
-        raise LiterateError([Problem(str(file), 1, sentence)])
-    for page in sequels.values():
-        if not (file.parent / page).is_file():
-            sentence = f"`tool.literate` names the sequel `{page}`, which is not a file here."
-            raise LiterateError([Problem(str(file), 1, sentence)])
-    machinery = table.get("machinery", [])
-    if not isinstance(machinery, list) or not all(isinstance(one, str) for one in machinery):
-        sentence = "`machinery` of `tool.literate` is a list of patterns of paths."
-        raise LiterateError([Problem(str(file), 1, sentence)])
-    words = table.get("words", {})
-    if not isinstance(words, dict) or not all(
-        isinstance(one, str) and word == " ".join(word.lower().split())
-        for word, one in words.items()
-    ):
-        sentence = "`words` of `tool.literate` maps words, in lower case, to better ones."
-        raise LiterateError([Problem(str(file), 1, sentence)])
-    limits = table.get("limits", {})
-    if not isinstance(limits, dict) or not all(
-        isinstance(one, dict)
-        and one.keys() <= set(COLUMNS)
-        and all(isinstance(number, int | float) for number in one.values())
-        for one in limits.values()
-    ):
-        sentence = (
-            "`limits` of `tool.literate` maps patterns of paths to tables of numbers for "
-            f"{', '.join(COLUMNS)}."
-        )
-        raise LiterateError([Problem(str(file), 1, sentence)])
-    return Settings(root=file.parent, **{key: table[key] for key in table})  # type: ignore[arg-type]
+def _settings(file: Path, table: Mapping[str, Any]) -> Settings:
+    if wrong := mismatches(table, SCHEMA, "tool.literate"):
+        raise LiterateError(Problem(str(file), 1, one) for one in wrong)
+    named = (
+        ("package", table["sources"], Path.is_dir, "folder"),
+        ("document", table.get("documents", ()), Path.is_file, "file"),
+        ("sequel", table.get("sequels", {}).values(), Path.is_file, "file"),
+    )
+    for what, names, is_there, kind in named:
+        for name in names:
+            if not is_there(file.parent / name):
+                sentence = f"`tool.literate` names the {what} `{name}`, which is not a {kind} here."
+                raise LiterateError([Problem(str(file), 1, sentence)])
+    return Settings(root=file.parent, **table)

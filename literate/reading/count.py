@@ -20,18 +20,6 @@ from literate.reading.rows import Note, rows
 from literate.reading.source import Source
 from literate.settings import COLUMNS
 
-RULES = """\
-code      lines with code. Imports, decorators and each line of a string that is no docstring
-          count, also what is in example(). A line of code with a comment at its end is code.
-comments  lines with nothing but a comment.
-ratio     comment lines for each line of code.
-words     of the docstrings and of these comments. A name in backticks or a formula in a sentence
-          is one word; front matter, displayed formulas and blocks of code are none.
-lines     all lines of the file.
-
-An asterisk marks a number that passes a limit of [tool.literate.limits]: the ratio is below it, or
-another number above it.
-"""
 # A limit for each pattern of paths. Where several fit, the later ones replace the earlier ones.
 Limits = Mapping[str, Mapping[str, float]]
 _WORD = re.compile(r"\S*\w\S*")
@@ -78,7 +66,18 @@ def table(sources: Iterable[Source], limits: Limits) -> Iterator[str]:
     r"""
     ## The lines of the table
 
-    The pages as they come; of several, the sum and the median too.
+    ```
+    code      lines with code. Imports, decorators and each line of a string that is no docstring
+              count, also what is in example(). A line of code with a comment at its end is code.
+    comments  lines with nothing but a comment.
+    ratio     comment lines for each line of code.
+    words     of the docstrings and of these comments. A name in backticks or a formula in a
+              sentence is one word; front matter, displayed formulas and blocks of code are none.
+    lines     all lines of the file.
+    ```
+
+    An asterisk marks a number that passes a limit of `tool.literate.limits`: the ratio is below it,
+    or another number above it. Below several pages stand their sum and their median.
     """
     counted = {one.path: count(one) for one in sources}
     width = max(map(len, [*counted, "median"]))

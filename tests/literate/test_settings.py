@@ -25,45 +25,22 @@ def test_settings_are_found_above(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("[tool.other]", "no `pyproject.toml` with a table `[tool.literate]`"),
-        ("[tool.literate]\nsources = { pkg = '' }\nsorces = 1", "unknown key `sorces`"),
-        ("[tool.literate]", "needs `sources`"),
+        ("[tool.literate]", "`tool.literate`: 'sources' is a required property."),
+        ("[tool.literate]\nsources = {}", "`tool.literate.sources`: {} should be non-empty."),
         ("[tool.literate]\nsources = { no = '' }", "names the package `no`, which is not a folder"),
         ("[tool.literate", "is not TOML"),
-        (
-            "[tool.literate]\nsources = { pkg = '' }\ndocuments = { 'no.md' = 'no.md' }",
-            "names the document `no.md`, which is not a file",
-        ),
-        (
-            "[tool.literate]\nsources = { pkg = '' }\ndocuments = ['pyproject.toml']",
-            "`documents` of `tool.literate` maps files to pages",
-        ),
-        (
-            "[tool.literate]\nsources = { pkg = '' }\ndocuments = { 'pyproject.toml' = 'a' }",
-            "`documents` of `tool.literate` maps files to pages",
-        ),
-        (
-            "[tool.literate]\nsources = { pkg = '' }\nsequels = { f = 'no.py' }",
-            "names the sequel `no.py`, which is not a file",
-        ),
-        (
-            "[tool.literate]\nsources = { pkg = '' }\nsequels = ['pyproject.toml']",
-            "`sequels` of `tool.literate` maps names of functions to files of pages",
-        ),
-        (
-            "[tool.literate]\nsources = { pkg = '' }\nsequels = { f = 1 }",
-            "`sequels` of `tool.literate` maps names of functions to files of pages",
-        ),
-        (
-            "[tool.literate]\nsources = { pkg = '' }\nmachinery = 'pkg'",
-            "`machinery` of `tool.literate` is a list of patterns of paths.",
-        ),
-        (
-            "[tool.literate]\nsources = { pkg = '' }\nwords = { Card = 'GPU' }",
-            "`words` of `tool.literate` maps words, in lower case, to better ones.",
-        ),
-        (
-            "[tool.literate]\nsources = { pkg = '' }\nlimits = { 'pkg/*' = { size = 1 } }",
-            "tables of numbers for code, comments, ratio, words, lines.",
+        *(
+            (f"[tool.literate]\nsources = {{ pkg = '' }}\n{line}", words)
+            for line, words in (
+                ("sorces = 1", "'sorces' was unexpected"),
+                ("documents = { 'no.md' = 'no.md' }", "the document `no.md`, which is not a file"),
+                ("documents = { 'pyproject.toml' = 'a' }", "'a' does not match"),
+                ("sequels = { f = 'no.py' }", "the sequel `no.py`, which is not a file"),
+                ("sequels = ['pyproject.toml']", "`tool.literate.sequels`: "),
+                ("machinery = 'pkg'", "`tool.literate.machinery`: 'pkg' is not of type 'array'."),
+                ("words = { Card = 'GPU' }", "`tool.literate.words`: 'Card' does not match"),
+                ("limits = { 'pkg/*' = { size = 1 } }", "'size' was unexpected"),
+            )
         ),
     ],
 )

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from literate import settings, site
 from literate.engines import zensical
@@ -89,9 +88,10 @@ def build(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def derived(project: Path, text: str = MKDOCS) -> dict[str, object]:
-    r"""The settings for Zensical, as plain values."""
-    mapping = yaml.compose(text, Loader=yaml.SafeLoader)
-    return yaml.safe_load(zensical.derived(mapping, project, project / ".cache" / "z"))
+    r"""What the settings for Zensical have otherwise."""
+    (project / "mkdocs.yml").write_text(text)
+    known = zensical.read(project / "mkdocs.yml")
+    return zensical.derived(known, project, project / ".cache" / "z")
 
 
 @pytest.mark.parametrize("engine", [("literate", "zensical"), ("mkdocs", "build", "--strict")])
@@ -138,18 +138,17 @@ def test_the_settings_are_those_of_mkdocs_but_for_what_differs(project: Path) ->
     # What pages need is added, but for what is named already.
     added = [{name: one} for name, one in site.EXTENSIONS.items() if name != "md_in_html"]
     assert found == {
-        "site_name": "Case",
+        "INHERIT": "../../mkdocs.yml",
+        "site_url": None,
         "theme": {
             "name": "material",
-            "font": False,
             "variant": "classic",
             "custom_dir": os.path.relpath(site.THEME, project / ".cache" / "z"),
         },
         "plugins": [{"search": {"enabled": False}}],
-        "markdown_extensions": ["md_in_html", *added],
+        "markdown_extensions": added,
         "extra_css": list(site.SHEETS),
         "extra_javascript": list(site.SCRIPTS),
-        "nav": ["index.md", "other.md", "news.md", "guide.md"],
         "docs_dir": "docs",
         "site_dir": "site",
     }
