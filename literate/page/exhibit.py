@@ -15,14 +15,12 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import cycle
 from typing import Any
 from urllib.parse import quote
 
 from literate.page.highlight import told, visible
 from literate.page.links import Links, Target, UnknownTarget, targets
 from literate.page.templates import TEMPLATES
-from literate.reading.front_matter import of_source
 from literate.reading.notes import Span, literal, spans
 from literate.reading.plain import plain
 from literate.reading.rows import Note
@@ -32,7 +30,6 @@ from literate.results.records import Column, Figure, Result, Table
 
 # The macros of the template, as functions.
 HTML: Any = TEMPLATES.get_template("exhibit.html.jinja").module
-_EMPHASIS = re.compile(r"(\*\*?|(?<!\w)__?)(?=[^\s*_])([^*_]*[^\s*_])\1(?!\w)")
 _ALONE = re.compile(r"\s{0,3}!?\[")
 
 
@@ -172,10 +169,7 @@ def _words(span: Span, formula: Callable[[Span], str] | None) -> str:
         return formula(span)
     if span.kind == "code":
         return HTML.code(escaped(span.content))
-    pieces = _EMPHASIS.split(span.content)
-    # Text, marks and what stands between them, again and again.
-    ways = (escaped, lambda marks: "", lambda text: HTML.em(escaped(text)))
-    return "".join(way(piece) for way, piece in zip(cycle(ways), pieces, strict=False))
+    return escaped(span.content)
 
 
 def show(result: Result, place: str, caption: Caption, at: Spot) -> str:
@@ -186,7 +180,7 @@ def show(result: Result, place: str, caption: Caption, at: Spot) -> str:
     """
     thing = result.find(place)[1]
     if isinstance(thing, Table):
-        content = _table(thing, at)
+        content = _table(thing)
     else:
         content = HTML.picture(thing.picture, html.escape(f"{caption.words}: {thing.title}"))
     return HTML.figure(content, caption.html, _run(result, place, at), since(result, at))
@@ -237,13 +231,12 @@ def file_link(name: str, at: Spot) -> str:
     return HTML.link(html.escape(address), shown, html.escape(told(name)))
 
 
-def _table(table: Table, at: Spot) -> str:
+def _table(table: Table) -> str:
     r"""
-    A column of numbers ends at its right edge, and a cell that is the path of a source leads to the
-    page of that.
+    A column of numbers ends at its right edge.
     """
     columns = table.columns
-    rows = [[_cell(row.get(column.name), column, at) for column in columns] for row in table.rows]
+    rows = [[_cell(row.get(column.name), column) for column in columns] for row in table.rows]
     numbers = [any(_is_number(row.get(one.name)) for row in table.rows) for one in columns]
     return HTML.table([_head(column) for column in columns], rows, numbers)
 
@@ -257,19 +250,9 @@ def _head(column: Column) -> str:
     return HTML.small(title, escaped(column.unit)) if column.unit else title
 
 
-def _cell(value: Any, column: Column, at: Spot) -> str:
+def _cell(value: Any, column: Column) -> str:
     # A text of several lines, as a model may have written, keeps them.
-    text = HTML.lines([escaped(line) for line in spelled(value, column.digits).split("\n")])
-    if not isinstance(value, str):
-        return text
-    file, _, anchor = value.partition("#")
-    source = at.links.pages.get(file)
-    if source is None or (anchor and anchor not in [one.name for one in source.definitions]):
-        return text
-    title = of_source(source)[0].title or file
-    shown = HTML.code(html.escape(anchor)) if anchor else escaped(title)
-    address = at.links.between(at.uri, at.links.uris[file], anchor)
-    return HTML.link(html.escape(address), shown, html.escape(file))
+    return HTML.lines([escaped(line) for line in spelled(value, column.digits).split("\n")])
 
 
 def spelled(value: Any, digits: int | None = None) -> str:

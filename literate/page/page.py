@@ -34,16 +34,7 @@ from literate.reading.notes import literal
 from literate.reading.rows import rows
 from literate.reading.source import Source
 
-# The contents of a page fit beside it.
-MOST_ENTRIES = 12
-
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
-_OPENING = re.compile(r"(\s*(?:[-*+] +|\d+\. +)?)(`{3,}|~{3,})\s*([\w+-]*)")
 _DISPLAYED = re.compile(r'<math [^>]*display="block".*?</math>')
-_DEFINITION = re.compile(r"(?P<footnote>^ {0,3}\[\^[^\]\n]+\]:)|\]:", re.MULTILINE)
-_IN_ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", '"': "%22", "`": "%60"})
-# An anchor of the author's own, when what looks like a tag has been escaped.
-_ANCHOR = re.compile(r'&lt;a id="([A-Za-z][\w.-]*)">&lt;/a>')
 
 
 # A page that puts many others together needs no list of them.

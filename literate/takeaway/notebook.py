@@ -18,6 +18,8 @@ The same sources give the same bytes, so that a check can compare them.
 import json
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.metadata import packages_distributions
 from itertools import groupby
 
 from literate.page.templates import TEMPLATES
@@ -45,15 +47,8 @@ from literate.takeaway.notebook_cells import (
 )
 from literate.takeaway.snippet import import_lines, path_of, without
 
-# Where a package has another name for pip than for Python.
-DISTRIBUTIONS = {
-    "PIL": "pillow",
-    "cv2": "opencv-python",
-    "labml_helpers": "labml-helpers",
-    "skimage": "scikit-image",
-    "sklearn": "scikit-learn",
-    "yaml": "PyYAML",
-}
+# What pip calls the packages that Python imports, of those that are installed.
+DISTRIBUTIONS = cache(packages_distributions)
 HIDDEN: Cell = {"cellView": "form", "jupyter": {"source_hidden": True}}
 # What a notebook defines that no page does.
 BROUGHT = ("set_up_notebook", "show_shapes")
@@ -337,6 +332,6 @@ def _set_up(packages: Iterable[str], shows_shapes: bool) -> Cell:
     The first code of a notebook: it looks at the machine, and brings what shows the shapes of an
     example.
     """
-    needed = json.dumps({name: DISTRIBUTIONS.get(name, name) for name in packages})
+    needed = json.dumps({name: min(DISTRIBUTIONS().get(name, [name])) for name in packages})
     template = TEMPLATES.get_template("set_up.py.jinja")
     return code_cell(template.render(needed=needed, shows_shapes=shows_shapes), HIDDEN)

@@ -82,7 +82,7 @@ FILES = {
         import sys
 
         import torch
-        import sklearn.base
+        import yaml.base
 
         from pkg.layers import Layer, unused
 
@@ -128,7 +128,7 @@ FILES = {
         def train(model: Model) -> float:
             if not model:
                 raise Failed
-            return RATE * STEPS + sklearn.base.x
+            return RATE * STEPS + yaml.base.x
 
 
         def main() -> int:
@@ -176,7 +176,7 @@ def test_the_cells_of_a_notebook_are() -> None:
     cells = sources_of(notebook_of(FILES))
     (set_up,) = (cell for cell in cells if cell[1].startswith("#@title Set-up"))
     assert set_up[1].endswith(
-        '\nset_up_notebook({"sklearn": "scikit-learn", "torch": "torch", "tqdm": "tqdm"})'
+        '\nset_up_notebook({"torch": "torch", "tqdm": "tqdm", "yaml": "PyYAML"})'
     )
     cells.remove(set_up)
     assert cells == [
@@ -187,7 +187,7 @@ def test_the_cells_of_a_notebook_are() -> None:
             "Made from `pkg/training/page.py`.",
         ),
         ("markdown", "Uses a layer, as $x$ in\n\n$$\nx = \\theta\n$$"),
-        ("code", "import math\n\nimport sklearn.base\nimport torch\nfrom torch import nn"),
+        ("code", "import math\n\nimport torch\nimport yaml.base\nfrom torch import nn"),
         (
             "markdown",
             "## From other pages\n\nWhat this page builds on:\n\n"
@@ -219,7 +219,7 @@ def test_the_cells_of_a_notebook_are() -> None:
         (
             "code",
             "def train(model: Model) -> float:\n    if not model:\n        raise Failed\n"
-            "    return RATE * STEPS + sklearn.base.x",
+            "    return RATE * STEPS + yaml.base.x",
         ),
         ("code", "def example() -> float:\n    return train(Model())"),
         ("code", "show_shapes(example)"),
