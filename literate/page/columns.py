@@ -22,10 +22,10 @@ from literate.reading.notes import spans
 from literate.reading.rows import Note
 
 # Letters of a line of text in the column of notes, in a window of 1400 pixels.
-LETTERS = 44
+LETTERS = 41
 
 # The width of that column in em of a formula.
-COLUMN = 14.0
+COLUMN = 13.0
 
 # Lines of text that may stand beside nothing.
 MOST_EMPTY = 9

@@ -24,7 +24,7 @@ def note(text: str) -> Note:
         ("Short.", 12, ""),
         # A long note has nothing beside it, a long piece of code neither.
         (SENTENCE * 20, 3, "note"),
-        (SENTENCE * 20, 20, ""),
+        (SENTENCE * 18, 20, ""),
         (SENTENCE * 40, 15, "both"),
         ("Short.", 30, "both"),
         (None, 10, ""),
