@@ -96,9 +96,9 @@ did. The transformer has no table: what it learns from one context changes its w
 it makes of all others. That is how it can use 64 letters.
 
 But it needs text. With a sixteenth of the training text counting is better,
-[2.428](../../results/longer.json#values.texts.16.counted) to
+[2.428](../../results/longer.json#values.texts.16.counted) against
 [2.749](../../results/longer.json#values.texts.16.trained), and with a quarter the transformer,
-[2.033](../../results/longer.json#values.texts.4.trained) to
+[2.033](../../results/longer.json#values.texts.4.trained) against
 [2.233](../../results/longer.json#values.texts.4.counted). With 15,685 characters, each of which it
 sees about 98 times, its loss is
 [5.215](../../results/longer.json#values.texts.64.trained), worse than guessing: it *overfits*.
