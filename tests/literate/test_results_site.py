@@ -122,7 +122,7 @@ def test_any_engine_gets_the_pages_and_the_files_the_same_each_time(project: Pat
             ["docs/index.md:5: the note says 1.55, results/trials.json has 1.5612.",
              "pkg/a.py:7: the note says 1.55, results/trials.json has 1.5612."],
         ),
-        ("results/trials.json", '"schema": 1', '"schema": 7', ["results/trials.json:1: is no"]),
+        ("results/trials.json", '"schema": 1', '"schema": 7', ["results/trials.json:1: `schema`"]),
         ("results/trials.json", "{", "{\n,", ["results/trials.json:2: is not JSON"]),
         ("pkg/a.py", "figures.time", "figures.tim", ["pkg/a.py:10: the link to"]),
     ],
