@@ -172,7 +172,7 @@ def table(**other: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        ({"schema": 2}, "`schema`: 1 was expected"),
+        ({"schema": 2}, "`schema` is not 1"),
         ({"title": 3}, "`title`: 3 is not of type 'string'"),
         ({"made": "yesterday"}, "`made` is no day such as 2026-11-21"),
         ({"sources": {"../a": "b"}}, "`sources` has a path that leads out of the project"),
