@@ -20,6 +20,8 @@ setup(
     packages=find_packages(include=["labml_nn", "labml_nn.*", "literate", "literate.*"]),
     package_data={
         "labml_nn.training": ["tiny_shakespeare.txt"],
+        "literate": ["settings.json"],
+        "literate.reading": ["front_matter.json"],
         "literate.engines": ["assets/*", "theme/**/*"],
         "literate.results": ["schema.json"],
         "literate.page": ["*.js", "npm/*", "npm/.npmrc", "templates/*"],
@@ -37,6 +39,7 @@ setup(
         ],
         # Build the site and the notebooks.
         "site": [
+            "click>=8.1",
             "Jinja2>=3.1",
             "jsonschema>=4.18",
             "Markdown>=3.6",

@@ -12,16 +12,17 @@ Each command reads the [settings](settings.py) of the project it runs in. Proble
 stream, one per line, and the exit status is 1 if there are any, 2 if the command itself was wrong.
 """
 
-import argparse
 import inspect
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+
+import click
 
 from literate import settings, site
 from literate.engines import new, zensical
-from literate.measuring.measure import Measurement
 from literate.problems import LiterateError, Problem
 from literate.python.statements import by_module, module_name
 from literate.reading.count import table
@@ -30,6 +31,10 @@ from literate.site import Site
 from literate.takeaway import notebooks
 from literate.takeaway.snippet import snippets
 
+PATHS = click.argument("paths", nargs=-1, metavar="[PATH]...")
+FOLDER = click.Path(path_type=Path)
+_say = partial(click.echo, err=True)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     r"""
@@ -37,81 +42,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns the exit status.
     """
-    chosen = _parser().parse_args(arguments)
     try:
-        return chosen.run(chosen)
+        _commands.main(arguments, "python -m literate", standalone_mode=False)
     except LiterateError as error:
-        print(error, file=sys.stderr)
+        _say(error)
         return 1
-    except KeyboardInterrupt:
+    except click.UsageError as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
         return 130
+    return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m literate",
-        description="Annotated Python modules become pages, notebooks and snippets.",
-        epilog="The settings are the table [tool.literate] of pyproject.toml.",
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    page = commands.add_parser("new", help="write a new page that builds, to be changed")
-    page.add_argument(
-        "page", metavar="PAGE", help="its path: transformers/my_idea, or with the package in front"
-    )
-    page.set_defaults(run=_new)
-
-    check = commands.add_parser("check", help="name every problem of the pages, and write nothing")
-    check.set_defaults(run=_check)
-    shapes = commands.add_parser("measure", help="run the examples and print the measured shapes")
-    shapes.set_defaults(run=_measure)
-    size = commands.add_parser(
-        "count",
-        help="print how long the pages are, and how much of them is explained",
-        description=inspect.getdoc(table).partition("\n\n")[2].replace("```\n", ""),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    size.set_defaults(run=_count)
-    for command in (check, shapes, size):
-        _add_paths(command)
-
-    write = commands.add_parser("write", help="write the pages as Markdown, for any engine")
-    write.add_argument("folder", metavar="DEST", type=Path, help="the folder to write to")
-    write.set_defaults(run=_write)
-
-    other = commands.add_parser("zensical", help="build the site with Zensical, not MkDocs")
-    other.add_argument(
-        "--site-dir", type=Path, metavar="DIR", help="the folder to build; site/ if not given"
-    )
-    other.set_defaults(run=_zensical)
-
-    books = commands.add_parser("notebooks", help="write the notebooks")
-    _add_paths(books)
-    books.add_argument(
-        "--out", type=Path, metavar="DIR", help="the folder to write to; notebooks/ if not given"
-    )
-    books.add_argument(
-        "--check", action="store_true", help="write nothing; fail if a notebook is out of date"
-    )
-    books.set_defaults(run=_notebooks)
-
-    take = commands.add_parser("snippet", help="print a definition with all that it needs")
-    take.add_argument(
-        "target", metavar="FILE[:NAME]", help="labml_nn/transformers/mha.py:MultiHeadAttention"
-    )
-    take.add_argument("--no-notes", action="store_true", help="without docstrings and comments")
-    take.set_defaults(run=_snippet)
-    return parser
-
-
-def _add_paths(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "paths", nargs="*", metavar="PATH", help="files or folders; all pages if none is named"
-    )
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)
+@click.group(
+    help="Annotated Python modules become pages, notebooks and snippets. "
+    "Where files or folders can be named, none means all pages.",
+    epilog="The settings are the table [tool.literate] of pyproject.toml.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+def _commands() -> None:
+    pass
 
 
 def _choose(loaded: Site, paths: Sequence[str]) -> list[Source]:
@@ -138,9 +89,11 @@ def _choose(loaded: Site, paths: Sequence[str]) -> list[Source]:
     return list(chosen.values())
 
 
-def _new(chosen: argparse.Namespace) -> int:
+@_commands.command("new", help="Write a new page that builds, to be changed.")
+@click.argument("page")
+def _new(page: str) -> None:
     loaded = settings.load(Path.cwd())
-    files, uri = new.plan(loaded, chosen.page)
+    files, uri = new.plan(loaded, page)
     new.write(loaded.root, files)
     for path in files:
         print(f"wrote {path}")
@@ -148,91 +101,102 @@ def _new(chosen: argparse.Namespace) -> int:
     address = uri.removesuffix(".md")
     print(f"It builds as it is: `make serve` shows it at http://127.0.0.1:8000/{address}/")
     print("Next: change it to yours, and ask `python -m literate check` as often as you like.")
-    return 0
 
 
-def _check(chosen: argparse.Namespace) -> int:
+@_commands.command("check", help="Name every problem of the pages, and write nothing.")
+@PATHS
+def _check(paths: Sequence[str]) -> None:
     loaded = site.load(settings.load(Path.cwd()))
-    sources = _choose(loaded, chosen.paths)
+    sources = _choose(loaded, paths)
     measured = site.measurements(loaded, sources, _say)
     pages = [*site.pages(loaded, sources, measured)]
-    pages += [] if chosen.paths else site.documents(loaded)
+    pages += [] if paths else site.documents(loaded)
     problems = [one for page in pages for one in page.problems]
     if problems:
         raise LiterateError(problems)
     print(f"{len(pages)} pages checked, no problems.")
-    return 0
 
 
-def _measure(chosen: argparse.Namespace) -> int:
+@_commands.command("measure", help="Run the examples and print the measured shapes.")
+@PATHS
+def _measure(paths: Sequence[str]) -> None:
     loaded = site.load(settings.load(Path.cwd()))
-    sources = _choose(loaded, chosen.paths)
+    sources = _choose(loaded, paths)
     measured = site.measurements(loaded, sources, _say)
     for path, measurement in measured.items():
-        _print_measurement(path, measurement)
+        axes = measurement.axes.items()
+        print(
+            f"{path}: " + ", ".join(f"{name}={'|'.join(map(str, sizes))}" for name, sizes in axes)
+        )
+        for line, tensors in sorted(measurement.lines.items()):
+            for one in tensors:
+                shape = f"[{', '.join(one.axes)}] {one.dtype} {list(one.sizes[0])}"
+                print(f"  {line:>4}  {one.name}: {shape}")
     if not measured:
         print("None of these pages has an example() to measure.")
-    return 0
 
 
-def _print_measurement(path: str, measurement: Measurement) -> None:
-    axes = measurement.axes.items()
-    print(f"{path}: " + ", ".join(f"{name}={'|'.join(map(str, sizes))}" for name, sizes in axes))
-    for line, tensors in sorted(measurement.lines.items()):
-        for tensor in tensors:
-            axes = ", ".join(tensor.axes)
-            print(f"  {line:>4}  {tensor.name}: [{axes}] {tensor.dtype} {list(tensor.sizes[0])}")
-
-
-def _count(chosen: argparse.Namespace) -> int:
+@_commands.command(
+    "count",
+    short_help="Print how long the pages are, and how much of them is explained.",
+    # What stands below such a mark is not filled.
+    help="\b\n" + inspect.getdoc(table).partition("```\n")[2].replace("```\n", ""),
+)
+@PATHS
+def _count(paths: Sequence[str]) -> None:
     loaded = site.load(settings.load(Path.cwd()))
-    for line in table(_choose(loaded, chosen.paths), loaded.settings.limits):
+    for line in table(_choose(loaded, paths), loaded.settings.limits):
         print(line)
-    return 0
 
 
-def _write(chosen: argparse.Namespace) -> int:
-    written = site.write(site.load(settings.load(Path.cwd())), chosen.folder, _say)
-    print(f"{len(written)} files written to {chosen.folder}.")
-    return 0
+@_commands.command("write", help="Write the pages as Markdown to a folder, for any engine.")
+@click.argument("folder", type=FOLDER)
+def _write(folder: Path) -> None:
+    written = site.write(site.load(settings.load(Path.cwd())), folder, _say)
+    print(f"{len(written)} files written to {folder}.")
 
 
-def _zensical(chosen: argparse.Namespace) -> int:
+@_commands.command("zensical", help="Build the site with Zensical, not MkDocs.")
+@click.option("--site-dir", type=FOLDER, help="The folder to build; site/ if not given.")
+def _zensical(site_dir: Path | None) -> None:
     loaded = site.load(settings.load(Path.cwd()))
-    zensical.build(loaded, chosen.site_dir or loaded.settings.root / "site", _say)
-    return 0
+    zensical.build(loaded, site_dir or loaded.settings.root / "site", _say)
 
 
-def _notebooks(chosen: argparse.Namespace) -> int:
+@_commands.command("notebooks", help="Write the notebooks.")
+@PATHS
+@click.option("--out", type=FOLDER, help="The folder to write to; notebooks/ if not given.")
+@click.option("--check", is_flag=True, help="Write nothing; fail if a notebook is out of date.")
+def _notebooks(paths: Sequence[str], out: Path | None, check: bool) -> None:
     loaded = site.load(settings.load(Path.cwd()))
     known = loaded.settings
     sources = by_module(loaded.sources.values())
-    paths = _choose(loaded, chosen.paths) if chosen.paths else None
-    modules = None if paths is None else [module_name(one.path) for one in paths]
-    out = chosen.out or Path(os.path.relpath(known.root / known.notebooks))
+    modules = [module_name(one.path) for one in _choose(loaded, paths)] if paths else None
+    out = out or Path(os.path.relpath(known.root / known.notebooks))
     built = notebooks.build_all(sources, out, known.sequels, modules, known.machinery)
-    if chosen.check:
+    if check:
         problems = notebooks.stale(built, out if modules is None else None)
         if problems:
             raise LiterateError(problems)
         print(f"The notebooks in {out} are what the sources give.")
-        return 0
+        return
     notebooks.write(built)
     for path in built:
         print(f"wrote {path}")
-    return 0
 
 
-def _snippet(chosen: argparse.Namespace) -> int:
+@_commands.command("snippet", help="Print a definition of FILE with all that it needs.")
+@click.argument("target", metavar="FILE[:NAME]")
+@click.option("--no-notes", is_flag=True, help="Without docstrings and comments.")
+def _snippet(target: str, no_notes: bool) -> None:
     loaded = site.load(settings.load(Path.cwd()))
-    path, _, name = chosen.target.partition(":")
+    path, _, name = target.partition(":")
     sources = _choose(loaded, [path])
     if len(sources) != 1:
         raise LiterateError([Problem(path, 1, "is a folder; a snippet comes from one file.")])
     package = by_module(loaded.sources.values())
     noted, bare = snippets(package, module_name(sources[0].path), name or None)
-    print(bare if chosen.no_notes else noted, end="")
-    return 0
+    print(bare if no_notes else noted, end="")
 
 
 if __name__ == "__main__":

@@ -8,9 +8,11 @@ Everything that this tool has to say about a source has the same form, so that a
 and a build log can all read it: `file:line: sentence`.
 """
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from pathlib import Path
 
 from jsonschema import Draft202012Validator
 
@@ -45,19 +47,27 @@ class LiterateError(Exception):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
-def mismatches(content: object, schema: Mapping[str, Any], root: str = "") -> list[str]:
+def mismatches(
+    content: object, schema: Path, root: str = ""
+) -> list[tuple[tuple[str | int, ...], str]]:
     r"""
     ## Where content departs from its schema
 
     A [JSON Schema](https://json-schema.org/) says what may be in a file, and a `description` in it
-    what is wrong with anything else. A sentence for each place, whose name begins with `root`, such
-    as "`limits.a.code`: 'x' is not of type 'number'."
+    what is wrong with anything else. For each departure its path in the content and a sentence,
+    in which the names of places begin with `root`, such as
+    "`limits.a.code`: 'x' is not of type 'number'."
     """
-    found = sorted(Draft202012Validator(schema).iter_errors(content), key=lambda one: one.json_path)
-    places = [f"`{one.json_path.replace('$', root, 1).lstrip('.')}`" for one in found]
-    return [
-        f"{place} {one.schema['description']}."
-        if "description" in one.schema
-        else f"{place}: {one.message}.".removeprefix("``: ")
-        for place, one in zip(places, found, strict=True)
-    ]
+    found = []
+    for one in _validator(schema).iter_errors(content):
+        place = f"`{one.json_path.replace('$', root, 1).lstrip('.')}`"
+        sentence = f"{place} {one.schema.get('description')}."
+        if "description" not in one.schema:
+            sentence = f"{place}: {one.message}.".removeprefix("``: ")
+        found.append((tuple(one.absolute_path), sentence))
+    return sorted(found, key=str)
+
+
+@cache
+def _validator(schema: Path) -> Draft202012Validator:
+    return Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))

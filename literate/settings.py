@@ -21,31 +21,6 @@ from typing import Any
 
 from literate.problems import LiterateError, Problem, mismatches
 
-# What `literate count` counts, and what can have a limit.
-COLUMNS = ("code", "comments", "ratio", "words", "lines")
-_TEXT, _TEXTS = {"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}
-_PAGES = {"type": "object", "additionalProperties": {"pattern": r"\.md$", **_TEXT}}
-_NUMBERS = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": dict.fromkeys(COLUMNS, {"type": "number"}),
-}
-SCHEMA = {
-    "required": ["sources"],
-    "additionalProperties": False,
-    "properties": {
-        **dict.fromkeys(("docs", "notebooks", "results", "katex", "store"), _TEXT),
-        "sources": {**_TEXTS, "minProperties": 1},
-        "documents": _PAGES,
-        "sequels": _TEXTS,
-        "machinery": {"type": "array", "items": _TEXT},
-        # In lower case, with single blanks.
-        "words": {**_TEXTS, "propertyNames": {"pattern": r"^[^\sA-Z]+( [^\sA-Z]+)*$"}},
-        "limits": {"type": "object", "additionalProperties": _NUMBERS},
-        "strict": {"type": "boolean"},
-    },
-}
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -108,8 +83,8 @@ def load(start: Path) -> Settings:
 
 
 def _settings(file: Path, table: Mapping[str, Any]) -> Settings:
-    if wrong := mismatches(table, SCHEMA, "tool.literate"):
-        raise LiterateError(Problem(str(file), 1, one) for one in wrong)
+    if wrong := mismatches(table, Path(__file__).with_suffix(".json"), "tool.literate"):
+        raise LiterateError(Problem(str(file), 1, sentence) for _, sentence in wrong)
     named = (
         ("package", table["sources"], Path.is_dir, "folder"),
         ("document", table.get("documents", ()), Path.is_file, "file"),

@@ -173,8 +173,7 @@ def measurements(
     there is one already.
     """
     root = site.settings.root
-    store = root / site.settings.store
-    return measure(list(chosen), root, store, report=report, bench=bench)
+    return measure(list(chosen), root, root / site.settings.store, report=report, bench=bench)
 
 
 def pages(

@@ -223,7 +223,7 @@ def test_the_commands_explain_themselves(repository: Path) -> None:
             text=True,
             check=True,
         )
-        assert asked.stdout.startswith("usage: python -m literate")
+        assert asked.stdout.startswith("Usage: python -m literate")
     wrong = subprocess.run(
         [sys.executable, "-m", "literate", "no-such-command"],
         cwd=repository,
@@ -232,7 +232,7 @@ def test_the_commands_explain_themselves(repository: Path) -> None:
         check=False,
     )
     assert wrong.returncode == 2
-    assert ", ".join(map(repr, commands)) in wrong.stderr
+    assert "No such command 'no-such-command'" in wrong.stderr
 
 
 def test_a_served_notebook_leads_to_the_pages_that_it_is_made_from(site: Path) -> None:

@@ -308,11 +308,9 @@ def _from_json(kept: Any) -> Measurement:
 
 
 def _from_lists(kept: Any) -> Any:
-    match kept:
-        case list():
-            return tuple(map(_from_lists, kept))
-        case {"name": str()}:
-            return Tensor(**{name: _from_lists(one) for name, one in kept.items()})
-        case dict():
-            return {name: _from_lists(one) for name, one in kept.items()}
-    return kept
+    if isinstance(kept, list):
+        return tuple(map(_from_lists, kept))
+    if not isinstance(kept, dict):
+        return kept
+    inside = {name: _from_lists(one) for name, one in kept.items()}
+    return Tensor(**inside) if isinstance(inside.get("name"), str) else inside

@@ -18,10 +18,10 @@ from literate.reading.front_matter import split
 from literate.reading.notes import spans
 from literate.reading.rows import Note, rows
 from literate.reading.source import Source
-from literate.settings import COLUMNS
 
 # A limit for each pattern of paths. Where several fit, the later ones replace the earlier ones.
 Limits = Mapping[str, Mapping[str, float]]
+COLUMNS = ("code", "comments", "ratio", "words", "lines")
 _WORD = re.compile(r"\S*\w\S*")
 
 

@@ -11,20 +11,18 @@ the first sentence below it the summary.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 
 import yaml
 
-from literate.problems import Problem
+from literate.problems import Problem, mismatches
 from literate.reading.rows import Note, rows
 from literate.reading.source import Source
 
-REQUIRED = ("title", "summary")
-# Mappings, with their keys; the terms have any.
-MAPPINGS = {"paper": ("title", "authors", "year", "link"), "terms": ()}
-OPTIONAL = ("know", *MAPPINGS)
+SCHEMA = Path(__file__).with_suffix(".json")
 
 _HEADING = re.compile(r"# +(.*?)(?: +#+)? *$")
 
@@ -76,20 +74,31 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]
     rest = _below_heading(Note(note.kind, note.first + closing + 1, texts[closing + 1 :]))
     try:
         node = yaml.compose("\n".join(texts[opening + 1 : closing]), Loader=yaml.SafeLoader)
+        content = yaml.BaseLoader("").construct_document(node) if node else {}
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         sentence = f"the front matter is not YAML: {getattr(error, 'problem', error)}."
         line = first + 1 + (mark.line if mark else 0)
         return FrontMatter(), rest, (Problem(path, line, sentence),)
-    reader = _Reader(path, first)
-    values = reader.mapping(node, "", REQUIRED + OPTIONAL)
-    inside = {
-        name: reader.texts(reader.mapping(values.pop(name), f"{name}: ", keys), f"{name}: ")
-        for name, keys in MAPPINGS.items()
-        if name in values
-    }
-    matter = FrontMatter(**reader.texts(values, ""), **inside)
-    return matter, rest, tuple(reader.problems)
+    wrong = mismatches(content, SCHEMA, "front matter")
+    problems = [Problem(path, first + _line(node, where), one) for where, one in wrong]
+    left_out = {name for where, _ in wrong for name in where[:1]}
+    values = content if isinstance(content, dict) else {}
+    values = {name: value for name, value in values.items() if name not in left_out}
+    return FrontMatter(**values), rest, tuple(problems)
+
+
+def _line(node: yaml.Node | None, where: Sequence[str | int]) -> int:
+    r"""
+    The line of a key in YAML, where the one above it is zero: for that above all keys, too.
+    """
+    line = 0
+    for name in where:
+        pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+        for key, value in pairs:
+            if key.value == name:
+                line, node = key.start_mark.line + 1, value
+    return line
 
 
 def _below_heading(note: Note) -> Note:
@@ -139,55 +148,3 @@ def of_source(source: Source) -> tuple[FrontMatter, Note, tuple[Problem, ...]]:
             return split(row.note, source.path)
     sentence = "the module has no docstring; a page begins with one, and a title."
     return FrontMatter(), Note("docstring", 1, ()), (Problem(source.path, 1, sentence),)
-
-
-class _Reader:
-    r"""
-    Reads the nodes of YAML, which know their lines; `yaml.safe_load` would drop them.
-    """
-
-    def __init__(self, path: str, first: int) -> None:
-        self.path = path
-        self.first = first
-        self.problems: list[Problem] = []
-
-    def wrong(self, node: yaml.Node | None, sentence: str) -> None:
-        line = self.first if node is None else self.first + 1 + node.start_mark.line
-        self.problems.append(Problem(self.path, line, sentence))
-
-    def mapping(
-        self, node: yaml.Node | None, where: str, allowed: Sequence[str] = ()
-    ) -> dict[str, yaml.Node]:
-        r"""
-        The values of a mapping. Where no keys are `allowed`, any key is.
-        """
-        keys = ", ".join(f"`{one}`" for one in allowed or ["term"])
-        values: dict[str, yaml.Node] = {}
-        if not isinstance(node, yaml.MappingNode):
-            self.wrong(node, f"{where or 'the front matter '}needs the keys {keys}.")
-            return values
-        for key, value in node.value:
-            name = f"{where}{key.value}"
-            if allowed and key.value not in allowed:
-                self.wrong(key, f"the front matter has an unknown key `{name}`; known: {keys}.")
-            elif key.value in values:
-                self.wrong(key, f"the key `{name}` stands here twice.")
-            else:
-                values[key.value] = value
-        for name in allowed:
-            if name not in values and name not in OPTIONAL:
-                parent = node if where else None
-                self.wrong(parent, f"the front matter has no `{where}{name}`.")
-        return values
-
-    def texts(self, values: Mapping[str, yaml.Node], where: str) -> dict[str, str]:
-        r"""
-        The values that are texts, as all have to be.
-        """
-        flat: dict[str, str] = {}
-        for key, value in values.items():
-            if isinstance(value, yaml.ScalarNode) and value.value.strip():
-                flat[key] = value.value.strip()
-            else:
-                self.wrong(value, f"`{where}{key}` needs a text.")
-        return flat

@@ -17,7 +17,7 @@ from typing import Any
 from literate.problems import LiterateError, Problem, mismatches
 from literate.results.records import Column, Figure, Result, Table, listed
 
-SCHEMA = json.loads((Path(__file__).parent / "schema.json").read_text(encoding="utf-8"))
+SCHEMA = Path(__file__).with_name("schema.json")
 
 # What an SVG needs that only shows something: no script, no handler, nothing from elsewhere.
 _NOT_IN_PICTURES = re.compile(
@@ -57,7 +57,7 @@ def parse(data: bytes, path: str) -> Result:
         text = data.decode()
         # A constant of Python's, such as NaN, is no number of JSON: a list is none in any place.
         content = json.loads(text, parse_constant=lambda constant: [constant])
-        wrong = mismatches(content, SCHEMA) or [*_unfit(content)]
+        wrong = [one for _, one in mismatches(content, SCHEMA)] or [*_unfit(content)]
     except json.JSONDecodeError as error:
         line, wrong = error.lineno, [f"is not JSON: {error.msg}."]
     except UnicodeDecodeError as error:

@@ -72,7 +72,7 @@ def stale(built: Mapping[Path, str], everything: Path | None = None) -> list[Pro
             problems.append(Problem(path.as_posix(), 1, f"is missing; {again}"))
         elif path.read_bytes() != text.encode():
             problems.append(Problem(path.as_posix(), 1, f"is not what the sources give; {again}"))
-    for path in everything.rglob("*.ipynb") if everything else ():
-        if path not in built:
-            problems.append(Problem(path.as_posix(), 1, "no page has this notebook; delete it."))
+    there = everything.rglob("*.ipynb") if everything else ()
+    sentence = "no page has this notebook; delete it."
+    problems += [Problem(path.as_posix(), 1, sentence) for path in there if path not in built]
     return sorted(problems)

@@ -218,7 +218,7 @@ def replaced(old: str, new: str) -> Change:
         (
             replaced("summary: Scores.", "summary: Scores.\nnotebok: yes"),
             "pkg/attention.py:5",
-            "unknown key `notebok`",
+            "`front matter.notebok` is no key",
         ),
         (replaced("return product", "return product)"), "pkg/attention.py:22", "unmatched ')'"),
         (replaced("$d_k$", "$\\frac{d_k$"), "pkg/attention.py:7", "can't be set"),

@@ -324,7 +324,7 @@ def line_of(source: Source, text: str) -> int:
         ("loss = train(model)", "math = 1", "`math` would replace an import"),
         ("import tqdm", "super = 1", "`super` would replace what a definition reads"),
         ("import tqdm", "set_up_notebook = 1", "`set_up_notebook` would replace what every"),
-        ("year: 2017", "year: [2017]", "`paper: year` needs a text"),
+        ("year: 2017", "year: [2017]", "`front matter.paper.year` needs a text"),
         ('name: str = "a"', "name: str = train", "the parameter `name` of `notebook` needs"),
         ("import tqdm", "import pkg.layers", "imports pkg.layers inside `notebook`"),
         ("RATE = 0.1", "set_up_notebook = RATE = 0.1", "is the name of what every notebook has"),
