@@ -21,8 +21,8 @@ from typing import Any
 from labml_nn.training.engine.errors import InputError
 from labml_nn.training.engine.files import writing
 from labml_nn.training.engine.history import History, read_history
-from labml_nn.training.engine.options import Parser, one_sentence
-from labml_nn.training.engine.runs import read_about
+from labml_nn.training.engine.program import Parser, one_sentence
+from labml_nn.training.engine.resume import read_about
 from labml_nn.training.figures import draw_losses
 
 # Names, texts below them.

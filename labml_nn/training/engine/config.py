@@ -23,6 +23,13 @@ def setting(default: Any, help: str) -> Any:
     return field(default=default, metadata={"help": help})
 
 
+def option_name(field: str) -> str:
+    r"""
+    ### `d_model` is “--d-model”
+    """
+    return f"--{field.replace('_', '-')}"
+
+
 @dataclass(frozen=True)
 class TrainConfig:
     r"""

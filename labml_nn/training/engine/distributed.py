@@ -71,17 +71,6 @@ def world_size() -> int:
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
-def error_prefix() -> str:
-    r"""
-    ### Which process an error comes from
-
-    Nothing for rank 0. It is read from the environment, because an error can come before the
-    processes know each other.
-    """
-    number = int(os.environ.get("RANK", 0)) if dist.is_torchelastic_launched() else 0
-    return f"process {number}: " if number else ""
-
-
 @contextmanager
 def process_group() -> Iterator[None]:
     r"""

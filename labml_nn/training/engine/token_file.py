@@ -35,7 +35,7 @@ from labml_nn.training.byte_pairs import BytePairTokenizer
 from labml_nn.training.data import CharTokenizer
 from labml_nn.training.engine.errors import InputError, checking_input
 from labml_nn.training.engine.files import replacing, write_json
-from labml_nn.training.engine.options import Parser, add_n_vocab, one_sentence
+from labml_nn.training.engine.program import Parser, one_sentence
 from labml_nn.training.engine.text import Prepared, chunks
 
 TOKEN_FORMAT = "labml_nn tokens 2"
@@ -178,7 +178,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("text", type=Path, help="a file in UTF-8, of any length")
     parser.add_argument("tokens", type=Path, help="the file to write")
-    add_n_vocab(parser)
+    parser.add_argument(
+        "--n-vocab", type=int, metavar="INT", help="so many byte pairs, in place of characters"
+    )
     arguments = parser.parse_args(argv)
     with checking_input():
         write_tokens(arguments.text, arguments.tokens, arguments.n_vocab)

@@ -17,6 +17,7 @@ import torch
 from labml_nn.training.engine import distributed
 from labml_nn.training.engine.command_line import main
 from labml_nn.training.engine.history import read_history
+from labml_nn.training.engine.program import error_prefix
 from labml_nn.training.engine.sharded import layers_of
 from tests import forks
 from tests.labml_nn.training.engine import two_processes
@@ -125,7 +126,7 @@ def test_a_single_process_needs_none_of_it() -> None:
     assert distributed.all_reduce_mean(batch) is batch
     assert (distributed.any_rank(True), distributed.any_rank(False)) == (True, False)
     assert distributed.broadcast(lambda: 5) == 5
-    assert distributed.error_prefix() == ""
+    assert error_prefix() == ""
     trainer = make_trainer(replace(CONFIG, sharded=True))
     assert trainer.replica is trainer.model
     assert layers_of(trainer.model) == list(trainer.model.encoder.layers)

@@ -18,13 +18,13 @@ from labml_nn.training.engine.config import TrainConfig
 from labml_nn.training.engine.distributed import (
     any_rank,
     broadcast,
-    error_prefix,
     process_group,
     rank,
     world_size,
 )
 from labml_nn.training.engine.errors import InputError
 from labml_nn.training.engine.presets import PRESETS, ClassicConfig
+from labml_nn.training.engine.program import error_prefix
 from labml_nn.training.engine.text import prepare_text
 from labml_nn.training.engine.trainer import Trainer
 from labml_nn.training.loop import evaluate
