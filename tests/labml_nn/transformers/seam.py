@@ -18,9 +18,10 @@ from functools import partial
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.transformers.mha import causal_mask
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 from tests.oracles.compare import difference, largest, weighted_sum
 from tests.oracles.hugging_face import added_mask, all_in_double
 
@@ -65,6 +66,10 @@ def some_mask(seq_len_q: int = SEQ_LEN_Q, idle: bool = False) -> Tensor:
     if idle:
         mask[4, :, 2] = mask[2, :, 1] = False
     return mask
+
+
+# For self-attention: none, one for all sequences, one for each, and one for all queries.
+MASKS = (None, causal_mask(SEQ_LEN_K), some_mask(SEQ_LEN_K, idle=True), some_mask(SEQ_LEN_K)[:1])
 
 
 def randomised(module: nn.Module) -> nn.Module:
@@ -149,12 +154,33 @@ def from_loops(
     return difference(module(**given, mask=mask), expected, variables, variables)
 
 
-def from_module(mine: nn.Module, theirs: nn.Module, mask: Tensor | None) -> float:
-    r"""From another attention, which gets the same parameters."""
+def from_module(mine: nn.Module, mask: Tensor | None, theirs: nn.Module | None = None) -> float:
+    r"""From another attention with the same parameters, which is plain unless it is given."""
+    theirs = (theirs or MultiHeadAttention(HEADS, D_MODEL)).double().eval()
     theirs.load_state_dict(mine.state_dict())
     x = text()
     my_variables, their_variables = [x, *mine.parameters()], [x, *theirs.parameters()]
     return difference(attend(mine, x, mask), attend(theirs, x, mask), my_variables, their_variables)
+
+
+def from_kernel(
+    module: nn.Module,
+    mask: Tensor,
+    added: Tensor | None = None,
+    changed: Callable[[Tensor], Tensor] = lambda x: x,
+    **options: float,
+) -> float:
+    r"""From PyTorch's kernel between the projections, which gets `changed` queries and keys and,
+    if numbers are `added` to the scores, these and minus infinity where the mask hides.
+    """
+    given, visible = inputs(len(mask)), mask.permute(2, 0, 1).unsqueeze(1)
+    parts = zip((module.query, module.key, module.value), given.values(), strict=True)
+    q, k, v = (p.linear(x).unflatten(-1, (-1, D_K)).permute(1, 2, 0, 3) for p, x in parts)
+    seen = visible if added is None else added.masked_fill(~visible, -torch.inf)
+    mean = F.scaled_dot_product_attention(changed(q), changed(k), v, seen, **options)
+    expected = module.output(mean.permute(2, 0, 1, 3).flatten(start_dim=2))
+    variables = [*given.values(), *module.query.linear.parameters(), *module.output.parameters()]
+    return difference(module(**given, mask=mask), expected, variables, variables)
 
 
 def copied(ours: nn.Module, theirs: nn.Module, names: Mapping[str, str]) -> None:
@@ -163,17 +189,43 @@ def copied(ours: nn.Module, theirs: nn.Module, names: Mapping[str, str]) -> None
         theirs.get_submodule(other).load_state_dict(ours.get_submodule(mine).state_dict())
 
 
-def by_hugging_face(
-    theirs: nn.Module, x: Tensor, width: int = D_K, mask: Tensor | None = None
-) -> Tensor:
-    r"""Their attention, batch first, under the causal mask, turned by angles of zero."""
-    mask = added_mask(causal_mask(len(x))) if mask is None else mask
+Angles = tuple[Tensor, Tensor]
+
+
+def no_turn(width: int) -> Angles:
+    r"""The cosines and the sines of angles of zero."""
     zeros = torch.zeros(1, SEQ_LEN_K, width, dtype=torch.float64)
+    return zeros + 1, zeros
+
+
+def joined(ours: nn.Module, theirs: nn.MultiheadAttention) -> nn.MultiheadAttention:
+    r"""Our parameters in PyTorch's attention, which has the three projections in one."""
+    parts = [getattr(part, "linear", part) for part in (ours.query, ours.key, ours.value)]
+    theirs.double().in_proj_weight.data.copy_(torch.cat([part.weight for part in parts]))
+    theirs.in_proj_bias.data.copy_(torch.cat([part.bias for part in parts]))
+    theirs.out_proj.load_state_dict(ours.output.state_dict())
+    return theirs
+
+
+def by_hugging_face(
+    theirs: nn.Module, x: Tensor, angles: Angles, mask: Tensor | None = None
+) -> Tensor:
+    r"""Their attention, batch first, under the causal mask, turned by the angles."""
+    mask = added_mask(causal_mask(len(x))) if mask is None else mask
     with all_in_double():
-        output, _ = theirs(x.transpose(0, 1), (zeros + 1, zeros), mask)
+        output, _ = theirs.double().eval()(x.transpose(0, 1), angles, mask)
     return output.transpose(0, 1)
 
 
+# What the configurations of most of their models call our sizes.
+CONFIG = {
+    "hidden_size": D_MODEL,
+    "num_attention_heads": HEADS,
+    "num_key_value_heads": HEADS,
+    "head_dim": D_K,
+    "attention_bias": True,
+    "attn_implementation": "eager",
+}
 PARTS = {f"{name}.linear": f"{name[0]}_proj" for name in ("query", "key", "value")}
 PARTS |= {"output": "o_proj"}
 
@@ -182,19 +234,18 @@ def from_hugging_face(
     ours: nn.Module,
     theirs: nn.Module,
     names: Mapping[str, str] = PARTS,
-    width: int = D_K,
+    angles: Angles | None = None,
     mask: Tensor | None = None,
 ) -> float:
     r"""How far it is from theirs with our parameters, from our name of a part to theirs. With
     `mask`, numbers for them to add, ours makes its own.
     """
-    theirs.double().eval()
-    copied(ours, theirs, names)
+    copied(ours, theirs.double(), names)
     x = text()
     mine = [p for name in names for p in ours.get_submodule(name).parameters()]
     others = [p for name in names.values() for p in theirs.get_submodule(name).parameters()]
     found = attend(ours, x, causal_mask(len(x)) if mask is None else None)
-    expected = by_hugging_face(theirs, x, width, mask)
+    expected = by_hugging_face(theirs, x, angles or no_turn(D_K), mask)
     return difference(found, expected, [x, *mine], [x, *others])
 
 
@@ -329,21 +380,3 @@ def at_the_seam(
         check(deepcopy(make))
 
     return test
-
-
-def made_for_the_transformer(
-    in_transformer: Callable, *, heads: int = HEADS, positions: bool = False
-) -> nn.Module:
-    r"""The attention of a small transformer: a new one each time, with the dropout that was asked
-    for, only in training. `positions`: nothing else is added to the tokens.
-    """
-    parts = in_transformer(d_model=D_MODEL, heads=HEADS, seq_len=SEQ_LEN_K, dropout_prob=0.5)
-    assert list(parts) == ["self_attn"] + ["positions"] * positions
-    made, x = parts["self_attn"](), text(torch.float32)
-    assert not positions or parts["positions"]()(x) is x
-    assert made is not parts["self_attn"]()
-    assert (made.dropout.p, made.query.heads) == (0.5, heads)
-    results = [attend(made.train(n < 2), x, causal_mask(SEQ_LEN_K)) for n in range(4)]
-    assert not torch.equal(results[0], results[1])
-    assert torch.equal(results[2], results[3])
-    return made

@@ -5,10 +5,10 @@ from functools import partial
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from labml_nn.transformers.fused_attention import FusedAttention
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from labml_nn.transformers.mha import causal_mask
 from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, at_the_seam, equals
 from tests.oracles.compare import difference
@@ -19,40 +19,17 @@ attention = partial(FusedAttention, HEADS, D_MODEL)
 def from_pytorch(is_causal: bool) -> float:
     r"""Its mask is true where nothing may be seen."""
     module, x = seam.randomised(attention(is_causal=is_causal)), seam.text()
-    other = nn.MultiheadAttention(D_MODEL, HEADS).double()
-    parts = [module.query.linear, module.key.linear, module.value.linear]
-    other.load_state_dict(
-        {
-            "in_proj_weight": torch.cat([part.weight for part in parts]),
-            "in_proj_bias": torch.cat([part.bias for part in parts]),
-            "out_proj.weight": module.output.weight,
-            "out_proj.bias": module.output.bias,
-        }
-    )
+    other = seam.joined(module, nn.MultiheadAttention(D_MODEL, HEADS))
     mask = causal_mask(SEQ_LEN_K)
     theirs, _ = other(x, x, x, attn_mask=~mask[..., 0], need_weights=False)
     mine = seam.attend(module, x, None if is_causal else mask)
     return difference(mine, theirs, [x, module.output.weight], [x, other.out_proj.weight])
 
 
-def from_readable(mask: Tensor | None) -> float:
-    return seam.from_module(
-        seam.randomised(attention()), MultiHeadAttention(HEADS, D_MODEL).double().eval(), mask
-    )
-
-
 ORACLES: dict[str, Callable[[], float]] = {
     "torch.nn.MultiheadAttention": lambda: max(map(from_pytorch, [True, False])),
     "multi-head attention": lambda: max(
-        map(
-            from_readable,
-            [
-                None,
-                causal_mask(SEQ_LEN_K),
-                seam.some_mask(SEQ_LEN_K, idle=True),
-                seam.some_mask(SEQ_LEN_K)[:1],
-            ],
-        )
+        seam.from_module(seam.randomised(attention()), mask) for mask in seam.MASKS
     ),
 }
 test_it_equals_what_others_compute = equals(ORACLES)

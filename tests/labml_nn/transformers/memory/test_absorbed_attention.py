@@ -37,7 +37,7 @@ def in_pieces(lengths: list[int]) -> float:
 
 ORACLES: dict[str, Callable[[], float]] = {
     "latent attention, all at once": lambda: seam.from_module(
-        *reversed(pair()), seam.some_mask(SEQ_LEN_K)
+        pair()[1], seam.some_mask(SEQ_LEN_K), pair()[0]
     ),
     "latent attention, in pieces": lambda: max(
         map(in_pieces, [[1] * 7, [7], [3, 1, 2, 1], [1, 6]])

@@ -8,9 +8,7 @@ import torch
 from transformers import GptOssConfig
 from transformers.models.gpt_oss.modeling_gpt_oss import GptOssAttention
 
-from labml_nn.transformers.memory import learned_sink
 from labml_nn.transformers.memory.learned_sink import LearnedSinkAttention
-from labml_nn.transformers.mha import MultiHeadAttention
 from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS, at_the_seam, equals
 
@@ -19,19 +17,10 @@ attention = partial(LearnedSinkAttention, HEADS, D_MODEL)
 
 def from_gpt_oss() -> float:
     r"""Its attention with the same weights, and turned by angles of zero."""
-    config = GptOssConfig(
-        hidden_size=D_MODEL,
-        num_hidden_layers=1,
-        num_attention_heads=HEADS,
-        num_key_value_heads=HEADS,
-        head_dim=D_K,
-        layer_types=["full_attention"],
-        attention_bias=True,
-        attn_implementation="eager",
-    )
+    config = GptOssConfig(**seam.CONFIG, num_hidden_layers=1, layer_types=["full_attention"])
     ours, theirs = seam.randomised(attention()), GptOssAttention(config, 0).double()
     theirs.sinks.data.copy_(ours.sinks)
-    return seam.from_hugging_face(ours, theirs, width=D_K // 2)
+    return seam.from_hugging_face(ours, theirs, angles=seam.no_turn(D_K // 2))
 
 
 ORACLES: dict[str, Callable[[], float]] = {
@@ -42,16 +31,6 @@ ORACLES: dict[str, Callable[[], float]] = {
 }
 test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(attention, {"sinks": (HEADS,)})
-
-
-def test_without_the_sink_it_is_multi_head_attention() -> None:
-    module, plain = seam.randomised(attention()), MultiHeadAttention(HEADS, D_MODEL).double().eval()
-    weights = module.state_dict()
-    del weights["sinks"]
-    plain.load_state_dict(weights)
-    torch.nn.init.constant_(module.sinks, -1000.0)
-    x = seam.text()
-    assert (seam.attend(module, x) - seam.attend(plain, x)).abs().max() < 1e-12
 
 
 @pytest.mark.parametrize(
@@ -73,7 +52,3 @@ def test_the_weights_are_those_on_the_page(
 
 def test_sinks_start_at_zero() -> None:
     assert not attention().sinks.any()
-
-
-def test_the_part_for_the_transformer_is_this_attention() -> None:
-    assert type(seam.made_for_the_transformer(learned_sink.in_transformer)) is LearnedSinkAttention

@@ -10,16 +10,15 @@ from transformers import MistralConfig
 from transformers.masking_utils import create_sliding_window_causal_mask
 from transformers.models.mistral.modeling_mistral import MistralAttention
 
-from labml_nn.transformers.memory import sliding_window
 from labml_nn.transformers.memory.sliding_window import (
     RollingAttention,
     RollingProjection,
     SlidingWindowAttention,
     window_mask,
 )
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from labml_nn.transformers.mha import causal_mask
 from tests.labml_nn.transformers import seam
-from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS, SEQ_LEN_K, at_the_seam, equals
+from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, at_the_seam, equals
 
 attention = partial(SlidingWindowAttention, HEADS, D_MODEL)
 
@@ -35,25 +34,16 @@ def seen(window: int, n_sinks: int) -> Tensor:
 
 def from_mistral(window: int) -> float:
     r"""Its attention with the same weights, the mask of its model, and angles of zero."""
-    config = MistralConfig(
-        hidden_size=D_MODEL,
-        num_hidden_layers=1,
-        num_attention_heads=HEADS,
-        num_key_value_heads=HEADS,
-        head_dim=D_K,
-        sliding_window=window,
-        attn_implementation="eager",
-    )
-    other, x = MistralAttention(config, 0).double().eval(), seam.text()
+    config = MistralConfig(**seam.CONFIG, num_hidden_layers=1, sliding_window=window)
     hidden = create_sliding_window_causal_mask(
         config=config,
-        inputs_embeds=x.transpose(0, 1),
+        inputs_embeds=seam.text().transpose(0, 1),
         attention_mask=None,
         past_key_values=None,
         position_ids=torch.arange(SEQ_LEN_K)[None],
     )
     module = seam.randomised(attention(bias=False, window=window))
-    return seam.from_hugging_face(module, other, mask=hidden)
+    return seam.from_hugging_face(module, MistralAttention(config, 0), mask=hidden)
 
 
 def from_window(window: int, n_sinks: int, mask: Tensor | None) -> float:
@@ -85,20 +75,9 @@ ORACLES: dict[str, Callable[[], float]] = {
         rolling_from_whole(*sizes) for sizes in SIZES
     ),
     "multi-head attention, with a window as long as the text": lambda: seam.from_module(
-        seam.randomised(attention(window=SEQ_LEN_K)),
-        CausalMultiHeadAttention(HEADS, D_MODEL).double().eval(),
-        None,
+        seam.randomised(attention(window=SEQ_LEN_K)), causal_mask(SEQ_LEN_K)
     ),
 }
-
-
-class CausalMultiHeadAttention(MultiHeadAttention):
-    r"""It makes the causal mask itself."""
-
-    def forward(self, *, mask: Tensor | None = None, **given: Tensor) -> Tensor:
-        return super().forward(**given, mask=causal_mask(SEQ_LEN_K))
-
-
 test_it_equals_what_others_compute = equals(ORACLES)
 # With sinks that a query without keys would see, if a mask couldn't hide them.
 test_at_the_seam = at_the_seam(partial(attention, window=4, n_sinks=1), {})
@@ -168,12 +147,3 @@ def test_the_rolling_attention_has_the_same_parameters_and_defaults() -> None:
     assert (rolling(dropout_prob=0.3).dropout.p, rolling().dropout.p) == (0.3, 0.0)
     assert (rolling().key.window, rolling().key.n_sinks) == (3, 0)
     assert attention(window=3).n_sinks == RollingProjection(2, 1, 2, True, window=3).n_sinks == 0
-
-
-def test_in_a_transformer_a_quarter_is_the_window() -> None:
-    made = seam.made_for_the_transformer(sliding_window.in_transformer)
-    assert (made.window, made.n_sinks) == (1, 1)
-    parts = sliding_window.in_transformer(d_model=D_MODEL, heads=HEADS, dropout_prob=0, seq_len=64)
-    assert parts["self_attn"]().window == 16
-    parts = sliding_window.in_transformer(d_model=D_MODEL, heads=HEADS, dropout_prob=0, seq_len=3)
-    assert parts["self_attn"]().window == 1

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes.right_attention import RightAttention
-from tests.labml_nn.transformers.seam import equals
+from tests.labml_nn.transformers.seam import equals, joined
 from tests.oracles.compare import difference
 
 BATCH_SIZE, SEQ_LEN, HEADS, D_MODEL = 3, 7, 5, 20
@@ -27,12 +27,7 @@ def some_mask() -> Tensor:
 def from_pytorch(mask: Tensor | None) -> float:
     torch.manual_seed(1)
     ours = RightAttention(D_MODEL, HEADS).double()
-    theirs = nn.MultiheadAttention(D_MODEL, HEADS, batch_first=True).double()
-    three = (ours.query, ours.key, ours.value)
-    with torch.no_grad():
-        theirs.in_proj_weight.copy_(torch.cat([one.weight for one in three]))
-        theirs.in_proj_bias.copy_(torch.cat([one.bias for one in three]))
-        theirs.out_proj.load_state_dict(ours.output.state_dict())
+    theirs = joined(ours, nn.MultiheadAttention(D_MODEL, HEADS, batch_first=True))
     causal = torch.ones(1, SEQ_LEN, SEQ_LEN, dtype=torch.bool).tril()
     visible = (causal if mask is None else mask).expand(BATCH_SIZE, -1, -1)
     x = text()

@@ -8,7 +8,6 @@ from torch import Tensor
 from transformers import Wav2Vec2BertConfig
 from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import Wav2Vec2BertSelfAttention
 
-from labml_nn.transformers.positions import shaw_relative
 from labml_nn.transformers.positions.shaw_relative import ShawAttention, distances
 from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.positions.at_the_seam import POSITIONS
@@ -22,7 +21,7 @@ MAX_DISTANCE = 3
 attention = partial(ShawAttention, HEADS, D_MODEL, max_distance=MAX_DISTANCE)
 
 
-def loops(mask: Tensor | None) -> float:
+def loops() -> float:
     r"""The formula of the page, pair by pair."""
     module = seam.randomised(attention())
 
@@ -30,7 +29,7 @@ def loops(mask: Tensor | None) -> float:
         row = max(-MAX_DISTANCE, min(MAX_DISTANCE, i - j)) + MAX_DISTANCE
         return seam.dot(q, k + module.distance_keys[row], i, j, h)
 
-    return seam.from_loops(module, mask, score)
+    return seam.from_loops(module, seam.some_mask(), score)
 
 
 def wav2vec2_bert() -> float:
@@ -57,8 +56,7 @@ def wav2vec2_bert() -> float:
 
 
 ORACLES: dict[str, Callable[[], float]] = {
-    "a loop over scalars": lambda: loops(None),
-    "a loop over scalars, with a mask": lambda: loops(seam.some_mask()),
+    "a loop over scalars": loops,
     "Hugging Face Wav2Vec2-BERT": wav2vec2_bert,
 }
 test_it_equals_what_others_compute = equals(ORACLES)
@@ -84,17 +82,3 @@ def test_the_vector_of_each_distance_starts_with_a_length_of_one() -> None:
     lengths = ShawAttention(1, 997).distance_keys.norm(dim=1)
     assert lengths.shape == (33,)
     assert (lengths - 1).abs().max() < 0.1
-
-
-def test_in_a_transformer_nothing_is_added_to_tokens() -> None:
-    assert (
-        type(seam.made_for_the_transformer(shaw_relative.in_transformer, positions=True))
-        is ShawAttention
-    )
-
-
-def test_the_end_of_the_example_is_the_end_of_the_whole() -> None:
-    torch.manual_seed(1)
-    whole, end = shaw_relative.example(7, 2, 3, 5, 2, 3)
-    assert whole.shape == (7, 3, 10)
-    assert end.shape == (2, 3, 10)

@@ -7,15 +7,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from labml_nn.transformers.variants import cross_attention as page
+from labml_nn.transformers.mha import causal_mask
 from labml_nn.transformers.variants.cross_attention import (
     CrossAttention,
     LayerWithMemory,
     padding_mask,
 )
 from tests.labml_nn.transformers import seam
-from tests.labml_nn.transformers.seam import BATCH_SIZE, D_MODEL, HEADS, SEQ_LEN_K, SEQ_LEN_Q
+from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, SEQ_LEN_Q
 from tests.oracles.compare import difference, largest
 
 D_FF = 13
@@ -40,19 +39,10 @@ def both() -> tuple[Tensor, Tensor]:
     return given["query"], given["key"]
 
 
-def joined(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    r"""PyTorch has the three projections in one."""
-    parts = [ours.query.linear, ours.key.linear, ours.value.linear]
-    theirs.in_proj_weight.data.copy_(torch.cat([part.weight for part in parts]))
-    theirs.in_proj_bias.data.copy_(torch.cat([part.bias for part in parts]))
-    theirs.out_proj.load_state_dict(ours.output.state_dict())
-
-
 def pytorch() -> float:
     r"""PyTorch's attention, with its mask of padding, true where nothing is to be seen."""
     ours = seam.randomised(attention())
-    theirs = nn.MultiheadAttention(D_MODEL, HEADS).double()
-    joined(ours, theirs)
+    theirs = seam.joined(ours, nn.MultiheadAttention(D_MODEL, HEADS))
     x, memory = both()
     expected, _ = theirs(x, memory, memory, key_padding_mask=~padding()[0].T)
     found = ours.recall(x, ours.remember(memory, padding()))
@@ -63,8 +53,8 @@ def pytorch_layer() -> float:
     r"""PyTorch's layer of a decoder, its normalisations first."""
     ours = layer()
     theirs = nn.TransformerDecoderLayer(D_MODEL, HEADS, D_FF, norm_first=True).double().eval()
-    joined(ours.self_attn, theirs.self_attn)
-    joined(ours.cross_attn, theirs.multihead_attn)
+    seam.joined(ours.self_attn, theirs.self_attn)
+    seam.joined(ours.cross_attn, theirs.multihead_attn)
     norms = {"norm_self_attn": "norm1", "norm_cross_attn": "norm2", "norm_ff": "norm3"}
     network = {"feed_forward.layer1": "linear1", "feed_forward.layer2": "linear2"}
     seam.copied(ours, theirs, norms | network)
@@ -93,26 +83,6 @@ ORACLES: dict[str, Callable[[], float]] = {
 }
 test_it_equals_what_others_compute = seam.equals(ORACLES)
 test_at_the_seam = seam.at_the_seam(attention, {})
-
-
-def test_the_parameters_of_a_layer_are_those_of_its_parts() -> None:
-    plain = MultiHeadAttention(HEADS, D_MODEL).state_dict()
-    expected = {f"{part}.{name}" for part in ("self_attn", "cross_attn") for name in plain}
-    for part in ("norm_self_attn", "norm_cross_attn", "norm_ff"):
-        expected |= {f"{part}.weight", f"{part}.bias"}
-    for part in ("layer1", "layer2"):
-        expected |= {f"feed_forward.{part}.weight", f"feed_forward.{part}.bias"}
-    assert set(layer().state_dict()) == expected
-
-
-@pytest.mark.parametrize("visible", [None, padding(), padding(SEQ_LEN_K, 0, 3)])
-def test_a_remembered_memory_gives_the_same_query_by_query(visible: Tensor | None) -> None:
-    module, (x, memory) = seam.randomised(attention()), both()
-    remembered = module.remember(memory, visible)
-    found = torch.cat([module.recall(one, remembered) for one in x.split(1)])
-    expected = module(query=x, key=memory, value=memory, mask=visible)
-    variables = [x, memory, *module.parameters()]
-    assert difference(found, expected, variables, variables) < 1e-10
 
 
 def test_the_order_of_the_memory_does_not_matter() -> None:
@@ -153,9 +123,3 @@ def test_a_mask_that_does_not_fit_the_memory_is_refused() -> None:
     for visible in (padding()[:, 1:], padding().double(), padding().expand(2, -1, -1)):
         with pytest.raises(ValueError, match="expected a mask of torch.bool"):
             attention().double().remember(memory, visible)
-
-
-def test_the_example_is_a_layer_and_one_query() -> None:
-    whole, one = page.example()
-    assert whole.shape == (7, BATCH_SIZE, 10)
-    assert one.shape == (1, BATCH_SIZE, 10)

@@ -8,16 +8,14 @@ from itertools import product
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from transformers.models.qwen3_next import modeling_qwen3_next as qwen3_next
 
 from labml_nn.transformers.mha import causal_mask
-from labml_nn.transformers.variants import delta_rule as page
 from labml_nn.transformers.variants.delta_rule import (
     DeltaRuleAttention,
     delta_chunks,
     delta_steps,
-    in_transformer,
 )
 from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.seam import BATCH_SIZE, D_K, D_MODEL, HEADS, at_the_seam, equals
@@ -47,11 +45,7 @@ def numbers(seq_len: int = 7) -> tuple[list[Tensor], Tensor]:
 
 def with_gradients(results: tuple[Tensor, Tensor], variables: list[Tensor]) -> list[Tensor]:
     r"""What was read and the last state, and the gradients of both."""
-    found = [*results]
-    for one in results:
-        left = [x for x in variables if x is not variables[0]] if one is results[1] else variables
-        found += torch.autograd.grad((one * one).sum(), left, retain_graph=True)
-    return found
+    return [*results, *gradients(torch.cat([one.flatten() for one in results]), variables)]
 
 
 def of_qwen() -> float:
@@ -71,21 +65,22 @@ def of_qwen() -> float:
     # Theirs divides queries by the root of their width.
     variables = [*made, state]
     wanted = with_gradients((read.transpose(0, 1) * math.sqrt(5), last), variables)
-    forms = delta_steps(tuple(made), state), delta_chunks(tuple(made), state, chunk_len=3)
+    chunks = (delta_chunks(tuple(made), state, chunk_len) for chunk_len in (1, 3, 7, 64))
+    forms = [delta_steps(tuple(made), state), *chunks]
     return max(largest(with_gradients(form, variables), wanted) for form in forms)
 
 
 def loops() -> float:
     r"""The whole layer from Python's own numbers."""
-    module, x = seam.randomised(attention()), seam.text()
-    module.output = nn.Identity()
-    q, k, v = (part(x).tolist() for part in (module.query, module.key, module.value))
-    decays, shares = module.decay(x).tolist(), module.share(x).tolist()
-    found, features = seam.attend(module, x, causal_mask(len(x))), range(D_K)
+    module, given = seam.randomised(attention()), seam.inputs(7, 7)
+    parts = zip((module.query, module.key, module.value), given.values(), strict=True)
+    q, k, v = (part(x).tolist() for part, x in parts)
+    decays, shares = (part(given["key"]).tolist() for part in (module.decay, module.share))
+    found, features = module(**given, mask=causal_mask(7)), range(D_K)
     expected = torch.empty_like(found).unflatten(-1, (HEADS, D_K))
     for b, h in product(range(BATCH_SIZE), range(HEADS)):
         state = [[0.0] * D_K for _ in features]
-        for i in range(len(x)):
+        for i in range(7):
             q_size = math.sqrt(sum(f * f for f in q[i][b][h]))
             k_size = math.sqrt(sum(f * f for f in k[i][b][h]))
             key = [f / k_size for f in k[i][b][h]]
@@ -99,7 +94,7 @@ def loops() -> float:
             read = [sum(q[i][b][h][d] / q_size * state[d][e] for d in features) for e in features]
             size = math.sqrt(sum(f * f for f in read) / D_K + 1e-6)
             expected[i, b, h] = torch.tensor(read, dtype=torch.float64) / size
-    return largest([found], [expected.flatten(start_dim=2)])
+    return largest([found], [module.output(expected.flatten(start_dim=2))])
 
 
 ORACLES: dict[str, Callable[[], float]] = {
@@ -113,22 +108,8 @@ SMALL = {"weight": (HEADS, D_MODEL), "bias": (HEADS,)}
 test_at_the_seam = at_the_seam(
     attention,
     {f"{part}.{name}": shape for part in ("decay", "share") for name, shape in SMALL.items()},
-    but=(
-        seam.check_hidden_keys,
-        seam.check_idle,
-        seam.check_weights,
-        seam.check_dropout,
-        seam.check_device,
-    ),
+    but=(seam.check_hidden_keys, seam.check_idle, seam.check_weights, seam.check_device),
 )
-
-
-@pytest.mark.parametrize("chunk_len", [1, 4, 7, 64])
-def test_the_length_of_a_chunk_does_not_matter(chunk_len: int) -> None:
-    made, state = numbers()
-    expected = delta_steps(tuple(made), state)
-    found = delta_chunks(tuple(made), state, chunk_len)
-    assert largest([*found], [*expected]) < 1e-10
 
 
 def recall(n_pairs: int) -> list[float]:
@@ -148,14 +129,6 @@ def test_the_table_of_the_page() -> None:
     rows = [recall(n_pairs) for n_pairs in (4, 16, 64)]
     expected = [[1.05, 0.22], [1.22, 0.47], [1.74, 0.83]]
     assert rows == [pytest.approx(row, abs=0.02) for row in expected]
-
-
-def test_a_whole_share_replaces_what_is_under_the_key_and_nothing_orthogonal() -> None:
-    key = torch.eye(5, dtype=torch.float64)[:, None, None][[0, 1, 0]]
-    value = torch.randn(3, 1, 1, D_V, dtype=torch.float64)
-    zeros = torch.zeros(3, 1, 1, 1, dtype=torch.float64)
-    _, state = delta_steps((key, key, value, zeros, zeros + 1), value.new_zeros(1, 1, 5, D_V))
-    assert largest([state[0, 0, 0], state[0, 0, 1]], [value[2, 0, 0], value[1, 0, 0]]) < 1e-12
 
 
 def test_a_key_of_length_two_overshoots_threefold() -> None:
@@ -182,17 +155,6 @@ def test_a_text_in_pieces_gives_what_the_whole_gives() -> None:
     assert largest([torch.cat([first, second])], [seam.attend(module, x)]) < 1e-10
 
 
-def test_the_tokens_of_the_keys_decide_what_is_written() -> None:
-    module, given = seam.randomised(attention()), seam.inputs(7, 7)
-    module.output = nn.Identity()
-    last = {n: x if n == "query" else torch.cat([x[:-1], x[-1:] + 1]) for n, x in given.items()}
-    changed = (module(**given) - module(**last)).abs().amax(dim=(1, 2))
-    assert (changed > 1e-6).tolist() == [False] * 6 + [True]
-    other = given | {"query": torch.cat([given["query"][:1] + 1, given["query"][1:]])}
-    changed = (module(**given) - module(**other)).abs().amax(dim=(1, 2))
-    assert (changed > 1e-6).tolist() == [True] + [False] * 6
-
-
 def test_half_of_a_write_is_left_after_38_tokens() -> None:
     alpha = torch.sigmoid(attention().decay.bias[0]).item()
     assert round(alpha, 3) == 0.982
@@ -206,13 +168,3 @@ def test_other_masks_are_refused() -> None:
     for mask in (wrong, ~causal_mask(7), torch.ones(1, 7, 1, dtype=torch.bool)):
         with pytest.raises(ValueError, match="expected no mask or the causal one"):
             seam.attend(module, x, mask)
-
-
-def test_the_part_for_the_transformer_is_this_attention() -> None:
-    assert type(seam.made_for_the_transformer(in_transformer)) is DeltaRuleAttention
-
-
-def test_the_example_has_two_forms_that_agree() -> None:
-    steps, _, chunks, causal = page.example()
-    assert largest([chunks], [steps]) < 1e-4
-    assert causal.shape == (7, 3, 10)

@@ -1,23 +1,19 @@
-r"""Linear attention, against a softmax of logarithms and loops over numbers."""
+r"""Linear attention, against a softmax of logarithms in loops over numbers."""
 
-import math
 from collections.abc import Callable
 from functools import partial
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from labml_nn.transformers.mha import causal_mask
-from labml_nn.transformers.variants import linear_attention as page
 from labml_nn.transformers.variants.linear_attention import (
     LinearAttention,
     attention_weights,
     empty_state,
     feature_map,
     in_chunks,
-    in_transformer,
     step_by_step,
 )
 from tests.labml_nn.transformers import seam
@@ -25,7 +21,6 @@ from tests.labml_nn.transformers.seam import BATCH_SIZE, D_K, D_MODEL, HEADS, at
 from tests.oracles.compare import difference, largest
 
 D_V = 13
-
 
 attention = partial(LinearAttention, HEADS, D_MODEL)
 
@@ -44,20 +39,6 @@ def at_once(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return torch.einsum("ijbh,jbhv->ibhv", weights, value)
 
 
-def pytorch() -> float:
-    r"""PyTorch's attention with the logarithms of the weights added to scores of zero."""
-    ours, given, mask = seam.randomised(attention()), seam.inputs(), seam.some_mask()
-    parts = zip((ours.query, ours.key, ours.value), given.values(), strict=True)
-    q, k, v = (p.linear(x).unflatten(-1, (HEADS, D_K)).permute(1, 2, 0, 3) for p, x in parts)
-    positive = [torch.where(x > 0, x + 1, x.clamp(max=0).exp()) for x in (q, k)]
-    scores = (positive[0] @ positive[1].mT).log()
-    scores = scores.masked_fill(~mask.permute(2, 0, 1).unsqueeze(1), -math.inf)
-    mean = F.scaled_dot_product_attention(0 * q, 0 * k, v, scores)
-    expected = ours.output(mean.permute(2, 0, 1, 3).flatten(start_dim=2))
-    variables = [*given.values(), *ours.parameters()]
-    return difference(ours(**given, mask=mask), expected, variables, variables)
-
-
 def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
     r"""The logarithm of the weight of one pair."""
     q, k = (torch.where(x > 0, x + 1, x.clamp(max=0).exp()) for x in (q, k))
@@ -65,7 +46,6 @@ def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
 
 
 ORACLES: dict[str, Callable[[], float]] = {
-    "scaled_dot_product_attention of logarithms": pytorch,
     "a loop over scalars": lambda: seam.from_loops(
         seam.randomised(attention()), seam.some_mask(), score
     ),
@@ -111,13 +91,3 @@ def test_the_feature_map_is_positive_until_rounding_makes_it_zero() -> None:
     assert (feature_map(torch.linspace(-15, 15, 31)) > 0).all()
     assert feature_map(torch.tensor([-16.5, -17.5])).tolist()[1] == 0.0
     assert feature_map(torch.tensor([-16.5, -17.5])).tolist()[0] > 0.0
-
-
-def test_the_part_for_the_transformer_is_this_attention() -> None:
-    assert type(seam.made_for_the_transformer(in_transformer)) is LinearAttention
-
-
-def test_the_example_has_three_forms_that_agree() -> None:
-    at_once, steps, chunks, whole, begun, end = page.example()
-    assert largest([steps, chunks], [at_once, at_once]) < 1e-4
-    assert torch.cat([begun, end]).shape == whole.shape == (7, 3, 10)

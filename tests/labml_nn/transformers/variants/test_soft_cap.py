@@ -10,8 +10,7 @@ from torch import Tensor
 from transformers.models.gemma2.configuration_gemma2 import Gemma2Config
 from transformers.models.gemma2.modeling_gemma2 import Gemma2Attention
 
-from labml_nn.transformers.variants import soft_cap as page
-from labml_nn.transformers.variants.soft_cap import SoftCapAttention, in_transformer, soft_cap
+from labml_nn.transformers.variants.soft_cap import SoftCapAttention, soft_cap
 from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS, at_the_seam, equals
 
@@ -24,16 +23,7 @@ attention = partial(SoftCapAttention, HEADS, D_MODEL, cap=CAP)
 
 def gemma2() -> float:
     r"""Gemma 2's attention, weight for weight, without its rotation."""
-    config = Gemma2Config(
-        hidden_size=D_MODEL,
-        num_attention_heads=HEADS,
-        num_key_value_heads=HEADS,
-        head_dim=D_K,
-        query_pre_attn_scalar=D_K,
-        attention_bias=True,
-        attn_logit_softcapping=CAP,
-        attn_implementation="eager",
-    )
+    config = Gemma2Config(**seam.CONFIG, query_pre_attn_scalar=D_K, attn_logit_softcapping=CAP)
     theirs = Gemma2Attention(config, layer_idx=1)
     return seam.from_hugging_face(seam.randomised(attention()), theirs)
 
@@ -81,10 +71,5 @@ def test_a_cap_that_is_not_positive_is_refused(cap: float) -> None:
         attention(cap=cap)
 
 
-def test_the_cap_of_gemma_is_the_default_and_a_lower_one_is_for_the_small_transformer() -> None:
+def test_the_cap_of_gemma_is_the_default() -> None:
     assert SoftCapAttention(HEADS, D_MODEL).cap == Gemma2Config().attn_logit_softcapping
-    assert seam.made_for_the_transformer(in_transformer).cap == 5.0
-
-
-def test_the_example_has_the_table() -> None:
-    assert [round(x, 2) for x in page.example()[0].tolist()] == [1.0, 9.87, 38.08, 48.2, 50.0]
