@@ -1,10 +1,8 @@
-r"""What a browser would make of a page: elements, attributes, lines of code. For the tests that
-source is data."""
+r"""What a browser would make of a page: elements, attributes, lines of code."""
 
 import html
-from functools import cache
+import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
-from pathlib import Path
 
 import markdown
 
@@ -14,9 +12,9 @@ from literate.page.page import Page, page
 from literate.reading.rows import rows
 from literate.reading.source import Source
 from literate.site import EXTENSIONS
+from tests.literate.projects import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
-VOID = {"br", "hr", "img"}
+VOID = {"br", "hr", "img", "input", "link", "meta"}
 # What Markdown makes of a note, what this tool adds, and what KaTeX sets formulas with.
 ELEMENTS = set(
     "a b bdi blockquote br code div em h1 h2 h3 h4 h5 h6 hr i img li ol p pre section span strong "
@@ -36,22 +34,55 @@ ATTRIBUTES = set(
 
 
 class Shown(HTMLParser):
-    r"""The text of each line of code by its number, and whatever no page may have."""
+    r"""The elements of a piece of HTML, and what no page may have."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=False)
-        self.lines: dict[str, list[str]] = {}
-        self.text = ""
         self.foreign: list[str] = []
-        self.sections = 0
-        self._open: list[tuple[str, str | None]] = []
+        self._tree = ET.TreeBuilder()
+        self._open = ["all"]
+        self._tree.start("all", {})
         self.feed(text)
         self.close()
-        self.foreign += [f"<{tag}> not closed" for tag, _ in self._open]
+        self.foreign += [f"<{tag}> not closed" for tag in self._open[1:]]
+        for tag in reversed(self._open):
+            self._tree.end(tag)
+        self.all = self._tree.close()
+
+    def text(self, path: str = ".") -> str:
+        r"""The text of the elements at a path."""
+        return "".join("".join(one.itertext()) for one in self.all.iterfind(path))
+
+    def texts(self, path: str) -> list[str]:
+        r"""The text of each of the elements at a path."""
+        return ["".join(one.itertext()) for one in self.all.iterfind(path)]
+
+    def values(self, attribute: str, path: str = ".//*") -> list[str]:
+        r"""The values of an attribute of the elements at a path, where they have it."""
+        return [one.attrib[attribute] for one in self.all.iterfind(path) if attribute in one.attrib]
+
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        r"""The lines of code, each as its anchor and its text."""
+        found = self.all.iterfind(".//span[@class='line'][@id]")
+        return [(one.attrib["id"], "".join(one.itertext())) for one in found]
+
+    @property
+    def links(self) -> dict[str, dict[str, str]]:
+        r"""The attributes of the links, by their text."""
+        return {"".join(one.itertext()): one.attrib for one in self.all.iter("a")}
+
+    @property
+    def cells(self) -> list[list[str]]:
+        r"""The texts of the cells of all tables, row by row."""
+        return [["".join(cell.itertext()) for cell in row] for row in self.all.iter("tr")]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
-        self.sections += tag == "section"
+        self._tree.start(tag, values)
+        self._open.append(tag)
+        if tag in VOID:
+            self._tree.end(self._open.pop())
         self.foreign += [f"<{tag}>"] if tag not in ELEMENTS else []
         # KaTeX sizes its spans, and Markdown aligns the cells of tables; no note can write a style.
         styled = {"style"} if tag in ("span", "svg", "th", "td") else set()
@@ -59,22 +90,15 @@ class Shown(HTMLParser):
         addresses = [values[name] for name in ("href", "src") if name in values]
         known = ("http:", "https:", "mailto:", "#", "..")
         self.foreign += [one for one in addresses if ":" in one and not one.startswith(known)]
-        number = values.get("id") if values.get("class") == "line" else None
-        self.lines.setdefault(number, []).append("") if number else None
-        self._open += [(tag, number)] if tag not in VOID else []
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in VOID:
-            return
-        matching = bool(self._open) and self._open[-1][0] == tag
-        self.foreign += [] if matching else [f"</{tag}> out of place"]
-        self._open = self._open[:-1]
+        if tag == self._open[-1]:
+            self._tree.end(self._open.pop())
+        elif tag not in VOID:
+            self.foreign.append(f"</{tag}> out of place")
 
     def handle_data(self, data: str) -> None:
-        self.text += data
-        for _, number in self._open:
-            if number:
-                self.lines[number][-1] += data
+        self._tree.data(data)
 
     def handle_charref(self, name: str) -> None:
         self.handle_data(chr(int(name[1:], 16) if name[0] in "xX" else int(name)))
@@ -95,12 +119,6 @@ class Shown(HTMLParser):
         self.foreign.append(f"<![{data}]>")
 
 
-@cache
-def extensions() -> tuple[list[str], dict[str, dict[str, object]]]:
-    r"""Those of Python-Markdown that the pages need, with their options."""
-    return list(EXTENSIONS), {name: dict(options) for name, options in EXTENSIONS.items()}
-
-
 def written(source: Source, formulas: Formulas) -> Page:
     r"""The page of a source that is alone on its site."""
     links = Links({source.path: source}, {source.path: "case.md"}, ROOT / "no", "docs")
@@ -108,22 +126,19 @@ def written(source: Source, formulas: Formulas) -> Page:
 
 
 def rendered(text: str) -> Shown:
-    r"""A page as the engine's Markdown makes it."""
-    names, options = extensions()
+    r"""A page as the engine's Markdown makes it, without what puts ready HTML aside."""
     body = text.split("\n---\n", 1)[1]
-    return Shown(markdown.markdown(body, extensions=names, extension_configs=options))
+    return Shown(markdown.markdown(body, extensions=list(EXTENSIONS), extension_configs=EXTENSIONS))
 
 
 def assert_only_data(source: Source, formulas: Formulas) -> Shown:
     r"""Every line of code is shown once, exactly and in order, and nothing came from the source
     but text and what Markdown makes of it."""
     shown = rendered(written(source, formulas).markdown)
-    lines = [
-        (f"L{line.number}", [line.text.rstrip("\r\n")])
-        for line in source.lines
-        if line.kind == "code"
-    ]
-    assert list(shown.lines.items()) == lines, source.path
+    code = [one for one in source.lines if one.kind == "code"]
+    expected = [(f"L{line.number}", line.text.rstrip("\r\n")) for line in code]
+    assert shown.lines == expected, source.path
     assert shown.foreign == [], source.path
-    assert shown.sections <= sum(1 for row in rows(source) if row.note or row.code), source.path
+    sections = sum(1 for row in rows(source) if row.note or row.code)
+    assert len(shown.texts(".//section")) <= sections, source.path
     return shown

@@ -1,28 +1,17 @@
 r"""A site with results: both engines, the folder for any other, what stops a build."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
-from tests.literate.page.test_exhibit import PAGE, Elements
+from tests.literate.page.test_exhibit import PAGE
+from tests.literate.projects import MKDOCS, SETTINGS, run, write
 from tests.literate.recorded import content
+from tests.literate.shown import Shown
 
-ROOT = Path(__file__).resolve().parents[2]
-MKDOCS = """
-site_name: Case
-theme: { name: material, font: false }
-plugins: [literate]
-extra_css: [assets/katex/katex.min.css, assets/literate.css]
-markdown_extensions: [footnotes, md_in_html, tables, toc, pymdownx.superfences]
-validation: { omitted_files: warn, absolute_links: warn, unrecognized_links: warn, anchors: warn }
-nav: [a.md, index.md, results/index.md]
-"""
 NOTE = """\
 The loss is [1.55](../results/trials.json#values.loss); all is in
 [the file](../results/trials.json).
@@ -35,28 +24,14 @@ The loss is [1.55](../results/trials.json#values.loss); all is in
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     files = {
-        "pyproject.toml": f'[tool.literate]\nsources = {{ pkg = "" }}\n'
-        f'katex = "{ROOT / "node_modules" / "katex"}"\n',
-        "mkdocs.yml": MKDOCS,
+        "pyproject.toml": SETTINGS,
+        "mkdocs.yml": MKDOCS.replace("[index.md]", "[a.md, index.md, results/index.md]"),
         "docs/index.md": f"# News\n\nWhat is new.\n\n{NOTE}\n",
         "pkg/a.py": PAGE.replace("{note}", NOTE),
         "results/trials.json": json.dumps(content(sources={"pkg/a.py": "0"})),
     }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    write(tmp_path, files)
     return tmp_path
-
-
-def run(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", *command],
-        cwd=project,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def exhibits(file: Path) -> list[str]:
@@ -77,10 +52,11 @@ def test_both_engines_show_the_same_exhibits_and_their_links_lead_somewhere(proj
         ours, theirs = (exhibits(project / site / file) for site in ("site", "other"))
         counts.append(len(ours))
         for one, two in zip(ours, theirs, strict=True):
-            first, second = Elements(one), Elements(two)
+            first, second = Shown(one), Shown(two)
             assert first.cells == second.cells
-            assert first.said == second.said
-            assert first.elements == second.elements
+            assert "".join(first.text().split()) == "".join(second.text().split())
+            tags = [[each.tag for each in shown.all.iter()] for shown in (first, second)]
+            assert tags[0] == tags[1]
             for site, links in (("site", first.links), ("other", second.links)):
                 for link in links.values():
                     address = urlsplit(urljoin(f"/{page}/".replace("//", "/"), link["href"]))

@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 
 from literate.results.fingerprints import fingerprint
+from tests.literate import projects
+from tests.literate.projects import SETTINGS, write
 from tests.literate.recorded import content
-
-KATEX = Path(__file__).parents[2] / "node_modules" / "katex"
 
 HOME = '''r"""
 ---
@@ -89,13 +89,7 @@ def example(seq_len: int = 5, d_k: int = 3) -> Tensor:
     return mean(randn(seq_len, d_k))
 '''
 
-MKDOCS = """
-site_name: Case
-theme: { name: material, font: false }
-plugins: [literate]
-markdown_extensions: [md_in_html, toc, pymdownx.superfences]
-nav: [index.md, scores.md, mean.md, by_hand.md]
-"""
+MKDOCS = projects.MKDOCS.replace("index.md", "index.md, scores.md, mean.md, by_hand.md")
 
 BY_HAND = "# By hand\n\nSee [scores](../pkg/scores.py).\n"
 
@@ -145,22 +139,18 @@ class Served:
 
 
 @contextmanager
-def serving(project: Path) -> Iterator[Served]:
+def serving(project: Path, scores: str = SCORES) -> Iterator[Served]:
     files = {
-        "pyproject.toml": f'[tool.literate]\nsources = {{ pkg = "" }}\nkatex = "{KATEX}"\n',
+        "pyproject.toml": SETTINGS,
         "mkdocs.yml": MKDOCS,
         "docs/by_hand.md": BY_HAND,
         "pkg/__init__.py": HOME,
-        "pkg/scores.py": SCORES,
+        "pkg/scores.py": scores,
         "pkg/mean.py": MEAN,
         "tmp/here": "",
         "results/here": "",
     }
-    for name, text in files.items():
-        path = project / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # What is there already was put there for this test.
-        path.write_text(path.read_text() if path.exists() else text)
+    write(project, files)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -294,12 +284,9 @@ def test_a_changed_result_is_followed_and_so_is_what_was_measured(served: Served
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_the_process_that_measures_ends_with_the_server(tmp_path: Path, number: int) -> None:
     lock = tmp_path / "lock"
-    path = tmp_path / "pkg" / "scores.py"
-    path.parent.mkdir()
-    path.write_text(
-        SCORES.rstrip("\n").replace('Example\n    """', 'Example\n    """' + HOLD.format(lock))
-    )
-    with serving(tmp_path) as served, lock.open() as held:
+    opening = 'Example\n    """'
+    scores = SCORES.rstrip("\n").replace(opening, opening + HOLD.format(lock))
+    with serving(tmp_path, scores) as served, lock.open() as held:
         with pytest.raises(BlockingIOError):
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         served.process.send_signal(number)

@@ -1,19 +1,17 @@
 r"""Sites built by MkDocs, strictly, in folders of their own: what is on them, what stops them."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from literate import settings, site
 from literate.problems import LiterateError
-
-KATEX = Path(__file__).parents[2] / "node_modules" / "katex"
+from tests.literate.projects import MKDOCS, SETTINGS, run, write
+from tests.literate.shown import Shown
 
 ATTENTION = '''r"""
 ---
@@ -57,110 +55,43 @@ Read [attention](attention.py#scores), its [product](attention.py#L21) first.
 """
 '''
 
-MKDOCS = """
-site_name: Case
-theme: { name: material, font: false }
-plugins: [literate]
-extra_css: [assets/katex/katex.min.css, assets/literate.css]
-markdown_extensions: [footnotes, md_in_html, tables, toc, pymdownx.superfences]
-validation: { omitted_files: warn, absolute_links: warn, unrecognized_links: warn, anchors: warn }
-nav: [index.md, attention.md]
-"""
-
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     files = {
-        "pyproject.toml": f'[tool.literate]\nsources = {{ pkg = "" }}\nkatex = "{KATEX}"\n',
-        "mkdocs.yml": MKDOCS,
+        "pyproject.toml": SETTINGS,
+        "mkdocs.yml": MKDOCS.replace("[index.md]", "[index.md, attention.md]"),
         "docs/images/note.txt": "a file by hand",
         "pkg/__init__.py": HOME,
         "pkg/attention.py": ATTENTION,
     }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    write(tmp_path, files)
     return tmp_path
 
 
 def build(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    command = command or ("mkdocs", "build", "--strict")
-    return subprocess.run(
-        [sys.executable, "-m", *command],
-        cwd=project,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run(project, *(command or ("mkdocs", "build", "--strict")))
 
 
-class Lines(HTMLParser):
-    r"""Of a page: its lines of code by number, with their measured shapes; its ids and links."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.code: dict[str, str] = {}
-        self.shapes: dict[str, str] = {}
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.claims: list[str] = []
-        self._line = ""
-        self._depth = 0
-        self._claim = False
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = dict(attrs)
-        self.ids += [values["id"]] if values.get("id") else []
-        self.links += [values["href"]] if tag == "a" and values.get("href") else []
-        if values.get("class") == "line" and values.get("id"):
-            self._line, self._depth = values["id"], 0
-            assert self._line not in self.code
-            self.code[self._line] = ""
-        if "data-shape" in values:
-            self.shapes[self._line] = values["data-shape"]
-        if values.get("class") == "claim":
-            self._claim = True
-            self.claims.append("")
-        self._depth += tag == "span"
-
-    def handle_endtag(self, tag: str) -> None:
-        self._depth -= tag == "span"
-        if self._line and self._depth == 0:
-            self._line = ""
-        if tag == "code":
-            self._claim = False
-
-    def handle_data(self, data: str) -> None:
-        if self._line:
-            self.code[self._line] += data
-        if self._claim:
-            self.claims[-1] += data
+def page_of(project: Path, name: str) -> Shown:
+    r"""A page of the site that was built."""
+    return Shown((project / "site" / name / "index.html").read_text(encoding="utf-8"))
 
 
 def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
     built = build(project)
     assert built.returncode == 0, built.stderr
-    page = Lines(project / "site" / "attention" / "index.html")
+    page, home = page_of(project, "attention"), page_of(project, "")
     source = ATTENTION.split("\n")
-    assert page.code == {
-        f"L{number}": source[number - 1] for number in [10, 11, 14, 21, 22, 25, 29, 30]
-    }
-    assert page.shapes == {
-        "L14": "query, key i b d",
-        "L21": "i i b",
-        "L29": "i b d",
-        "L30": "→ i i b",
-    }
-    assert page.claims == [
-        "[seq_len, batch_size, d_k]",
-        "[seq_len, seq_len, batch_size]",
-        "[seq_len, seq_len, batch_size]",
-    ]
-    assert "scores" in page.ids
-    home = Lines(project / "site" / "index.html")
-    assert {"attention/#scores", "attention/#L21"} <= set(home.links)
+    code = [(f"L{number}", source[number - 1]) for number in [10, 11, 14, 21, 22, 25, 29, 30]]
+    assert page.lines == code
+    lines = page.all.iterfind(".//span[@class='line']")
+    shapes = {line.get("id"): one.get("data-shape") for line in lines for one in line.iter("i")}
+    assert shapes == {"L14": "query, key i b d", "L21": "i i b", "L29": "i b d", "L30": "→ i i b"}
+    claims = ["[seq_len, batch_size, d_k]", *["[seq_len, seq_len, batch_size]"] * 2]
+    assert page.texts(".//code[@class='claim']") == claims
+    assert "scores" in page.values("id")
+    assert {"attention/#scores", "attention/#L21"} <= set(home.values("href"))
     text = (project / "site" / "attention" / "index.html").read_text()
     assert "<math" in text and "katex-html" in text
     fonts = [path.name for path in (project / "site" / "assets" / "katex" / "fonts").iterdir()]
@@ -172,7 +103,9 @@ def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
 
 def test_the_words_of_the_notes_can_be_searched(project: Path) -> None:
     (project / "docs" / "guide.md").write_text("# Guide\n\nWritten by hand.\n")
-    (project / "mkdocs.yml").write_text(MKDOCS.replace("[index.md,", "[index.md, guide.md,"))
+    (project / "mkdocs.yml").write_text(
+        MKDOCS.replace("index.md", "index.md, attention.md, guide.md")
+    )
     assert build(project).returncode == 0
     assert build(project, "literate", "write", "out").returncode == 0
     served = (project / "site/assets/search-index.js").read_text()
@@ -368,10 +301,10 @@ def test_a_page_offers_its_own_notebook(
     (project / "pkg" / "attention.py").write_text(ATTENTION + NOTEBOOK)
     built = build(project)
     assert built.returncode == 0, built.stderr
-    page = Lines(project / "site" / "attention" / "index.html")
-    assert [link for link in page.links if "blob" in link] == offered
-    assert "../notebooks/attention.ipynb" in page.links
-    assert not [link for link in Lines(project / "site" / "index.html").links if "ipynb" in link]
+    page = page_of(project, "attention")
+    assert [link for link in page.values("href") if "blob" in link] == offered
+    assert "../notebooks/attention.ipynb" in page.values("href")
+    assert not [link for link in page_of(project, "").values("href") if "ipynb" in link]
     served = json.loads((project / "site" / "notebooks" / "attention.ipynb").read_text())
     assert build(project, "literate", "notebooks", "--out", "out").returncode == 0
     committed = json.loads((project / "out" / "attention.ipynb").read_text())
@@ -386,8 +319,8 @@ def test_a_page_offers_its_own_notebook(
 
 def test_each_definition_is_served_as_the_snippet_that_the_command_prints(project: Path) -> None:
     assert build(project).returncode == 0
-    page = Lines(project / "site" / "attention" / "index.html")
-    assert [link for link in page.links if "snippets" in link] == [
+    page = page_of(project, "attention")
+    assert [link for link in page.values("href") if "snippets" in link] == [
         "../snippets/attention.py",
         "../snippets/attention.bare.py",
         "../snippets/attention/scores.py",
@@ -415,8 +348,8 @@ def test_a_definition_that_cannot_be_copied_has_no_snippet(project: Path) -> Non
     (project / "pkg" / "attention.py").write_text(text)
     built = build(project)
     assert built.returncode == 0, built.stderr
-    page = Lines(project / "site" / "attention" / "index.html")
-    snippets = {link.split("/")[-1] for link in page.links if "snippets" in link}
+    page = page_of(project, "attention")
+    snippets = {link.split("/")[-1] for link in page.values("href") if "snippets" in link}
     # Nor has the whole module one, of which it is a part.
     assert snippets == {"scores.py", "scores.bare.py", "sample.py", "sample.bare.py"}
 

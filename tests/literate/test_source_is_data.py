@@ -108,13 +108,13 @@ def test_a_word_in_code_is_shown_as_it_is(formulas: Formulas, text: str) -> None
     # Markdown puts spaces in the place of a tab, wherever it is.
     words = quotable(text).replace("`", "").replace("\n", " ").replace("\t", " ").strip()
     source = parse(f'{HEAD}Before `{words or "x"}` after.\n"""\nx = 1\n', "case.py")
-    assert f"Before {words or 'x'} after." in rendered(written(source, formulas).markdown).text
+    assert f"Before {words or 'x'} after." in rendered(written(source, formulas).markdown).text()
 
 
 def of(data: bytes, tmp_path: Path, formulas: Formulas) -> str:
     path = tmp_path / "case.py"
     path.write_bytes(data)
-    return assert_only_data(read(path, "case.py"), formulas).text
+    return assert_only_data(read(path, "case.py"), formulas).text()
 
 
 def test_tabs_and_very_long_lines_keep_their_length(tmp_path: Path, formulas: Formulas) -> None:
@@ -175,7 +175,7 @@ def test_links_lead_to_the_web_or_the_site_only(formulas: Formulas) -> None:
 
 def test_code_that_goes_over_a_list_takes_nothing_apart(formulas: Formulas) -> None:
     source = parse(f'{HEAD}1. A `quote\' of old,\n2. and `another\'.\n"""\n', "a.py")
-    assert "A quote' of old, 2. and" in assert_only_data(source, formulas).text
+    assert "A quote' of old, 2. and" in assert_only_data(source, formulas).text()
 
 
 def test_a_block_of_code_that_is_never_closed_is_named(formulas: Formulas) -> None:

@@ -1,8 +1,5 @@
 r"""New pages: what is written builds, and nothing else is touched."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +7,8 @@ import pytest
 from literate import settings
 from literate.engines import new
 from literate.problems import LiterateError
+from tests.literate.projects import KATEX, ROOT, run, write
 
-ROOT = Path(__file__).resolve().parents[3]
 CONFIGURATION = """\
 # A comment.
 site_name: x   # and another
@@ -39,7 +36,7 @@ def project(tmp_path: Path) -> Path:
     section = 'r"""\n---\ntitle: A\nsummary: B\n---\n"""\n'
     files = {
         "pyproject.toml": '[tool.literate]\nsources = { lib = "", tool = "other" }\n'
-        f'katex = "{ROOT}/node_modules/katex"\n',
+        f'katex = "{KATEX}"\n',
         "mkdocs.yml": CONFIGURATION,
         "lib/__init__.py": section,
         "lib/layers/__init__.py": section,
@@ -48,9 +45,7 @@ def project(tmp_path: Path) -> Path:
         "tests/lib/test_x.py": "",
         "docs/.keep": "",
     }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
+    write(tmp_path, files)
     (tmp_path / "node_modules").symlink_to(ROOT / "node_modules")
     return tmp_path
 
@@ -63,21 +58,8 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
-def typed(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "NO_MKDOCS_2_WARNING": "1",
-    }
-    command = [sys.executable, "-m", *arguments]
-    return subprocess.run(
-        command, cwd=project, env=environment, capture_output=True, text=True, check=False
-    )
-
-
 def test_a_new_page_passes_every_check_at_once(project: Path) -> None:
-    wrote = typed(project, "literate", "new", "lib/layers/my_idea")
+    wrote = run(project, "literate", "new", "lib/layers/my_idea")
     assert (wrote.returncode, wrote.stderr) == (0, "")
     assert wrote.stdout.splitlines()[:3] == [
         "wrote lib/layers/my_idea.py",
@@ -86,21 +68,21 @@ def test_a_new_page_passes_every_check_at_once(project: Path) -> None:
     ]
     listed = CONFIGURATION.replace("\n  - Other", "      - layers/my_idea.md\n\n  - Other")
     (project / "mkdocs.yml").write_text(listed, encoding="utf-8")
-    checked = typed(project, "literate", "check")
+    checked = run(project, "literate", "check")
     assert checked.stderr.startswith("measured lib/layers/my_idea.py in ")
     assert (checked.stdout, checked.returncode) == ("5 pages checked, no problems.\n", 0)
-    built = typed(project, "mkdocs", "build", "--strict", "--quiet")
+    built = run(project, "mkdocs", "build", "--strict", "--quiet")
     assert (built.stdout + built.stderr, built.returncode) == ("", 0)
     shown = (project / "site/layers/my_idea/index.html").read_text(encoding="utf-8")
     assert 'class="claim"' in shown
     assert (project / "site/snippets/layers/my_idea/MyIdea.py").is_file()
-    tested = typed(project, "pytest", "-q", "-p", "no:cacheprovider", "tests")
+    tested = run(project, "pytest", "-q", "-p", "no:cacheprovider", "tests")
     assert "1 passed" in tested.stdout
-    styled = typed(project, "ruff", "check", f"--config={ROOT}/pyproject.toml", "--no-cache")
+    styled = run(project, "ruff", "check", f"--config={ROOT}/pyproject.toml", "--no-cache")
     assert styled.stdout == "All checks passed!\n"
     # Of what was written; the built site beside it has a notebook, whose style is its own.
     command = ["ruff", "format", "--line-length=100", "--check", "--no-cache", "lib", "tests"]
-    styled = typed(project, *command)
+    styled = run(project, *command)
     assert (styled.returncode, styled.stderr) == (0, "")
 
 

@@ -1,7 +1,6 @@
 r"""Code put aside while Markdown is read: the page is the same as if it had not been."""
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import markdown
@@ -13,22 +12,9 @@ CASES = Path(__file__).parents[1] / "cases"
 EXTENSIONS = ["md_in_html", "tables", "footnotes", "toc", "pymdownx.superfences"]
 
 
-class Events(HTMLParser):
-    r"""Everything on a page but the white space between elements."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[object] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, attrs))
-
-    def handle_endtag(self, tag: str) -> None:
-        self.found.append(tag)
-
-    def handle_data(self, data: str) -> None:
-        self.found += [data] if data.strip() else []
+def squeezed(page: str) -> str:
+    r"""A page without the white space between its elements."""
+    return re.sub(r"(?<=>)\s+|\s+(?=<)", "", page)
 
 
 def converted(text: str, *more: markdown.Extension) -> str:
@@ -38,7 +24,7 @@ def converted(text: str, *more: markdown.Extension) -> str:
 @pytest.mark.parametrize("path", sorted(CASES.glob("*.md")), ids=lambda path: path.name)
 def test_a_page_is_the_same_with_its_code_put_aside(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert Events(converted(text, ReadyHtml())).found == Events(converted(text)).found
+    assert squeezed(converted(text, ReadyHtml())) == squeezed(converted(text))
 
 
 def test_markdown_does_not_look_into_the_code() -> None:
@@ -66,9 +52,9 @@ def test_uses_and_snippets_are_put_aside_too_and_the_page_is_the_same() -> None:
         ]
     )
     converter = markdown.Markdown(extensions=[*EXTENSIONS, ReadyHtml()])
-    found = Events(converter.convert(page)).found
-    assert found == Events(converted(page)).found
-    assert found.count("em") == 1
+    found = squeezed(converter.convert(page))
+    assert found == squeezed(converted(page))
+    assert found.count("<em>") == 1
     aside = "".join(converter.htmlStash.rawHtmlBlocks)
     assert USES in aside and ACTIONS in aside
 

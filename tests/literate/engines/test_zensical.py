@@ -2,7 +2,6 @@ r"""Small sites built by Zensical: its settings, what stops it, what it leaves a
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,10 @@ import pytest
 from literate import settings, site
 from literate.engines import zensical
 from literate.problems import LiterateError
+from tests.literate.projects import SETTINGS, run, write
 
 # What MkDocs says of a file that takes the place of another.
 REPLACED = "error:To replace an existing file:DeprecationWarning"
-KATEX = Path(__file__).parents[3] / "node_modules" / "katex"
 
 HOME = '''r"""
 ---
@@ -61,30 +60,20 @@ nav: [index.md, other.md, news.md, guide.md]
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     files = {
-        "pyproject.toml": '[tool.literate]\nsources = { pkg = "" }\ndocuments = '
-        f'{{ "NEWS.md" = "news.md" }}\nkatex = "{KATEX}"\n',
+        "pyproject.toml": SETTINGS + 'documents = { "NEWS.md" = "news.md" }\n',
         "mkdocs.yml": MKDOCS,
         "NEWS.md": "# News\n\nAbout [double](pkg/other.py#double).\n",
         "docs/guide.md": "# Guide\n\nSee [news](../NEWS.md), [start](../pkg/__init__.py).\n",
         "pkg/__init__.py": HOME,
         "pkg/other.py": OTHER,
     }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    write(tmp_path, files)
     monkeypatch.delenv("SITE_URL", raising=False)
     return tmp_path
 
 
 def build(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", *(command or ("literate", "zensical"))],
-        cwd=project,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONWARNINGS": REPLACED},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run(project, *(command or ("literate", "zensical")), PYTHONWARNINGS=REPLACED)
 
 
 def derived(project: Path, text: str = MKDOCS) -> dict[str, object]:

@@ -1,12 +1,10 @@
 r"""Links to results in notes: checked numbers, figures and tables, each with its run."""
 
-from html.parser import HTMLParser
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 from urllib.parse import quote
 
-import markdown
 import pytest
 
 from literate.page.documents import document
@@ -19,10 +17,10 @@ from literate.reading.rows import Note
 from literate.reading.source import Source, parse
 from literate.results.fingerprints import fingerprint
 from literate.takeaway.addresses import Addresses, with_addresses
+from tests.literate.projects import KATEX
 from tests.literate.recorded import FIGURE, TABLE, VALUES, links, result
-from tests.literate.shown import extensions, rendered
+from tests.literate.shown import Shown, rendered
 
-KATEX = Path(__file__).parents[3] / "node_modules" / "katex"
 PAGE = '''r"""
 ---
 title: A page
@@ -41,45 +39,7 @@ def mean(x: float) -> float:
 '''
 HOSTILE = '</td></figure><script>alert(1)</script> `a` *b* | [c](d) &amp; \u202e"'
 
-
-class Elements(HTMLParser):
-    r"""The links, by their text, and the cells of the tables, of a piece of HTML."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.links: dict[str, dict[str, str]] = {}
-        self.cells: list[list[str]] = []
-        self.classes: list[str] = []
-        self.elements: list[str] = []
-        self.said: dict[str, str] = {}
-        self._open: list[tuple[str, dict[str, str]]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
-        self.elements.append(tag)
-        self._open.append((tag, values))
-        self.cells += [[]] if tag == "tr" else []
-        if tag in ("td", "th"):
-            self.cells[-1].append("")
-            self.classes.append(values.get("class", ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        opened, _ = self._open.pop()
-        assert opened == tag, f"</{tag}> closes <{opened}>"
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append(tag)
-
-    def handle_data(self, data: str) -> None:
-        for tag, values in self._open:
-            if tag == "a":
-                self.links[data] = values
-            if tag in ("td", "th"):
-                self.cells[-1][-1] += data
-            name = values.get("class", "")
-            if tag in ("figcaption", "summary", "strong") or name == "outdated":
-                self.said[name or tag] = self.said.get(name or tag, "") + data
+OUTDATED = ".//*[@class='outdated']"
 
 
 def source(note: str) -> Source:
@@ -99,18 +59,11 @@ def by_hand(text: str, tmp_path: Path, **other: Any) -> Page:
     return document("NEWS.md", links(tmp_path, {"pkg/a.py": source("A.")}, **other))
 
 
-def html(one: Page) -> str:
-    r"""As the engine's Markdown makes it, without what puts ready HTML aside."""
-    names, options = extensions()
-    body = one.markdown.split("\n---\n", 1)[1]
-    return markdown.markdown(body, extensions=names, extension_configs=options)
-
-
-def exhibit_of(one: Page) -> str:
+def exhibit_of(one: Page) -> Shown:
     assert one.problems == ()
     (line,) = [line for line in one.markdown.split("\n") if line.startswith("<figure")]
     assert line.endswith("</figure>")
-    return line
+    return Shown(line)
 
 
 def sentences(one: Page) -> list[str]:
@@ -122,7 +75,7 @@ def test_a_number_leads_to_its_result_and_says_which_run_it_is_from(tmp_path: Pa
     made = [written(note, tmp_path), by_hand(note.replace("../", ""), tmp_path)]
     for one, address in zip(made, ["../results/trials/", "../results/trials/"], strict=True):
         assert sentences(one) == []
-        link = Elements(html(one)).links["1.55"]
+        link = rendered(one.markdown).links["1.55"]
         assert link["class"] == "measured"
         assert link["href"] == f"{address}#values.loss"
         assert link["title"] == (
@@ -143,13 +96,13 @@ def test_a_number_leads_to_its_result_and_says_which_run_it_is_from(tmp_path: Pa
 def test_what_is_right_carries_a_mark(tmp_path: Path, text: str, anchor: str) -> None:
     one = written(f"See [{text}](../results/trials.json#{anchor}).", tmp_path)
     assert sentences(one) == []
-    assert Elements(html(one)).links[text]["class"] == "measured"
+    assert rendered(one.markdown).links[text]["class"] == "measured"
 
 
 def test_in_a_table_of_markdown_a_number_is_checked_too(tmp_path: Path) -> None:
     text = "| a | b |\n|---|---|\n| [1.6](results/trials.json#values.loss) | x |"
     one = by_hand(text, tmp_path, command="python a.py | tee *b*")
-    found = Elements(html(one))
+    found = rendered(one.markdown)
     assert found.cells == [["a", "b"], ["1.6", "x"]]
     assert found.links["1.6"]["title"].startswith("measured by python a.py | tee *b*, 2026")
 
@@ -219,17 +172,17 @@ def test_without_any_results_a_link_to_one_is_named(tmp_path: Path) -> None:
 def test_a_paragraph_that_is_a_link_becomes_the_figure_with_its_run(tmp_path: Path) -> None:
     note = f"Before.\n\n[Time of `mean`\nand $x$]({FILE}#figures.time)\n\nAfter, *so*."
     one = written(note, tmp_path)
-    found = Elements(exhibit_of(one))
-    assert "svg" in found.elements and "math" in found.elements
-    assert found.said["figcaption"].startswith("Time of mean and ")
-    assert found.said["figcaption"].endswith(
+    found = exhibit_of(one)
+    assert found.texts(".//svg") and found.texts(".//math")
+    assert found.text(".//figcaption").startswith("Time of mean and ")
+    assert found.text(".//figcaption").endswith(
         "From python trials.py on 2026-11-21, Fast 1, 2 cores, PyTorch 2.13.0: the numbers."
     )
     assert found.links["python trials.py"]["href"] == "../results/trials/#figures.time"
     assert found.links["the numbers"] == {"href": "../results/trials.json", "download": ""}
-    assert 'aria-label="Time of mean and x: Time of a call"' in exhibit_of(one)
+    assert "Time of mean and x: Time of a call" in found.values("aria-label")
     shown = rendered(one.markdown)
-    assert "After, so." in shown.text and "Before." in shown.text
+    assert "After, so." in shown.text() and "Before." in shown.text()
 
 
 def test_a_picture_stands_in_the_page_with_words_for_those_who_do_not_see_it(
@@ -245,21 +198,21 @@ def test_a_picture_stands_in_the_page_with_words_for_those_who_do_not_see_it(
 
 
 def test_a_table_has_its_digits(tmp_path: Path) -> None:
-    found = Elements(exhibit_of(written(f"[All ways]({FILE}#tables.ways)", tmp_path)))
+    found = exhibit_of(written(f"[All ways]({FILE}#tables.ways)", tmp_path))
     assert found.cells == [
         ["Way", "Page", "Loss nats", "Steps"],
         ["one at a time", "pkg/a.py", "1.500", "12,345"],
         ["v1.2", "pkg/a.py#mean", "1.250", "–"],
     ]
-    assert found.classes == ["", "", "number", "number"] * 3
-    assert found.said["strong"] == "All ways"
+    assert found.values("class", ".//th") + found.values("class", ".//td") == ["number"] * 6
+    assert found.text(".//strong") == "All ways"
 
 
 def test_a_paragraph_of_a_document_becomes_the_figure_too(tmp_path: Path) -> None:
     one = by_hand("[Time](results/trials.json#figures.time)\n\nAfter.", tmp_path)
-    found = Elements(exhibit_of(one))
+    found = exhibit_of(one)
     assert found.links["python trials.py"]["href"] == "../results/trials/#figures.time"
-    assert html(one).count("<figure") == 1
+    assert len(rendered(one.markdown).texts(".//figure")) == 1
 
 
 @pytest.mark.parametrize(
@@ -314,19 +267,19 @@ def test_a_page_that_has_changed_since_says_so(tmp_path: Path) -> None:
     (tmp_path / "pkg" / "a.py").write_text(text)
     (tmp_path / "b.txt").write_text("b")
     known = {"pkg/a.py": fingerprint(tmp_path / "pkg" / "a.py")}
-    assert "outdated" not in Elements(exhibit_of(written(note, tmp_path, sources=known))).said
+    assert not exhibit_of(written(note, tmp_path, sources=known)).texts(OUTDATED)
     old = {"pkg/a.py": "0" * 16}
     one = written(note, tmp_path, sources=old)
-    assert Elements(exhibit_of(one)).said["outdated"] == "This page has changed since this run."
-    link = Elements(html(one)).links["1.55"]
+    assert exhibit_of(one).text(OUTDATED) == "This page has changed since this run."
+    link = rendered(one.markdown).links["1.55"]
     assert link["class"] == "measured before"
     assert link["title"].endswith("; changed since: pkg/a.py")
     one = written(note, tmp_path, sources=old | {"b.txt": "0", "gone.py": "0"})
-    found = Elements(exhibit_of(one))
-    assert found.said["outdated"] == "a.py, b.txt and gone.py have changed since this run."
+    found = exhibit_of(one)
+    assert found.text(OUTDATED) == "a.py, b.txt and gone.py have changed since this run."
     assert found.links["a.py"]["href"] == "./"
     one = by_hand("[Time](results/trials.json#figures.time)", tmp_path, sources=old)
-    assert Elements(exhibit_of(one)).said["outdated"] == "a.py has changed since this run."
+    assert exhibit_of(one).text(OUTDATED) == "a.py has changed since this run."
 
 
 def test_texts_of_results_show_as_what_they_are(tmp_path: Path) -> None:
@@ -345,16 +298,16 @@ def test_texts_of_results_show_as_what_they_are(tmp_path: Path) -> None:
     assert sentences(one) == []
     everything = [one, *pages(links(tmp_path, {}, **hostile))]
     for made in everything:
-        found = Elements(html(made))
-        assert "script" not in found.elements and "em" not in found.elements
-    cells = [row[0] for row in Elements(html(one)).cells]
+        found = rendered(made.markdown)
+        assert not found.texts(".//script") and not found.texts(".//em")
+    cells = [row[0] for row in rendered(one.markdown).cells]
     assert cells[:2] == [f"{HOSTILE} {HOSTILE}", HOSTILE]
 
 
 def test_a_text_of_several_lines_keeps_them(tmp_path: Path) -> None:
     rows = [{"way": "one\ntwo\n\n*three*"}]
     one = written(f"[A]({FILE}#tables.ways)", tmp_path, tables={"ways": TABLE | {"rows": rows}})
-    assert "<td>one<br>two<br><br>&#42;three&#42;</td>" in exhibit_of(one)
+    assert "<td>one<br>two<br><br>&#42;three&#42;</td>" in one.markdown
 
 
 def test_a_result_has_a_page_and_all_are_listed(tmp_path: Path) -> None:
@@ -362,15 +315,14 @@ def test_a_result_has_a_page_and_all_are_listed(tmp_path: Path) -> None:
     one, overview = pages(known)
     assert (one.uri, overview.uri) == ("results/trials.md", "results/index.md")
     assert one.files == {"results/trials.json": result(sources={"pkg/a.py": "0"}).text}
-    text = html(one)
+    found = rendered(one.markdown)
     for place in ("values.loss", "values.deep.s", "tables.ways", "figures.time"):
-        assert text.count(f'id="{place}"') == 1
-    found = Elements(text)
+        assert found.values("id").count(place) == 1
     assert [row for row in found.cells if row[0] == "steps"] == [["steps", "12,345"]]
     assert found.links["a.py"]["href"] == "../../a/"
-    assert found.said["outdated"].startswith("a.py has changed since this run.")
+    assert found.text(OUTDATED).startswith("a.py has changed since this run.")
     assert len(VALUES) + len(TABLE["rows"]) < len(found.cells)
-    found = Elements(html(overview))
+    found = rendered(overview.markdown)
     assert found.links["Trials"]["href"] == "trials/"
     assert found.cells[1] == [
         "Trials", "python trials.py", "2026-11-21", "Fast 1, 2 cores, PyTorch 2.13.0", "a.py",

@@ -7,11 +7,10 @@ import pytest
 from literate import settings, site
 from literate.page import finished
 from literate.problems import LiterateError
-
-KATEX = Path(__file__).parents[3] / "node_modules" / "katex"
+from tests.literate.projects import SETTINGS, write
 
 FILES = {
-    "pyproject.toml": f'[tool.literate]\nsources = {{ pkg = "" }}\nkatex = "{KATEX}"\n',
+    "pyproject.toml": SETTINGS,
     "pkg/__init__.py": 'r"""\n# Start\n\nSee [twice](a.py#twice).\n"""\n',
     "pkg/a.py": 'r"""\n# A\n\nIt doubles.\n"""\n\n\ndef twice(x):\n    r"""\n    ## Twice\n'
     '    """\n    return 2 * x\n',
@@ -36,9 +35,7 @@ FILES = {
 def test_only_pages_that_have_changed_are_written_again(
     tmp_path: Path, path: str, old: str, new: str, written: set[str]
 ) -> None:
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
+    write(tmp_path, FILES)
     known = settings.load(tmp_path)
     left = finished.nothing(known)
 

@@ -4,7 +4,6 @@ When a difference is wanted, `python tests/literate/page/test_page.py` writes th
 the change is read like any other.
 """
 
-from html.parser import HTMLParser
 from pathlib import Path
 
 import markdown
@@ -14,9 +13,10 @@ from literate.page.formulas import Formulas
 from literate.page.links import Links
 from literate.page.page import Page, page
 from literate.reading.source import Source, parse, read
+from tests.literate.projects import KATEX
+from tests.literate.shown import assert_only_data, rendered
 
 CASES = Path(__file__).parents[1] / "cases"
-KATEX = Path(__file__).parents[3] / "node_modules" / "katex"
 NAMES = sorted(path.stem for path in CASES.glob("*.py"))
 
 
@@ -30,55 +30,6 @@ def case(name: str) -> Page:
     return written(read(CASES / f"{name}.py", f"{name}.py"))
 
 
-class Shown(HTMLParser):
-    r"""What a browser shows of a page: the lines of code by number, the text, the elements."""
-
-    VOID = ("br", "img", "hr", "input", "link", "meta")
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.lines: dict[str, list[str]] = {}
-        self.text = ""
-        self.elements: list[str] = []
-        self.ids: list[str] = []
-        self._open: list[str | None] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = dict(attrs)
-        self.elements.append(tag)
-        if values.get("id"):
-            self.ids.append(values["id"])
-        number = values.get("id") if values.get("class") == "line" else None
-        if number:
-            self.lines.setdefault(number, []).append("")
-        if tag not in self.VOID:
-            self._open.append(number)
-
-    def handle_endtag(self, tag: str) -> None:
-        self._open.pop()
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-        for number in self._open:
-            if number:
-                self.lines[number][-1] += data
-
-
-def rendered(markdown_text: str) -> Shown:
-    body = markdown_text.split("\n---\n", 1)[1]
-    extensions = ["md_in_html", "tables", "footnotes", "toc", "pymdownx.superfences"]
-    return Shown(markdown.markdown(body, extensions=extensions))
-
-
-def code_lines(source: Source) -> dict[str, list[str]]:
-    return {
-        f"L{line.number}": [line.text.rstrip("\r\n")]
-        for line in source.lines
-        if line.kind == "code"
-    }
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_its_golden_file(name: str) -> None:
     golden = (CASES / f"{name}.md").read_text(encoding="utf-8")
@@ -86,34 +37,9 @@ def test_a_page_is_its_golden_file(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_line_of_code_is_shown_once_with_its_number(name: str) -> None:
-    source = read(CASES / f"{name}.py", f"{name}.py")
-    assert rendered(written(source).markdown).lines == code_lines(source)
-
-
-def test_source_is_data() -> None:
-    written_page = case("hostile")
-    assert written_page.problems == ()
-    shown = rendered(written_page.markdown)
-    assert "script" not in shown.elements and "b" not in shown.elements
-    for words in [
-        "Tags <script>alert(1)</script> and <b>bold</b>, entities &lt; &amp;",
-        "braces {{ config }} and\n{% raw %}",
-        "{: .class } and {#id}",
-        "</code></pre></div></section><script>alert(2)</script>",
-        "</div></section> in a comment, and <!-- a comment of HTML",
-        "שלום",
-        "🙂",
-    ]:
-        assert words in shown.text
-    assert written_page.title.startswith("Source is data: {{ title }}")
-
-
-def test_anchors_are_names_and_none_stands_twice() -> None:
-    shown = rendered(case("rows").markdown)
-    names = [one for one in shown.ids if not one.startswith("L")]
-    assert names == ["a-page-its-rows", "Scale", "Scale.__init__", "Scale.forward", "plain"]
-    assert len(set(shown.ids)) == len(shown.ids)
+def test_a_page_is_text_and_nothing_else(name: str) -> None:
+    with Formulas(KATEX) as formulas:
+        assert_only_data(read(CASES / f"{name}.py", f"{name}.py"), formulas)
 
 
 def contents(text: str) -> list[str]:
@@ -141,8 +67,8 @@ def test_the_contents_list_no_helpers() -> None:
     assert contents(text) == ["A", "A.forward", "example"]
     # They are headings all the same, and links lead to them.
     shown = rendered(written(parse(text, "a.py")).markdown)
-    assert {"A._split", "A.example", "_f"} <= set(shown.ids)
-    assert "_split it" in shown.text
+    assert {"A._split", "A.example", "_f"} <= set(shown.values("id"))
+    assert "_split it" in shown.text()
     # Where there are many, the contents list no methods.
     many = [f"step{number}" for number in range(20)]
     assert contents(top + "".join(map(method, many)) + below) == ["A", "example"]
@@ -196,10 +122,6 @@ def test_a_page_names_the_pages_to_know_and_those_that_its_code_takes_names_from
     assert [one.sentence for one in made["p/d.py"].problems] == [
         "`know` names `p/no.py`, which is no page."
     ]
-
-
-def test_a_page_is_written_the_same_each_time() -> None:
-    assert case("rows").markdown == case("rows").markdown
 
 
 if __name__ == "__main__":

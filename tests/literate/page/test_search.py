@@ -2,7 +2,6 @@ r"""The index of the search, compared with the sources read by `ast` and with th
 
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import markdown
@@ -12,6 +11,7 @@ from literate import settings
 from literate.page.search import INDEX, Entries, Entry, index, of_document, of_source
 from literate.reading.source import parse
 from literate.site import Site, load
+from tests.literate.shown import Shown
 
 
 @pytest.fixture(scope="module")
@@ -28,23 +28,11 @@ def data(script: str) -> list:
     return json.loads(found[1])
 
 
-class Ids(HTMLParser):
-    r"""The ids of a page."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.found: set[str] = set()
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.update(value for name, value in attrs if name == "id" and value)
-
-
 def test_every_entry_leads_to_an_anchor_of_the_built_site(site: Path) -> None:
     checked = 0
     for title, address, entries in data((site / INDEX).read_text(encoding="utf-8")):
-        page = site / address / "index.html"
-        ids = Ids(page).found
+        page = (site / address / "index.html").read_text(encoding="utf-8")
+        ids = set(Shown(page).values("id"))
         assert title
         for anchor, name, _, _, _ in entries:
             assert not anchor or anchor in ids, f"{address}#{anchor}"

@@ -12,64 +12,43 @@ def cut(text: str, first: int = 1) -> list[Span]:
     return spans(Note("comment", first, tuple(text.split("\n"))))
 
 
-def found(text: str) -> list[tuple[str, str]]:
-    return [(span.kind, span.content) for span in cut(text) if span.kind != "text"]
-
-
-def test_code_and_formulas_are_found() -> None:
-    assert found("a `code` and $x_i$ and ``a ` b``.") == [
-        ("code", "code"),
-        ("inline", "x_i"),
-        ("code", "a ` b"),
-    ]
-
-
 @pytest.mark.parametrize(
-    "text",
+    ("text", "expected"),
     [
-        "$5 and $6",
-        "costs $ 5 $",
-        r"\$x$",
-        "$x$5",
-        "an open $x",
-        "an open ` tick",
-        "$x\n\ny$",
-        "`x\n\ny`",
-        "$$ inline $$ in text",
+        (
+            "a `code` and $x_i$ and ``a ` b``.",
+            [("code", "code"), ("inline", "x_i"), ("code", "a ` b")],
+        ),
+        ("`$x$` and $`y$", [("code", "$x$"), ("inline", "`y")]),
+        ("a\n\n$$\nx\n= y\n$$\n\nb", [("display", "x\n= y")]),
+        ("$$x$$", [("display", "x")]),
+        # Fences hide everything, and are closed by one that is as long.
+        (
+            "```python\n$x$ `y` [a](b)\n```\n$z$",
+            [("fence", "```python\n$x$ `y` [a](b)\n```\n"), ("inline", "z")],
+        ),
+        ("~~~\n```\n$x$\n~~~\n`y`", [("fence", "~~~\n```\n$x$\n~~~\n"), ("code", "y")]),
+        ("````\n```\n$x$\n````", [("fence", "````\n```\n$x$\n````")]),
+        # Indented code hides formulas, but not below a list.
+        ("a\n\n    $x$\n\nb", [("fence", "    $x$\n\n")]),
+        ("* a\n\n    $x$", [("inline", "x")]),
+        # What only looks like code or a formula is text.
+        *[
+            (text, [])
+            for text in [
+                "$5 and $6",
+                "costs $ 5 $",
+                r"\$x$",
+                "$x$5",
+                "an open $x",
+                "an open ` tick",
+            ]
+            + ["$x\n\ny$", "`x\n\ny`", "$$ inline $$ in text", "$$\nx"]
+        ],
     ],
 )
-def test_what_only_looks_like_code_or_a_formula_is_text(text: str) -> None:
-    assert found(text) == []
-
-
-def test_a_dollar_in_code_is_no_formula_and_a_tick_in_a_formula_no_code() -> None:
-    assert found("`$x$` and $`y$") == [("code", "$x$"), ("inline", "`y")]
-
-
-def test_a_display_formula_stands_between_two_lines_of_dollars() -> None:
-    assert found("a\n\n$$\nx\n= y\n$$\n\nb") == [("display", "x\n= y")]
-    assert found("$$x$$") == [("display", "x")]
-
-
-def test_an_open_display_formula_is_text() -> None:
-    assert found("$$\nx") == []
-
-
-def test_fences_hide_everything() -> None:
-    assert found("```python\n$x$ `y` [a](b)\n```\n$z$") == [
-        ("fence", "```python\n$x$ `y` [a](b)\n```\n"),
-        ("inline", "z"),
-    ]
-    assert found("~~~\n```\n$x$\n~~~\n`y`") == [("fence", "~~~\n```\n$x$\n~~~\n"), ("code", "y")]
-
-
-def test_a_longer_fence_is_closed_by_one_as_long() -> None:
-    assert found("````\n```\n$x$\n````") == [("fence", "````\n```\n$x$\n````")]
-
-
-def test_indented_code_hides_formulas_but_not_below_a_list() -> None:
-    assert found("a\n\n    $x$\n\nb") == [("fence", "    $x$\n\n")]
-    assert found("* a\n\n    $x$") == [("inline", "x")]
+def test_the_spans_of_a_note(text: str, expected: list[tuple[str, str]]) -> None:
+    assert [(one.kind, one.content) for one in cut(text) if one.kind != "text"] == expected
 
 
 def test_spans_know_their_lines_in_the_file() -> None:

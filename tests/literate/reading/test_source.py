@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from literate.problems import LiterateError
 from literate.reading.rows import rows
 from literate.reading.source import Source, parse, read
+from tests.literate.packages import program
 
 
 def kinds(text: str) -> str:
@@ -28,21 +29,6 @@ def assert_lossless(source: Source, data: bytes) -> None:
     encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     joined = "".join(line.text for row in rows(source) for line in row.lines)
     assert joined.encode(encoding) == data, f"{source.path}: the rows are not the file"
-
-
-def without_docstrings(tree: ast.Module) -> str:
-    r"""The program as a text in which a leading string is the same as any other."""
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        documented = isinstance(
-            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-        )
-        if documented and body and isinstance(body[0], ast.Expr):
-            value = body[0].value
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                value.value = ""
-                value.kind = None
-    return ast.dump(tree)
 
 
 def code_alone(source: Source) -> str:
@@ -66,7 +52,7 @@ def assert_program_kept(source: Source) -> None:
         warnings.simplefilter("ignore")
         kept = ast.parse(code_alone(source).replace("\r\n", "\n").replace("\r", "\n"))
         whole = ast.parse(source.text.replace("\r\n", "\n").replace("\r", "\n"))
-    assert without_docstrings(kept) == without_docstrings(whole), source.path
+    assert program(kept) == program(whole), source.path
 
 
 def foreign_files() -> list[Path]:
@@ -141,16 +127,6 @@ def test_line_endings_are_kept(ending: str, tmp_path: Path) -> None:
 def test_form_feeds_and_line_separators_do_not_end_lines() -> None:
     source = parse("x = 1\n\x0c\ny = '\u2028'  # \x0b\nz = 2\n")
     assert [line.number for line in source.lines] == [1, 2, 3, 4]
-
-
-def test_a_byte_order_mark_and_a_declared_encoding_are_understood(tmp_path: Path) -> None:
-    marked = tmp_path / "marked.py"
-    marked.write_bytes(b"\xef\xbb\xbf# note\nx = 1\n")
-    assert_lossless(read(marked), marked.read_bytes())
-    latin = tmp_path / "latin.py"
-    latin.write_bytes("# -*- coding: latin-1 -*-\n# é\n".encode("latin-1"))
-    assert read(latin).lines[1].text == "# é\n"
-    assert_lossless(read(latin), latin.read_bytes())
 
 
 def test_columns_are_counted_in_characters_not_bytes() -> None:

@@ -1,7 +1,11 @@
-r"""A notebook says what its page says, and is the same whenever the sources are."""
+r"""A notebook says what its page says, and is the same whenever the sources are.
+
+When the notebook of the case has to be another, `python -m tests.literate.takeaway.test_notebook`
+writes it anew.
+"""
 
 import ast
-import json
+import re
 import subprocess
 import sys
 import warnings
@@ -17,14 +21,13 @@ from nbformat import NotebookNode
 
 from literate.page.templates import TEMPLATES
 from literate.problems import LiterateError
-from literate.python.statements import by_module
-from literate.reading.source import Source, read
+from literate.reading.source import Source
 from literate.settings import load
 from literate.takeaway.addresses import Addresses
 from literate.takeaway.notebook import build, file_name
 from literate.takeaway.notebook_cells import has_notebook, unfolded
 from literate.takeaway.notebooks import build_all, stale, write
-from tests.literate.packages import package
+from tests.literate.packages import own_sources, package, program
 
 FILES = {
     "pkg/__init__.py": "",
@@ -160,6 +163,7 @@ FILES = {
     ''',
 }
 PAGE, PATH = "pkg.training.page", "pkg/training/page.py"
+CASE = Path(__file__).parents[1] / "cases" / "notebook.ipynb"
 
 
 def notebook_of(files: dict[str, str], addresses: Addresses | None = None) -> NotebookNode:
@@ -167,139 +171,57 @@ def notebook_of(files: dict[str, str], addresses: Addresses | None = None) -> No
     return nbformat.reads(build(package(files), PAGE, addresses or Addresses()), as_version=4)
 
 
-def sources_of(notebook: NotebookNode) -> list[tuple[str, str]]:
-    r"""The cells, as their kind and their text."""
-    return [(cell.cell_type, cell.source) for cell in notebook.cells]
+def test_a_notebook_is_the_one_of_the_case() -> None:
+    assert build(package(FILES), PAGE) == CASE.read_text(encoding="utf-8")
 
 
-def test_the_cells_of_a_notebook_are() -> None:
-    cells = sources_of(notebook_of(FILES))
-    (set_up,) = (cell for cell in cells if cell[1].startswith("#@title Set-up"))
-    assert set_up[1].endswith(
-        '\nset_up_notebook({"torch": "torch", "tqdm": "tqdm", "yaml": "PyYAML"})'
-    )
-    cells.remove(set_up)
-    assert cells == [
-        (
-            "markdown",
-            "# The Page\n\nIt trains.\n\n"
-            "Paper: [A Paper](https://example.org/paper), Somebody, 2017.\n\n"
-            "Made from `pkg/training/page.py`.",
-        ),
-        ("markdown", "Uses a layer, as $x$ in\n\n$$\nx = \\theta\n$$"),
-        ("code", "import math\n\nimport torch\nimport yaml.base\nfrom torch import nn"),
-        (
-            "markdown",
-            "## From other pages\n\nWhat this page builds on:\n\n"
-            "* `HALF`, `THIRD`, `Layer` from The Layers, `pkg/layers.py`",
-        ),
-        (
-            "code",
-            "#@title The Layers (pkg/layers.py)\n# A half, and\n# no more.\nHALF = 0.5\n"
-            "THIRD = 1 / 3\n\nclass Layer(nn.Module):\n"
-            "    # Inside.\n    def forward(self, x: torch.Tensor) -> torch.Tensor:\n"
-            "        return x * HALF * math.sqrt(THIRD)",
-        ),
-        ("markdown", "## On this page"),
-        ("code", "# Small.\nRATE = 0.1\nSTEPS = 3\n\n# No page needs it.\nOTHER = 4"),
-        (
-            "markdown",
-            "## The model\n\nOf layers.\n\n**`__init__`**\n\n* nothing\n\n"
-            "### A step (`step`)\n\nIt halves.",
-        ),
-        (
-            "code",
-            "class Model(torch.nn.Module):\n    def __init__(self) -> None:\n"
-            "        super().__init__()\n        # Of it.\n        self.layer = Layer()\n\n"
-            "    def step(self) -> None:\n        pass",
-        ),
-        ("markdown", "### What went wrong"),
-        ("code", "class Failed(Exception):\n    pass"),
-        ("markdown", "Above a function\nwithout a docstring."),
-        (
-            "code",
-            "def train(model: Model) -> float:\n    if not model:\n        raise Failed\n"
-            "    return RATE * STEPS + yaml.base.x",
-        ),
-        ("code", "def example() -> float:\n    return train(Model())"),
-        ("code", "show_shapes(example)"),
-        ("markdown", "It begins.\n\n## Train it"),
-        (
-            "code",
-            '#@title Settings\nsteps = 2  #@param {type:"integer"}\n'
-            'name = "a"  #@param {type:"string"}',
-        ),
-        ("code", "model = Model()"),
-        ("markdown", "### The loss\nSee the model."),
-        ("code", "import tqdm\n\nloss = train(model)\nprint(loss, name, tqdm)"),
-    ]
+GITHUB = "https://github.com/owner/name"
+COLAB = "https://colab.research.google.com"
 
 
 @pytest.mark.parametrize(
-    ("addresses", "layers", "model"),
+    ("addresses", "badge", "page", "layers", "anchors"),
     [
         (
-            Addresses(repository="https://github.com/owner/name"),
-            "https://github.com/owner/name/blob/main/pkg/layers.py{}",
-            "https://github.com/owner/name/blob/main/pkg/training/page.py{}",
+            Addresses(repository=GITHUB),
+            [
+                f"{COLAB}/assets/colab-badge.svg",
+                f"{COLAB}/github/owner/name/blob/main/notebooks/training/page.ipynb",
+            ],
+            f"{GITHUB}/blob/main/{PATH}",
+            f"{GITHUB}/blob/main/pkg/layers.py",
+            ("#L19", "#L35"),
         ),
         (
             Addresses(page=lambda module: f"https://site/{module}/"),
-            "https://site/pkg.layers/{}",
-            "https://site/pkg.training.page/{}",
+            [],
+            "https://site/pkg.training.page/",
+            "https://site/pkg.layers/",
+            ("#Layer", "#Model"),
         ),
     ],
 )
 def test_links_lead_to_the_repository_or_to_the_site(
-    addresses: Addresses, layers: str, model: str
+    addresses: Addresses, badge: list[str], page: str, layers: str, anchors: tuple[str, str]
 ) -> None:
-    texts = [text for _, text in sources_of(notebook_of(FILES, addresses))]
-    lines = [
-        f"#L{line_of(package(FILES)[page], text)}"
-        for page, text in (("pkg.layers", "class Layer"), (PAGE, "class Model"))
+    notes = [
+        cell.source for cell in notebook_of(FILES, addresses).cells if "code" != cell.cell_type
     ]
-    anchors = ["#Layer", "#Model"] if addresses.page else lines
-    assert texts[0].endswith(f"Made from [`pkg/training/page.py`]({model.format('')}).")
-    assert texts[1].startswith(f"Uses a [layer]({layers.format(anchors[0])}), as")
-    assert f"`Layer` from [The Layers]({layers.format('')}), `pkg/layers.py`" in "".join(texts)
-    assert f"### The loss\nSee [the model]({model.format(anchors[1])})." in texts
-    badge = "https://colab.research.google.com/assets/colab-badge.svg"
-    colab = "https://colab.research.google.com/github/owner/name/blob/main/notebooks"
-    opens = f"\n\n[![Open in Colab]({badge})]({colab}/training/page.ipynb)\n\nMade from"
-    assert (opens in texts[0]) == bool(addresses.repository)
-
-
-def test_what_is_from_other_pages_is_folded() -> None:
-    notebook = notebook_of(FILES)
-    (heading,) = (cell for cell in notebook.cells if cell.source.startswith("## From other pages"))
-    (layer,) = (cell for cell in notebook.cells if cell.source.startswith("#@title The Layers"))
-    assert heading.metadata == {"id": heading.id, "jp-MarkdownHeadingCollapsed": True}
-    assert notebook.metadata.colab == {"collapsed_sections": [heading.id]}
-    assert layer.metadata == {"cellView": "form", "jupyter": {"source_hidden": True}}
+    found = re.findall(r"\]\((https:[^)]*)\)", "\n".join(notes))
+    layer, model = anchors
+    paper = "https://example.org/paper"
+    assert found == [paper, *badge, page, layers + layer, layers, layers, page + model]
 
 
 def test_a_page_that_uses_no_other_has_no_such_headings_and_each_cell_its_id() -> None:
     body = "    # Again.\n    print(1)\n    # Again.\n    print(1)\n"
     text = f'r"""\n---\ntitle: T\nsummary: S\n---\n"""\ndef notebook():\n{body}'
-    notebook = notebook_of({"pkg/training/page.py": text})
-    assert [text for kind, text in sources_of(notebook) if kind == "markdown"] == [
+    notebook = notebook_of({PATH: text})
+    assert [cell.source for cell in notebook.cells if cell.cell_type == "markdown"] == [
         *("# T\n\nS\n\nMade from `pkg/training/page.py`.", "Again.", "Again.")
     ]
     assert "colab" not in notebook.metadata
     assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
-
-
-def test_a_notebook_is_valid_and_says_what_it_needs() -> None:
-    text = build(package(FILES), PAGE)
-    notebook = json.loads(text)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        nbformat.validate(notebook)
-    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
-    assert notebook["metadata"]["kernelspec"]["name"] == "python3"
-    assert notebook["metadata"]["language_info"] == {"name": "python"}
-    assert notebook["metadata"]["accelerator"] == "GPU"
-    assert text.endswith("}\n")
 
 
 def test_the_same_sources_give_the_same_bytes_and_a_change_leaves_the_other_ids() -> None:
@@ -316,33 +238,8 @@ def line_of(source: Source, text: str) -> int:
     return found
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("loss = train(model)", "RATE = train(model)", "`RATE` would replace what `RATE` defines"),
-        ("steps: int = 2", "Layer: int = 2", "`Layer` would replace what `Layer` defines"),
-        ("loss = train(model)", "math = 1", "`math` would replace an import"),
-        ("import tqdm", "super = 1", "`super` would replace what a definition reads"),
-        ("import tqdm", "set_up_notebook = 1", "`set_up_notebook` would replace what every"),
-        ("year: 2017", "year: [2017]", "`front matter.paper.year` needs a text"),
-        ('name: str = "a"', "name: str = train", "the parameter `name` of `notebook` needs"),
-        ("import tqdm", "import pkg.layers", "imports pkg.layers inside `notebook`"),
-        ("RATE = 0.1", "set_up_notebook = RATE = 0.1", "is the name of what every notebook has"),
-    ],
-)
-def test_what_a_notebook_cannot_do_is_an_error(old: str, new: str, said: str) -> None:
-    page = FILES["pkg/training/page.py"]
-    assert page.count(old) == 1
-    files = FILES | {"pkg/training/page.py": page.replace(old, new)}
-    with pytest.raises(LiterateError) as caught:
-        notebook_of(files)
-    assert said in str(caught.value)
-    line = line_of(package(files)[PAGE], new)
-    assert str(caught.value).startswith(f"pkg/training/page.py:{line}: ")
-
-
 CIRCLE = {
-    "pkg/training/page.py": """
+    PATH: """
         class Base: pass
         from pkg.other import Child
         def notebook():
@@ -352,11 +249,26 @@ CIRCLE = {
 }
 
 
+def changed(old: str, new: str) -> tuple[dict[str, str], str]:
+    r"""The files with another line, and this line."""
+    assert FILES[PATH].count(old) == 1
+    return {PATH: FILES[PATH].replace(old, new)}, new
+
+
 @pytest.mark.parametrize(
     ("files", "line", "said"),
     [
+        (*changed("loss = train(model)", "RATE = 1"), "`RATE` would replace what `RATE` defines"),
+        (*changed("steps: int = 2", "Layer: int = 2"), "`Layer` would replace what `Layer`"),
+        (*changed("loss = train(model)", "math = 1"), "`math` would replace an import"),
+        (*changed("import tqdm", "super = 1"), "`super` would replace what a definition reads"),
+        (*changed("import tqdm", "show_shapes = 1"), "`show_shapes` would replace what every"),
+        (*changed("year: 2017", "year: [2017]"), "`front matter.paper.year` needs a text"),
+        (*changed('name: str = "a"', "name: str = train"), "the parameter `name` of `notebook`"),
+        (*changed("import tqdm", "import pkg.layers"), "imports pkg.layers inside `notebook`"),
+        (*changed("RATE = 0.1", "show_shapes = RATE = 0"), "`show_shapes` is the name of what"),
         (
-            {PATH: FILES[PATH].replace("import tqdm", "tqdm = main()")},
+            changed("import tqdm", "tqdm = main()")[0],
             "return notebook()",
             "`main` calls `notebook`, which is no function in a notebook.",
         ),
@@ -364,21 +276,12 @@ CIRCLE = {
         (CIRCLE, "class", "`Base` has to be defined before what pkg.training.page imports"),
     ],
 )
-def test_a_page_that_is_no_notebook_is_an_error(
-    files: dict[str, str], line: str, said: str
-) -> None:
+def test_what_is_no_notebook_is_an_error(files: dict[str, str], line: str, said: str) -> None:
     with pytest.raises(LiterateError) as caught:
         notebook_of(FILES | files)
     number = line_of(package(files)[PAGE], line)
-    assert str(caught.value).startswith(f"{PATH}:{number}: {said}")
-
-
-def own_sources(repository: Path) -> dict[str, Source]:
-    r"""The modules of this repository's own package."""
-    return by_module(
-        read(path, path.relative_to(repository).as_posix())
-        for path in sorted((repository / "labml_nn").rglob("*.py"))
-    )
+    assert str(caught.value).startswith(f"{PATH}:{number}: ")
+    assert said in str(caught.value)
 
 
 def definitions(notebook: NotebookNode) -> Iterator[ast.stmt]:
@@ -388,16 +291,6 @@ def definitions(notebook: NotebookNode) -> Iterator[ast.stmt]:
             for statement in ast.parse(cell.source).body:
                 if isinstance(statement, ast.ClassDef | ast.FunctionDef):
                     yield statement
-
-
-def without_docstrings(definition: ast.stmt) -> str:
-    r"""A syntax tree as text, with `pass` for a body that was nothing but a docstring."""
-    for node in ast.walk(definition):
-        match node:
-            case ast.FunctionDef(body=body) | ast.ClassDef(body=body):
-                kept = body[ast.get_docstring(node) is not None :]
-                node.body = kept or [ast.Pass()]
-    return ast.dump(definition)
 
 
 def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_say(
@@ -410,7 +303,7 @@ def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_s
     assert stale(built, folder) == []
     # What is inside the function `notebook` is at the top of a cell, so all depths are looked at.
     originals = {
-        without_docstrings(node)
+        program(node)
         for source in sources.values()
         for node in ast.walk(ast.parse(source.text))
         if isinstance(node, ast.ClassDef | ast.FunctionDef)
@@ -426,7 +319,7 @@ def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_s
             for one in definitions(notebook)
             if one.name not in ("set_up_notebook", "show_shapes")
         ]
-        texts = {one.name: without_docstrings(one) for one in inlined}
+        texts = {one.name: program(one) for one in inlined}
         assert [name for name, text in texts.items() if text not in originals] == [], path
         compared += len(inlined)
         code = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -456,8 +349,6 @@ def test_a_page_has_a_notebook_if_it_defines_something_to_run(
     ("path", "expected"),
     [
         ("labml_nn/transformers/basic/page.py", "transformers/basic/page.ipynb"),
-        ("labml_nn/page.py", "page.ipynb"),
-        ("labml_nn/rope/__init__.py", "rope/index.ipynb"),
         ("labml_nn/__init__.py", "index.ipynb"),
     ],
 )
@@ -640,32 +531,10 @@ def test_the_sequel_of_a_page_uses_the_function_of_that_page(page: str, found: f
     assert run_notebook(build(package(SEQUEL), page, sequels=SEQUELS))["found"] == found
 
 
-def test_what_only_the_sequel_needs_comes_after_the_page() -> None:
-    text = build(package(SEQUEL), "pkg.part", sequels=SEQUELS)
-    notebook = nbformat.reads(text, as_version=4)
-    assert [cell.source.partition("\n")[0] for cell in notebook.cells] == [
-        "# A Part",
-        "#@title Set-up",
-        "## From other pages",
-        # One cell for a page, also if what follows needs more of it.
-        "#@title pkg.base (pkg/base.py)",
-        "## On this page",
-        "def half(x: float) -> float:",
-        "## In place",
-        "def in_place() -> float:",
-        "def example() -> float:",
-        "show_shapes(example)",
-        "## For what follows",
-        "#@title A Trial (pkg/trial.py)",
-        "## Try it",
-        "#@title Settings",
-        "found = times * in_place()",
-    ]
-    folded = ["from-other-pages", "for-what-follows"]
-    assert notebook.metadata.colab == {"collapsed_sections": folded}
-    # Without the setting a page has no sequel.
-    text = build(package(SEQUEL), "pkg.part")
-    assert nbformat.reads(text, as_version=4).cells[-1].source == "show_shapes(example)"
+def test_a_sequel_comes_last_and_only_by_the_setting() -> None:
+    found = [build(package(SEQUEL), "pkg.part", sequels=one) for one in (SEQUELS, {})]
+    last = [nbformat.reads(text, as_version=4).cells[-1].source for text in found]
+    assert last == ["found = times * in_place()\nassert judge(found)", "show_shapes(example)"]
 
 
 def test_an_answer_that_the_site_folds_is_folded() -> None:
@@ -744,3 +613,7 @@ def test_a_notebook_stays_the_same_as_a_script_of_jupytext(repository: Path, nam
     for before, after in zip(notebook.cells, back.cells, strict=True):
         after.id = before.id
     assert nbformat.writes(back) == nbformat.writes(notebook)
+
+
+if __name__ == "__main__":
+    CASE.write_text(build(package(FILES), PAGE), encoding="utf-8", newline="\n")
