@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
 from labml_nn.training.engine.presets import PRESETS
+from labml_nn.training.engine.steps import run_steps
 from labml_nn.training.engine.text import prepare_text
 from labml_nn.training.loop import adamw, train
 
@@ -90,7 +91,7 @@ def ours(
 
     def some_steps(n_steps: int) -> None:
         end = trainer.step + n_steps
-        trainer.run(lambda step, values: None, should_stop=lambda: trainer.step == end)
+        run_steps(trainer, lambda step, values: None, should_stop=lambda: trainer.step == end)
 
     told = f"{name}, {trainer.config.precision}{', compiled' * compile}"
     return some_steps, count(trainer.model), told

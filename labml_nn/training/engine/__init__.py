@@ -13,14 +13,19 @@ that take hours, get interrupted, or need several GPUs. It passes what they need
 arguments. So it imports the lessons, and no lesson imports anything from here; a test holds that.
 
 * **Ask:** [the command line](command_line.py) and [what to run](plan.py): [options](options.py),
-  [settings](config.py), [presets](presets.py) and the [source](source.py) of a text
-* **Read:** [texts](text.py), and [tokens in a file](token_file.py)
-* **Train:** [the trainer](trainer.py) wires the loop; [records and samples](train.py) on the way,
-  and [Ctrl-C](stopping.py) between two steps
-* **Spread:** [several processes](distributed.py), and [shards](sharded.py) of a model
-* **Resume:** [checkpoints](checkpoint.py), [the folder of a run](runs.py), [what it was](resume.py)
-  and [atomic writes](files.py)
-* **Look:** the [history](history.py) of a run, [samples](samples.py), [the result](result.py),
-  [labml](recorder.py), [runs side by side](compare.py) and [memory](memory.py)
+  [settings](config.py), [presets](presets.py) of [recipes](recipes.py), and the
+  [source](source.py) of a text
+* **Read:** [texts](text.py), and [tokens in a file](token_file.py) that was
+  [written](write_tokens.py) once
+* **Train:** [the steps](steps.py) of a [trainer](trainer.py), in [micro-batches and 16
+  bits](mixed_precision.py), [where the model is](placement.py); [records and samples](train.py) on
+  the way, [Ctrl-C](stopping.py) and [losses that aren't finite](finite.py)
+* **Spread:** [several processes](processes.py), [a batch](distributed.py) and [a
+  model](sharded.py) that they share
+* **Resume:** [checkpoints](checkpoint.py) and [their files](checkpoint_file.py), [the folder of a
+  run](runs.py), [what it was](resume.py) and [atomic writes](files.py)
+* **Look:** the [history](history.py) of a run and [its curves](curves.py), [samples](samples.py),
+  [the result](result.py), [labml](recorder.py), [runs side by side](compare.py) and
+  [memory](memory.py)
 * **Fail:** [errors](errors.py), and [programs](program.py) that tell them in one sentence
 """

@@ -1,20 +1,21 @@
 r"""
 ---
 title: Checkpoints
-summary: A resumed run continues with the same bits, and damaged checkpoints are refused.
+summary: All that the next step depends on, so that a resumed run ends with the same bits.
 ---
 
-A checkpoint holds the weights and everything else that the next step depends on: the state of the
-optimizers, the number of the step, the random states, and the losses that are not recorded yet.
+Save the weights, load them later, go on training: the loss jumps up, and the run ends somewhere
+else. The weights are not all that a step depends on. **In:** a trainer. **Out:** everything its
+next step depends on:
+
+* the weights, and the state of the optimizers: AdamW without its averages makes wild first steps
+* the number of the step, which the learning rate and the batch come from
+* the random states, for dropout
+* the scale of [mixed precision](mixed_precision.py)
+* the losses that are not recorded yet
+
 On a CPU, a run that was stopped at any moment and resumed ends with the same bits as one that
 never stopped. What isn't saved is the batch: it depends on the seed and the step alone.
-
-The file is one of `torch.save`. Python's *pickle*, which it is made of, can run any code when it is
-read, so it is only ever read with `weights_only=True`, which allows tensors, numbers, texts and
-containers, and nothing else.
-
-The name of a file ends with the start of its own SHA-256. So a damaged file is recognised, and
-renaming the complete file into place is the only step that can be interrupted.
 
 The states of model and optimizers come from PyTorch's `torch.distributed.checkpoint`. It names
 the state of each weight by the name of the weight, and gives the same result for a plain model, a
@@ -22,29 +23,21 @@ the state of each weight by the name of the weight, and gives the same result fo
 can be loaded by another.
 """
 
-import hashlib
-import io
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 from torch import nn
-from torch.distributed.checkpoint.state_dict import (
-    StateDictOptions,
-    get_model_state_dict,
-    get_optimizer_state_dict,
-    set_model_state_dict,
-    set_optimizer_state_dict,
-)
+from torch.distributed.checkpoint import state_dict
 
+from labml_nn.training.engine.checkpoint_file import load_checkpoint, write_checkpoint
 from labml_nn.training.engine.config import TrainConfig
-from labml_nn.training.engine.distributed import rank, rng_states, set_rng_states
+from labml_nn.training.engine.distributed import rng_states, set_rng_states
 from labml_nn.training.engine.errors import InputError
-from labml_nn.training.engine.files import replacing
+from labml_nn.training.engine.processes import rank
+from labml_nn.training.engine.steps import run_steps
 from labml_nn.training.engine.trainer import Trainer
-
-FORMAT = "labml_nn checkpoint 5"
 
 
 def state_of(trainer: Trainer) -> dict[str, Any]:
@@ -53,20 +46,21 @@ def state_of(trainer: Trainer) -> dict[str, Any]:
 
     All ranks must ask for it, and rank 0 gets it.
     """
-    # Shards are gathered into whole tensors, in main memory.
-    whole = StateDictOptions(full_state_dict=True, cpu_offload=True)
+    # Shards are gathered into whole tensors, in main memory: one GPU might not hold them.
+    whole = state_dict.StateDictOptions(full_state_dict=True, cpu_offload=True)
+    model = trainer.model
     return {
         "step": trainer.step,
         "seconds": trainer.seconds,
         "best": trainer.best,
-        "model": get_model_state_dict(trainer.model, options=whole),
+        "model": state_dict.get_model_state_dict(model, options=whole),
         # One at a time, so that each keeps its own groups.
         "optimizers": [
-            get_optimizer_state_dict(trainer.model, optimizer, options=whole)
+            state_dict.get_optimizer_state_dict(model, optimizer, options=whole)
             for optimizer in trainer.optimizers
         ],
-        "scaler": trainer.scaler.state_dict(),
-        # Since the last record.
+        "scaler": trainer.mixed.scaler.state_dict(),
+        # Since the last record. Numbers, so that they can be loaded on another device.
         "losses": [loss.item() for loss in trainer.losses],
         "interval": trainer.interval,
         # For dropout, on the CPU and on a GPU.
@@ -80,50 +74,14 @@ def save_checkpoint(folder: Path, trainer: Trainer, about: dict[str, Any]) -> Pa
 
     * `folder` is where the file goes
     * `about` is what a program needs to make the same model again, in numbers and texts
-
-    If the file can't be written, everything there stays as it was. All ranks call this, and rank 0
-    writes.
     """
+    # All ranks call this, because each has shards to give. Rank 0 writes.
     state = state_of(trainer)
     if rank():
         return folder
-    buffer = io.BytesIO()
-    torch.save({"format": FORMAT, "about": about, **state}, buffer)
-    content = buffer.getvalue()
-    path = folder / f"step-{trainer.step:06}-{checksum(content)}.pt"
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
-    return path
 
-
-def checksum(content: bytes) -> str:
-    r"""
-    ### The end of a name
-    """
-    return hashlib.sha256(content).hexdigest()[:16]
-
-
-def load_checkpoint(path: Path) -> dict[str, Any]:
-    r"""
-    ## Load
-
-    The result holds what was given as `about`, and the state. A file that isn't as it was saved is
-    an `InputError`.
-    """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    if not path.stem.endswith(checksum(content)):
-        raise InputError(f"{path} is damaged, or was altered after it was saved")
-    try:
-        document = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    # PyTorch fails in many ways on a file that isn't its own.
-    except Exception as error:
-        raise InputError(f"{path} is not a checkpoint") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise InputError(f"{path} was not saved by this version of the program")
-    return document
+    # With zeros, so that names sort as steps do.
+    return write_checkpoint(folder, f"step-{trainer.step:06}", {"about": about, **state})
 
 
 def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
@@ -133,7 +91,7 @@ def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
     If the weights in `state` don't fit the model, an `InputError` names `path` and the first
     weight that differs, and nothing is changed.
     """
-    # Everything is compared before anything is loaded.
+    # Everything is compared before anything is loaded: half a model would be worse than none.
     here = {name: list(value.shape) for name, value in trainer.model.state_dict().items()}
     there = {name: list(value.shape) for name, value in state["model"].items()}
     for name in here | there:
@@ -144,15 +102,18 @@ def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
             )
 
     # Each rank gets whole tensors, and keeps its shards of them.
-    whole = StateDictOptions(full_state_dict=True)
-    set_model_state_dict(trainer.model, state["model"], options=whole)
+    whole = state_dict.StateDictOptions(full_state_dict=True)
+    state_dict.set_model_state_dict(trainer.model, state["model"], options=whole)
     for optimizer, one in zip(trainer.optimizers, state["optimizers"], strict=True):
-        set_optimizer_state_dict(trainer.model, optimizer, one, options=whole)
+        state_dict.set_optimizer_state_dict(trainer.model, optimizer, one, options=whole)
 
-    trainer.scaler.load_state_dict(state["scaler"])
+    # How far the run had come, and since when nothing was recorded.
+    trainer.mixed.scaler.load_state_dict(state["scaler"])
     trainer.step, trainer.best = state["step"], state["best"]
     trainer.seconds, trainer.interval = state["seconds"], state["interval"]
     trainer.losses = [torch.tensor(loss, device=trainer.device) for loss in state["losses"]]
+
+    # Last: loading draws no random numbers today, and tomorrow it might.
     set_rng_states(state["random"])
 
 
@@ -161,17 +122,27 @@ def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> dict[str
     ## Example
 
     A step, a checkpoint, and a second trainer that goes on from it.
+
+    ### Exercises
+
+    ??? question "Leave out the random states. Which runs no longer end with the same bits?"
+        Those with dropout. Batches don't need them, nor do samples, which have a generator of
+        their own.
+
+    ??? question "A model has a buffer that it changes in each step. Is it saved?"
+        Yes, if it is registered as persistent: then `state_dict` has it. A plain attribute is lost.
     """
     tokens = torch.arange(10 * n_vocab * seq_len) % n_vocab
-    config = TrainConfig(
-        steps=2, batch_size=batch_size, seq_len=seq_len, device="cpu", precision="float32"
-    )
-    first = Trainer(nn.Embedding(n_vocab, n_vocab), tokens, tokens, config)
-    first.run(lambda step, values: None, should_stop=lambda: True)
+    config = TrainConfig(steps=2, batch_size=batch_size, seq_len=seq_len, device="cpu")
 
+    # Stopped after the first of two steps.
+    first = Trainer(nn.Embedding(n_vocab, n_vocab), tokens, tokens, config)
+    run_steps(first, lambda step, values: None, should_stop=lambda: True)
+
+    # Another table, until the checkpoint is restored.
     second = Trainer(nn.Embedding(n_vocab, n_vocab), tokens, tokens, config)
     with TemporaryDirectory() as folder:
         path = save_checkpoint(Path(folder), first, about={})
         restore(second, load_checkpoint(path), path)
-    second.run(lambda step, values: None)
+    run_steps(second, lambda step, values: None)
     return second.model.state_dict()

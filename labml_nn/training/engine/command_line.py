@@ -28,14 +28,14 @@ from typing import Any
 
 from labml_nn.training.byte_pairs import BytePairTokenizer
 from labml_nn.training.engine.checkpoint import restore
-from labml_nn.training.engine.compare import draw
-from labml_nn.training.engine.distributed import broadcast, process_group, rank
+from labml_nn.training.engine.curves import draw
 from labml_nn.training.engine.files import replacing, write_json
 from labml_nn.training.engine.history import read_history
 from labml_nn.training.engine.memory import keep_freed_memory
 from labml_nn.training.engine.options import make_parser
 from labml_nn.training.engine.plan import choose_preset, prepare_run
 from labml_nn.training.engine.presets import PRESETS, Preset
+from labml_nn.training.engine.processes import broadcast, process_group, rank
 from labml_nn.training.engine.program import one_sentence
 from labml_nn.training.engine.result import described, measure
 from labml_nn.training.engine.runs import new_run, newest_good

@@ -8,8 +8,9 @@ summary: One table and one figure of any number of runs, also of those that are 
 python -m labml_nn.training.engine.compare runs/*/* --figure curves.svg
 ```
 
-The table has a line for each run, and a column for each setting in which the runs differ. The
-numbers are those that the runs [recorded](history.py).
+You have trained ten runs and want to know which setting was worth it. **In:** the folders of runs.
+**Out:** a table with a line for each run, and a column for each setting in which the runs differ.
+The numbers are those that the runs [recorded](history.py).
 """
 
 import json
@@ -18,25 +19,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from labml_nn.training.engine.errors import InputError
-from labml_nn.training.engine.files import writing
-from labml_nn.training.engine.history import History, read_history
+from labml_nn.training.engine.curves import draw, validation_losses
+from labml_nn.training.engine.history import read_history
 from labml_nn.training.engine.program import Parser, one_sentence
 from labml_nn.training.engine.resume import read_about
-from labml_nn.training.figures import draw_losses
 
 # Names, texts below them.
 Row = dict[str, str]
-
-
-def read_result(run: Path) -> dict[str, Any]:
-    r"""
-    ## The result of a run
-
-    Empty if it hasn't ended yet.
-    """
-    path = run / "result.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def differences(configs: list[dict[str, Any]]) -> list[str]:
@@ -45,21 +34,32 @@ def differences(configs: list[dict[str, Any]]) -> list[str]:
 
     A setting that one run has and another doesn't have counts, too.
     """
+    # A dictionary keeps the order of the settings, and a set wouldn't.
     names = list({name: None for config in configs for name in config})
+
+    # `repr`, because 1, 1.0 and True are equal in Python.
     return [name for name in names if len({repr(config.get(name)) for config in configs}) > 1]
+
+
+def shown(value: float | None, style: str) -> str:
+    r"""
+    ## A number, or nothing
+    """
+    # A cell stays empty as long as a run hasn't got that far.
+    return "" if value is None else format(value, style)
 
 
 def row_of(run: Path, settings: list[str]) -> Row:
     r"""
     ## A line of the table
     """
-    about, history, result = read_about(run), read_history(run), read_result(run)
+    # A run that is still training has no result yet.
+    about, history, path = read_about(run), read_history(run), run / "result.json"
+    result = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    # Of the speeds, the median: the first interval of a compiled model takes a minute.
     losses = [values["loss.validation"] for _, values in history if "loss.validation" in values]
     speeds = sorted(values["tokens_per_second"] for _, values in history)
-
-    def shown(value: float | None, style: str) -> str:
-        return "" if value is None else format(value, style)
-
     return {
         "run": run.name,
         "preset": about["preset"],
@@ -67,7 +67,9 @@ def row_of(run: Path, settings: list[str]) -> Row:
         "parameters": shown(result.get("parameters"), ",d"),
         "steps": shown(history[-1][0] if history else 0, ",d"),
         "loss": shown(losses[-1] if losses else None, ".4f"),
+        # If it is far below the last one, the run was too long or the model too large.
         "lowest": shown(min(losses, default=None), ".4f"),
+        # [A loss that isn't](../leaks.py) should catch the eye.
         "honest": {True: "yes", False: "NO", None: ""}[result.get("honest")],
         "tokens/s": shown(speeds[len(speeds) // 2] if speeds else None, ",.0f"),
         "seconds": shown(result.get("seconds"), ",.1f"),
@@ -77,11 +79,12 @@ def row_of(run: Path, settings: list[str]) -> Row:
 def table(rows: list[Row]) -> str:
     r"""
     ## The table
-
-    Run and preset are aligned left, numbers right.
     """
+    # Names first, and each column as wide as its longest cell.
     lines = [list(rows[0]), *(list(row.values()) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+
+    # Run and preset are aligned left, numbers right, so that digits stand below each other.
     return "\n".join(
         "  ".join(
             cell.ljust(width) if index < 2 else cell.rjust(width)
@@ -89,39 +92,6 @@ def table(rows: list[Row]) -> str:
         ).rstrip()
         for line in lines
     )
-
-
-def validation_losses(curves: dict[str, History]) -> History:
-    r"""
-    ## The curves of several runs
-
-    The validation losses of all runs in one history, each under the name of its run.
-    """
-    return [
-        (step, {f"loss.{name}": values["loss.validation"]})
-        for name, history in curves.items()
-        for step, values in history
-        if "loss.validation" in values
-    ]
-
-
-def draw(path: Path, history: History) -> None:
-    r"""
-    ## The figure
-
-    Goes to a file whose name tells its format.
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError("a figure needs matplotlib: python -m pip install matplotlib") from None
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    draw_losses(figure.subplots(), history)
-    with writing(path):
-        try:
-            figure.savefig(path)
-        except ValueError as error:
-            raise InputError(f"cannot draw {path}: {error}") from error
 
 
 @one_sentence
@@ -137,9 +107,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--figure", type=Path, metavar="FILE", help="draw the validation losses, as SVG, PNG or PDF"
     )
     arguments = parser.parse_args(argv)
+
+    # Absolute, because “.” has no name.
     runs = [run.resolve() for run in arguments.runs]
     settings = differences([read_about(run)["config"] for run in runs])
     print(table([row_of(run, settings) for run in runs]))
+
+    # The table comes first: it needs no other package.
     if arguments.figure is not None:
         draw(arguments.figure, validation_losses({run.name: read_history(run) for run in runs}))
     return 0

@@ -5,7 +5,11 @@ summary: Write beside, then rename, so that no file is ever half written.
 ---
 
 A program that is killed while it writes leaves half a file behind, often in the place of a file
-that was whole. The way out is to write a new file first, and to rename it when it is complete.
+that was whole. A run that saves every minute is killed while it saves sooner or later.
+
+**In:** a path, and a block that writes. **Out:** the old file or the new one, never half of each.
+The way is to write a new file first, and to rename it when it is complete: renaming is one step of
+the file system.
 """
 
 import json
@@ -23,9 +27,10 @@ def writing(path: Path) -> Iterator[None]:
     r"""
     ## What can't be written
 
-    A full disk, no permission, a file where a folder should be: within the block, each becomes
-    an `InputError` that names `path`.
+    Within the block, it becomes an `InputError` that names `path`.
     """
+    # A full disk, no permission, a file where a folder should be. Some of these errors have a text
+    # of their own.
     try:
         yield
     except OSError as error:
@@ -38,9 +43,10 @@ def replacing(path: Path) -> Iterator[Path]:
     ## Replace a file
 
     Gives a path beside `path` to write to; the folder is made if need be. If all goes well, the
-    new file takes the place of the old one in a single step. If not, the old one stays.
+    new file takes the place of the old one. If not, the old one stays.
     """
-    # The number of the process: two processes may write the same file.
+    # In the same folder, because renaming can't move a file to another disk. With the number of the
+    # process, because two of them may write the same file.
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with writing(path):
@@ -52,6 +58,8 @@ def replacing(path: Path) -> Iterator[Path]:
             with temporary.open("r+b") as file:
                 os.fsync(file.fileno())
             os.replace(temporary, path)
+
+    # After an error the half-written file goes; after success there is none.
     finally:
         with suppress(OSError):
             temporary.unlink()
@@ -61,5 +69,6 @@ def write_json(path: Path, document: dict[str, Any]) -> None:
     r"""
     ## Write JSON
     """
+    # Indented, for people who look into the folder of a run.
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

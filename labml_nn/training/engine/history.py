@@ -4,8 +4,12 @@ title: The History of a Run
 summary: One line for each recorded step, none missing and none twice, even if a run is killed.
 ---
 
-What a run measures goes to “history.jsonl” in its folder: one line of JSON for each recorded step,
-written at once.
+What a run measures goes to “history.jsonl” in its folder. **In:** a step and named numbers.
+**Out:** one line of JSON, written at once, so that you can look at a run while it trains:
+
+```
+{"step": 20, "loss.train": 3.21, "learning_rate": 0.0006, "tokens_per_second": 9100}
+```
 
 A run that was killed may have written lines *after* its last checkpoint, and the last line may be
 cut off. When the run goes on from the checkpoint, it makes these steps again. So their old lines
@@ -30,8 +34,10 @@ def read_history(run: Path) -> History:
     r"""
     ## Read
 
-    This works while the run is training, too. Half a line at the end is left out.
+    This works while the run is training, too.
     """
+    # After the last line break there is nothing, or half a line that is being written. Neither
+    # counts.
     path = run / NAME
     lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
     points = [json.loads(line) for line in lines]
@@ -44,6 +50,8 @@ def rewind(run: Path, step: int) -> None:
 
     Removes everything that was recorded after `step`.
     """
+    # A new file takes the place of the old one. Cutting the old one would be dangerous: killed in
+    # the middle, it could have lost too much.
     points = [{"step": at} | values for at, values in read_history(run) if at <= step]
     with replacing(run / NAME) as temporary:
         lines = [json.dumps(point) + "\n" for point in points]
@@ -57,6 +65,7 @@ def recording(run: Path, step: int = 0) -> Iterator[Callable[[int, dict[str, flo
 
     Gives a function that takes a step and named numbers. `step` is where the run goes on.
     """
+    # First the file is made that of the step where the run goes on. Then lines are appended.
     rewind(run, step)
     path = run / NAME
     with writing(path):
@@ -70,6 +79,7 @@ def recording(run: Path, step: int = 0) -> Iterator[Callable[[int, dict[str, flo
             file.flush()
             os.fsync(file.fileno())
 
+    # Also when training fails.
     try:
         yield record
     finally:

@@ -5,7 +5,7 @@ summary: What the user can put right becomes one line and an exit status, withou
 ---
 
 The [engine](__init__.py) has three programs: [training](command_line.py), [writing a file of
-tokens](token_file.py) and [comparing runs](compare.py). This page is what they share. **In:** a
+tokens](write_tokens.py) and [comparing runs](compare.py). This page is what they share. **In:** a
 function `main` that may raise an [`InputError`](errors.py#InputError). **Out:** a program that
 tells the mistake in one line, and an exit status that a script can test.
 
@@ -42,7 +42,7 @@ def error_prefix() -> str:
     r"""
     ## Which process an error comes from
 
-    When [several processes](distributed.py) train, all write to the same terminal.
+    When [several processes](processes.py) train, all write to the same terminal.
     """
     # An error can come before the processes know each other, so the number is read from the
     # environment, where torchrun has put it.

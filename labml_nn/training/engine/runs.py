@@ -24,10 +24,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from labml_nn.training.engine.checkpoint import load_checkpoint, save_checkpoint
-from labml_nn.training.engine.distributed import rank
+from labml_nn.training.engine.checkpoint import save_checkpoint
+from labml_nn.training.engine.checkpoint_file import load_checkpoint
 from labml_nn.training.engine.errors import InputError
 from labml_nn.training.engine.files import replacing, writing
+from labml_nn.training.engine.processes import rank
 from labml_nn.training.engine.resume import compare_about
 from labml_nn.training.engine.trainer import Trainer
 

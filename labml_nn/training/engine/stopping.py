@@ -9,7 +9,7 @@ line it is. In the middle of a step some weights are new and some are old, and t
 isn't recorded yet. A checkpoint of that moment would not be a state that training ever was in.
 
 **In:** nothing. **Out:** a function that tells whether a signal came. The
-[steps](trainer.py#Trainer.run) ask it after each step; if there was one, they save and stop.
+[steps](steps.py) ask it after each step; if there was one, they save and stop.
 """
 
 import signal

@@ -7,6 +7,9 @@ summary: The text of the package, a file of your own, or the sources of Python i
 A model can be trained on any text. [Tiny Shakespeare](../data.py#tiny_shakespeare) comes with the
 package, a file is read with `--text`, and `--corpus python` is Python's own library, which is
 always there. A text that is larger than the memory is read from [a file of tokens](token_file.py).
+
+**In:** a text. **Out:** its tokens in two parts, one to train on and one to measure with, and all
+that a run has to know about them.
 """
 
 import codecs
@@ -23,7 +26,7 @@ from labml_nn.training.byte_pairs import BytePairTokenizer
 from labml_nn.training.data import CharTokenizer, prepare, tiny_shakespeare
 from labml_nn.training.engine.errors import InputError
 
-# Bytes that are read at once.
+# Bytes that are read at once. Smaller chunks would take longer, larger ones more memory.
 CHUNK = 1 << 20
 
 
@@ -45,6 +48,7 @@ class Prepared:
     checksum: str
 
     def __str__(self) -> str:
+        # The first words of a run, so that a wrong file is noticed at once.
         unit = "characters" if isinstance(self.tokenizer, CharTokenizer) else "tokens"
         n_tokens = len(self.train) + len(self.validation)
         return f"{n_tokens:,} {unit}, {len(self.tokenizer):,} in the vocabulary"
@@ -52,9 +56,8 @@ class Prepared:
     def check_length(self, seq_len: int) -> None:
         r"""
         ### Is it long enough?
-
-        For one window with its last target to train on, and one prediction to measure.
         """
+        # For one window with its last target to train on, and one prediction to measure.
         if len(self.train) <= seq_len or len(self.validation) < 2:
             raise InputError(
                 f"{len(self.train):,} tokens to train on and {len(self.validation):,} to measure "
@@ -66,15 +69,20 @@ def prepare_text(text: str, seq_len: int, n_vocab: int | None = None) -> Prepare
     r"""
     ## Prepare a text
 
-    With `n_vocab` the tokens are that many byte pairs, learned from the training part alone.
+    With `n_vocab` the tokens are that many byte pairs.
     """
+    # The lesson cuts the text and numbers its characters.
     tokenizer, train, validation = prepare(text, seq_len)
     n_characters = len(validation)
+
+    # Byte pairs of the same two parts, so that losses per character can be compared. They are
+    # learned from the training part alone: validation is to measure what was never seen.
     if n_vocab is not None:
-        # The same two parts of the text.
         parts = text[:-n_characters], text[-n_characters:]
         tokenizer = BytePairTokenizer.trained([parts[0]], n_vocab)
         train, validation = (tokenizer.encode(part) for part in parts)
+
+    # Of the text and not of the tokens: they follow from it and the settings.
     checksum = hashlib.sha256(text.encode()).hexdigest()
     return Prepared(tokenizer, train, validation, n_characters, checksum)
 
@@ -86,14 +94,19 @@ def chunks(path: Path, size: int = CHUNK) -> Iterator[str]:
     Each ends with the end of a line, because tokens don't reach beyond that; only a line that is
     very long is cut. What isn't UTF-8 is an `InputError` that says where.
     """
+    # A character may have four bytes, and a chunk may end within it. This decoder keeps the begun
+    # character for the next chunk. `-sig` skips the mark that Windows puts at the start of a file.
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     begun = 0
     try:
         with path.open("rb") as file:
             while True:
+                # What the decoder has kept, to tell the place of an invalid byte.
                 pending = len(decoder.getstate()[0])
                 block = file.read(size)
                 block += file.readline(size)
+
+                # Nothing more to read: a character that is begun now is an error.
                 yield decoder.decode(block, final=not block)
                 if not block:
                     return
@@ -104,6 +117,7 @@ def chunks(path: Path, size: int = CHUNK) -> Iterator[str]:
             f"{path} is not UTF-8: byte 0x{error.object[error.start]:02x} at position {position:,} "
             "is invalid there; save the file as UTF-8"
         ) from error
+    # A folder, a missing file, no permission.
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
 
@@ -112,6 +126,7 @@ def read_text(path: Path) -> str:
     r"""
     ## A text of your own
     """
+    # In chunks as well, for the same errors.
     text = "".join(chunks(path))
     if not text:
         raise InputError(f"{path} is empty")
@@ -126,16 +141,19 @@ def python_sources(max_length: int = 1_115_394) -> str:
     default the length of Tiny Shakespeare. The text depends on the version of Python, so compare
     losses only between runs on the same version.
     """
+    # Sorted, because a folder lists its files in another order on another system.
     folder = Path(sysconfig.get_path("stdlib"))
     text = ""
     for path in sorted(folder.glob("*.py")):
         if len(text) >= max_length:
             break
         text += path.read_text(encoding="utf-8", errors="ignore")
+
+    # Some installations have compiled modules only.
     if not text:
         raise InputError(f"there are no Python sources in {folder}: give a text with --text FILE")
     return text[:max_length]
 
 
-# The texts that have a name.
+# The texts that have a name. The first one is learned if nothing else is said.
 CORPORA = {"tiny_shakespeare": tiny_shakespeare, "python": python_sources}

@@ -4,7 +4,7 @@ title: Training with Records and Samples
 summary: Connects the steps of a run to its history, its checkpoints, a progress bar and Ctrl-C.
 ---
 
-The [steps](trainer.py#Trainer.run) of a run call four functions, and know nothing of files,
+The [steps](steps.py) of a run call four functions, and know nothing of files,
 terminals or signals. This page passes them:
 
 | function | what it does here |
@@ -21,12 +21,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from labml_nn.training.engine.distributed import lost_process_error, rank
 from labml_nn.training.engine.errors import InputError
 from labml_nn.training.engine.history import recording
+from labml_nn.training.engine.processes import lost_process_error, rank
 from labml_nn.training.engine.recorder import labml_tracker
 from labml_nn.training.engine.runs import keep
 from labml_nn.training.engine.samples import Writer
+from labml_nn.training.engine.steps import run_steps
 from labml_nn.training.engine.stopping import interruptible
 from labml_nn.training.engine.trainer import Trainer
 from labml_nn.training.progress import Progress
@@ -86,7 +87,8 @@ def train(trainer: Trainer, run: Path, about: dict[str, Any], writer: Writer, la
         # Whatever goes wrong in the middle of a run, the user wants to know what is left of it.
         try:
             with lost_process_error():
-                trainer.run(
+                run_steps(
+                    trainer,
                     record,
                     partial(keep, run, trainer, about),
                     lambda: interrupted() != 0,

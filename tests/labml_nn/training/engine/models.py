@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.training.engine.config import TrainConfig
+from labml_nn.training.engine.steps import run_steps
 from labml_nn.training.engine.trainer import Trainer
 
 TEXT = "the quick brown fox jumps over the lazy dog\n" * 50
@@ -47,7 +48,8 @@ def make_trainer(dropout_prob: float = 0.0, **changes: Any) -> Trainer:
 def run(trainer: Trainer, until: int | None = None) -> Points:
     r"""What is recorded up to a step, without what the clock decides."""
     points: Points = []
-    trainer.run(
+    run_steps(
+        trainer,
         lambda step, values: points.append((step, values)),
         should_stop=lambda: trainer.step == until,
     )
@@ -59,7 +61,8 @@ def run(trainer: Trainer, until: int | None = None) -> Points:
 def losses(trainer: Trainer, until: int) -> list[float]:
     r"""The loss of each step up to one."""
     found: list[float] = []
-    trainer.run(
+    run_steps(
+        trainer,
         lambda step, values: None,
         should_stop=lambda: trainer.step == until,
         progress=lambda: found.append(trainer.losses[-1].item()),

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from labml_nn.training.data import tiny_shakespeare
 from labml_nn.training.engine import command_line
-from labml_nn.training.engine.checkpoint import load_checkpoint
+from labml_nn.training.engine.checkpoint_file import load_checkpoint
 from labml_nn.training.engine.config import TrainConfig, setting
 from labml_nn.training.engine.history import read_history
 from labml_nn.training.engine.presets import Preset

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from labml_nn.training.engine import distributed
+from labml_nn.training.engine import distributed, processes
 from labml_nn.training.engine.command_line import main
 from labml_nn.training.engine.history import read_history
 from labml_nn.training.engine.program import error_prefix
@@ -121,17 +121,17 @@ def test_a_batch_that_two_cannot_share_is_refused(ranks: list[dict[str, Any]]) -
 
 def test_a_single_process_needs_none_of_it() -> None:
     batch = torch.randn(7, 5)
-    assert (distributed.rank(), distributed.world_size()) == (0, 1)
+    assert (processes.rank(), processes.world_size()) == (0, 1)
     assert distributed.own_columns(batch).equal(batch)
-    assert distributed.all_reduce_mean(batch) is batch
-    assert (distributed.any_rank(True), distributed.any_rank(False)) == (True, False)
-    assert distributed.broadcast(lambda: 5) == 5
+    assert processes.all_reduce_mean(batch) is batch
+    assert (processes.any_rank(True), processes.any_rank(False)) == (True, False)
+    assert processes.broadcast(lambda: 5) == 5
     assert error_prefix() == ""
     trainer = make_trainer(replace(CONFIG, sharded=True))
     assert trainer.replica is trainer.model
     assert layers_of(trainer.model) == list(trainer.model.encoder.layers)
-    with distributed.process_group():
-        assert distributed.world_size() == 1
+    with processes.process_group():
+        assert processes.world_size() == 1
 
 
 RECIPE = [

@@ -15,6 +15,7 @@ from labml_nn.training import loop
 from labml_nn.training.data import RandomWindows
 from labml_nn.training.engine.config import TrainConfig
 from labml_nn.training.engine.errors import InputError
+from labml_nn.training.engine.steps import run_steps
 from labml_nn.training.engine.trainer import Trainer
 from tests.labml_nn.training.engine.models import (
     CONFIG,
@@ -121,7 +122,7 @@ def test_checkpoints_come_after_records_at_their_interval_and_at_the_lowest_loss
         events.append(("save", trainer.step))
         lowest[trainer.step] = is_best
 
-    trainer.run(record, save)
+    run_steps(trainer, record, save)
     is_lower = validation[12] < validation[6]
     assert lowest == {5: False, 6: True, 10: False, 12: is_lower}
     assert trainer.best == min(validation.values())
@@ -131,7 +132,8 @@ def test_checkpoints_come_after_records_at_their_interval_and_at_the_lowest_loss
 
 def test_a_stop_comes_after_the_step_and_saves() -> None:
     trainer, saved = make_trainer(), []
-    trainer.run(
+    run_steps(
+        trainer,
         lambda step, values: None,
         lambda is_best: saved.append(trainer.step),
         lambda: trainer.step == 3,
@@ -178,21 +180,21 @@ def test_a_batch_that_cannot_be_divided_and_an_unknown_device_are_refused() -> N
 def test_a_scaled_loss_makes_the_same_steps() -> None:
     r"""As for float16 on a GPU; factors of two change no digit."""
     plain, scaled = make_trainer(clip=0.1), make_trainer(clip=0.1)
-    scaled.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16)
+    scaled.mixed.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16)
     assert losses(plain, 3) == losses(scaled, 3)
-    assert scaled.scaler.get_scale() == 2.0**16
+    assert scaled.mixed.scaler.get_scale() == 2.0**16
     for one, other in zip(plain.model.parameters(), scaled.model.parameters(), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-7)
 
 
 def test_where_a_scaled_loss_overflows_the_step_is_skipped_and_the_scale_halved() -> None:
     trainer = make_trainer()
-    trainer.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127)
+    trainer.mixed.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127)
     with torch.no_grad():
         trainer.model[3].weight.mul_(1e3)
     before = [parameter.clone() for parameter in trainer.model.parameters()]
     assert math.isfinite(losses(trainer, 1)[0])
-    assert trainer.scaler.get_scale() == 2.0**126
+    assert trainer.mixed.scaler.get_scale() == 2.0**126
     for one, other in zip(trainer.model.parameters(), before, strict=True):
         assert one.equal(other)
 
@@ -239,8 +241,8 @@ def test_nothing_in_a_step_waits_for_its_result() -> None:
             lambda step: batch,
             trainer.optimizers,
             1,
-            gradients=trainer.gradients,
-            clip=trainer.clip,
+            gradients=trainer.mixed.gradients,
+            clip=trainer.mixed.clip,
         )
         assert waits.found == []
         torch.ones(1).item()
@@ -264,7 +266,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_step_and_batch(value:
     spoil = spoiler(trainer, 5, value)
     starts = RandomWindows(torch.arange(997), 7, 3, CONFIG.seed).at(5)[0][0].tolist()
     with pytest.raises(InputError) as caught:
-        trainer.run(lambda step, values: None, saved.append, progress=spoil)
+        run_steps(trainer, lambda step, values: None, saved.append, progress=spoil)
     assert str(caught.value) == (
         "the loss is nan, not finite in step 6, whose windows begin at the tokens "
         f"{', '.join(map(str, starts))} of the training text; train with a learning rate below "
@@ -280,7 +282,7 @@ def test_weights_that_are_not_finite_are_not_saved_when_a_run_is_stopped() -> No
     trainer, saved = make_trainer(), []
     spoil = spoiler(trainer, 1, math.nan)
     with pytest.raises(InputError, match="the weights are not finite in step 1, whose windows"):
-        trainer.run(lambda step, values: None, saved.append, lambda: True, spoil)
+        run_steps(trainer, lambda step, values: None, saved.append, lambda: True, spoil)
     assert saved == []
 
 

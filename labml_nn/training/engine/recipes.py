@@ -1,0 +1,157 @@
+r"""
+---
+title: Recipes
+summary: Which models the command trains, with the settings that only they have.
+---
+
+A recipe is three functions of a configuration: its settings, its model and its optimizers. **In:**
+a configuration, and the number of different tokens. **Out:** a model that the
+[trainer](trainer.py) can train. The models themselves are lessons; here they only get their sizes.
+The [presets](presets.py) give recipes a name.
+"""
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from labml_nn.training.engine.config import ModelConfig, setting
+from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
+from labml_nn.transformers.basic.comparison_experiment import put_in_place
+from labml_nn.transformers.fused_attention import FusedAttention
+from labml_nn.transformers.mha import MultiHeadAttention
+from labml_nn.transformers.modern import experiment
+from labml_nn.transformers.modern.model import ModernTransformer
+
+
+def sizes(config: ModelConfig) -> dict[str, Any]:
+    r"""
+    ## The sizes of a model
+
+    As all constructors call them.
+    """
+    # The context is among them: a model may learn a vector for each of its positions.
+    names = ("d_model", "heads", "n_layers", "d_ff", "seq_len", "dropout_prob")
+    return {name: getattr(config, name) for name in names}
+
+
+@dataclass(frozen=True)
+class ClassicConfig(ModelConfig):
+    r"""
+    ## Settings of the classic transformer
+    """
+
+    # By default the attention that the lessons explain.
+    fast: bool = setting(False, "use the fused attention")
+
+
+def classic(config: ClassicConfig, n_vocab: int) -> nn.Module:
+    r"""
+    ### The classic transformer
+
+    That of [the lessons](../../transformers/basic/autoregressive_model.py).
+    """
+    # Both have the same weights and, up to rounding, the same result.
+    attention = FusedAttention if config.fast else MultiHeadAttention
+    return AutoregressiveTransformer(n_vocab, **sizes(config), attention=attention)
+
+
+@dataclass(frozen=True)
+class ModernConfig(ModelConfig):
+    r"""
+    ## Settings of the modern transformer
+    """
+
+    # Muon's steps have a length of their own, so they need a rate of their own.
+    matrix_learning_rate: float = setting(0.02, "highest learning rate of Muon's matrices")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check("matrix_learning_rate", "above 0", self.matrix_learning_rate > 0)
+
+
+def modern(config: ModernConfig, n_vocab: int) -> nn.Module:
+    r"""
+    ### The modern transformer
+
+    See [its page](../../transformers/modern/model.py).
+    """
+    return ModernTransformer(n_vocab, **sizes(config))
+
+
+def muon_and_adamw(model: nn.Module, config: ModernConfig) -> list[torch.optim.Optimizer]:
+    r"""
+    ### Its optimizers
+
+    Those of [its experiment](../../transformers/modern/experiment.py#muon_and_adamw).
+    """
+    # Weight decay is a setting here, and the page has it for the matrices only.
+    both = experiment.muon_and_adamw(model, config.matrix_learning_rate, config.learning_rate)
+    for group in both[0].param_groups:
+        group["weight_decay"] = config.weight_decay
+    return both
+
+
+# Each part and the page that has it, in a function `in_transformer`. A test compares the table with
+# the pages.
+PARTS = {
+    # Parts of the classic transformer, as they were before or came later.
+    "one_head": "mha",
+    "relu": "feed_forward",
+    "learned_positions": "positional_encoding",
+    "rms_norm": "rms_norm",
+    "swiglu": "swiglu",
+    # The same result with less memory, or attention to fewer keys.
+    "flash": "memory.flash_backward",
+    "flex": "memory.flex",
+    "multi_query": "memory.grouped_query",
+    "sliding_window": "memory.sliding_window",
+    "learned_sink": "memory.learned_sink",
+    "latent": "memory.latent_attention",
+    # Other scores, other weights, or no softmax at all.
+    "query_key_norm": "variants.query_key_norm",
+    "soft_cap": "variants.soft_cap",
+    "differential": "variants.differential_attention",
+    "gated": "variants.gated_attention",
+    "linear": "variants.linear_attention",
+    "delta_rule": "variants.delta_rule",
+    # Where a token is, told to the scores in place of the embedding.
+    "shaw": "positions.shaw_relative",
+    "transformer_xl": "positions.transformer_xl",
+    "alibi": "positions.alibi",
+    "rotary": "positions.rotary_attention",
+}
+
+
+@dataclass(frozen=True)
+class PartsConfig(ClassicConfig):
+    r"""
+    ## Settings of the classic transformer with another part
+    """
+
+    part: str = setting("one_head", "the part that is exchanged")
+
+    def __post_init__(self) -> None:
+        # Anything else would import a module that the user names.
+        super().__post_init__()
+        self.check("part", f"one of {', '.join(sorted(PARTS))}", self.part in PARTS)
+
+
+def with_part(config: PartsConfig, n_vocab: int) -> nn.Module:
+    r"""
+    ### The classic transformer with another part
+    """
+    # The plain model is made first, so what isn't exchanged starts with the same weights. Then two
+    # runs differ in the part alone.
+    model = classic(config, n_vocab)
+
+    # Only now, because there are twenty pages and one of them is needed.
+    page = importlib.import_module(f"labml_nn.transformers.{PARTS[config.part]}")
+    known = sizes(config)
+
+    # A part belongs to one layer, so it needn't know how many there are.
+    del known["n_layers"]
+    put_in_place(model, page.in_transformer(**known))
+    return model
