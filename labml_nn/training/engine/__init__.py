@@ -24,8 +24,8 @@ arguments. So it imports the lessons, and no lesson imports anything from here; 
   model](sharded.py) that they share
 * **Resume:** [checkpoints](checkpoint.py) and [their files](checkpoint_file.py), [the folder of a
   run](runs.py), [what it was](resume.py) and [atomic writes](files.py)
-* **Look:** the [history](history.py) of a run and [its curves](curves.py), [samples](samples.py),
-  [the result](result.py), [labml](recorder.py), [runs side by side](compare.py) and
-  [memory](memory.py)
+* **Look:** what is [measured](measurements.py), the [history](history.py) of a run and [its
+  curves](curves.py), [samples](samples.py), [the result](result.py), [labml](recorder.py), [runs
+  side by side](compare.py) and [memory](memory.py)
 * **Fail:** [errors](errors.py), and [programs](program.py) that tell them in one sentence
 """

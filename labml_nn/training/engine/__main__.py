@@ -11,5 +11,7 @@ import sys
 
 from labml_nn.training.engine.command_line import main
 
+# `python -m` runs this file. The program is on a page of its own, so that it can be imported
+# without running.
 if __name__ == "__main__":
     sys.exit(main())

@@ -50,15 +50,19 @@ def state_of(trainer: Trainer) -> dict[str, Any]:
     whole = state_dict.StateDictOptions(full_state_dict=True, cpu_offload=True)
     model = trainer.model
     return {
+        # The learning rate and the batch depend on it.
         "step": trainer.step,
+        # So that speed and best loss are those of the whole run, not of its last part.
         "seconds": trainer.seconds,
         "best": trainer.best,
+        # Each weight by its name, whatever wrappers the model has.
         "model": state_dict.get_model_state_dict(model, options=whole),
         # One at a time, so that each keeps its own groups.
         "optimizers": [
             state_dict.get_optimizer_state_dict(model, optimizer, options=whole)
             for optimizer in trainer.optimizers
         ],
+        # Empty but for float16.
         "scaler": trainer.mixed.scaler.state_dict(),
         # Since the last record. Numbers, so that they can be loaded on another device.
         "losses": [loss.item() for loss in trainer.losses],
@@ -80,7 +84,8 @@ def save_checkpoint(folder: Path, trainer: Trainer, about: dict[str, Any]) -> Pa
     if rank():
         return folder
 
-    # With zeros, so that names sort as steps do.
+    # With zeros, so that names sort as steps do. With what it is about, the file is enough to make
+    # the model elsewhere.
     return write_checkpoint(folder, f"step-{trainer.step:06}", {"about": about, **state})
 
 
@@ -94,6 +99,8 @@ def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
     # Everything is compared before anything is loaded: half a model would be worse than none.
     here = {name: list(value.shape) for name, value in trainer.model.state_dict().items()}
     there = {name: list(value.shape) for name, value in state["model"].items()}
+
+    # A weight that only one of the two has is a difference, too.
     for name in here | there:
         if here.get(name) != there.get(name):
             raise InputError(
@@ -107,10 +114,15 @@ def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
     for optimizer, one in zip(trainer.optimizers, state["optimizers"], strict=True):
         state_dict.set_optimizer_state_dict(trainer.model, optimizer, one, options=whole)
 
-    # How far the run had come, and since when nothing was recorded.
+    # How far the run had come. A scale that begins anew would overflow, and each overflow is a step
+    # that is skipped.
     trainer.mixed.scaler.load_state_dict(state["scaler"])
+
+    # A step that begins at zero again would begin with the warm-up again.
     trainer.step, trainer.best = state["step"], state["best"]
     trainer.seconds, trainer.interval = state["seconds"], state["interval"]
+
+    # On the device, like those that will follow.
     trainer.losses = [torch.tensor(loss, device=trainer.device) for loss in state["losses"]]
 
     # Last: loading draws no random numbers today, and tomorrow it might.
@@ -132,6 +144,7 @@ def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> dict[str
     ??? question "A model has a buffer that it changes in each step. Is it saved?"
         Yes, if it is registered as persistent: then `state_dict` has it. A plain attribute is lost.
     """
+    # In an alphabet, each token has one successor, so the table learns it quickly.
     tokens = torch.arange(10 * n_vocab * seq_len) % n_vocab
     config = TrainConfig(steps=2, batch_size=batch_size, seq_len=seq_len, device="cpu")
 
@@ -142,7 +155,10 @@ def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> dict[str
     # Another table, until the checkpoint is restored.
     second = Trainer(nn.Embedding(n_vocab, n_vocab), tokens, tokens, config)
     with TemporaryDirectory() as folder:
+        # The folder and its file are gone after the block; the state is in memory then.
         path = save_checkpoint(Path(folder), first, about={})
         restore(second, load_checkpoint(path), path)
+
+    # The second step, from the weights that the first one left.
     run_steps(second, lambda step, values: None)
     return second.model.state_dict()

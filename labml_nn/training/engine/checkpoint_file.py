@@ -47,6 +47,8 @@ def write_checkpoint(folder: Path, name: str, document: dict[str, Any]) -> Path:
     # First into memory, because the name is known only when the content is complete.
     buffer = io.BytesIO()
     torch.save({"format": FORMAT, **document}, buffer)
+
+    # The very bytes that are written are the ones that are counted.
     content = buffer.getvalue()
 
     # Renaming the complete file into place is the only step that can be interrupted.
@@ -65,12 +67,15 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
+
+    # Half a file, an empty one, one with a bit flipped: each has another checksum.
     if not path.stem.endswith(checksum(content)):
         raise InputError(f"{path} is damaged, or was altered after it was saved")
 
     # A stranger can give a hostile file the right name. `weights_only` allows tensors, numbers,
     # texts and containers, and no calls. PyTorch fails in many ways on a file that isn't its own.
     try:
+        # On the CPU, because the GPU that it was saved from may not be here.
         document = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     except Exception as error:
         raise InputError(f"{path} is not a checkpoint") from error

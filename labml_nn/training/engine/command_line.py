@@ -37,7 +37,7 @@ from labml_nn.training.engine.plan import choose_preset, prepare_run
 from labml_nn.training.engine.presets import PRESETS, Preset
 from labml_nn.training.engine.processes import broadcast, process_group, rank
 from labml_nn.training.engine.program import one_sentence
-from labml_nn.training.engine.result import described, measure
+from labml_nn.training.engine.result import described, introduced, measure
 from labml_nn.training.engine.runs import new_run, newest_good
 from labml_nn.training.engine.samples import Writer
 from labml_nn.training.engine.text import Prepared
@@ -54,6 +54,7 @@ def begin(runs: Path, about: dict[str, Any], text: Prepared) -> Path:
     # All processes must have the same name for it, and it has random letters.
     run = broadcast(lambda: new_run(runs, about["preset"]))
     if not rank():
+        # From here on, the run can be resumed.
         write_json(run / "run.json", about)
 
         # In the format of the library that learned the byte pairs, for use elsewhere.
@@ -72,6 +73,8 @@ def go_on(run: Path, about: dict[str, Any], trainer: Trainer) -> Path:
     """
     if found := newest_good(run, about):
         state, path, refused = found
+
+        # The trainer was made with the settings of the run, so the shapes fit.
         restore(trainer, state, path)
 
         # Steps are lost with a damaged checkpoint, and the disk may be at its end. The user should
@@ -87,8 +90,12 @@ def run_preset(name: str, preset: Preset, arguments: argparse.Namespace) -> int:
 
     In [several processes](distributed.py) each does all of this, and rank 0 prints and writes.
     """
+    # The allocator is set before anything large is allocated. Then comes what can be refused
+    # without a model.
     keep_freed_memory()
     about, config, text = prepare_run(name, preset, arguments)
+
+    # The model has random weights now, those of the seed.
     trainer = preset.make_trainer(config, text)
 
     # The trainer has decided what was left to the machine. From now on that is a setting, so that
@@ -102,36 +109,43 @@ def run_preset(name: str, preset: Preset, arguments: argparse.Namespace) -> int:
 
     # The folder is made last, so that a mistake leaves none behind.
     if arguments.resume:
+        # Absolute, because the result names it.
         run = go_on(arguments.resume.resolve(), about, trainer)
     else:
         run = begin(arguments.runs, about, text)
 
-    # What a reader of the log needs to repeat the run.
-    n_parameters = sum(one.numel() for one in trainer.model.parameters())
-    compiled = "compiled" if config.compile else "not compiled"
-    say(
-        f"{text}, {n_parameters:,} parameters, on {trainer.device} in {config.precision}, "
-        f"{compiled}\nrun {run}"
-    )
+    # Now it is known what runs, and where.
+    say(introduced(trainer, run, text))
     if arguments.resume:
         say(f"from step {trainer.step:,}")
 
     # A run that is complete can still be resumed, for another sample.
     if trainer.step < config.steps:
+        # If it is interrupted, what follows is skipped: a half-trained model has no result.
         train(trainer, run, about, writer, arguments.labml)
 
     # With shards, each process has a part of the model, so all of them measure and write.
     result = measure(trainer, run, text)
+
+    # From the prompt that was tried at the beginning.
     sample = writer.write(arguments.sample_length)
     if not rank():
+        # Before anything is printed, so that a closed terminal loses nothing.
         write_json(run / "result.json", result)
+
+        # The whole history, also of the parts before the run was resumed.
         draw(run / "losses.svg", read_history(run))
+
+    # The sample comes last, because it can be long.
     say(f"{described(result, config.seq_len)}\n\n{sample}")
+
+    # As last line, where a script finds it.
     if arguments.json:
         say(json.dumps(result))
 
     # A loss that isn't honest is worth less than none: a script must not take it for a success.
     if not result["honest"] and not rank():
+        # On the other stream, like all errors.
         print(f"error: {result['honest_sentence']}", file=sys.stderr)
     return int(not result["honest"])
 
@@ -148,6 +162,8 @@ def main(argv: Sequence[str] | None = None, presets: Mapping[str, Preset] = PRES
     argv = sys.argv[1:] if argv is None else argv
     name = choose_preset(argv, presets)
     preset = presets[name]
+
+    # The words are read once more, now with all options.
     parser = make_parser(name, tuple(presets), preset.config, preset.defaults)
     arguments = parser.parse_args(argv)
 

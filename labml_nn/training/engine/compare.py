@@ -61,10 +61,15 @@ def row_of(run: Path, settings: list[str]) -> Row:
     losses = [values["loss.validation"] for _, values in history if "loss.validation" in values]
     speeds = sorted(values["tokens_per_second"] for _, values in history)
     return {
+        # Time and letters; the folder above has the name of the preset.
         "run": run.name,
+        # Runs of two presets have different settings; a missing one stays empty.
         "preset": about["preset"],
+        # In the order in which a configuration has them.
         **{name: str(about["config"].get(name, "")) for name in settings},
+        # What the result says is known at the end only.
         "parameters": shown(result.get("parameters"), ",d"),
+        # Without an evaluation, a run has steps and no loss.
         "steps": shown(history[-1][0] if history else 0, ",d"),
         "loss": shown(losses[-1] if losses else None, ".4f"),
         # If it is far below the last one, the run was too long or the model too large.
@@ -72,6 +77,7 @@ def row_of(run: Path, settings: list[str]) -> Row:
         # [A loss that isn't](../leaks.py) should catch the eye.
         "honest": {True: "yes", False: "NO", None: ""}[result.get("honest")],
         "tokens/s": shown(speeds[len(speeds) // 2] if speeds else None, ",.0f"),
+        # Of the whole run, evaluations excluded.
         "seconds": shown(result.get("seconds"), ",.1f"),
     }
 
@@ -85,6 +91,7 @@ def table(rows: list[Row]) -> str:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
 
     # Run and preset are aligned left, numbers right, so that digits stand below each other.
+    # Without blanks at the ends of lines, which a terminal might wrap.
     return "\n".join(
         "  ".join(
             cell.ljust(width) if index < 2 else cell.rjust(width)
@@ -102,6 +109,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = Parser(
         prog="python -m labml_nn.training.engine.compare", description="Compare runs in a table."
     )
+
+    # The shell makes a list of folders from “runs/*/*”.
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="the folder of a run")
     parser.add_argument(
         "--figure", type=Path, metavar="FILE", help="draw the validation losses, as SVG, PNG or PDF"
@@ -111,6 +120,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Absolute, because “.” has no name.
     runs = [run.resolve() for run in arguments.runs]
     settings = differences([read_about(run)["config"] for run in runs])
+
+    # A column for each setting that differs; what is the same in all runs says nothing.
     print(table([row_of(run, settings) for run in runs]))
 
     # The table comes first: it needs no other package.

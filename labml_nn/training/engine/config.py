@@ -33,6 +33,7 @@ def option_name(field: str) -> str:
     r"""
     ### `d_model` is “--d-model”
     """
+    # The usual form on a command line; in Python it would be a subtraction.
     return f"--{field.replace('_', '-')}"
 
 
@@ -60,6 +61,8 @@ class TrainConfig:
     # What is left open here is [decided](placement.py) by the hardware, and kept.
     device: str = setting("auto", "auto, cpu, cuda or mps")
     precision: str = setting("auto", "auto, float32, bfloat16 or float16")
+
+    # Three values: yes, no, and whatever is best.
     compile: bool | None = setting(None, "compile the model; by default on a GPU only")
     sharded: bool = setting(False, "with several processes, split the model over them")
 
@@ -83,8 +86,12 @@ class TrainConfig:
         # Written so that NaN, for which no comparison is true, is refused as well.
         for name in ("learning_rate", "clip"):
             self.check(name, "above 0", 0 < getattr(self, name) < math.inf)
+
+        # The first two are shares, and no recipe that we know has a larger decay.
         for name in ("warmup", "final", "weight_decay"):
             self.check(name, "between 0 and 1", 0 <= getattr(self, name) <= 1)
+
+        # Here and not as a type, because a configuration may come from a file.
         self.check("schedule", "cosine or linear", self.schedule in ("cosine", "linear"))
 
     def check(self, name: str, expected: str, is_right: bool) -> None:

@@ -26,6 +26,7 @@ def validation_losses(curves: dict[str, History]) -> History:
     # Training losses stay away: of five runs, ten curves would hide each other.
     return [
         (step, {f"loss.{name}": values["loss.validation"]})
+        # Steps may be in any order: each name is drawn on its own.
         for name, history in curves.items()
         for step, values in history
         if "loss.validation" in values
@@ -42,13 +43,19 @@ def draw(path: Path, history: History) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
+        # Training itself doesn't need it; a run without it fails only here, with its result saved.
         raise InputError("a figure needs matplotlib: python -m pip install matplotlib") from None
+
+    # As large as a page is wide.
     figure = Figure(figsize=(8, 5), layout="constrained")
+
+    # The function of the lesson, so that all curves on this site look the same.
     draw_losses(figure.subplots(), history)
 
     # What matplotlib says about an unknown format is a good sentence.
     with writing(path):
         try:
+            # “.svg”, “.png” or “.pdf”: the name says which.
             figure.savefig(path)
         except ValueError as error:
             raise InputError(f"cannot draw {path}: {error}") from error

@@ -35,6 +35,8 @@ def raised_on_purpose(error: ValueError) -> bool:
     # The last entry of the traceback is the place where the error began. An error that comes out of
     # PyTorch began in a file of PyTorch.
     place = error.__traceback__
+
+    # An error that was made and never raised has no traceback.
     if place is None:
         return False
     while place.tb_next is not None:
@@ -61,4 +63,6 @@ def checking_input() -> Iterator[None]:
     except ValueError as error:
         if not raised_on_purpose(error):
             raise
+
+        # With its cause, for a debugger.
         raise InputError(str(error)) from error

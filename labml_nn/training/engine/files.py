@@ -50,6 +50,7 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with writing(path):
+            # The first checkpoint of a run finds no folder.
             path.parent.mkdir(parents=True, exist_ok=True)
             yield temporary
 
@@ -57,6 +58,8 @@ def replacing(path: Path) -> Iterator[Path]:
             # leave the new name with no content.
             with temporary.open("r+b") as file:
                 os.fsync(file.fileno())
+
+            # On all systems this replaces a file that is there. `os.rename` fails on Windows.
             os.replace(temporary, path)
 
     # After an error the half-written file goes; after success there is none.
@@ -69,6 +72,7 @@ def write_json(path: Path, document: dict[str, Any]) -> None:
     r"""
     ## Write JSON
     """
-    # Indented, for people who look into the folder of a run.
+    # Indented, for people who look into the folder of a run. With a line break at the end, so that
+    # a terminal shows it well.
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

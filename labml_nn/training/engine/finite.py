@@ -41,7 +41,11 @@ def check_finite(trainer: Trainer) -> None:
 
     # If all losses are good, the last step it was.
     index = bad[0] if bad else len(losses) - 1
+
+    # The first of these losses belongs to the step after the last record.
     step = trainer.step - len(losses) + index
+
+    # Infinite or not a number: which of the two tells where to look.
     what = f"the loss is {losses[index]}," if bad else "the weights are"
 
     # A batch depends on the seed and the step alone. So the same draw, from the numbers 0, 1, 2, …

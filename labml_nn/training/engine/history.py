@@ -39,8 +39,14 @@ def read_history(run: Path) -> History:
     # After the last line break there is nothing, or half a line that is being written. Neither
     # counts.
     path = run / NAME
+
+    # A new run has no file.
     lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.exists() else []
+
+    # Each line is a document of its own, so a file that is still growing can be read.
     points = [json.loads(line) for line in lines]
+
+    # The step is the key, the rest are values.
     return [(point.pop("step"), point) for point in points]
 
 

@@ -60,6 +60,7 @@ def keep_freed_memory() -> None:
     """
     # Other systems and other C libraries don't have the function `mallopt`, and stay as they are.
     with suppress(OSError, AttributeError, TypeError):
+        # Without a name: the library that Python itself runs on.
         library = ctypes.CDLL(None)
 
         # Numbers from “malloc.h”: the size from which a block is mapped on its own, and how much

@@ -60,6 +60,8 @@ class MixedPrecision:
         * `clip` is the greatest length of all gradients together
         """
         self.optimizers, self.device, self.dtype = optimizers, device, dtype
+
+        # The loop knows neither parts nor limits, so they are kept here.
         self.micro_batches, self.max_length = micro_batches, clip
 
         # `bfloat16` has the range of `float32`. With both, the scaler is disabled and a step is a
@@ -102,6 +104,8 @@ class MixedPrecision:
                 # `backward` adds to what the parts before have left. It frees the activations.
                 self.scaler.scale(loss).backward()
             total += loss.detach()
+
+        # The mean over the processes, which have as many windows each.
         return all_reduce_mean(total)
 
     def clip(self, model: nn.Module) -> None:

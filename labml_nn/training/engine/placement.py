@@ -50,6 +50,8 @@ def decide(config: TrainConfig) -> tuple[TrainConfig, torch.device, torch.dtype]
 
     # As a name, because settings are numbers and texts.
     precision = str(dtype).removeprefix("torch.")
+
+    # `auto` is replaced, so that each record and checkpoint tells the truth.
     return replace(config, precision=precision, compile=compile), device, dtype
 
 
@@ -63,7 +65,10 @@ def place(
     """
     # Sharding comes before moving: a model that needs it wouldn't fit on one GPU.
     if config.sharded:
+        # In place: the parameters become shards of themselves.
         shard(model, device)
+
+    # Moving keeps the parameters the same objects, so nothing else needs to know.
     replica = model = model.to(device)
 
     # One or the other: both share out the work over processes.
@@ -72,6 +77,7 @@ def place(
 
     # Last, so that PyTorch can compile what the wrapper does, too.
     if config.compile:
+        # Nothing is compiled yet; that happens at the first step.
         replica = torch.compile(replica)
     return model, replica
 
@@ -93,7 +99,7 @@ def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
     config, device, dtype = decide(TrainConfig(device="cpu"))
     assert (config.compile, dtype) == (False, getattr(torch, config.precision))
 
-    # Both views have the same weights.
+    # Both views have the same weights. Without wrappers, they are the same object.
     model, replica = place(nn.Linear(d_in, d_out), config, device)
     assert replica is model
     return replica(torch.randn(d_in))

@@ -36,12 +36,15 @@ def choose_preset(argv: Sequence[str], presets: Mapping[str, Preset]) -> str:
     parser = Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("--preset")
     parser.add_argument("--resume", type=Path)
+
+    # Unknown words are no mistake yet.
     arguments, _ = parser.parse_known_args(argv)
 
     # The name comes from a file that anybody may have written. It is only ever looked up in the
     # table, never imported.
     name = arguments.preset
     if name is None and arguments.resume is not None:
+        # Only its name; all else is read when the options are known.
         name = read_about(arguments.resume)["preset"]
         if name not in presets:
             raise InputError(f"{arguments.resume} has an unknown preset, {name!r}")
@@ -61,6 +64,8 @@ def prepare_run(
     # The namespace has only the settings that were given.
     names = {field.name for field in fields(preset.config)}
     given = {one: value for one, value in vars(arguments).items() if one in names}
+
+    # Not given, it is empty, and the run or the default decides.
     source = source_of(arguments)
 
     # What the run is about comes first, and options can only confirm it.
@@ -82,9 +87,12 @@ def prepare_run(
     # Numbers and texts only, because it goes into a file of JSON and into each checkpoint.
     about = {
         "preset": name,
+        # All settings, also those that nobody gave: a default may be another one next year.
         "config": asdict(config),
         "text": source,
+        # The text is looked up again; this tells whether it is the same.
         "text_checksum": text.checksum,
+        # With these and the weights, the model can be used without the text.
         "symbols": text.tokenizer.symbols,
     }
     return about, config, text

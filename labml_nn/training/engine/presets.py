@@ -37,7 +37,10 @@ class Preset:
     * `defaults` are those that differ from the defaults of `config`
     """
 
+    # A class, not an object: the settings come later.
     config: type[TrainConfig]
+
+    # Functions, so that importing this page makes no model.
     model: Callable[[Any, int], nn.Module]
     optimizers: Callable[[nn.Module, Any], list[torch.optim.Optimizer]] = adamw_for_all
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -55,9 +58,11 @@ class Preset:
         r"""
         ### The trainer
         """
+        # Before the model, which may take a while to make.
+        text.check_length(config.seq_len)
+
         # The seed decides which weights the model starts with. On the CPU, so that they are the
         # same on every machine; the trainer moves them.
-        text.check_length(config.seq_len)
         torch.manual_seed(config.seed)
 
         # A constructor may refuse sizes that its settings don't know about.
@@ -72,7 +77,9 @@ MODERN = {"final": 0.0, "schedule": "linear", "d_ff": 336}
 
 # The first one is what is trained if none is named.
 PRESETS: dict[str, Preset] = {
+    # What the lessons build.
     "classic": Preset(recipes.ClassicConfig, recipes.classic),
+    # Slightly fewer weights, and what later models have changed.
     "modern": Preset(recipes.ModernConfig, recipes.modern, recipes.muon_and_adamw, MODERN),
     # Twelve minutes on the two cores where it was recorded, with matrix products in bfloat16.
     "long": Preset(

@@ -58,6 +58,7 @@ def world_size() -> int:
 
     The number of processes.
     """
+    # 1 if torchrun didn't start the program.
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
@@ -77,11 +78,14 @@ def process_group() -> Iterator[None]:
     # still go from CPU to CPU, so that no GPU is waited for.
     local_rank = int(os.environ["LOCAL_RANK"])
     backend = "gloo"
+
+    # Two backends in one group: NCCL for tensors on a GPU, gloo for all others.
     if torch.cuda.is_available() and local_rank < torch.cuda.device_count():
+        # From now on “cuda” means this one.
         torch.cuda.set_device(local_rank)
         backend = "cpu:gloo,cuda:nccl"
 
-    # Where the others are stands in the environment, too.
+    # The address of the others is in the environment, too.
     dist.init_process_group(backend)
     with lost_process_error():
         yield
@@ -99,13 +103,17 @@ def lost_process_error() -> Iterator[None]:
     launcher says which process failed first.
     """
     # Whatever waits for the lost process fails somewhere inside PyTorch. NCCL has an exception of
-    # its own, gloo hasn't, so its name in the message has to do.
+    # its own. Gloo hasn't, so we look for its name in the message.
     try:
         yield
     except RuntimeError as error:
         is_lost = isinstance(error, dist.DistError) or "gloo" in str(error)
+
+        # Any other error is a mistake in the program, and keeps its traceback.
         if world_size() == 1 or not is_lost:
             raise
+
+        # Only the launcher knows which one.
         raise InputError("another process has ended: go on with --resume") from error
 
 
@@ -117,6 +125,7 @@ def all_reduce_mean(value: Tensor) -> Tensor:
     """
     # On a GPU nothing waits for it: it is queued like any other operation.
     if world_size() > 1:
+        # A sum, in place, the same on all ranks.
         dist.all_reduce(value)
         value /= world_size()
     return value
@@ -135,6 +144,8 @@ def any_rank(flag: bool) -> bool:
     # The greatest of zeros and ones is 1 if there is a one.
     value = torch.tensor(int(flag))
     dist.all_reduce(value, op=dist.ReduceOp.MAX)
+
+    # Reading it waits for the slowest process. It is on the CPU, so no GPU is waited for.
     return bool(value)
 
 
@@ -145,6 +156,7 @@ def broadcast(make: Callable[[], T]) -> T:
     `make` is called on rank 0 alone, and all ranks get its result.
     """
     if world_size() == 1:
+        # Nobody to share it with.
         return make()
 
     # The list is filled in place: what is in it on the other ranks is replaced.

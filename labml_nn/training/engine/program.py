@@ -60,9 +60,11 @@ def one_sentence(main: Callable[..., int]) -> Callable[..., int]:
     traceback.
     """
 
+    # With name and docstring of `main`, which a traceback shows.
     @functools.wraps(main)
     def program(*args: Any, **kwargs: Any) -> int:
         try:
+            # The status of a run that ended as it should.
             return main(*args, **kwargs)
         # 2 is also what `argparse` uses for a wrong option. Results go to the standard output, so
         # the sentence goes to the other stream.

@@ -34,6 +34,8 @@ def sizes(config: ModelConfig) -> dict[str, Any]:
     """
     # The context is among them: a model may learn a vector for each of its positions.
     names = ("d_model", "heads", "n_layers", "d_ff", "seq_len", "dropout_prob")
+
+    # By name, so that no two can be exchanged.
     return {name: getattr(config, name) for name in names}
 
 
@@ -53,7 +55,8 @@ def classic(config: ClassicConfig, n_vocab: int) -> nn.Module:
 
     That of [the lessons](../../transformers/basic/autoregressive_model.py).
     """
-    # Both have the same weights and, up to rounding, the same result.
+    # Both have the same weights and, up to rounding, the same result. On a GPU, and for long
+    # contexts, the second one is faster.
     attention = FusedAttention if config.fast else MultiHeadAttention
     return AutoregressiveTransformer(n_vocab, **sizes(config), attention=attention)
 
@@ -64,11 +67,14 @@ class ModernConfig(ModelConfig):
     ## Settings of the modern transformer
     """
 
-    # Muon's steps have a length of their own, so they need a rate of their own.
+    # Muon makes each step of a matrix about as long as every other, whatever its gradient. So it
+    # needs a rate of its own.
     matrix_learning_rate: float = setting(0.02, "highest learning rate of Muon's matrices")
 
     def __post_init__(self) -> None:
         super().__post_init__()
+
+        # At 0, the matrices would stay random and everything else would train.
         self.check("matrix_learning_rate", "above 0", self.matrix_learning_rate > 0)
 
 
@@ -78,6 +84,7 @@ def modern(config: ModernConfig, n_vocab: int) -> nn.Module:
 
     See [its page](../../transformers/modern/model.py).
     """
+    # All of its parts are decided on its page.
     return ModernTransformer(n_vocab, **sizes(config))
 
 
@@ -89,6 +96,8 @@ def muon_and_adamw(model: nn.Module, config: ModernConfig) -> list[torch.optim.O
     """
     # Weight decay is a setting here, and the page has it for the matrices only.
     both = experiment.muon_and_adamw(model, config.matrix_learning_rate, config.learning_rate)
+
+    # Muon is the first of the two.
     for group in both[0].param_groups:
         group["weight_decay"] = config.weight_decay
     return both
@@ -117,7 +126,7 @@ PARTS = {
     "gated": "variants.gated_attention",
     "linear": "variants.linear_attention",
     "delta_rule": "variants.delta_rule",
-    # Where a token is, told to the scores in place of the embedding.
+    # Positions that change the scores, not the embedding.
     "shaw": "positions.shaw_relative",
     "transformer_xl": "positions.transformer_xl",
     "alibi": "positions.alibi",
@@ -131,6 +140,7 @@ class PartsConfig(ClassicConfig):
     ## Settings of the classic transformer with another part
     """
 
+    # The default is the simplest of them.
     part: str = setting("one_head", "the part that is exchanged")
 
     def __post_init__(self) -> None:
@@ -147,11 +157,14 @@ def with_part(config: PartsConfig, n_vocab: int) -> nn.Module:
     # runs differ in the part alone.
     model = classic(config, n_vocab)
 
-    # Only now, because there are twenty pages and one of them is needed.
+    # Only now, because there are twenty pages and one of them is needed. Its name was checked when
+    # the configuration was made.
     page = importlib.import_module(f"labml_nn.transformers.{PARTS[config.part]}")
     known = sizes(config)
 
     # A part belongs to one layer, so it needn't know how many there are.
     del known["n_layers"]
+
+    # Each layer gets a new part, and keeps the rest.
     put_in_place(model, page.in_transformer(**known))
     return model

@@ -36,6 +36,7 @@ def labml_tracker(
     try:
         from labml import experiment, lab, tracker
     except ImportError:
+        # The option asks for it, so training without it would be a surprise.
         raise InputError("--labml needs the package labml: python -m pip install labml") from None
 
     # Without this, labml looks for settings and for a repository in the folders above, and may find
@@ -48,4 +49,5 @@ def labml_tracker(
 
     # The experiment ends with the block.
     with experiment.start():
+        # It takes a step and named numbers, as ours does.
         yield tracker.save

@@ -23,6 +23,21 @@ from labml_nn.training.leaks import honest_loss
 from labml_nn.training.loop import evaluate
 
 
+def introduced(trainer: Trainer, run: Path, text: Prepared) -> str:
+    r"""
+    ## Before the first step
+
+    What somebody who reads the log needs to repeat the run.
+    """
+    # A wrong file shows in the size of the text, a wrong preset in that of the model.
+    n_parameters = sum(one.numel() for one in trainer.model.parameters())
+    compiled = "compiled" if trainer.config.compile else "not compiled"
+    return (
+        f"{text}, {n_parameters:,} parameters, on {trainer.device} in "
+        f"{trainer.config.precision}, {compiled}\nrun {run}"
+    )
+
+
 def measure(trainer: Trainer, run: Path, text: Prepared) -> dict[str, Any]:
     r"""
     ## Measure
@@ -39,6 +54,7 @@ def measure(trainer: Trainer, run: Path, text: Prepared) -> dict[str, Any]:
     # `seconds` is the time of the steps, without evaluations and samples.
     n_tokens = trainer.step * config.batch_size * config.seq_len
     return {
+        # In nats a token, as on all pages.
         "val_loss": loss,
         "val_loss_per_character": per_character,
         # One bit is $\ln 2$ nats. Papers about compression and about bytes use bits.
@@ -46,16 +62,22 @@ def measure(trainer: Trainer, run: Path, text: Prepared) -> dict[str, Any]:
         # That of the checkpoint “best-….pt”. It is lower than the last one if the model has begun
         # to learn the text by heart.
         "best_val_loss": trainer.best,
+        # From prefixes alone; it is that of a few windows, so it isn't `val_loss`.
         "honest_loss": honest.honest,
         "honest": not honest.leaks,
         "honest_sentence": str(honest),
+        # All windows of all processes.
         "tokens_per_second": n_tokens / trainer.seconds,
+        # Of all parts of the run, if it was resumed.
         "seconds": trainer.seconds,
+        # Of this part only.
         "peak_memory": peak_memory(trainer.device),
         # Weights that two layers share are counted once.
         "parameters": sum(one.numel() for one in trainer.model.parameters()),
+        # What somebody needs to compare two results.
         "steps": trainer.step,
         "seed": config.seed,
+        # So that a script finds the checkpoints.
         "run": str(run),
     }
 

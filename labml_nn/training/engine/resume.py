@@ -39,12 +39,14 @@ def read_about(run: Path) -> dict[str, Any]:
     path = run / "run.json"
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
+    # No such file, a file where the folder should be, or no permission.
     except OSError as error:
         raise InputError(
             f"{run} is not the folder of a run: cannot read {path}: {error.strerror}"
         ) from error
     # Both JSON and UTF-8 can be invalid, and both errors are of this class.
     except ValueError as error:
+        # It is written once, in one step, so this is a damage of the disk or of an editor.
         raise InputError(f"{path} is damaged") from error
 
     # Other programs write files of this name, too.
@@ -82,6 +84,8 @@ def resumed_config(
                 f"{run} has {name}={config[name]}, not {value}: leave out {option_name(name)}, or "
                 "start a new run"
             )
+
+    # What may be another one is taken from the options.
     return config | {name: given[name] for name in MAY_CHANGE & given.keys()}
 
 
@@ -93,7 +97,10 @@ def compare_about(path: Path, there: dict[str, Any], here: dict[str, Any]) -> No
     """
     # Someone may have copied a checkpoint into the folder, or edited “run.json”. Weights of the
     # right shape would load all the same.
+    # A file that is no checkpoint of a run may have no settings at all.
     old, new = there.get("config", {}), here["config"]
+
+    # A setting that only one of them has is a difference, too.
     for name in old | new:
         if name not in MAY_CHANGE and old.get(name) != new.get(name):
             raise InputError(
@@ -104,4 +111,5 @@ def compare_about(path: Path, there: dict[str, Any], here: dict[str, Any]) -> No
     # With other symbols, token 5 would be another letter.
     for name, what in (("preset", "preset"), ("text_checksum", "text"), ("symbols", "text")):
         if there.get(name) != here.get(name):
+            # Which of the symbols differ helps nobody.
             raise InputError(f"{path} is of another {what}")

@@ -67,17 +67,21 @@ def keep(run: Path, trainer: Trainer, about: dict[str, Any], is_best: bool) -> N
     # Every rank takes part in collecting the weights; only rank 0 has them then.
     folder = run / "checkpoints"
     path = save_checkpoint(folder, trainer, about)
+
+    # The others have given their shards, and are done.
     if rank():
         return
 
     # A copy, because the original will soon be one of the older ones.
     kept = {path}
     if is_best:
+        # With a name of its own, it isn't counted among the newest.
         best = folder / path.name.replace("step-", "best-")
         kept.add(best)
         with replacing(best) as temporary:
             temporary.write_bytes(path.read_bytes())
     else:
+        # The best one so far stays.
         kept.update(folder.glob("best-*.pt"))
 
     # Checkpoints of later steps are of a future that this run has gone back from.
@@ -104,6 +108,7 @@ def newest_first(folder: Path) -> list[Path]:
     r"""
     ### All checkpoints but the best one
     """
+    # By the number of the step, not by the time of the file, which a copy changes.
     return sorted(folder.glob("step-*.pt"), key=step_of, reverse=True)
 
 
@@ -120,14 +125,18 @@ def newest_good(run: Path, about: dict[str, Any]) -> tuple[dict[str, Any], Path,
     for path in [*newest_first(folder), *folder.glob("best-*.pt")]:
         # A damaged checkpoint costs a few steps. It should not cost the run.
         try:
+            # The checksum finds damage, and the comparison another run.
             state = load_checkpoint(path)
             compare_about(path, state["about"], about)
         except InputError as error:
             refused.append(str(error))
         else:
+            # The newest good one is enough; older ones aren't read.
             return state, path, refused
 
     # Beginning again would overwrite what might still be rescued by hand.
     if refused:
         raise InputError(f"{run} has no good checkpoint: {'; '.join(refused)}")
+
+    # Killed before its first checkpoint.
     return None

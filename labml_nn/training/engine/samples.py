@@ -18,6 +18,7 @@ import argparse
 import torch
 
 from labml_nn.training.data import CharTokenizer
+from labml_nn.training.engine.config import option_name
 from labml_nn.training.engine.errors import InputError, checking_input
 from labml_nn.training.engine.text import Prepared
 from labml_nn.training.engine.trainer import Trainer
@@ -32,6 +33,32 @@ SAMPLING = {
     "top_p": (1.0, "draw from the likeliest tokens that together reach this probability"),
     "min_p": (0.0, "draw from tokens with at least this share of the greatest probability"),
 }
+
+
+def add_sample(group: argparse._ArgumentGroup) -> None:
+    r"""
+    ## The options
+
+    They belong to the program, not to the run: a finished run can be resumed just to write with
+    another prompt.
+    """
+    # The default isn't known yet: it is in the text.
+    group.add_argument("--prompt", metavar="TEXT", help="(default: first character of the text)")
+    group.add_argument(
+        # Half a screen, in a few seconds.
+        "--sample-length", type=int, default=500, metavar="INT", help="tokens (default: 500)"
+    )
+
+    # The type of an option is that of its default: “--top-k 0.5” is a mistake, “--top-p 1” isn't.
+    for name, (default, meaning) in SAMPLING.items():
+        group.add_argument(
+            option_name(name),
+            type=type(default),
+            default=default,
+            metavar=type(default).__name__.upper(),
+            # The meaning stands in the table, beside the default.
+            help=f"{meaning} (default: {default})",
+        )
 
 
 def sampling_of(arguments: argparse.Namespace) -> Sampling:
@@ -54,6 +81,7 @@ class Writer:
         * `text` has the tokenizer, and the first character if there is no prompt
         * `arguments` say how to draw
         """
+        # The trainer and not its model: the settings are needed, too.
         self.trainer, self.tokenizer = trainer, text.tokenizer
         self.sampling = sampling_of(arguments)
 
@@ -63,6 +91,7 @@ class Writer:
         if self.prompt is None:
             self.prompt = text.tokenizer.decode(text.train[:8])[0]
         if not self.prompt:
+            # There must be something to predict from.
             raise InputError("the prompt is empty: give at least one character to go on from")
 
         # Byte pairs can spell any character. A tokenizer of characters has one token for all that
@@ -70,11 +99,14 @@ class Writer:
         if isinstance(text.tokenizer, CharTokenizer):
             unknown = sorted(set(self.prompt) - set(text.tokenizer.symbols))
             if unknown:
+                # All of them at once, or you would correct one after the other.
                 raise InputError(f"the training text has no {', '.join(map(repr, unknown))}")
 
     def write(self, n_tokens: int) -> str:
         r"""
         ### Write
+
+        The same model and the same seed give the same text.
         """
         # One column: a batch of one sequence.
         tokens = self.tokenizer.encode(self.prompt).to(self.trainer.device).unsqueeze(1)
@@ -83,7 +115,11 @@ class Writer:
         # step. Seeded anew each time, it makes samples of different steps comparable.
         config = self.trainer.config
         generator = torch.Generator().manual_seed(config.seed)
+
+        # The model goes on from the prompt, token by token.
         tokens = generate(
             self.trainer.model, tokens, n_tokens, config.seq_len, self.sampling, generator
         )
+
+        # The one column, on the CPU, where the tokenizer is.
         return self.tokenizer.decode(tokens[:, 0].cpu())

@@ -63,7 +63,8 @@ def shard(model: nn.Module, device: torch.device) -> None:
 
     Each layer is gathered on its own, and everything outside the layers together.
     """
-    # A single process has nothing to split.
+    # A single process has nothing to split. The option may still be given, by a script that is also
+    # run alone.
     if world_size() == 1:
         return
 
@@ -83,6 +84,8 @@ def shard(model: nn.Module, device: torch.device) -> None:
     # whole model were sharded, the first layer would gather the weights of all.
     for layer in layers_of(model):
         fully_shard(layer, mesh=mesh)
+
+    # What is left: embedding, last normalisation and head.
     fully_shard(model, mesh=mesh)
 
 
@@ -104,6 +107,8 @@ def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
 
     # One process changes nothing.
     shard(model, torch.device("cpu"))
+
+    # The layers are still there, and compute as before.
     x = torch.randn(d_in)
     for layer in layers_of(model):
         x = layer(x)

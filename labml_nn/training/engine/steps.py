@@ -11,8 +11,8 @@ asked to stop.
 The order matters:
 
 1. *Check.* [Is everything finite?](finite.py) Nothing is recorded or saved before.
-2. *Record.* The history is on the disk before the checkpoint is. A history that is too long can be
-   cut; one with a gap can't be mended.
+2. *Record* what was [measured](measurements.py). The history is on the disk before the checkpoint
+   is. A history that is too long can be cut; one with a gap can't be mended.
 3. *Save.*
 4. *Stop*, if somebody asked for it. So what was done is never lost.
 """
@@ -25,48 +25,10 @@ from torch import Tensor, nn
 
 from labml_nn.training.engine.config import TrainConfig
 from labml_nn.training.engine.finite import check_finite
-from labml_nn.training.engine.processes import any_rank, broadcast
+from labml_nn.training.engine.measurements import interval, validation
+from labml_nn.training.engine.processes import any_rank
 from labml_nn.training.engine.trainer import Trainer
-from labml_nn.training.loop import evaluate, train
-
-
-def measure_interval(trainer: Trainer) -> dict[str, float]:
-    r"""
-    ## What a record says
-
-    The mean loss and the speed since the last record, and the learning rate.
-    """
-    # The loss of one batch goes up and down more than training moves it, so the mean is recorded.
-    config = trainer.config
-    n_tokens = len(trainer.losses) * config.batch_size * config.seq_len
-    values = {
-        "loss.train": torch.stack(trainer.losses).mean().item(),
-        # That of the step that was just made.
-        "learning_rate": config.learning_rate
-        * trainer.share_of_rate(trainer.step - 1, config.steps),
-        "tokens_per_second": n_tokens / trainer.interval,
-    }
-
-    # The next interval begins.
-    trainer.losses, trainer.interval = [], 0.0
-    return values
-
-
-def measure_validation(trainer: Trainer) -> tuple[float, bool]:
-    r"""
-    ## The validation loss
-
-    And whether it is lower than ever.
-    """
-    # Each rank has computed it, and two GPUs may differ in the last bit. Then one rank would save a
-    # best checkpoint and the other wouldn't, and both would wait. So rank 0 tells it.
-    loss = evaluate(trainer.model, trainer.validation, trainer.config.seq_len)
-    loss = broadcast(lambda: loss)
-
-    # Compared before it is kept.
-    is_best = loss < trainer.best
-    trainer.best = min(loss, trainer.best)
-    return loss, is_best
+from labml_nn.training.loop import train
 
 
 def run_steps(
@@ -85,23 +47,32 @@ def run_steps(
     * `should_stop` is asked after each step
     * `progress` is called after each step
     """
+    # The clock runs over steps only.
     config = trainer.config
     start = time.perf_counter()
 
     def after_step(step: int, loss: Tensor) -> bool:
+        # The loss stays on the GPU, where it may not even be computed yet.
         nonlocal start
         trainer.step = step
         trainer.losses.append(loss)
+
+        # A bar may move at every step; it waits for nothing.
         progress()
 
         # The last step is always evaluated, so that each run has a final loss. A request to stop
         # comes too late there.
         is_end = step == config.steps
+
+        # If one process is told to stop, all of them stop, after the same step.
         stop = any_rank(not is_end and should_stop())
+
+        # An evaluation is always recorded; a checkpoint may be due at another step.
         evaluating = is_end or step % config.evaluate_every == 0
         recording = evaluating or step % config.record_every == 0
         saving = is_end or stop or step % config.save_every == 0
         if not (recording or saving):
+            # Most steps end here.
             return False
 
         # A GPU is far behind the program. Reading the losses waits for it; only now is the work
@@ -114,10 +85,14 @@ def run_steps(
         # Numbers of the interval first: an evaluation is not training.
         is_best = False
         if recording:
-            values = measure_interval(trainer)
+            values = interval(trainer)
             if evaluating:
-                values["loss.validation"], is_best = measure_validation(trainer)
+                values["loss.validation"], is_best = validation(trainer)
+
+            # On the disk when it returns.
             record(step, values)
+
+        # The best model is saved when it is there; at the next interval it may be gone.
         if saving or is_best:
             save(is_best)
 
@@ -125,23 +100,26 @@ def run_steps(
         start = time.perf_counter()
         return stop
 
-    # The loop, with all that a long run needs.
+    # The loop, with all that a long run needs. The trainer passes a part of each batch, and to the
+    # loop, all optimizers together look like one.
     train(
         trainer.replica,
         trainer.batch_at,
         [trainer.mixed],
         config.steps,
+        # Above 0 for a resumed run. The number of steps is that of the whole run, because the
+        # learning rate falls up to its end.
         start=trainer.step,
         schedule=trainer.share_of_rate,
+        # In micro-batches, and with the scale removed before clipping.
         gradients=trainer.mixed.gradients,
         clip=trainer.mixed.clip,
+        # If it returns true, the loop ends.
         after_step=after_step,
     )
 
 
-def example(
-    batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7
-) -> dict[str, Tensor]:
+def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> dict[str, Tensor]:
     r"""
     ## Example
 
@@ -155,6 +133,7 @@ def example(
     ??? question "Save first, record then. The process dies in between. What is wrong with the run?"
         The checkpoint is newer than the history, so the resumed run never records that step.
     """
+    # In an alphabet, each token has one successor, so the table learns it quickly.
     tokens = torch.arange(10 * n_vocab * seq_len) % n_vocab
     config = TrainConfig(steps=2, batch_size=batch_size, seq_len=seq_len, device="cpu")
     trainer = Trainer(nn.Embedding(n_vocab, n_vocab), tokens, tokens, config)
@@ -163,4 +142,6 @@ def example(
     points = []
     run_steps(trainer, lambda step, values: points.append(step))
     assert points == [2]
+
+    # The weights, by their names.
     return dict(trainer.model.state_dict())

@@ -41,10 +41,17 @@ class Prepared:
     * `checksum` is that of the text
     """
 
+    # Two classes with the same three methods.
     tokenizer: Any
+
+    # One axis each, as long as the part.
     train: Tensor
     validation: Tensor
+
+    # A loss per token becomes a loss per character with it.
     n_characters: int
+
+    # So that a run is never resumed with another text.
     checksum: str
 
     def __str__(self) -> str:
@@ -104,14 +111,20 @@ def chunks(path: Path, size: int = CHUNK) -> Iterator[str]:
                 # What the decoder has kept, to tell the place of an invalid byte.
                 pending = len(decoder.getstate()[0])
                 block = file.read(size)
+
+                # The rest of the last line, if it isn't too long for that.
                 block += file.readline(size)
 
                 # Nothing more to read: a character that is begun now is an error.
                 yield decoder.decode(block, final=not block)
                 if not block:
                     return
+
+                # Where the next chunk begins in the file.
                 begun += len(block)
+    # Another encoding, or no text at all.
     except UnicodeDecodeError as error:
+        # In the file, where an editor can go to; the error knows the place in the chunk only.
         position = begun - pending + error.start
         raise InputError(
             f"{path} is not UTF-8: byte 0x{error.object[error.start]:02x} at position {position:,} "
@@ -129,6 +142,7 @@ def read_text(path: Path) -> str:
     # In chunks as well, for the same errors.
     text = "".join(chunks(path))
     if not text:
+        # A model of nothing: the vocabulary would have the unknown character alone.
         raise InputError(f"{path} is empty")
     return text
 
@@ -147,11 +161,15 @@ def python_sources(max_length: int = 1_115_394) -> str:
     for path in sorted(folder.glob("*.py")):
         if len(text) >= max_length:
             break
+
+        # A few old modules aren't UTF-8. Losing a letter of a comment is no harm.
         text += path.read_text(encoding="utf-8", errors="ignore")
 
     # Some installations have compiled modules only.
     if not text:
         raise InputError(f"there are no Python sources in {folder}: give a text with --text FILE")
+
+    # Cut in the middle of a line, as long as the other text.
     return text[:max_length]
 
 

@@ -54,11 +54,17 @@ def read_description(path: Path) -> dict[str, Any]:
     # It is written last. So if it is there, the file was complete once.
     try:
         document = json.loads(description(path).read_bytes())
+
+        # Without opening the large file.
         size = path.stat().st_size
+    # Either of the two files may be missing, and the error names it.
     except OSError as error:
         raise InputError(f"cannot read {error.filename}: {error.strerror}") from error
+    # No JSON, or no text at all.
     except ValueError as error:
         raise InputError(f"{description(path)} is damaged") from error
+
+    # Some other file, or one of an older version of this program.
     if not isinstance(document, dict) or document.get("format") != TOKEN_FORMAT:
         raise InputError(f"{description(path)} is not that of a file of tokens")
 
@@ -86,9 +92,13 @@ def open_tokens(path: Path) -> Prepared:
     """
     # The description has the whole vocabulary, so the text itself isn't needed.
     document = read_description(path)
+
+    # Two kinds of tokenizers, and exactly one of them is there.
     if document["byte_pairs"] is None:
+        # The characters of the training part, as one text.
         tokenizer: Any = CharTokenizer(document["characters"])
     else:
+        # The whole of it, as the library writes it.
         tokenizer = BytePairTokenizer(document["byte_pairs"])
 
     # Not shared: should anything write to the tensor, the file stays as it is.

@@ -57,29 +57,38 @@ def train(trainer: Trainer, run: Path, about: dict[str, Any], writer: Writer, la
     """
     # All of these have an end: a file is closed, a bar is left, signals work as before.
     with ExitStack() as stack:
+        # In every process, because each gets the signal.
         interrupted = stack.enter_context(interruptible())
         progress, records, steps = Progress(), [], iter(())
 
         # Only rank 0 has a file and a bar. In the other processes the list stays empty.
         if not rank():
             records.append(stack.enter_context(recording(run, trainer.step)))
+
+            # Beside the history, not in its place: the figure and the table need that one.
             if labml:
                 tracker = labml_tracker(run, about["preset"], about["config"])
                 records.append(stack.enter_context(tracker))
+
+            # The numbers at the end of the bar, and a line for each evaluation.
             records.append(progress.record)
 
             # The bar wraps a loop, and the loop is elsewhere. So it wraps a generator, and each
             # step takes one item. Closed, the bar is out of the way of what is printed next.
             steps = (step for step in progress(range(trainer.step, trainer.config.steps)))
             stack.enter_context(closing(steps))
+
+            # Up to the first item, which belongs to the step that comes.
             next(steps)
 
         def record(step: int, values: dict[str, float]) -> None:
             for one in records:
+                # The history comes first: if anything else fails, the numbers are there.
                 one(step, values)
 
             # All ranks compute the sample, because the shards of a model are on all of them.
             if "loss.validation" in values:
+                # About one line on a terminal.
                 sample = writer.write(60)
                 if not rank():
                     progress.write(f"    {sample!r}")
@@ -90,8 +99,11 @@ def train(trainer: Trainer, run: Path, about: dict[str, Any], writer: Writer, la
                 run_steps(
                     trainer,
                     record,
+                    # With the folder and what the run is about, before `is_best`.
                     partial(keep, run, trainer, about),
+                    # Was a signal noted?
                     lambda: interrupted() != 0,
+                    # One step further; `None` when there is no bar.
                     lambda: next(steps, None),
                 )
         except InputError as error:
@@ -101,4 +113,6 @@ def train(trainer: Trainer, run: Path, about: dict[str, Any], writer: Writer, la
         # torchrun sends.
         if trainer.step < trainer.config.steps:
             say(f"stopped after step {trainer.step:,}; --resume {run} goes on")
+
+            # Not an error, and still no success: the exit status tells.
             raise KeyboardInterrupt(interrupted() or signal.SIGTERM)

@@ -47,6 +47,7 @@ def adamw_for_all(model: nn.Module, config: TrainConfig) -> Optimizers:
 
     A [preset](presets.py) may have other optimizers.
     """
+    # A list, because other recipes have two.
     return [adamw(model, config.learning_rate, config.weight_decay)]
 
 
@@ -69,6 +70,7 @@ class Trainer:
         * `config` says how to train
         * `optimizers` makes the optimizers, when the model is on its device
         """
+        # Before anything is decided or moved.
         check_batch(config.batch_size, config.micro_batches)
         self.config, self.device, dtype = decide(config)
         config = self.config
@@ -76,11 +78,15 @@ class Trainer:
         # A text in memory goes to the GPU at once, because it is small and each step reads it.
         # [Tokens in a file](token_file.py) have less than 64 bits; they stay there.
         self.train = train.to(self.device) if train.dtype == torch.long else train
+
+        # A million tokens at most, so they are moved whole.
         self.validation = validation.to(self.device, torch.long)
+
+        # The windows of each step follow from the seed; nothing is drawn here.
         self.batches = RandomWindows(self.train, config.seq_len, config.batch_size, config.seed)
 
         # Optimizers come after the model is placed: they must hold the weights that are trained,
-        # and moving or sharding may make new ones.
+        # and sharding makes new ones.
         self.model, self.replica = place(model, config, self.device)
         self.optimizers = list(optimizers(self.model, config))
 
@@ -147,9 +153,13 @@ def example(
     # In an alphabet over and over, one token is enough to know the next.
     model = nn.Sequential(nn.Embedding(n_vocab, d_model), nn.Linear(d_model, n_vocab))
     tokens = torch.arange(10 * n_vocab * seq_len) % n_vocab
+
+    # Whatever precision this CPU is good at.
     config = TrainConfig(batch_size=batch_size, seq_len=seq_len, device="cpu")
 
     # The batch of the first step, whichever step the trainer is at.
     trainer = Trainer(model, tokens, tokens[: 2 * seq_len], config)
     inputs, _ = trainer.batch_at(0)
+
+    # What the loop would call, with what it would pass.
     return trainer.replica(inputs)

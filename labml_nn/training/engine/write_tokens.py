@@ -39,8 +39,8 @@ def first_part(length: int) -> int:
 
     After nine tenths.
     """
-    # But a million characters are enough to measure with. A tenth of ten billion would take longer
-    # to evaluate than the training takes.
+    # But a million characters are enough to measure with. With a tenth of
+    # ten billion, each evaluation would take hours.
     return max(length * 9 // 10, length - 1_000_000)
 
 
@@ -49,8 +49,11 @@ def beginning(path: Path, length: int) -> Iterator[str]:
     ### The first characters, in chunks
     """
     for chunk in chunks(path):
+        # What comes after isn't read.
         if length <= 0:
             return
+
+        # The last one is cut.
         yield chunk[:length]
         length -= len(chunk)
 
@@ -68,7 +71,11 @@ def survey(path: Path) -> tuple[int, str, str]:
         # begins, we don't know yet. So we note where each character comes for the first time.
         for character in set(chunk) - first.keys():
             first[character] = length + chunk.index(character)
+
+        # Characters, not bytes: “é” has two of these.
         length += len(chunk)
+
+        # Of the text, as for a text in memory: a run can't tell the two apart.
         digest.update(chunk.encode())
 
     # Now we know. Both parts must have something in them.
@@ -93,6 +100,7 @@ def write_tokens(text: Path, path: Path, n_vocab: int | None = None) -> None:
     end = first_part(length)
     tokenizer: Any = CharTokenizer(known)
     if n_vocab is not None:
+        # It counts chunk by chunk, too.
         tokenizer = BytePairTokenizer.trained(beginning(text, end), n_vocab)
 
     # Signed numbers, because PyTorch can look them up in all its versions. 16 bits reach to 32,767,
@@ -105,10 +113,16 @@ def write_tokens(text: Path, path: Path, n_vocab: int | None = None) -> None:
     with replacing(path) as temporary:
         with temporary.open("wb") as file:
             for chunk in chunks(text):
+                # How much of this chunk belongs to the training part: all of it, nothing, or, once,
+                # something in between.
                 cut = min(max(end - done, 0), len(chunk))
                 for part, piece in enumerate((chunk[:cut], chunk[cut:])):
                     tokens = tokenizer.encode(piece).to(dtype)
+
+                    # A byte pair is several characters, so the parts have fewer tokens.
                     sizes[part] += len(tokens)
+
+                    # The bytes of the tokens as they are in memory, with nothing around them.
                     file.write(bytes(tokens.view(torch.uint8).untyped_storage()))
                 done += len(chunk)
 
@@ -116,11 +130,16 @@ def write_tokens(text: Path, path: Path, n_vocab: int | None = None) -> None:
     document = {
         "format": TOKEN_FORMAT,
         "dtype": str(dtype).removeprefix("torch."),
+        # Which of the two bytes comes first.
         "byteorder": sys.byteorder,
+        # How many tokens each part has.
         "train": sizes[0],
         "validation": sizes[1],
+        # For the loss per character.
         "n_characters": length - end,
+        # By which a resumed run recognises it.
         "text_checksum": checksum,
+        # One of the two, the vocabulary.
         "characters": known if n_vocab is None else None,
         "byte_pairs": None if n_vocab is None else tokenizer.document,
     }
@@ -136,6 +155,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="python -m labml_nn.training.engine.write_tokens",
         description="Write a file of tokens.",
     )
+
+    # It is read three times, so it can't come from a pipe.
     parser.add_argument("text", type=Path, help="a file in UTF-8, of any length")
     parser.add_argument("tokens", type=Path, help="the file to write")
     parser.add_argument(
