@@ -67,6 +67,19 @@ def gpt2_attention(heads: int, d_model: int) -> nn.Module:
     return randomise(modeling_gpt2.GPT2Attention(gpt2(heads, d_model, 4 * d_model), layer_idx=0))
 
 
+def transposed(layer: nn.Module) -> dict[str, Tensor]:
+    r"""What a linear layer has to load to do what one of GPT-2's does."""
+    return {"weight": layer.weight.T, "bias": layer.bias}
+
+
+def attention_from_gpt2(theirs: nn.Module, ours: nn.Module) -> None:
+    r"""Their parameters into ours; they have three layers in one."""
+    three = (each.chunk(3) for each in transposed(theirs.c_attn).values())
+    for part, weight, bias in zip((ours.query, ours.key, ours.value), *three, strict=True):
+        getattr(part, "linear", part).load_state_dict({"weight": weight, "bias": bias})
+    ours.output.load_state_dict(transposed(theirs.c_proj))
+
+
 def gpt2_layer(heads: int, d_model: int, d_ff: int) -> nn.Module:
     r"""One of its layers, called in the same way."""
     return randomise(modeling_gpt2.GPT2Block(gpt2(heads, d_model, d_ff), layer_idx=0))

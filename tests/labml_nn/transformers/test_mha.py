@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask, example
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.seam import BATCH_SIZE, D_MODEL, HEADS, SEQ_LEN_K, SEQ_LEN_Q
 from tests.oracles import hugging_face, onnx_cases
@@ -51,21 +51,6 @@ LENGTHS = [(SEQ_LEN_Q, SEQ_LEN_K), (SEQ_LEN_K, SEQ_LEN_K)]
 Maker = Callable[[int, int], Tensor | None]
 
 
-def torch_attention(module: MultiHeadAttention) -> nn.MultiheadAttention:
-    r"""PyTorch's attention with the same weights."""
-    other = nn.MultiheadAttention(D_MODEL, HEADS).to(module.output.weight.dtype)
-    mine = [module.query.linear, module.key.linear, module.value.linear]
-    other.load_state_dict(
-        {
-            "in_proj_weight": torch.cat([layer.weight for layer in mine]),
-            "in_proj_bias": torch.cat([layer.bias for layer in mine]),
-            "out_proj.weight": module.output.weight,
-            "out_proj.bias": module.output.bias,
-        }
-    )
-    return other
-
-
 def torch_mask(mask: Tensor | None, seq_len_q: int) -> Tensor | None:
     r"""PyTorch's attention wants true where it must *not* look, batch and heads first."""
     full = mask.expand(seq_len_q, -1, BATCH_SIZE) if mask is not None else None
@@ -80,7 +65,7 @@ def distance_to_torch() -> float:
 def one_distance_to_torch(lengths: tuple[int, int], make_mask: Maker) -> float:
     r"""In the result, the weights, and the gradients of the sequences and of all parameters."""
     module, sequences, mask = attention(), seam.inputs(*lengths), make_mask(*lengths)
-    other = torch_attention(module)
+    other = seam.joined(module, nn.MultiheadAttention(D_MODEL, HEADS))
     theirs, their_weights = other(
         *sequences.values(),
         attn_mask=torch_mask(mask, lengths[0]),
@@ -108,17 +93,7 @@ def distance_to_gpt2() -> float:
     r"""From the attention of GPT-2, whose layers keep their weights transposed and joined."""
     theirs = hugging_face.gpt2_attention(HEADS, D_MODEL)
     module, mask = attention(), causal_mask(SEQ_LEN_K)
-    joined = zip(
-        theirs.c_attn.weight.T.split(D_MODEL), theirs.c_attn.bias.split(D_MODEL), strict=True
-    )
-    with torch.no_grad():
-        for part, (weight, bias) in zip(
-            (module.query, module.key, module.value), joined, strict=True
-        ):
-            part.linear.weight.copy_(weight)
-            part.linear.bias.copy_(bias)
-        module.output.weight.copy_(theirs.c_proj.weight.T)
-        module.output.bias.copy_(theirs.c_proj.bias)
+    hugging_face.attention_from_gpt2(theirs, module)
     x = seam.inputs()["key"]
     mine = module(query=x, key=x, value=x, mask=mask)
     given_mask = hugging_face.added_mask(mask)
@@ -267,7 +242,3 @@ def test_sequences_that_do_not_fit_together_are_refused(name: str) -> None:
     sequences[name] = sequences[name][:, :1]
     with pytest.raises(ValueError, match="don't fit"):
         attention()(**sequences)
-
-
-def test_the_example_attends_to_itself_and_to_another_sequence() -> None:
-    assert example().shape == (7, 3, 10)

@@ -5,33 +5,10 @@ import torch
 from torch import nn
 from transformers.models.llama import modeling_llama
 
-from labml_nn.transformers.rms_norm import RMSNorm, in_transformer, rms_norm
+from labml_nn.transformers.rms_norm import RMSNorm, rms_norm
 from tests.labml_nn.transformers.seam import equals
 from tests.oracles import hugging_face, onnx_cases
 from tests.oracles.compare import difference, largest
-
-
-@pytest.mark.parametrize("eps", [1e-6, 0.1])
-def test_it_is_that_of_pytorch_and_so_are_its_gradients(eps: float) -> None:
-    ours, theirs = RMSNorm(5, eps).double(), nn.RMSNorm(5, eps).double()
-    gain = torch.randn(5, dtype=torch.float64)
-    x = torch.randn(7, 3, 5, dtype=torch.float64)
-    results = []
-    for module in (ours, theirs):
-        next(module.parameters()).data.copy_(gain)
-        given = x.clone().requires_grad_()
-        result = module(given)
-        result.pow(3).sum().backward()
-        results.append((result, given.grad, next(module.parameters()).grad))
-    for found, expected in zip(*results, strict=True):
-        torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
-
-
-def test_the_length_is_the_root_of_the_width_and_the_direction_stays() -> None:
-    x = torch.randn(7, 3, 5)
-    y = rms_norm(x)
-    torch.testing.assert_close(y.norm(dim=-1), torch.full((7, 3), 5**0.5), rtol=1e-4, atol=0)
-    torch.testing.assert_close(torch.cosine_similarity(x, y, dim=-1), torch.ones(7, 3))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -57,16 +34,6 @@ def test_the_numbers_of_the_page() -> None:
     assert found.tolist() == pytest.approx([0.37, 0.73, 1.10, 1.46], abs=0.005)
     centred = torch.tensor([1.0, 2.0, 3.0, 4.0]) - 2.5
     assert rms_norm(centred).tolist() == pytest.approx([-1.34, -0.45, 0.45, 1.34], abs=0.005)
-
-
-def test_the_future_is_not_seen() -> None:
-    x = torch.randn(7, 3, 5)
-    changed = torch.cat([x[:-1], torch.randn(1, 3, 5)])
-    assert rms_norm(changed)[:-1].equal(rms_norm(x)[:-1])
-
-
-def test_zeros_stay_zeros() -> None:
-    assert rms_norm(torch.zeros(3, 5)).equal(torch.zeros(3, 5))
 
 
 def distance_to(other: nn.Module, eps: float) -> float:
@@ -122,10 +89,3 @@ def test_it_gives_what_a_case_of_onnx_says(case: onnx_cases.Case) -> None:
 
 def test_these_are_all_cases_of_onnx() -> None:
     assert len(ONNX) == 19
-
-
-def test_it_takes_the_place_of_every_normalisation_of_the_small_transformer() -> None:
-    made = {place: make() for place, make in in_transformer(d_model=5, heads=1).items()}
-    assert made.keys() == {"norm_self_attn", "norm_ff", "norm"}
-    assert {type(norm) for norm in made.values()} == {RMSNorm}
-    assert {norm.gain.shape for norm in made.values()} == {(5,)}

@@ -3,9 +3,8 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from torch import nn
 
-from labml_nn.transformers.swiglu import SwiGLU, in_transformer
+from labml_nn.transformers.swiglu import SwiGLU
 from tests.labml_nn.transformers.seam import equals
 from tests.oracles import hugging_face
 from tests.oracles.compare import difference
@@ -54,12 +53,3 @@ ORACLES: dict[str, Callable[[], float]] = {"Hugging Face Llama": distance_to_lla
 
 
 test_it_is_what_others_compute = equals(ORACLES)
-
-
-def test_in_the_small_transformer_it_has_as_many_weights_as_the_plain_network() -> None:
-    made = in_transformer(d_model=12, d_ff=48, dropout_prob=0.3, heads=1)
-    network = made["feed_forward"]()
-    plain = [nn.Linear(12, 48, bias=False), nn.Linear(48, 12, bias=False)]
-    assert made.keys() == {"feed_forward"}
-    assert network.dropout.p == 0.3
-    assert sum(p.numel() for p in network.parameters()) == sum(p.weight.numel() for p in plain)

@@ -1,4 +1,4 @@
-r"""The function spelled out, against PyTorch's, its samples and ONNX's cases."""
+r"""The function spelled out, against PyTorch's and ONNX's cases."""
 
 import math
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from labml_nn.transformers.memory.sdpa import each_backend, spelled_out, weights_of_newest_query
 from tests.labml_nn.transformers.seam import equals
-from tests.oracles import onnx_cases, op_info
+from tests.oracles import onnx_cases
 from tests.oracles.compare import difference
 
 BATCH_SIZE, HEADS, SEQ_LEN_Q, SEQ_LEN_K, D_K, D_V = 3, 6, 7, 11, 5, 13
@@ -58,18 +58,6 @@ def from_pytorch(options: dict[str, object], key_heads: int) -> float:
     return difference(spelled_out(*parts, **options, enable_gqa=grouped), theirs, parts, parts)
 
 
-def from_samples() -> float:
-    r"""PyTorch's own samples, but for those that drop weights."""
-    worst = 0.0
-    for one in op_info.samples():
-        parts = [t.detach().clone().requires_grad_() for t in (one.query, one.key, one.value)]
-        options = {"attn_mask": one.mask, "is_causal": one.is_causal}
-        if not one.dropout_prob and one.query.shape[1] == one.key.shape[1]:
-            theirs = F.scaled_dot_product_attention(*parts, **options)
-            worst = max(worst, difference(spelled_out(*parts, **options), theirs, parts, parts))
-    return worst
-
-
 # A soft cap, or scores as a second result, can't be said with this function.
 CASES = [
     case
@@ -102,7 +90,6 @@ ORACLES: dict[str, Callable[[], float]] = {
     "F.scaled_dot_product_attention": lambda: max(
         from_pytorch(options, key_heads) for options in OPTIONS for key_heads in (1, 2, 3, 6)
     ),
-    "PyTorch's samples": from_samples,
     "ONNX's test vectors": from_onnx,
 }
 test_it_equals_what_others_compute = equals(ORACLES)

@@ -13,14 +13,9 @@ from labml_nn.transformers.ways.side_by_side import (
     largest_differences,
     translate,
 )
-from tests.labml_nn.transformers.ways.oracles import (
-    D_MODEL,
-    HEADS,
-    by_pytorch,
-    causal,
-    difference,
-    sequences,
-)
+from tests.labml_nn.transformers.seam import D_MODEL, HEADS, equals
+from tests.labml_nn.transformers.ways.oracles import CAUSAL, by_pytorch, sequences
+from tests.oracles.compare import difference
 
 NAMES = ["sequence first", "batch first", "folded heads", "one head at a time"]
 
@@ -42,11 +37,11 @@ def from_pytorch() -> float:
     x, found = sequences(), ways()
     weights = found["sequence first"].state_dict()
     layers = [
-        (weights[f"{name}.weight"], weights[f"{name}.bias"])
+        {"weight": weights[f"{name}.weight"], "bias": weights[f"{name}.bias"]}
         for name in ("query.linear", "key.linear", "value.linear", "output")
     ]
     return max(
-        difference(attend(name, way, x), by_pytorch(x, layers, causal())[0], [x])
+        difference(attend(name, way, x), by_pytorch(x, layers, CAUSAL)[0], [x], [x])
         for name, way in found.items()
     )
 
@@ -62,9 +57,7 @@ ORACLES: dict[str, Callable[[], float]] = {
 }
 
 
-@pytest.mark.parametrize("oracle", ORACLES)
-def test_equals_its_oracle_with_gradients(oracle: str) -> None:
-    assert ORACLES[oracle]() < 1e-10
+test_equals_its_oracle_with_gradients = equals(ORACLES)
 
 
 @pytest.mark.parametrize("name", NAMES[1:])
