@@ -21,7 +21,6 @@ from torch import Tensor
 # Operators and the modules about them.
 OPERATORS = {
     "Attention": "attention",
-    "RotaryEmbedding": "rotaryembedding",
     "RMSNormalization": "rmsnormalization",
 }
 

@@ -1,4 +1,4 @@
-r"""Rotary positions against complex numbers, Hugging Face, ONNX, and the page's claims."""
+r"""Rotary positions against complex numbers, Hugging Face, and the page's claims."""
 
 import cmath
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from labml_nn.transformers.rotary import (
     scores_from,
 )
 from tests.labml_nn.transformers.seam import equals
-from tests.oracles import onnx_cases
+from tests.oracles.compare import difference
 
 SEQ_LEN, MAX_LEN, BATCH_SIZE, HEADS, D_K = 7, 13, 3, 5, 22
 
@@ -35,27 +35,12 @@ def table(offset: int = 0, base: float = 10_000.0) -> tuple[Tensor, Tensor]:
 
 
 def complex_numbers(offset: int = 3, base: float = 50.0) -> float:
-    r"""Each pair is one, times a power of a root. So is the gradient, rotated back."""
-    x, difference = heads(), 0.0
-    output = apply_rotary(x, *table(offset, base))
-    weights = torch.randn(output.shape, generator=torch.Generator().manual_seed(2)).double()
-    (gradient,) = torch.autograd.grad((output * weights).sum(), x)
-    for m in range(SEQ_LEN):
-        for b in range(BATCH_SIZE):
-            for h in range(HEADS):
-                before, after = x[m, b, h].tolist(), output[m, b, h].tolist()
-                back, weight = gradient[m, b, h].tolist(), weights[m, b, h].tolist()
-                for i in range(D_K // 2):
-                    other = i + D_K // 2
-                    factor = cmath.exp(1j * (m + offset) * base ** (-2 * i / D_K))
-                    found = complex(after[i], after[other])
-                    expected = complex(before[i], before[other]) * factor
-                    found_back = complex(back[i], back[other])
-                    expected_back = complex(weight[i], weight[other]) * factor.conjugate()
-                    difference = max(
-                        difference, abs(found - expected), abs(found_back - expected_back)
-                    )
-    return difference
+    r"""Each pair is one, times a power of a root."""
+    x, roots = heads(), base ** (-torch.arange(0, D_K, 2).double() / D_K)
+    angles = torch.arange(offset, offset + SEQ_LEN)[:, None, None, None] * roots
+    turned = torch.complex(*x.chunk(2, dim=-1)) * torch.polar(torch.ones_like(angles), angles)
+    expected = torch.cat([turned.real, turned.imag], dim=-1)
+    return difference(apply_rotary(x, *table(offset, base)), expected, [x], [x])
 
 
 def hugging_face_llama() -> float:
@@ -71,37 +56,6 @@ ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face Llama": hugging_face_llama,
 }
 test_it_equals_what_others_compute = equals(ORACLES)
-
-
-# The others rotate neighbours, or only some of the features.
-ONNX = {
-    case.name: case
-    for case in onnx_cases.cases("RotaryEmbedding")
-    if not {"interleaved", "rotary_embedding_dim"} & case.attributes.keys()
-}
-
-
-@pytest.mark.parametrize("case", sorted(ONNX))
-def test_it_passes_the_cases_of_onnx(case: str) -> None:
-    options, given = ONNX[case].attributes, ONNX[case].inputs
-    x, cos, sin = given["X"], given["cos_cache"], given["sin_cache"]
-
-    # Batch and heads come first there, or the heads are folded into the features.
-    folded = "num_heads" in options
-    x = x.unflatten(-1, (options["num_heads"], -1)) if folded else x.transpose(1, 2)
-    for chosen in [given[name] for name in ("position_ids",) if name in given]:
-        cos, sin = cos[chosen], sin[chosen]
-    found = apply_rotary(x, cos[:, :, None], sin[:, :, None])
-    found = found.flatten(start_dim=2) if folded else found.transpose(1, 2)
-    assert onnx_cases.near(ONNX[case], "Y", found)
-
-
-def test_onnx_has_three_such_cases() -> None:
-    assert sorted(ONNX) == [
-        "rotary_embedding",
-        "rotary_embedding_3d_input",
-        "rotary_embedding_no_position_ids",
-    ]
 
 
 def test_the_arrow_of_the_page_at_positions_3_and_6() -> None:
@@ -128,14 +82,6 @@ def test_scores_are_those_of_the_formula() -> None:
 def test_the_end_of_a_sequence_is_rotated_as_in_the_whole() -> None:
     rotate, x = RotaryPositions(inverse_frequencies(D_K), MAX_LEN), heads()
     assert rotate(x)[5:].equal(rotate(x[5:], offset=5))
-
-
-@pytest.mark.parametrize("given", [3.0, 0.25])
-def test_other_frequencies_are_used(given: float) -> None:
-    x = torch.tensor([1.0, 0.0]).expand(5, 1, 1, 2)
-    found = RotaryPositions(torch.tensor([given]), 5)(x)[4, 0, 0]
-    expected = cmath.exp(4j * given)
-    assert complex(*found.tolist()) == pytest.approx(expected, abs=1e-6)
 
 
 def test_late_angles_are_right() -> None:
