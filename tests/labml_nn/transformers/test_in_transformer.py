@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from torch import nn
 
-from labml_nn.training.engine.presets import PARTS
+from labml_nn.training.engine.recipes import PARTS
 from labml_nn.transformers.variants.differential_attention import first_lambda
 
 SIZES = {"d_model": 60, "heads": 6, "d_ff": 48, "seq_len": 7, "dropout_prob": 0.5}
