@@ -20,78 +20,29 @@ import pytest
 
 from literate.results.fingerprints import fingerprint
 from tests.literate import projects
-from tests.literate.projects import SETTINGS, write
+from tests.literate.projects import ATTENTION, HOME, SETTINGS, write
 from tests.literate.recorded import content
 
-HOME = '''r"""
----
-title: Start
-summary: Where it starts.
----
-
-Read [scores](scores.py#scores) first.
-"""
-'''
-
-SCORES = '''r"""
----
-title: Scores
-summary: A number for each pair.
----
-
-All of $d_k$ count.
-"""
-
-from torch import Tensor, einsum, randn
-
-
-def scores(query: Tensor) -> Tensor:
-    r"""
-    ## Scores
-
-    From `[seq_len, d_k]` to `[seq_len, seq_len]`.
-    """
-    # Each with each.
-    product = einsum("id,jd->ij", query, query)
-    return product
-
-
-def example(seq_len: int = 7, d_k: int = 2) -> Tensor:
-    r"""
-    ## Example
-    """
-    return scores(randn(seq_len, d_k))
-'''
-
 MEAN = '''r"""
----
-title: Mean
-summary: Their mean.
----
+# Mean
+
+The mean of the scores.
 """
 
-from pkg.scores import scores
-from torch import Tensor, randn
+from pkg.attention import scores
 
 
-def mean(query: Tensor) -> Tensor:
+def mean(query):
     r"""
     ## Mean
     """
-    # One for each: `[seq_len]`
-    return scores(query).mean(1)
-
-
-def example(seq_len: int = 5, d_k: int = 3) -> Tensor:
-    r"""
-    ## Example
-    """
-    return mean(randn(seq_len, d_k))
+    # One for each.
+    return scores(query, query).mean(1)
 '''
 
-MKDOCS = projects.MKDOCS.replace("index.md", "index.md, scores.md, mean.md, by_hand.md")
+MKDOCS = projects.MKDOCS.replace("index.md", "index.md, attention.md, mean.md, by_hand.md")
 
-BY_HAND = "# By hand\n\nSee [scores](../pkg/scores.py).\n"
+BY_HAND = "# By hand\n\nSee [attention](../pkg/attention.py).\n"
 
 # Holds a lock until the process that measures has ended.
 HOLD = """
@@ -139,13 +90,13 @@ class Served:
 
 
 @contextmanager
-def serving(project: Path, scores: str = SCORES) -> Iterator[Served]:
+def serving(project: Path, attention: str = ATTENTION) -> Iterator[Served]:
     files = {
         "pyproject.toml": SETTINGS,
         "mkdocs.yml": MKDOCS,
         "docs/by_hand.md": BY_HAND,
         "pkg/__init__.py": HOME,
-        "pkg/scores.py": scores,
+        "pkg/attention.py": attention,
         "pkg/mean.py": MEAN,
         "tmp/here": "",
         "results/here": "",
@@ -195,7 +146,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def served(server: Served) -> Iterator[Served]:
     r"""The one server of all these tests, with everything as it was at first."""
     yield server
-    first = {"pkg/scores.py": SCORES, "docs/by_hand.md": BY_HAND, "mkdocs.yml": MKDOCS}
+    first = {"pkg/attention.py": ATTENTION, "docs/by_hand.md": BY_HAND, "mkdocs.yml": MKDOCS}
     changed = [name for name in first if (server.project / name).read_text() != first[name]]
     for name in changed:
         server.save(name, first[name])
@@ -203,41 +154,43 @@ def served(server: Served) -> Iterator[Served]:
 
 
 def is_as_at_first(served: Served) -> bool:
-    page = served.page("scores/")
+    page = served.page("attention/")
     is_new = any(one in page for one in ("Edited", "doubled"))
-    return not is_new and "<title>Scores" in page and "Each with each." in page
+    return not is_new and "<title>Attention" in page and "One number for each pair" in page
 
 
 def test_an_edited_note_is_served(served: Served) -> None:
-    served.save("pkg/scores.py", SCORES.replace("Each with each.", "Edited: all with all."))
-    served.until(lambda: "Edited: all with all." in served.text("scores/"))
-    assert "Each with each." not in served.text("scores/")
+    served.save(
+        "pkg/attention.py", ATTENTION.replace("One number for each pair", "Edited: all with all.")
+    )
+    served.until(lambda: "Edited: all with all." in served.text("attention/"))
+    assert "One number for each pair" not in served.text("attention/")
     # The page whose lines are used says so of the new lines.
     assert "One for each" in served.text("mean/")
 
 
 def test_an_edited_line_is_served_with_what_was_measured_on_it(served: Served) -> None:
-    line = '    product = einsum("id,jd->ij", query, query)\n'
-    served.save("pkg/scores.py", SCORES.replace(line, f"    doubled = query + query\n{line}"))
-    served.until(lambda: "doubled" in served.text("scores/"))
-    (shown,) = [one for one in served.page("scores/").split("\n") if 'id="L20"' in one]
+    line = '    product = torch.einsum("ibd,jbd->ijb", query, key)\n'
+    served.save("pkg/attention.py", ATTENTION.replace(line, f"    doubled = query + query\n{line}"))
+    served.until(lambda: "doubled" in served.text("attention/"))
+    (shown,) = [one for one in served.page("attention/").split("\n") if 'id="L21"' in one]
     assert "doubled" in shown
-    assert "[seq_len, d_k]" in shown
+    assert "[seq_len, batch_size, d_k]" in shown
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (SCORES.replace("def scores(", "def = scores("), "pkg/scores.py:13: invalid syntax"),
+        (ATTENTION.replace("def scores(", "def = scores("), "pkg/attention.py:14: invalid syntax"),
         (
-            SCORES.replace("[seq_len, seq_len]`", "[d_k, seq_len]`"),
-            "pkg/scores.py:17: the note says [d_k, seq_len], measured",
+            ATTENTION.replace("to `[seq_len,", "to `[d_k,"),
+            "pkg/attention.py:18: the note says [d_k, seq_len, batch_size], measured",
         ),
         (
-            SCORES.replace("query, query)", "query, seq)"),
-            "pkg/scores.py:20: example(seq_len=7, d_k=2) raises NameError",
+            ATTENTION.replace("query, key)\n    return", "query, seq)\n    return"),
+            "pkg/attention.py:21: example(seq_len=7, batch_size=3, d_k=2) raises NameError",
         ),
-        (SCORES.replace("$d_k$", r"$\nothing$"), "pkg/scores.py:7: the formula `\\nothing`"),
+        (ATTENTION.replace("$d_k$", r"$\nothing$"), "pkg/attention.py:7: the formula `\\nothing`"),
     ],
     ids=["not Python", "a wrong claim", "an example that fails", "a wrong formula"],
 )
@@ -245,14 +198,14 @@ def test_an_error_is_told_with_its_place_until_it_is_mended(
     served: Served, text: str, sentence: str
 ) -> None:
     told = served.said.count(sentence)
-    served.save("pkg/scores.py", text)
+    served.save("pkg/attention.py", text)
     served.until(lambda: served.said.count(sentence) == told + 1)
-    served.save("pkg/scores.py", SCORES.replace("Each with each", "Edited"))
-    served.until(lambda: "Edited." in served.text("scores/"))
+    served.save("pkg/attention.py", ATTENTION.replace("One number", "Edited"))
+    served.until(lambda: "Edited" in served.text("attention/"))
 
 
 def test_a_new_title_stands_in_the_navigation_of_the_other_pages(served: Served) -> None:
-    served.save("pkg/scores.py", SCORES.replace("title: Scores", "title: Edited numbers"))
+    served.save("pkg/attention.py", ATTENTION.replace("title: Attention", "title: Edited numbers"))
     served.until(lambda: "Edited numbers" in served.text("by_hand/"))
 
 
@@ -262,13 +215,13 @@ def test_a_document_by_hand_is_served_when_it_is_saved(served: Served) -> None:
 
 
 def test_a_changed_result_is_followed_and_so_is_what_was_measured(served: Served) -> None:
-    known = fingerprint(served.project / "pkg" / "scores.py")
-    found = json.dumps(content(sources={"pkg/scores.py": known}))
+    known = fingerprint(served.project / "pkg" / "attention.py")
+    found = json.dumps(content(sources={"pkg/attention.py": known}))
     served.save("results/trials.json", found)
     number = "[1.55](../results/trials.json#values.loss)"
-    noted = SCORES.replace("Each with each.", f"Edited: {number}.")
-    served.save("pkg/scores.py", noted)
-    served.until(lambda: 'class="measured"' in served.page("scores/"))
+    noted = ATTENTION.replace("One number for each pair", f"Edited: {number}")
+    served.save("pkg/attention.py", noted)
+    served.until(lambda: 'class="measured"' in served.page("attention/"))
     served.until(lambda: "changed since" not in served.text("results/trials/"))
     # Another number, and it is told that the note is wrong.
     served.save("results/trials.json", found.replace("1.5512", "1.5612"))
@@ -276,8 +229,8 @@ def test_a_changed_result_is_followed_and_so_is_what_was_measured(served: Served
     served.until(lambda: wrong in served.said)
     served.save("results/trials.json", found)
     # Another code than the one that was measured.
-    served.save("pkg/scores.py", noted.replace("product", "doubled"))
-    served.until(lambda: 'class="measured before"' in served.page("scores/"))
+    served.save("pkg/attention.py", noted.replace("product", "doubled"))
+    served.until(lambda: 'class="measured before"' in served.page("attention/"))
     served.until(lambda: "has changed since this run" in served.text("results/trials/"))
 
 
@@ -285,8 +238,8 @@ def test_a_changed_result_is_followed_and_so_is_what_was_measured(served: Served
 def test_the_process_that_measures_ends_with_the_server(tmp_path: Path, number: int) -> None:
     lock = tmp_path / "lock"
     opening = 'Example\n    """'
-    scores = SCORES.rstrip("\n").replace(opening, opening + HOLD.format(lock))
-    with serving(tmp_path, scores) as served, lock.open() as held:
+    attention = ATTENTION.rstrip("\n").replace(opening, opening + HOLD.format(lock))
+    with serving(tmp_path, attention) as served, lock.open() as held:
         with pytest.raises(BlockingIOError):
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         served.process.send_signal(number)

@@ -10,50 +10,8 @@ import pytest
 
 from literate import settings, site
 from literate.problems import LiterateError
-from tests.literate.projects import MKDOCS, SETTINGS, run, write
+from tests.literate.projects import ATTENTION, HOME, MKDOCS, SETTINGS, run, write
 from tests.literate.shown import Shown
-
-ATTENTION = '''r"""
----
-title: Attention
-summary: Scores.
----
-
-A score for each pair, $d_k$ features. See [the start](__init__.py).
-"""
-
-import torch
-from torch import Tensor
-
-
-def scores(query: Tensor, key: Tensor) -> Tensor:
-    r"""
-    ## Scores
-
-    From `[seq_len, batch_size, d_k]` to `[seq_len, seq_len, batch_size]`.
-    """
-    # One number for each pair: `[seq_len, seq_len, batch_size]`
-    product = torch.einsum("ibd,jbd->ijb", query, key)
-    return product
-
-
-def example(seq_len: int = 7, batch_size: int = 3, d_k: int = 2) -> Tensor:
-    r"""
-    ## Example
-    """
-    query = torch.randn(seq_len, batch_size, d_k)
-    return scores(query, query)
-'''
-
-HOME = '''r"""
----
-title: Start
-summary: Where it starts.
----
-
-Read [attention](attention.py#scores), its [product](attention.py#L21) first.
-"""
-'''
 
 
 @pytest.fixture

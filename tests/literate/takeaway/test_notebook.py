@@ -435,81 +435,22 @@ def test_the_set_up_says_what_does_the_work(
     assert capsys.readouterr().out.endswith(f", torch {torch.__version__}, {said}\n")
 
 
+HEAD = 'r"""\n---\ntitle: A page\nsummary: S.\n---\n"""\n'
 SEQUEL = {
-    "pkg/base.py": """
-        FIRST = 1.0
-
-
-        def second() -> float:
-            return FIRST
-    """,
-    "pkg/part.py": '''
-        r"""
-        ---
-        title: A Part
-        summary: It halves.
-        ---
-        """
-
-        from pkg.base import FIRST
-
-
-        def half(x: float) -> float:
-            return FIRST * x / 2
-
-
-        def in_place() -> float:
-            r"""
-            ## In place
-            """
-            return half(1.0)
-
-
-        def example() -> float:
-            return half(3.0)
-    ''',
-    "pkg/trial.py": '''
-        r"""
-        ---
-        title: A Trial
-        summary: It tries.
-        ---
-        """
-
-        from pkg.base import second
-        from pkg.part import half, in_place
-
-        LIMIT = second()
-
-
-        def judge(found: float) -> bool:
-            return half(found) < LIMIT
-
-
-        def notebook(times: int = 2) -> None:
-            r"""
-            ## Try it
-
-            See [how](#judge).
-            """
-            found = times * in_place()
-            assert judge(found)
-    ''',
-    "pkg/other.py": '''
-        r"""
-        ---
-        title: Another
-        summary: It thirds.
-        ---
-        """
-
-
-        def in_place() -> float:
-            r"""
-            ## In this place
-            """
-            return 1.0 / 3
-    ''',
+    "pkg/part.py": f"""{HEAD}
+def half(x): return x / 2
+def in_place(): return half(1.0)
+def example(): return half(3.0)
+""",
+    "pkg/trial.py": f"""{HEAD}
+from pkg.part import half, in_place
+LIMIT = 1.0
+def judge(found): return half(found) < LIMIT
+def notebook(times: int = 2):
+    found = times * in_place()
+    assert judge(found)
+""",
+    "pkg/other.py": f"{HEAD}def in_place(): return 1.0 / 3\n",
 }
 SEQUELS = {"in_place": "pkg/trial.py"}
 
@@ -550,32 +491,23 @@ def test_an_answer_that_the_site_folds_is_folded() -> None:
 
 
 def test_a_page_that_cannot_be_tried_is_an_error_that_says_why() -> None:
-    clash = SEQUEL["pkg/other.py"] + "\n\n        judge = 3\n"
+    other = SEQUEL["pkg/other.py"] + "judge = 3\n"
     with pytest.raises(LiterateError) as caught:
-        build(package(SEQUEL | {"pkg/other.py": clash}), "pkg.other", sequels=SEQUELS)
+        build(package(SEQUEL | {"pkg/other.py": other}), "pkg.other", sequels=SEQUELS)
     assert str(caught.value).startswith(
-        "pkg/other.py:16: `judge` is one thing here and another at pkg/trial.py:14, and a copy in"
+        "pkg/other.py:8: `judge` is one thing here and another at pkg/trial.py:10, and a copy in"
     )
 
 
-EXAMPLE = '''
-    r"""
-    ---
-    title: T
-    summary: S
-    ---
-    """
-
-    import torch
-
-
-    def example(n: int = 3) -> list[torch.Tensor]:
-        x = torch.zeros(n)
-        x = x[None]
-        y = x.int()
-        state = {"x": x}
-        return [y, (x, state)]
-'''
+EXAMPLE = f"""{HEAD}
+import torch
+def example(n: int = 3) -> list[torch.Tensor]:
+    x = torch.zeros(n)
+    x = x[None]
+    y = x.int()
+    state = {{"x": x}}
+    return [y, (x, state)]
+"""
 
 
 def test_the_example_prints_the_shapes_of_what_it_names_and_returns(
