@@ -1,6 +1,6 @@
 r"""Parts of models of the library transformers, small, with random weights; nothing is loaded."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -11,6 +11,9 @@ from torch import Tensor, nn
 from transformers import GPT2Config, LlamaConfig
 from transformers.models.gpt2 import modeling_gpt2
 from transformers.models.llama import modeling_llama
+
+# Cosines and sines, for every position.
+Angles = tuple[Tensor, Tensor]
 
 
 class Double:
@@ -53,6 +56,28 @@ def added_mask(mask: Tensor) -> Tensor:
     """
     shown = mask.permute(2, 0, 1).unsqueeze(1)
     return torch.zeros(shown.shape, dtype=torch.float64).masked_fill(~shown, -torch.inf)
+
+
+def copied(ours: nn.Module, theirs: nn.Module, names: Mapping[str, str]) -> None:
+    r"""Our parameters into theirs, from our name of a part to theirs."""
+    for mine, other in names.items():
+        theirs.get_submodule(other).load_state_dict(ours.get_submodule(mine).state_dict())
+
+
+def no_turn(width: int) -> Angles:
+    r"""The cosines and the sines of angles of zero."""
+    zeros = torch.zeros(1, 1, width, dtype=torch.float64)
+    return zeros + 1, zeros
+
+
+def by_hugging_face(
+    theirs: nn.Module, x: Tensor, angles: Angles, mask: Tensor | None = None
+) -> Tensor:
+    r"""Their attention, batch first, under the causal mask, turned by the angles."""
+    mask = added_mask(torch.ones(len(x), len(x)).tril().unsqueeze(-1) > 0) if mask is None else mask
+    with all_in_double():
+        output, _ = theirs.double().eval()(x.transpose(0, 1), angles, mask)
+    return output.transpose(0, 1)
 
 
 def gpt2(heads: int, d_model: int, d_ff: int) -> GPT2Config:

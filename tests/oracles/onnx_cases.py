@@ -215,16 +215,3 @@ def near(case: Case, name: str, result: Tensor) -> bool:
     rtol = max(case.rtol, 2 * torch.finfo(expected.dtype).eps)
     assert result.dtype == expected.dtype
     return torch.allclose(result, expected, rtol=rtol, atol=case.atol)
-
-
-def added(case: Case, dtype: torch.dtype) -> Tensor | None:
-    r"""As `visible`, or, if the case adds numbers to the scores, these, and minus infinity where a
-    query may not look. It has four axes.
-    """
-    allowed = visible(case)
-    if not adds_numbers(case):
-        return allowed
-    numbers = case.inputs["attn_mask"].to(dtype)
-    missing = heads_first(case)[1].shape[2] - numbers.shape[-1]
-    numbers = torch.nn.functional.pad(numbers, (0, missing), value=-torch.inf)
-    return numbers[(None,) * (4 - numbers.dim())].masked_fill(~allowed, -torch.inf)

@@ -224,8 +224,7 @@ def example(
         and its gradients are small.
 
     ??? question "Take the root of `d_k` in place of `d_k // 2`. Which test notices?"
-        Only the comparisons with DiffLlama and with loops over numbers. All shapes stay, and so
-        do the sums of the weights.
+        Only the comparison with DiffLlama. All shapes stay, and so do the sums of the weights.
     """
     # An even width, to be cut into halves.
     d_k = 2 * d_half

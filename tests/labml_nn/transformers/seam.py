@@ -23,7 +23,8 @@ from torch import Tensor, nn
 
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 from tests.oracles.compare import difference, largest, weighted_sum
-from tests.oracles.hugging_face import added_mask, all_in_double
+from tests.oracles.hugging_face import Angles, by_hugging_face, copied, no_turn
+from tests.oracles.loops import Score, by_loops, dot
 
 # The heads are no power of two, and have groups.
 SEQ_LEN_Q, SEQ_LEN_K, BATCH_SIZE, HEADS, D_K = 5, 7, 3, 6, 10
@@ -31,8 +32,6 @@ D_MODEL = HEADS * D_K
 
 # Makes an attention, with more keyword arguments or not.
 Make = partial[nn.Module]
-# What a score is made of: a query, a key, the places of both, and the head.
-Score = Callable[[Tensor, Tensor, int, int, int], Tensor]
 
 
 # What goes in
@@ -105,39 +104,6 @@ def shapes_of_heads(key_features: int = D_MODEL) -> dict[str, tuple[int, ...]]:
 # Oracles
 
 
-def dot(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
-    r"""The score of plain attention."""
-    return q @ k / math.sqrt(len(q))
-
-
-def by_loops(
-    module: nn.Module, given: Mapping[str, Tensor], mask: Tensor | None, score: Score = dot
-) -> Tensor:
-    r"""One position, sequence and head after the other; the last query stands at the last key.
-
-    Queries share a head of keys if there are fewer of these. A sink is a term of the denominator,
-    and adds nothing to the average.
-    """
-    query, key, value = (
-        getattr(module, name).linear(x).unflatten(-1, (-1, D_K)) for name, x in given.items()
-    )
-    later, group = len(key) - len(query), HEADS // key.shape[2]
-    visible = torch.ones(len(query), len(key), BATCH_SIZE, dtype=torch.bool)
-    visible = (visible if mask is None else visible & mask).tolist()
-    rows = []
-    for i in range(len(query)):
-        for b in range(BATCH_SIZE):
-            for h in range(HEADS):
-                total = module.sinks[h].exp() if hasattr(module, "sinks") else torch.zeros(())
-                summed = value.new_zeros(D_K)
-                for j in range(len(key)):
-                    if visible[i][j][b]:
-                        one = score(query[i, b, h], key[j, b, h // group], i + later, j, h).exp()
-                        total, summed = total + one, summed + one * value[j, b, h // group]
-                rows.append(summed / total if total > 0 else summed)
-    return module.output(torch.stack(rows).view(len(query), BATCH_SIZE, D_MODEL))
-
-
 def from_loops(
     module: nn.Module,
     mask: Tensor | None,
@@ -183,21 +149,6 @@ def from_kernel(
     return difference(module(**given, mask=mask), expected, variables, variables)
 
 
-def copied(ours: nn.Module, theirs: nn.Module, names: Mapping[str, str]) -> None:
-    r"""Our parameters into theirs, from our name of a part to theirs."""
-    for mine, other in names.items():
-        theirs.get_submodule(other).load_state_dict(ours.get_submodule(mine).state_dict())
-
-
-Angles = tuple[Tensor, Tensor]
-
-
-def no_turn(width: int) -> Angles:
-    r"""The cosines and the sines of angles of zero."""
-    zeros = torch.zeros(1, SEQ_LEN_K, width, dtype=torch.float64)
-    return zeros + 1, zeros
-
-
 def joined(ours: nn.Module, theirs: nn.MultiheadAttention) -> nn.MultiheadAttention:
     r"""Our parameters in PyTorch's attention, which has the three projections in one."""
     parts = [getattr(part, "linear", part) for part in (ours.query, ours.key, ours.value)]
@@ -205,16 +156,6 @@ def joined(ours: nn.Module, theirs: nn.MultiheadAttention) -> nn.MultiheadAttent
     theirs.in_proj_bias.data.copy_(torch.cat([part.bias for part in parts]))
     theirs.out_proj.load_state_dict(ours.output.state_dict())
     return theirs
-
-
-def by_hugging_face(
-    theirs: nn.Module, x: Tensor, angles: Angles, mask: Tensor | None = None
-) -> Tensor:
-    r"""Their attention, batch first, under the causal mask, turned by the angles."""
-    mask = added_mask(causal_mask(len(x))) if mask is None else mask
-    with all_in_double():
-        output, _ = theirs.double().eval()(x.transpose(0, 1), angles, mask)
-    return output.transpose(0, 1)
 
 
 # What the configurations of most of their models call our sizes.

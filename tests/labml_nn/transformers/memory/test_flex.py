@@ -23,13 +23,14 @@ from labml_nn.transformers.mha import causal_mask
 from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.memory.test_score_functions import (
     CASES,
-    UNTRACED,
     everywhere_else,
     vectors,
 )
 from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, at_the_seam, equals
 from tests.oracles.compare import largest
 
+# Without it, each new pair of functions is traced for a second, with the same numbers in the end.
+UNTRACED = "torch.nn.attention.flex_attention._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG"
 attention = partial(FlexAttention, HEADS, D_MODEL)
 
 

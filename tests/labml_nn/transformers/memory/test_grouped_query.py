@@ -1,4 +1,4 @@
-r"""Grouped heads against loops, PyTorch's kernel and Llama."""
+r"""Grouped heads against PyTorch's kernel and Llama."""
 
 from collections.abc import Callable
 from functools import partial
@@ -30,9 +30,6 @@ def from_llama(key_heads: int) -> float:
 
 
 ORACLES: dict[str, Callable[[], float]] = {
-    "a loop over heads, positions and sequences": lambda: seam.from_loops(
-        seam.randomised(attention(key_heads=2)), seam.some_mask(idle=True)
-    ),
     "F.scaled_dot_product_attention, enable_gqa": lambda: max(map(from_kernel, [1, 2, 3, 6])),
     "Hugging Face Llama": lambda: max(map(from_llama, [1, 2, 3, 6])),
 }

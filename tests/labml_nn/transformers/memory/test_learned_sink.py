@@ -1,4 +1,4 @@
-r"""The learned sink against loops and gpt-oss."""
+r"""The learned sink against gpt-oss's."""
 
 from collections.abc import Callable
 from functools import partial
@@ -24,9 +24,6 @@ def from_gpt_oss() -> float:
 
 
 ORACLES: dict[str, Callable[[], float]] = {
-    "a loop over heads and positions": lambda: seam.from_loops(
-        seam.randomised(attention()), seam.some_mask(idle=True)
-    ),
     "Hugging Face gpt-oss": from_gpt_oss,
 }
 test_it_equals_what_others_compute = equals(ORACLES)

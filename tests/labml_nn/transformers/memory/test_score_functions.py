@@ -1,13 +1,11 @@
-r"""The functions one score at a time, and attention with them against loops and FlexAttention."""
+r"""The functions one score at a time, and attention with them against loops."""
 
 import math
 from collections.abc import Callable
-from unittest.mock import patch
 
 import pytest
 import torch
 from torch import Tensor
-from torch.nn.attention.flex_attention import create_mask, flex_attention
 
 from labml_nn.transformers.memory.score_functions import (
     MaskFunction,
@@ -23,8 +21,6 @@ from tests.labml_nn.transformers.seam import equals
 from tests.oracles.compare import largest
 
 BATCH_SIZE, HEADS, SEQ_LEN_Q, SEQ_LEN_K, D_K = 3, 2, 7, 11, 5
-# Without it, each new pair of functions is traced for a second, with the same numbers in the end.
-UNTRACED = "torch.nn.attention.flex_attention._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG"
 
 
 def vectors() -> list[Tensor]:
@@ -45,24 +41,6 @@ CASES: list[tuple[ScoreFunction | None, MaskFunction | None]] = [
     (alibi(HEADS), everywhere_else),
     (soft_cap(0.7), None),
 ]
-
-
-def from_flex() -> float:
-    r"""Their forward pass; it has no gradients on a CPU. Their mask is one that is added."""
-    worst = 0.0
-    for score_mod, mask_mod in CASES:
-        seen = mask_mod or (lambda b, h, i, j: i >= 0)
-        visible = create_mask(seen, BATCH_SIZE, HEADS, SEQ_LEN_Q, SEQ_LEN_K, device="cpu")
-
-        def both(score, b, h, i, j, score_mod=score_mod, visible=visible):  # noqa: ANN001, ANN202
-            changed = score if score_mod is None else score_mod(score, b, h, i, j)
-            return torch.where(visible[b, h, i, j], changed, -math.inf)
-
-        with patch(UNTRACED, True):
-            theirs = flex_attention(*vectors(), score_mod=both)
-        mine = attend(*vectors(), score_mod, mask_mod)[0]
-        worst = max(worst, largest([mine], [theirs.nan_to_num()]))
-    return worst
 
 
 def from_loops() -> float:
@@ -89,7 +67,6 @@ def from_loops() -> float:
 
 ORACLES: dict[str, Callable[[], float]] = {
     "a loop over sequences, heads and positions": from_loops,
-    "FlexAttention, not compiled": from_flex,
 }
 test_it_equals_what_others_compute = equals(ORACLES)
 

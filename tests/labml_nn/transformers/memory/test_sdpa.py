@@ -1,4 +1,4 @@
-r"""The function spelled out, against PyTorch's and ONNX's cases."""
+r"""The function spelled out, against PyTorch's."""
 
 import math
 from collections.abc import Callable
@@ -10,7 +10,6 @@ from torch import Tensor
 
 from labml_nn.transformers.memory.sdpa import each_backend, spelled_out, weights_of_newest_query
 from tests.labml_nn.transformers.seam import equals
-from tests.oracles import onnx_cases
 from tests.oracles.compare import difference
 
 BATCH_SIZE, HEADS, SEQ_LEN_Q, SEQ_LEN_K, D_K, D_V = 3, 6, 7, 11, 5, 13
@@ -58,39 +57,10 @@ def from_pytorch(options: dict[str, object], key_heads: int) -> float:
     return difference(spelled_out(*parts, **options, enable_gqa=grouped), theirs, parts, parts)
 
 
-# A soft cap, or scores as a second result, can't be said with this function.
-CASES = [
-    case
-    for case in onnx_cases.cases("Attention")
-    if case.attributes.get("softcap", 0) == 0 and "qk_matmul_output" not in case.outputs
-]
-
-
-def said(case: onnx_cases.Case, dtype: torch.dtype) -> Tensor:
-    parts = [part.to(dtype) for part in onnx_cases.heads_first(case)]
-    result = spelled_out(
-        *parts,
-        onnx_cases.added(case, dtype),
-        scale=onnx_cases.scale_of(case),
-        enable_gqa=onnx_cases.grouped(case),
-    )
-    return onnx_cases.heads_last(case, result)
-
-
-def from_onnx() -> float:
-    assert len(CASES) > 40
-    return max(
-        (said(case, torch.float64) - onnx_cases.in_double(case)).abs().max().item()
-        for case in CASES
-        if not onnx_cases.sees_nothing(case)
-    )
-
-
 ORACLES: dict[str, Callable[[], float]] = {
     "F.scaled_dot_product_attention": lambda: max(
         from_pytorch(options, key_heads) for options in OPTIONS for key_heads in (1, 2, 3, 6)
     ),
-    "ONNX's test vectors": from_onnx,
 }
 test_it_equals_what_others_compute = equals(ORACLES)
 

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from labml_nn.transformers.mistakes import decoding
 from labml_nn.transformers.mistakes.decoding import (
     CausalFromTheTop,
     EmptyRows,
@@ -92,9 +91,3 @@ def test_pytorchs_attention_is_nan_on_padding_if_asked_for_weights() -> None:
     x = torch.randn(BATCH_SIZE, SEQ_LEN, D_MODEL)
     assert padding_in_torch(x, need_weights=True).isnan().all()
     assert padding_in_torch(x, need_weights=False).isfinite().all()
-
-
-def test_the_example_measures_how_far_decoding_is_off() -> None:
-    found = decoding.example()
-    assert found["RightDecoding"].max() < 1e-5
-    assert min(found[one].max() for one in ("CausalFromTheTop", "NewestForgotten")) > 0.01

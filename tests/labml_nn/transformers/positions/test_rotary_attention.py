@@ -1,12 +1,9 @@
-r"""Attention with rotary positions against Hugging Face, loops, and what its page claims."""
+r"""Attention with rotary positions against Llama's, and what its page claims."""
 
-import cmath
-import math
 from collections.abc import Callable
 from functools import partial
 
 import torch
-from torch import Tensor
 from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaAttention
 
@@ -23,15 +20,6 @@ ROTARY.cos, ROTARY.sin = ANGLES.cos(), ANGLES.sin()
 attention = partial(RotaryAttention, HEADS, D_MODEL, rotary=ROTARY)
 
 
-def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
-    r"""Pairs of features are complex numbers."""
-    half = D_K // 2
-    angles = [(i - j) * 10_000 ** (-2 * pair / D_K) for pair in range(half)]
-    rotation = torch.tensor([cmath.exp(1j * angle) for angle in angles], dtype=torch.complex128)
-    product = torch.complex(q[:half], q[half:]) * torch.complex(k[:half], k[half:]).conj()
-    return (product * rotation).real.sum() / math.sqrt(D_K)
-
-
 def llama() -> float:
     r"""Weight for weight, with angles in double precision."""
     turns = torch.arange(SEQ_LEN_K)[:, None] / 10_000 ** (torch.arange(0, D_K, 2).double() / D_K)
@@ -43,9 +31,6 @@ def llama() -> float:
 
 ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face Llama": llama,
-    "a loop over complex numbers": lambda: seam.from_loops(
-        seam.randomised(attention()), seam.some_mask(), score
-    ),
 }
 test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(attention, {}, and_also=POSITIONS)

@@ -1,9 +1,7 @@
-r"""Differential attention, against DiffLlama's and loops over numbers."""
+r"""Differential attention, against DiffLlama's."""
 
-import math
 from collections.abc import Callable
 from functools import partial
-from itertools import product
 
 import pytest
 import torch
@@ -17,7 +15,7 @@ from labml_nn.transformers.variants.differential_attention import (
     first_lambda,
 )
 from tests.labml_nn.transformers import seam
-from tests.labml_nn.transformers.seam import BATCH_SIZE, D_K, D_MODEL, HEADS, SEQ_LEN_K, SEQ_LEN_Q
+from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS
 from tests.oracles.compare import gradients, largest
 
 D_HALF = D_K // 2
@@ -57,34 +55,8 @@ def diff_llama() -> float:
     return largest([found, of_x, *lambdas], [expected, *wanted])
 
 
-def loops() -> float:
-    r"""Both maps, their difference and its size from Python's own numbers."""
-    module, given, mask = seam.randomised(attention()), seam.inputs(), seam.some_mask(idle=True)
-    module.output = nn.Identity()
-    parts = zip((module.query, module.key, module.value), given.values(), strict=True)
-    q, k, v = (part(x).tolist() for part, x in parts)
-    products = (module.lambda_query * module.lambda_key).tolist()
-    start = 0.8 - 0.6 * math.exp(-0.3 * (DEPTH - 1))
-    share = math.exp(sum(products[0])) - math.exp(sum(products[1])) + start
-    expected = []
-    for i, b, h in product(range(SEQ_LEN_Q), range(BATCH_SIZE), range(HEADS)):
-        seen, maps = [j for j in range(SEQ_LEN_K) if mask[i, j, b]], []
-        for half in (range(D_HALF), range(D_HALF, D_K)):
-            scores = [sum(q[i][b][h][d] * k[j][b][h][d] for d in half) for j in seen]
-            weights = [math.exp(score / math.sqrt(D_HALF)) for score in scores]
-            maps.append([weight / sum(weights) for weight in weights])
-        both = [one - share * other for one, other in zip(*maps, strict=True)]
-        pairs = list(zip(seen, both, strict=True))
-        head = [sum(w * v[j][b][h][d] for j, w in pairs) for d in range(D_K)]
-        size = math.sqrt(sum(x * x for x in head) / D_K + 1e-5)
-        expected += [(1 - start) * x / size for x in head]
-    found = module(**given, mask=mask)
-    return largest([found], [torch.tensor(expected, dtype=torch.float64).view(found.shape)])
-
-
 ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face DiffLlama": diff_llama,
-    "a loop over scalars": loops,
 }
 test_it_equals_what_others_compute = seam.equals(ORACLES)
 test_at_the_seam = seam.at_the_seam(

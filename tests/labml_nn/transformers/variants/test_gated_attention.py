@@ -1,9 +1,7 @@
-r"""Gated attention, against Qwen3-Next's and loops over numbers."""
+r"""Gated attention, against Qwen3-Next's and plain attention."""
 
-import math
 from collections.abc import Callable
 from functools import partial
-from itertools import product
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +11,7 @@ from transformers.models.qwen3_next.modeling_qwen3_next import Qwen3NextAttentio
 from labml_nn.transformers.mha import MultiHeadAttention
 from labml_nn.transformers.variants.gated_attention import GatedAttention
 from tests.labml_nn.transformers import seam
-from tests.labml_nn.transformers.seam import BATCH_SIZE, D_K, D_MODEL, HEADS, SEQ_LEN_Q
+from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS
 from tests.oracles.compare import largest
 
 attention = partial(GatedAttention, HEADS, D_MODEL)
@@ -46,23 +44,8 @@ def qwen3_next() -> float:
     return seam.from_hugging_face(ours, theirs, names)
 
 
-def loops() -> float:
-    r"""Each gate from Python's own numbers, between plain attention and its output layer."""
-    module, given, mask = seam.randomised(attention()), seam.inputs(), seam.some_mask()
-    plain = ungated(module)
-    plain.output, module.gated_output = nn.Identity(), nn.Identity()
-    heads = plain(**given, mask=mask).tolist()
-    weight, bias, x = (t.tolist() for t in (*module.gate.parameters(), given["query"]))
-    expected = torch.empty(SEQ_LEN_Q, BATCH_SIZE, D_MODEL, dtype=torch.float64)
-    for i, b, c in product(*map(range, expected.shape)):
-        gate = sum(w * f for w, f in zip(weight[c], x[i][b], strict=True)) + bias[c]
-        expected[i, b, c] = heads[i][b][c] / (1 + math.exp(-gate))
-    return largest([module(**given, mask=mask)], [expected])
-
-
 ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face Qwen3-Next": qwen3_next,
-    "a loop over scalars": loops,
 }
 test_it_equals_what_others_compute = seam.equals(ORACLES)
 test_at_the_seam = seam.at_the_seam(

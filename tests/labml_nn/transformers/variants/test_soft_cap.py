@@ -1,4 +1,4 @@
-r"""Capped scores, against Gemma 2 and loops over numbers."""
+r"""Capped scores, against Gemma 2's."""
 
 import math
 from collections.abc import Callable
@@ -6,7 +6,6 @@ from functools import partial
 
 import pytest
 import torch
-from torch import Tensor
 from transformers.models.gemma2.configuration_gemma2 import Gemma2Config
 from transformers.models.gemma2.modeling_gemma2 import Gemma2Attention
 
@@ -16,8 +15,6 @@ from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS, at_the_seam, e
 
 # Most scores are beyond it.
 CAP = 0.7
-
-
 attention = partial(SoftCapAttention, HEADS, D_MODEL, cap=CAP)
 
 
@@ -28,16 +25,8 @@ def gemma2() -> float:
     return seam.from_hugging_face(seam.randomised(attention()), theirs)
 
 
-def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
-    r"""The formula of the page for one pair."""
-    return CAP * (q @ k / math.sqrt(D_K) / CAP).tanh()
-
-
 ORACLES: dict[str, Callable[[], float]] = {
     "Hugging Face Gemma 2": gemma2,
-    "a loop over scalars": lambda: seam.from_loops(
-        seam.randomised(attention()), seam.some_mask(), score
-    ),
 }
 test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(attention, {})
