@@ -71,7 +71,7 @@ def recording(run: Path, step: int = 0) -> Iterator[Callable[[int, dict[str, flo
 
     Gives a function that takes a step and named numbers. `step` is where the run goes on.
     """
-    # First the file is made that of the step where the run goes on. Then lines are appended.
+    # First the file loses the lines after `step`. Then new lines are appended.
     rewind(run, step)
     path = run / NAME
     with writing(path):
