@@ -14,7 +14,7 @@ from literate.reading.source import Source
 from literate.site import EXTENSIONS
 from tests.literate.projects import ROOT
 
-VOID = {"br", "hr", "img", "input", "link", "meta"}
+VOID = set("area base br col embed hr img input link meta source wbr".split())
 # What Markdown makes of a note, what this tool adds, and what KaTeX sets formulas with.
 ELEMENTS = set(
     "a b bdi blockquote br code div em h1 h2 h3 h4 h5 h6 hr i img li ol p pre section span strong "
