@@ -29,7 +29,8 @@ def test_a_page_with_a_fault_is_complained_of(
     (tmp_path / "index.html").write_text(
         f"<!doctype html><link rel=icon href=data:,><title>t</title><p>Text</p>{element}"
     )
-    with browser.new_page() as page:
+    with browser.new_context() as context:
+        page = context.new_page()
         complaints = complaints_of(page)
         page.goto(serve(tmp_path), wait_until="networkidle")
     assert any(one.startswith(complaint) for one in complaints), complaints

@@ -74,7 +74,7 @@ MISTAKES = {
     ("summary: Scores.", "summary: Scores.\nnotebok: yes"): (5, "`front matter.notebok` is no key"),
     ("$d_k$", "$\\frac{d_k$"): (8, "can't be set"),
     ("[the start](__init__.py)", "[the start](start.py)"): (8, "the link to `start.py` leads to"),
-    ('r"""\n    ## Scores', '"""\n    # Scores\\n'): (16, "the docstring has a backslash"),
+    ('r"""\n    ## Scores', '"""\n    ## Scores\\n'): (16, "the docstring has a backslash"),
     ("From `[seq_len, batch_size,", "From `[batch_size, seq_len,"): (19, "the note says [batch_si"),
     ("pair: `[seq_len, seq_len,", "pair: `[seq_len, seq_ln,"): (21, "`seq_ln`"),
 }

@@ -110,7 +110,7 @@ def test_a_wrong_formula_is_named(formulas: Formulas) -> None:
         r"\nosuch": "Undefined control sequence",
         r"\frac{a}{b": "expected '}'",
         # An author can't set attributes.
-        r"\htmlData{s=x}{x}": "htmlData",
+        r"\htmlData{s=x}{x}": "HTML extension is disabled",
     }
     for formula, said in wrong.items():
         with pytest.raises(FormulaError, match=said):
