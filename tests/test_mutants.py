@@ -129,13 +129,10 @@ def test_a_sample_is_the_same_each_time_and_touches_as_many_lines_as_it_can() ->
     assert spread(everyone, 999) == sorted(everyone, key=lambda one: (one.line, one.mutated))
 
 
-def test_an_entry_can_name_the_definition_of_a_line_that_is_there_twice() -> None:
+def test_each_entry_of_the_list_gives_a_reason_is_there_once_and_can_name_a_definition() -> None:
     one, other = mutants("def f():\n    a = 1\n\n\ndef g():\n    a = 1\n")
     entry = Equivalent("p.py", "a = 1", "a = 2", "why", "g")
     assert [entry.fits(one), entry.fits(other)] == [False, True]
-
-
-def test_each_entry_of_the_list_gives_a_reason_and_is_there_once() -> None:
     entries = read_equivalents()
     assert all(len(entry.reason) > 20 for entry in entries)
     assert len(set(entries)) == len(entries)

@@ -26,24 +26,6 @@ def problem(files: dict[str, str], module: str, name: str) -> str:
 
 # The files of a package, without its name; what is wanted; and what comes along, in its order.
 COPIES = {
-    "a definition brings what it uses and nothing else": (
-        {
-            "a": """
-                LIMIT, OTHER = 3, 4
-                UNUSED = 5
-                def helper(x): return x + LIMIT
-                def unused(): return UNUSED
-            """,
-            "b": """
-                from pkg.a import helper, unused
-                class Base: pass
-                class Wanted(Base):
-                    def method(self): return helper(self.method())
-            """,
-        },
-        "b.Wanted",
-        "a.LIMIT a.OTHER a.helper b.Base b.Wanted",
-    ),
     "modules come after those they need and otherwise in reading order": (
         {
             "z": "def z(): return 1",
@@ -142,19 +124,15 @@ COPIES = {
         {
             "a": """
                 from typing import overload
-
                 NAMES = ["a"]
                 NAMES += ["b"]
-
                 @overload
                 def f(x: int) -> int: ...
                 def f(x): return NAMES
-
                 try:
                     from tomllib import loads
                 except ImportError:
                     loads = None
-
                 if NAMES:
                     def g(): return f, loads
                 else:
@@ -164,48 +142,28 @@ COPIES = {
         "a.g",
         "a.NAMES a.NAMES a.f a.f a.loads a.g",
     ),
+    "types and annotated constants are definitions": (
+        {"a": 'Pair = tuple["B", int]\nSIZE: int = 3\nclass B: x = SIZE\ndef f(x: Pair): B()'},
+        "a.f",
+        "a.Pair a.SIZE a.B a.f",
+    ),
     "statements on one line stay together": ({"a": "a = 1; b = 2\nc = 3"}, "a.b", "a.a a.b"),
     "variants that are registered with a function come with it": (
         {
             "a": """
                 from functools import singledispatch
-
                 @singledispatch
                 def show(x): return "?"
-
                 @show.register
                 def _(x: int): return "int"
-
                 @show.register(str)
                 def _(x): return HERE
-
                 HERE = "str"
-
                 def not_registered(): pass
             """
         },
         "a.show",
         "a.show a._ a._ a.HERE",
-    ),
-    "a type alias and an annotated constant are definitions": (
-        {
-            "a": """
-                from dataclasses import dataclass
-
-                Pair = tuple["Config", int]
-                SIZE: int = 3
-
-                @dataclass
-                class Config:
-                    size: int = SIZE
-
-                DEFAULT = Config()
-
-                def f(x: Pair) -> "Config": return DEFAULT
-            """
-        },
-        "a.f",
-        "a.Pair a.SIZE a.Config a.DEFAULT a.f",
     ),
 }
 
@@ -223,15 +181,10 @@ def test_an_import_cycle_is_ordered_by_what_is_needed_now() -> None:
             from typing import TYPE_CHECKING
             if TYPE_CHECKING:
                 from pkg.b import Child
-
             class Parent:
                 def child(self) -> "Child": ...
         """,
-        "pkg/b.py": """
-            from pkg.a import Parent
-
-            class Child(Parent): pass
-        """,
+        "pkg/b.py": "from pkg.a import Parent\nclass Child(Parent): pass",
     }
     for sources in (package(files), package(dict(reversed(files.items())))):
         assert names(closure(sources, "pkg.a", ["Parent"])) == ["pkg.a.Parent", "pkg.b.Child"]
