@@ -95,9 +95,8 @@ def distances(page: Path) -> dict[str, float]:
 
 def paper_of(page: Path) -> dict[str, Any]:
     r"""What the page says of its paper, or nothing."""
-    docstring = ast.get_docstring(ast.parse(page.read_text())) or ""
-    matter = yaml.safe_load(docstring.split("---")[1])
-    return matter.get("paper", {})
+    docstring = ast.get_docstring(ast.parse(page.read_text()))
+    return yaml.safe_load(docstring.split("---")[1]).get("paper", {})
 
 
 def measure(page: Path, folder: str, most: int, jobs: int) -> tuple[dict[str, Any], Outcome]:
@@ -161,17 +160,12 @@ def main() -> int:
     )
     parser.add_argument("pages", nargs="*", type=Path, help="only these, if they have changed")
     parser.add_argument("--all", action="store_true", help="those that have not changed, too")
-    parser.add_argument("--check", action="store_true", help="say which have changed, run nothing")
     parser.add_argument("--most", type=int, default=24, help="so many mutants at most; 0: all")
     parser.add_argument("--jobs", type=int, default=0, help="processes at a time; all cores else")
     arguments = parser.parse_args()
     os.chdir(ROOT)
     chosen = pages() if arguments.all else stale()
     chosen = [page for page in chosen if not arguments.pages or page in arguments.pages]
-    if arguments.check:
-        print("\n".join(map(str, chosen)) or "nothing has changed")
-        return int(bool(chosen))
-
     compiled = tempfile.TemporaryDirectory()
     prepare(compiled.name)
     wrong = False

@@ -27,23 +27,17 @@ INSTALLED = [".venv/made/site", ".venv/made/train", ".venv/made/test", "node_mod
 PATIENCE = 1800
 
 
-def git(folder: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "safe.directory=*"]
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
-
-
 @pytest.fixture(scope="module")
-def fork(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fork(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     r"""A repository to clone, with the files of this one as they are now."""
     folder = tmp_path_factory.mktemp("fork")
     for path in files():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, folder / path)
-    git(folder, "init", "--initial-branch=main")
-    git(folder, "add", "--all")
-    git(folder, "commit", "--message=All")
     bare = tmp_path_factory.mktemp("bare")
-    git(folder, "clone", "--bare", str(folder), str(bare))
+    lines = ["init --initial-branch=main", "add --all", "commit --message=All"]
+    lines += [f"clone --bare . {shlex.quote(str(bare))}"]
+    typed([f"git {line}" for line in lines], folder, environment)
     return bare
 
 

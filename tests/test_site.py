@@ -116,7 +116,7 @@ def test_the_pages_follow_each_other_in_reading_order(documents: dict[str, Docum
     while documents[page].next:
         page = target(page, documents[page].next)
         order.append(page)
-    # To the page of a result leads what is said of it, and the list of all.
+    # Links to it lead to the page of a result.
     aside = [one for one in documents if re.fullmatch(r"results/[^/]+/index\.html", one)]
     assert sorted([*order, *aside]) == sorted(documents)
     first = ["", "course/", "course/one_attention/", "course/steps/", "course/experiment/"]
@@ -156,27 +156,13 @@ def test_every_page_has_a_card(site: Path, documents: dict[str, Document]) -> No
         assert stated["og:image:alt"] == f"{stated['og:title']}: {stated['description']}"
         assert stated["twitter:card"] == "summary_large_image"
         assert stated["og:image"] == f"{SITE_URL}images/page.png"
+    # What is no page is not to be found.
+    missing = Document(site / "404.html")
+    assert missing.canonical == [] and "og:url" not in missing.stated
     # The width and the height stand at the beginning of a PNG.
     header = (site / "images/page.png").read_bytes()[16:24]
     named = stated["og:image:width"], stated["og:image:height"]
     assert named == tuple(str(int.from_bytes(header[at : at + 4])) for at in (0, 4))
-
-
-def test_the_page_for_what_is_missing_has_no_address_and_no_card(site: Path) -> None:
-    missing = Document(site / "404.html")
-    assert missing.canonical == []
-    assert not [name for name in missing.stated if name.startswith("og:")]
-
-
-def test_the_documents_of_the_repository_are_pages(
-    site: Path, documents: dict[str, Document], repository: Path
-) -> None:
-    for name in ("changelog", "contributing"):
-        headings = (repository / f"{name.upper()}.md").read_text(encoding="utf-8").split("\n## ")
-        assert len(headings) > 2
-        text = (site / name / "index.html").read_text(encoding="utf-8")
-        assert text.count("<h2 ") == len(headings) - 1
-    assert "../transformers/mha/" in documents["contributing/index.html"].links
 
 
 def test_every_page_with_code_of_tensors_is_measured(repository: Path) -> None:

@@ -107,16 +107,9 @@ class Shown(HTMLParser):
         self.handle_data(html.unescape(f"&{name};"))
 
     def handle_comment(self, data: str) -> None:
-        self.foreign.append(f"<!--{data}-->")
+        self.foreign.append(f"<!{data}>")
 
-    def handle_pi(self, data: str) -> None:
-        self.foreign.append(f"<?{data}>")
-
-    def handle_decl(self, decl: str) -> None:
-        self.foreign.append(f"<!{decl}>")
-
-    def unknown_decl(self, data: str) -> None:
-        self.foreign.append(f"<![{data}]>")
+    handle_pi = handle_decl = unknown_decl = handle_comment
 
 
 def written(source: Source, formulas: Formulas) -> Page:

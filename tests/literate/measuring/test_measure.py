@@ -5,12 +5,10 @@ a comment beside a line says which tensors are expected there, with their axes.
 """
 
 import operator
-import os
 import re
 import select
 import socket
 import subprocess
-import sys
 import textwrap
 from collections.abc import Iterable
 from dataclasses import replace
@@ -232,7 +230,8 @@ PAGES = {
             accelerators = torch.zeros(len(os.environ["CUDA_VISIBLE_DEVICES"]))  # accelerators: 0
             here = torch.zeros(1 + Path("package/machine.py").exists())  # here: 2
             mine = torch.zeros(MINE)  # mine: 5
-            hashed = torch.tensor([float(hash("one") % 1000)])  # hashed: 1
+            # Sets have the same order every time.
+            hashed = torch.zeros(int(os.environ["PYTHONHASHSEED"]))  # hashed: 0
         """,
     "package/selfish.py": """\
         import torch
@@ -350,9 +349,8 @@ def test_functions_have_arguments_and_results_and_classes_what_they_hold(
 def test_sizes_are_those_of_all_runs(measured: dict[str, Measurement]) -> None:
     measurement = measured["package/attention.py"]
     axes = measurement.axes
-    assert {name: sizes[0] for name, sizes in axes.items()} == {
-        **{"n": 7, "batch": 3, "heads": 5, "d_k": 2, "d_model": 10}
-    }
+    first = {name: sizes[0] for name, sizes in axes.items()}
+    assert first == {"n": 7, "batch": 3, "heads": 5, "d_k": 2, "d_model": 10}
     assert axes["d_model"] == tuple(map(operator.mul, axes["heads"], axes["d_k"]))
     x = measurement.functions["Attention.split"][0]
     named = [axes[name] for name in ("n", "batch", "d_model")]
@@ -384,14 +382,6 @@ def test_what_a_page_does_ends_with_it(measured: dict[str, Measurement]) -> None
     assert measured["package/selfish.py"] == measured["package/selfish2.py"]
     (defaults,) = measured["package/sub/__init__.py"].lines[11]
     assert (defaults.dtype, defaults.low) == ("float32", 1.0)
-
-
-def test_sets_have_the_same_order_every_time(measured: dict[str, Measurement]) -> None:
-    command = [sys.executable, "-c", "print(hash('one') % 1000)"]
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
-    expected = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
-    (hashed,) = measured["package/machine.py"].lines[12]
-    assert hashed.mean == float(expected)
 
 
 def test_pages_with_an_example_run_and_nothing_is_written_but_the_store(
@@ -434,16 +424,8 @@ BROKEN = {
         "3: example(n=3) raises ValueError: 3 is too many.",
     ),
     "second.py": (
-        """\
-        def example(n=3, m=2):
-            if n > 3:
-                raise ValueError("too\\nlong.")
-        """,
+        "def example(n=3, m=2):\n    if n > 3:\n        raise ValueError('too\\nlong.')\n",
         "3: example(n=7, m=5) raises ValueError: too.",
-    ),
-    "missing.py": (
-        "x = 1\nfrom no_such_module import y\ndef example(n=3): ...\n",
-        "2: can't be imported: ModuleNotFoundError: No module named 'no_such_module'.",
     ),
     # The tool has a module of this name, which is not for pages.
     "strange.py": (
@@ -500,8 +482,8 @@ BROKEN = {
         "2: running the page ends the process with SIGKILL.",
     ),
     "exits.py": (
-        "import os\n\ndef example(n=3):\n    os._exit(3)\n",
-        "3: running the page ends the process with status 3.",
+        "import os\ndef example(n=3):\n    os._exit(3)\n",
+        "2: running the page ends the process with status 3.",
     ),
 }
 

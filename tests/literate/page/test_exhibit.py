@@ -124,10 +124,6 @@ NOTHING = f"the link to `{FILE}#"
         (f"[1.5]({FILE}#values.los)", f"{NOTHING}values.los` leads to nothing: "
          "`results/trials.json` has no `values.los`; its values there are "
          "`loss`, `steps`, `best`, `small`, `deep.s`."),
-        (f"[1.5]({FILE}#tables.way)", f"{NOTHING}tables.way` leads to nothing: "
-         "`results/trials.json` has no `tables.way`; its tables are `ways`."),
-        (f"[Time]({FILE}#figures.tim)", f"{NOTHING}figures.tim` leads to nothing: "
-         "`results/trials.json` has no `figures.tim`; its figures are `time`."),
         ("[1.5](../results/trial.json#values.loss)",
          "the link to `../results/trial.json#values.loss` leads to nothing: no results "
          "`results/trial.json`; the program that measures writes it; "

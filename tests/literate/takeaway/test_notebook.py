@@ -422,8 +422,7 @@ def run_notebook(text: str) -> dict[str, object]:
 def test_the_sequel_of_a_page_uses_the_function_of_that_page(page: str, found: float) -> None:
     # A page has a notebook if there is something to run: this one has nothing but its sequel.
     assert run_notebook(build(package(SEQUEL), page, sequels=SEQUELS))["found"] == found
-
-    # It comes last, and only by the setting.
+    # Without the setting there is none.
     last = nbformat.reads(build(package(SEQUEL), "pkg.part"), as_version=4).cells[-1]
     assert last.source == "show_shapes(example)"
 
