@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from literate.page.search import index
 from literate.reading.source import parse
@@ -47,9 +47,9 @@ def test_nothing_of_the_search_is_fetched_before_it_is_used(page: Page, address:
 def test_a_key_opens_the_search_and_escape_closes_it(mha: Page, key: str) -> None:
     for _ in range(2):
         mha.keyboard.press(key)
-        assert mha.evaluate("document.activeElement.closest('dialog[open]') !== null")
+        expect(mha.locator("dialog[open] input")).to_be_focused()
         mha.keyboard.press("Escape")
-        assert mha.locator("dialog[open]").count() == 0
+        expect(mha.locator("dialog[open]")).to_have_count(0)
 
 
 @pytest.mark.parametrize("key", ["Control+/", "Alt+/", "k", "Control+Alt+k", "s"])
@@ -63,7 +63,9 @@ def test_letters_typed_while_the_search_is_loading_are_kept(page: Page, address:
     page.route("**/assets/search.js", lambda route: held.append(route))
     page.goto(address + MHA)
     page.keyboard.type("/get_scores")
-    assert page.locator("dialog input").input_value() == "get_scores"
+    expect(page.locator("dialog input")).to_have_value("get_scores")
+    while not held:
+        page.wait_for_timeout(10)
     held[0].continue_()
     page.get_by_role("status").filter(has_text="result").wait_for()
     found = titles(page.locator("dialog li a"))
@@ -76,14 +78,14 @@ def test_the_button_opens_the_search_and_gets_the_focus_back(mha: Page) -> None:
     mha.keyboard.press("Enter")
     # Where there is a field to write in, the key is a sign like any other.
     mha.keyboard.type("a/b")
-    assert mha.locator("dialog input").input_value() == "a/b"
+    expect(mha.locator("dialog input")).to_have_value("a/b")
     mha.keyboard.press("Tab")
     mha.keyboard.press("Enter")
-    assert mha.locator("dialog[open]").count() == 0
-    assert button.evaluate("one => one === document.activeElement")
+    expect(mha.locator("dialog[open]")).to_have_count(0)
+    expect(button).to_be_focused()
     ask(mha, "heads")
     mha.mouse.click(30, 880)
-    assert mha.locator("dialog[open]").count() == 0
+    expect(mha.locator("dialog[open]")).to_have_count(0)
 
 
 @pytest.mark.parametrize(
@@ -131,11 +133,11 @@ def test_the_keyboard_leads_to_a_row_below_the_header(
     assert (MHA in target) is here
     # Down to the first result, up to the field again.
     mha.keyboard.press("ArrowDown")
-    assert mha.evaluate("document.activeElement.href") == target
+    mha.wait_for_function("target => document.activeElement.href === target", arg=target)
     mha.keyboard.press("ArrowUp")
     mha.keyboard.press("Enter")
     mha.wait_for_url(target)
-    assert mha.locator("dialog[open]").count() == 0
+    expect(mha.locator("dialog[open]")).to_have_count(0)
     row = mha.locator(".row", has=mha.locator(":target"))
     header = mha.locator(".md-header").bounding_box()
     assert header["y"] + header["height"] <= row.bounding_box()["y"] < 400
