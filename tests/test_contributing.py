@@ -16,7 +16,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests.literate.projects import free_address
-from tests.test_repository import commands, files
+from tests.test_repository import commands, copied
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -31,9 +31,7 @@ PATIENCE = 1800
 def fork(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     r"""A repository to clone, with the files of this one as they are now."""
     folder = tmp_path_factory.mktemp("fork")
-    for path in files():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / path, folder / path)
+    copied(folder)
     bare = tmp_path_factory.mktemp("bare")
     lines = ["init --initial-branch=main", "add --all", "commit --message=All"]
     lines += [f"clone --bare . {shlex.quote(str(bare))}"]

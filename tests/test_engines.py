@@ -1,6 +1,5 @@
 r"""Both engines build the same site: every page, all rows, formulas and links."""
 
-import hashlib
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -10,9 +9,9 @@ import pytest
 
 from literate.takeaway.repository import address
 from tests.conftest import SITE_URL
-from tests.literate.projects import succeed
+from tests.literate.projects import contents, succeed
 from tests.literate.shown import Shown
-from tests.test_repository import files
+from tests.test_repository import copied
 from tests.test_site import dead_links, documents_of, is_elsewhere, target
 
 # The attributes that a reader gets something of.
@@ -104,9 +103,7 @@ def test_both_site_maps_name_the_same_pages(site: Path, other: Path) -> None:
 def copy(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     r"""The repository in another folder, at another depth, with what was measured in the first."""
     folder = tmp_path_factory.mktemp("copy") / "a folder" / "within" / "another"
-    for path in files():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(repository / path, folder / path)
+    copied(folder)
     (folder / "node_modules").symlink_to(repository / "node_modules")
     kept = shutil.ignore_patterns("zensical")
     shutil.copytree(repository / ".cache/literate", folder / ".cache/literate", ignore=kept)
@@ -133,12 +130,3 @@ def test_in_another_folder_on_another_day_the_same_bytes_are_built(
     said = succeed(copy, *engine, "--site-dir", str(copy.parent / first), **variables)
     assert "measured" not in said
     assert contents(copy.parent / first) == contents(before)
-
-
-def contents(folder: Path) -> dict[str, str]:
-    r"""A hash of each file, by its path."""
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }

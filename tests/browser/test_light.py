@@ -76,13 +76,11 @@ def test_a_tap_lights_a_symbol_until_the_next_tap(browser: Browser, address: str
         expect(page.locator(".lit")).to_have_count(0)
 
 
-def test_a_checked_claim_carries_a_mark_that_says_so(mha: Page) -> None:
+def test_a_checked_claim_carries_a_mark_and_a_page_its_path(mha: Page) -> None:
     claim = mha.locator("code.claim").first
     assert claim.evaluate("one => getComputedStyle(one, '::after').content") == '" ✓"'
     assert claim.get_attribute("title") == "measured when this page was built"
-
-
-def test_a_path_leads_back_to_the_sections(mha: Page) -> None:
+    # And a path leads back to the sections.
     path = mha.get_by_role("navigation", name="Path")
     expect(path).to_be_visible()
     path.get_by_role("link", name="Lessons").click()

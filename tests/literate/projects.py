@@ -1,5 +1,6 @@
 r"""Small projects on the disk, and the commands that run in them."""
 
+import hashlib
 import os
 import socket
 import subprocess
@@ -95,3 +96,12 @@ def free_address() -> str:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         return f"127.0.0.1:{bound.getsockname()[1]}"
+
+
+def contents(folder: Path) -> dict[str, str]:
+    r"""A hash of each file, by its path."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }

@@ -111,8 +111,9 @@ def test_an_address_in_html_is_what_the_engine_expects(
 
 
 def test_a_file_beside_a_page_is_seen_from_its_folder_or_its_file(links: Links) -> None:
-    assert links.beside("t/mha.md", "notebooks/mha.ipynb") == "../../notebooks/mha.ipynb"
-    assert links.beside("t/index.md", "notebooks/mha.ipynb") == "../notebooks/mha.ipynb"
+    book = "notebooks/mha.ipynb"
+    assert links.beside("t/mha.md", book) == f"../../{book}"
+    assert links.beside("t/index.md", book) == f"../{book}"
     resolving = replace(links, resolves_html=True)
-    assert resolving.beside("t/mha.md", "notebooks/mha.ipynb") == "../notebooks/mha.ipynb"
-    assert resolving.beside("index.md", "notebooks/mha.ipynb") == "notebooks/mha.ipynb"
+    assert resolving.beside("t/mha.md", book) == f"../{book}"
+    assert resolving.beside("index.md", book) == book
