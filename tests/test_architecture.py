@@ -55,7 +55,6 @@ def packages(path: Path) -> set[tuple[str, str]]:
 
 
 def may_train(path: Path) -> bool:
-    r"""Whether a page may use the packages of the extra `train`."""
     return path.is_relative_to("labml_nn/training") or path.name.endswith("experiment.py")
 
 

@@ -1,6 +1,5 @@
 r"""The attention page of the site that `make site` builds, read in a browser."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -198,33 +197,28 @@ def test_no_page_has_a_barrier(browser: Browser, address: str, scheme: str, widt
     assert found == []
 
 
-@pytest.fixture
-def copying(browser: Browser, address: str) -> Iterator[Page]:
-    r"""The attention page, which may write to the clipboard."""
-    with browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
-        page = context.new_page()
-        page.goto(address + MHA, wait_until="networkidle")
-        yield page
-
-
-@pytest.mark.parametrize(
-    ("name", "role", "label"),
-    [(NAME, "button", "Copy line"), ("MultiHeadAttention", "link", "Snippet")],
-)
-def test_the_lines_of_a_row_are_copied_or_a_definition_with_all_that_it_needs(
-    copying: Page, repository: Path, name: str, role: str, label: str
-) -> None:
-    row = copying.locator(".row", has=copying.locator(f"[id='{name}']"))
+def copied(page: Page, name: str, role: str, label: str) -> str:
+    r"""What is on the clipboard after a button or a link of a definition's row was clicked."""
+    row = page.locator(".row", has=page.locator(f"[id='{name}']"))
     row.locator(".code").hover()
     row.get_by_role(role, name=label).click()
     # The browser answers when it has written.
-    copying.wait_for_function("document.querySelector('[role=status]').textContent === 'Copied'")
-    command = ("literate", "snippet", f"labml_nn/transformers/mha.py:{name}")
-    expected = {
-        "button": lambda: "".join(line.text for line in code_beside(repository)),
-        "link": lambda: succeed(repository, *command),
-    }
-    assert copying.evaluate("navigator.clipboard.readText()") == expected[role]()
+    page.wait_for_function("document.querySelector('[role=status]').textContent === 'Copied'")
+    return page.evaluate("navigator.clipboard.readText()")
+
+
+def test_the_lines_of_a_row_are_copied_and_a_definition_with_all_that_it_needs(
+    browser: Browser, repository: Path, address: str
+) -> None:
+    with browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
+        page = context.new_page()
+        page.goto(address + MHA, wait_until="networkidle")
+        lines = copied(page, NAME, "button", "Copy line")
+        page.reload(wait_until="networkidle")
+        snippet = copied(page, "MultiHeadAttention", "link", "Snippet")
+    assert lines == "".join(line.text for line in code_beside(repository))
+    command = ("literate", "snippet", "labml_nn/transformers/mha.py:MultiHeadAttention")
+    assert snippet == succeed(repository, *command)
 
 
 def test_a_name_in_the_code_leads_to_its_definition(page: Page, address: str) -> None:
