@@ -46,7 +46,7 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 # The steps write the same folders; two at once, under `make -j`, would spoil them.
 .NOTPARALLEL:
-.PHONY: help site serve notebooks train test quick whole oldest soak results proof lint check bench bench-site lab clean distclean
+.PHONY: help site serve notebooks train test quick whole oldest soak results proof lint check bench bench-site clean distclean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -107,10 +107,6 @@ bench: $(made)/train ## Run the benchmarks
 bench-site: $(made)/test node_modules/.made benchmarks/figures/node_modules/.made ## Print the figures of the site
 	$(run) -m benchmarks.figures $(if $(ANCHOR),--anchor "$(ANCHOR)") $(ARGS)
 
-lab: $(made)/lab ## Open a notebook in JupyterLab in a browser, run it all, and look at what it shows
-	$(run) tests/browser/chromium.py
-	$(run) -m tests.lab $(ARGS)
-
 clean: ## Remove what was built; the runs stay
 	rm -rf site .cache build dist annotated_transformers.egg-info
 
@@ -149,11 +145,6 @@ $(made)/site: $(made)/train
 
 $(made)/test: $(made)/site
 	$(install) --no-build-isolation --editable '.[test]'
-	@touch $@
-
-# JupyterLab brings fifty packages: they are installed for `make lab` alone.
-$(made)/lab: $(made)/test
-	$(install) --no-build-isolation --editable '.[lab]'
 	@touch $@
 
 # npm comes from PyPI, with Node. It empties node_modules first: the stamp goes with it.

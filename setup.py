@@ -60,9 +60,8 @@ setup(
             "expecttest>=0.2",
             "filelock>=3.16",
             "hypothesis>=6.100",
-            # The notebooks are executed, and turned into scripts and back.
+            # The notebooks are executed.
             "ipykernel>=6.29",
-            "jupytext>=1.16",
             "nbclient>=0.10",
             "nbformat>=5.10",
             # Test vectors and models that others wrote: what the pages are compared with.
@@ -75,10 +74,6 @@ setup(
             "ruff>=0.9",
             "setuptools>=77",
             "transformers>=5",
-        ],
-        # Open a notebook in JupyterLab and run it there.
-        "lab": [
-            "jupyterlab>=4.2",
         ],
     },
     entry_points={

@@ -2,8 +2,6 @@ r"""What holds for every test: the repository's folder, no network, no traces in
 
 import os
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import pytest
 from filelock import FileLock
 from hypothesis.configuration import set_hypothesis_home_dir
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.literate.projects import ROOT, succeed
 
 # One thread for the sums of a process, and of those that it starts: on tensors as small as those
 # of the tests a second one costs more than it gives, and the other core has tests of its own.
@@ -51,11 +49,8 @@ def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
     connect = socket.socket.connect
 
     def guarded(self: socket.socket, address: tuple[str, int] | str | bytes) -> None:
-        local = self.family not in (socket.AF_INET, socket.AF_INET6) or address[0] in (
-            "127.0.0.1",
-            "::1",
-            "localhost",
-        )
+        here = ("127.0.0.1", "::1", "localhost")
+        local = self.family not in (socket.AF_INET, socket.AF_INET6) or address[0] in here
         assert local, f"a test connects to {address}: tests use the loopback only"
         connect(self, address)
 
@@ -75,21 +70,9 @@ def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = shared / "built" / "site"
     with FileLock(shared / "built.lock"):
         if not folder.exists():
-            build(repository, folder)
+            # It is there only when it is complete.
+            beside = folder.with_name("unfinished")
+            command = ("mkdocs", "build", "--strict", "--site-dir", str(beside))
+            succeed(repository, *command, SITE_URL=SITE_URL)
+            beside.rename(folder)
     return folder
-
-
-def build(repository: Path, folder: Path) -> None:
-    r"""Build the website; the folder is there only when it is complete."""
-    beside = folder.with_name("unfinished")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(beside)]
-    built = subprocess.run(
-        command,
-        cwd=repository,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "SITE_URL": SITE_URL},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stderr
-    beside.rename(folder)

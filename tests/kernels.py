@@ -22,7 +22,7 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import nbformat
 from nbformat import NotebookNode
@@ -91,7 +91,7 @@ class Kernels:
             text=True,
         )
 
-    def __enter__(self) -> "Kernels":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

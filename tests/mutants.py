@@ -29,7 +29,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -64,16 +64,16 @@ class Outcome:
     r"""What became of the mutants of a page."""
 
     page: str
-    seconds: float = 0.0
     killed: list[tuple[Mutant, str]] = field(default_factory=list)  # with the test that noticed
     equivalent: list[Mutant] = field(default_factory=list)
     survived: list[Mutant] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)  # entries that don't fit, tests that fail
 
     @property
-    def made(self) -> int:
-        r"""How many there were."""
-        return len(self.killed) + len(self.equivalent) + len(self.survived)
+    def counts(self) -> tuple[int, int, int, int]:
+        r"""How many were made, killed, equivalent, and how many survived."""
+        parts = len(self.killed), len(self.equivalent), len(self.survived)
+        return sum(parts), *parts
 
 
 def own_tests(page: Path) -> Path:
@@ -88,9 +88,6 @@ def module_of(page: Path) -> str:
 
 
 def read_equivalents(path: Path = EQUIVALENT) -> list[Equivalent]:
-    r"""The entries of the list, or none where there is no list."""
-    if not path.exists():
-        return []
     return [Equivalent(**entry) for entry in tomllib.loads(path.read_text()).get("mutant", [])]
 
 
@@ -119,25 +116,18 @@ class Instead(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 class Watch:
     r"""A plug-in of pytest that remembers the first test that failed."""
 
-    def __init__(self) -> None:
-        self.first = ""
+    first = ""
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        r"""Called by pytest after each part of each test."""
+        r"""Called by pytest after each part of each test, and when it has read a file of tests."""
         if report.failed and not self.first:
-            self.first = report.nodeid.partition("::")[2]
+            self.first = report.nodeid.partition("::")[2] or "(import)"
 
-    def pytest_collectreport(self, report: Any) -> None:
-        r"""Called by pytest when it has read a file of tests."""
-        if report.failed and not self.first:
-            self.first = "(import)"
+    pytest_collectreport = pytest_runtest_logreport
 
 
 def run_tests(page: Path, source: str | None, folder: str) -> tuple[int, str, list[str]]:
-    r"""Pytest's exit status, the first failed test, and the modules that were loaded meanwhile.
-
-    What pytest writes goes to the folder.
-    """
+    r"""Pytest's exit status, the first failed test, and the modules that were loaded meanwhile."""
     import pytest
 
     watch = Watch()
@@ -209,44 +199,31 @@ def warm_up(names: Iterable[str]) -> None:
         own = local or name.partition("test_")[0] == "" or top == "conftest"
         if name in sys.modules or (own and not name.startswith("tests.oracles.")):
             continue
-        # Modules that their package makes in its own way have been made by then, or are not needed.
+        # Modules that their package makes in its own way are there by then, or are not needed.
         with contextlib.suppress(Exception):
             importlib.import_module(name)
 
 
 def examine(
     page: Path,
+    folder: str,
     most: int = 0,
     jobs: int = 0,
     limit: float = 0.0,
-    entries: Sequence[Equivalent] | None = None,
+    listed: Path = EQUIVALENT,
 ) -> Outcome:
-    r"""Make the mutants of a page, and run its tests on each. Zeros stand for what is usual."""
-    begun = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        outcome = examine_in(folder, page, most, jobs, limit, entries)
-    outcome.seconds = time.monotonic() - begun
-    return outcome
+    r"""Make the mutants of a page, and run its tests on each. Zeros stand for what is usual.
 
-
-def examine_in(
-    folder: str,
-    page: Path,
-    most: int,
-    jobs: int,
-    limit: float,
-    entries: Sequence[Equivalent] | None,
-) -> Outcome:
-    r"""The same; what pytest writes goes to the folder."""
+    What pytest writes goes to the folder.
+    """
     source = page.read_text()
     outcome = Outcome(str(page))
     jobs = jobs or len(os.sched_getaffinity(0))
-    listed = read_equivalents() if entries is None else list(entries)
-    listed = [entry for entry in listed if entry.page == str(page)]
+    entries = [entry for entry in read_equivalents(listed) if entry.page == str(page)]
     everyone = mutants(source)
     chosen = spread(everyone, most) if most else everyone
 
-    for entry in listed:
+    for entry in entries:
         count = sum(entry.fits(one) for one in everyone)
         if count != 1:
             outcome.wrong.append(
@@ -279,7 +256,7 @@ def examine_in(
         children.start(number, limit, lambda one=one: run_tests(page, one.source, folder))
     for number, result in sorted(children.all().items()):
         one = chosen[number]
-        same = any(entry.fits(one) for entry in listed)
+        same = any(entry.fits(one) for entry in entries)
         if isinstance(result, tuple) and result[0] == OK:
             (outcome.equivalent if same else outcome.survived).append(one)
             continue
@@ -302,18 +279,12 @@ def show(outcome: Outcome, verbose: bool) -> None:
         print(f"{outcome.page}:{one.line}: survived{where}\n    {one.original}\n    {one.mutated}")
     for line in outcome.wrong:
         print(f"{outcome.page}: {line}")
-    print(
-        f"{outcome.page}: {outcome.made} mutants: {len(outcome.killed)} killed, "
-        f"{len(outcome.equivalent)} equivalent, {len(outcome.survived)} survived "
-        f"({outcome.seconds:.0f} s)",
-        flush=True,
-    )
+    counts = "{} mutants: {} killed, {} equivalent, {} survived".format(*outcome.counts)
+    print(f"{outcome.page}: {counts}", flush=True)
 
 
 def prepare(folder: str) -> None:
-    r"""Before anything is imported: one thread each, no plug-ins that tests don't ask for, and a
-    place for what Python and pytest have compiled, so that it is done once.
-    """
+    r"""Before anything is imported: one thread, no plug-ins, a folder for what is compiled once."""
     sys.dont_write_bytecode, sys.pycache_prefix = False, folder
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -332,21 +303,15 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=0, help="processes at a time; all cores else")
     parser.add_argument("--limit", type=float, default=0.0, help="seconds for one mutant")
     parser.add_argument("--equivalent", type=Path, default=EQUIVALENT, help="the list of these")
-    parser.add_argument("--list", action="store_true", help="show the mutants, run nothing")
     parser.add_argument("--verbose", action="store_true", help="show those that were killed, too")
     arguments = parser.parse_args()
-    if arguments.list:
-        for page in arguments.pages:
-            for one in mutants(page.read_text()):
-                print(f"{page}:{one.line}\n    {one.original}\n    {one.mutated}")
-        return 0
 
     compiled = tempfile.TemporaryDirectory()
     prepare(compiled.name)
-    entries = read_equivalents(arguments.equivalent)
+    options = arguments.most, arguments.jobs, arguments.limit, arguments.equivalent
     outcomes = []
     for page in arguments.pages:
-        outcomes.append(examine(page, arguments.most, arguments.jobs, arguments.limit, entries))
+        outcomes.append(examine(page, compiled.name, *options))
         show(outcomes[-1], arguments.verbose)
     if any(outcome.wrong for outcome in outcomes):
         return 2

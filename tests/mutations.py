@@ -9,6 +9,7 @@ functions that put a page in its place on the site.
 import ast
 import random
 from dataclasses import dataclass
+from itertools import pairwise, zip_longest
 
 # A change of the text: what is replaced, from byte to byte, and by what.
 Edit = tuple[int, int, str]
@@ -41,44 +42,17 @@ COMPARISONS = {
     ast.NotIn: ("not in", ["in"]),
 }
 # Names that are mistaken for one another.
-TWINS = {
-    "tril": "triu",
-    "triu": "tril",
-    "sin": "cos",
-    "cos": "sin",
-    "any": "all",
-    "all": "any",
-    "max": "min",
-    "min": "max",
-    "amax": "amin",
-    "amin": "amax",
-    "argmax": "argmin",
-    "maximum": "minimum",
-    "minimum": "maximum",
-    "sum": "mean",
-    "mean": "sum",
-    "zeros": "ones",
-    "ones": "zeros",
-    "zeros_": "ones_",
-    "ones_": "zeros_",
-    "sqrt": "square",
-    "rsqrt": "sqrt",
-    "softmax": "log_softmax",
-    "relu": "gelu",
-    "gelu": "relu",
-    "silu": "sigmoid",
-    "sigmoid": "tanh",
-    "tanh": "sigmoid",
-    "ReLU": "GELU",
-    "GELU": "ReLU",
-    "LayerNorm": "RMSNorm",
-    "normal_": "uniform_",
-    "floor": "ceil",
-    "ceil": "floor",
-    "float64": "float32",
-    "repeat": "repeat_interleave",
-    "repeat_interleave": "repeat",
-}
+TWINS = dict(
+    pair.split("/")
+    for pair in (
+        "tril/triu triu/tril sin/cos cos/sin any/all all/any max/min min/max amax/amin amin/amax "
+        "argmax/argmin maximum/minimum minimum/maximum sum/mean mean/sum zeros/ones ones/zeros "
+        "zeros_/ones_ ones_/zeros_ sqrt/square rsqrt/sqrt softmax/log_softmax relu/gelu gelu/relu "
+        "silu/sigmoid sigmoid/tanh tanh/sigmoid ReLU/GELU GELU/ReLU LayerNorm/RMSNorm "
+        "normal_/uniform_ floor/ceil ceil/floor float64/float32 repeat/repeat_interleave "
+        "repeat_interleave/repeat"
+    ).split()
+)
 # Where a number counts positions, it is easily one too many and one too few.
 COUNTING = {"range", "arange", "tril", "triu", "narrow", "roll"}
 # To leave these out would be no mistake but nonsense.
@@ -139,7 +113,6 @@ class Operators(ast.NodeVisitor):
         self.add(*self.span(node), new)
 
     def atom(self, node: ast.AST) -> str:
-        r"""The text of a node as an operand of anything."""
         return self.code(node) if isinstance(node, ATOMS) else f"({self.code(node)})"
 
     def keep(self, node: ast.AST, part: ast.AST) -> None:
@@ -157,6 +130,12 @@ class Operators(ast.NodeVisitor):
         (start, stop), (begin, end) = self.span(one), self.span(other)
         gap = self.text[stop:begin].decode()
         self.add(start, end, self.code(other) + gap + self.code(one))
+
+    def swap_names(self, arguments: list[ast.expr]) -> None:
+        r"""Exchange neighbours that are names both."""
+        for one, other in pairwise(arguments):
+            if isinstance(one, NAMED) and isinstance(other, NAMED):
+                self.swap(one, other)
 
     # What is left alone
 
@@ -249,14 +228,11 @@ class Operators(ast.NodeVisitor):
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
         r"""The other of `and` and `or`; and without one of the conditions."""
         words = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
-        for left, right in zip(node.values, node.values[1:], strict=False):
+        for left, right in pairwise(node.values):
             self.between(left, right, *words)
-        for index, value in enumerate(node.values):
-            before, after = self.span(node.values[index - 1])[1], self.span(value)[1]
-            if index:
-                self.add(before, after, "")
-            else:
-                self.add(self.span(value)[0], self.span(node.values[1])[0], "")
+        self.add(self.span(node.values[0])[0], self.span(node.values[1])[0], "")
+        for left, right in pairwise(node.values):
+            self.add(self.span(left)[1], self.span(right)[1], "")
         self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> None:
@@ -326,7 +302,7 @@ class Operators(ast.NodeVisitor):
 
     def visit_Tuple(self, node: ast.Tuple | ast.List) -> None:
         r"""Neighbours exchanged, where the order counts."""
-        for one, other in zip(node.elts, node.elts[1:], strict=False):
+        for one, other in pairwise(node.elts):
             slices = isinstance(one, ast.Slice) or isinstance(other, ast.Slice)
             if not slices and node not in self.collections:
                 self.swap(one, other)
@@ -357,18 +333,13 @@ class Operators(ast.NodeVisitor):
             self.replace(node.func, f"self.{other}")
 
         # Arguments of the same kind, and those that one may forget.
-        for one, other in zip(node.args, node.args[1:], strict=False):
-            if isinstance(one, NAMED) and isinstance(other, NAMED):
-                self.swap(one, other)
-        values = [one.value for one in node.keywords if one.arg not in ("dtype", "device")]
-        for one, other in zip(values, values[1:], strict=False):
-            if isinstance(one, NAMED) and isinstance(other, NAMED):
-                self.swap(one, other)
+        self.swap_names(node.args)
+        self.swap_names([one.value for one in node.keywords if one.arg not in ("dtype", "device")])
         for one in node.keywords:
             if one.arg == "bias" and isinstance(one.value, NAMED):
                 self.replace(one.value, "False")
         parts = [*node.args, *node.keywords]
-        for before, part in zip(parts, parts[1:], strict=False):
+        for before, part in pairwise(parts):
             forgettable = isinstance(part, ast.keyword) or len(node.args) > 2
             literal = isinstance(getattr(getattr(part, "value", None), "value", None), int)
             last = part is parts[-1] or isinstance(part, ast.keyword)
@@ -379,7 +350,7 @@ class Operators(ast.NodeVisitor):
         if name == "einsum":
             self.einsum(node.args[0])
         if name == "permute":
-            for one, other in zip(node.args, node.args[1:], strict=False):
+            for one, other in pairwise(node.args):
                 self.swap(one, other)
         before = self.counting, self.permuting
         self.counting, self.permuting = name in COUNTING, name == "permute"
@@ -452,8 +423,6 @@ def spread(found: list[Mutant], most: int, seed: int = 1) -> list[Mutant]:
         chance.shuffle(group)
     order = sorted(by_line)
     chance.shuffle(order)
-    rounds = max(map(len, by_line.values()), default=0)
-    chosen = [
-        by_line[line][turn] for turn in range(rounds) for line in order if turn < len(by_line[line])
-    ]
+    turns = zip_longest(*(by_line[line] for line in order))
+    chosen = [one for turn in turns for one in turn if one]
     return sorted(chosen[:most], key=lambda one: (one.line, one.mutated))

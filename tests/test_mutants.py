@@ -1,14 +1,14 @@
 r"""The tool that breaks pages: which mutants it makes, and what it says of tests."""
 
 import ast
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.mutants import Equivalent, own_tests, read_equivalents
+from tests.literate.projects import run as start
+from tests.literate.projects import write
+from tests.mutants import Equivalent, read_equivalents
 from tests.mutations import mutants, spread
 
 PAGE = '''r"""A page."""
@@ -98,20 +98,15 @@ def test_one_layer_is_taken_for_another() -> None:
     assert "return self.query(x), self.key(x), self.query(x)" not in changed(source)
 
 
-def test_only_one_line_is_changed_and_it_can_be_compiled() -> None:
+def test_each_mutant_is_another_in_one_line_and_can_be_compiled() -> None:
     lines = PAGE.splitlines()
-    for one in mutants(PAGE):
-        others = one.source.splitlines()
-        assert [
-            i for i, pair in enumerate(zip(lines, others, strict=True), 1) if len(set(pair)) > 1
-        ] == [one.line]
+    made = mutants(PAGE)
+    assert len({one.source for one in made}) == len(made) >= 10
+    for one in made:
+        pairs = enumerate(zip(lines, one.source.splitlines(), strict=True), 1)
+        assert [number for number, (old, new) in pairs if old != new] == [one.line]
         ast.parse(one.source)
         assert lines[one.line - 1].strip() == one.original != one.mutated
-
-
-def test_no_two_mutants_are_the_same() -> None:
-    sources = [one.source for one in mutants(PAGE)]
-    assert len(set(sources)) == len(sources) >= 10
 
 
 def test_words_types_messages_and_the_example_are_left_alone() -> None:
@@ -134,82 +129,71 @@ def test_a_sample_is_the_same_each_time_and_touches_as_many_lines_as_it_can() ->
     assert spread(everyone, 999) == sorted(everyone, key=lambda one: (one.line, one.mutated))
 
 
-def test_each_page_has_tests_of_its_own() -> None:
-    assert own_tests(Path("a/b/c.py")) == Path("tests/a/b/test_c.py")
-
-
-def test_an_entry_can_name_the_definition_of_a_line_that_is_there_twice() -> None:
+def test_each_entry_of_the_list_gives_a_reason_is_there_once_and_can_name_a_definition() -> None:
     one, other = mutants("def f():\n    a = 1\n\n\ndef g():\n    a = 1\n")
     entry = Equivalent("p.py", "a = 1", "a = 2", "why", "g")
     assert [entry.fits(one), entry.fits(other)] == [False, True]
-
-
-def test_each_entry_of_the_list_gives_a_reason_and_is_there_once() -> None:
     entries = read_equivalents()
     assert all(len(entry.reason) > 20 for entry in entries)
     assert len(set(entries)) == len(entries)
 
 
-def run_tool(
-    folder: Path, repository: Path, page: str, test: str, listed: str = "", *options: str
-) -> tuple[int, str]:
-    r"""The tool in another folder, on a page and its test."""
-    (folder / "pages").mkdir()
-    (folder / "pages" / "toy.py").write_text(page)
-    (folder / "tests" / "pages").mkdir(parents=True)
-    (folder / "tests" / "pages" / "test_toy.py").write_text(test)
-    (folder / "listed.toml").write_text(listed)
-    command = [sys.executable, "-m", "tests.mutants", "pages/toy.py", "--equivalent", "listed.toml"]
-    done = subprocess.run(
-        [*command, *options],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(repository)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stdout + done.stderr
+@pytest.fixture
+def tool(tmp_path: Path, repository: Path) -> Callable[..., tuple[int, str]]:
+    r"""A function that runs the tool on a page and its test; its status, and what it says."""
+
+    def run(page: str, test: str, listed: str = "", *options: str) -> tuple[int, str]:
+        write(
+            tmp_path,
+            {"pages/toy.py": page, "tests/pages/test_toy.py": test, "listed.toml": listed},
+        )
+        command = ("tests.mutants", "pages/toy.py", "--equivalent", "listed.toml", *options)
+        done = start(tmp_path, *command)
+        assert (tmp_path / "pages" / "toy.py").read_text() == page
+        return done.returncode, done.stdout + done.stderr
+
+    return run
 
 
-def test_what_tests_let_pass_is_shown_and_the_page_stays_as_it_is(
-    tmp_path: Path, repository: Path
-) -> None:
-    status, said = run_tool(tmp_path, repository, PAGE, TEST)
+def test_what_tests_let_pass_is_shown(tool: Callable[..., tuple[int, str]]) -> None:
+    status, said = tool(PAGE, TEST)
     assert status == 1
     assert "pages/toy.py:3: survived\n    WIDE = 2\n    WIDE = 3\n" in said
     assert "survived in power\n    def power(base: int, exponent: int = 3)" in said
     assert f"{len(mutants(PAGE))} mutants: {len(mutants(PAGE)) - 5} killed, 0 equivalent, 5" in said
-    assert (tmp_path / "pages" / "toy.py").read_text() == PAGE
 
 
 def test_mutants_that_are_the_same_are_listed_and_nothing_else_is(
-    tmp_path: Path, repository: Path
+    tool: Callable[..., tuple[int, str]],
 ) -> None:
-    def entry(original: str, mutated: str) -> str:
-        texts = f"page = 'pages/toy.py'\noriginal = '{original}'\nmutated = '{mutated}'\n"
-        return f"[[mutant]]\n{texts}reason = 'so it is'\n"
-
-    same = entry("WIDE = 2", "WIDE = 3")
-    gone = entry("WIDE = 4", "WIDE = 5")
-    noticed = entry("result *= base", "result /= base")
-    status, said = run_tool(tmp_path, repository, PAGE, TEST, same + gone + noticed)
+    listed = "".join(
+        "[[mutant]]\npage = 'pages/toy.py'\nreason = 'so it is'\n"
+        f"original = '{original}'\nmutated = '{mutated}'\n"
+        for original, mutated in [
+            ("WIDE = 2", "WIDE = 3"),
+            ("WIDE = 4", "WIDE = 5"),
+            ("result *= base", "result /= base"),
+        ]
+    )
+    status, said = tool(PAGE, TEST, listed)
     assert status == 2
     assert "1 equivalent, 4 survived" in said
-    assert (
-        "'WIDE = 4' -> 'WIDE = 5' is in the list of equivalents, and 0 mutants are like it" in said
-    )
-    assert "'result /= base' is in the list of equivalents, and test_it_multiplies notices" in said
+    there = "is in the list of equivalents, and"
+    assert f"'WIDE = 4' -> 'WIDE = 5' {there} 0 mutants are like it" in said
+    assert f"'result /= base' {there} test_it_multiplies notices" in said
 
 
-def test_a_mutant_that_never_ends_is_ended(tmp_path: Path, repository: Path) -> None:
+def test_a_mutant_that_never_ends_is_ended(tool: Callable[..., tuple[int, str]]) -> None:
     page = "def count(n: int) -> int:\n    while n > 0:\n        n -= 1\n    return n\n"
     test = "from pages.toy import count\n\n\ndef test_it() -> None:\n    assert count(3) == 0\n"
-    status, said = run_tool(tmp_path, repository, page, test, "", "--verbose", "--limit", "2")
+    status, said = tool(page, test, "", "--verbose", "--limit", "2")
     assert "killed by (time or memory)\n    n -= 1\n    n += 1\n" in said
     assert status == 0
 
 
-def test_tests_that_fail_on_the_page_itself_prove_nothing(tmp_path: Path, repository: Path) -> None:
-    status, said = run_tool(tmp_path, repository, PAGE, TEST.replace("9", "8"))
+def test_tests_that_fail_on_the_page_itself_prove_nothing(
+    tool: Callable[..., tuple[int, str]],
+) -> None:
+    status, said = tool(PAGE, TEST.replace("9", "8"))
     assert status == 2
     assert "tests/pages/test_toy.py fails on the page as it is: test_it_multiplies" in said

@@ -6,17 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests import proof
+from tests.literate.projects import write
 
 PAGE = 'r"""\n---\ntitle: A\nsummary: B.\npaper:\n  title: "C: D"\n  year: 1999\n---\n"""\n'
 TEST = "ORACLES: dict = {}\n"
-ROW = {
-    "paper": "C: D (1999)",
-    "oracles": {"one": 2.2e-16, "another": 0.0},
-    "made": 5,
-    "killed": 4,
-    "equivalent": 1,
-    "survived": 0,
-}
+COUNTS = {"made": 5, "killed": 4, "equivalent": 1, "survived": 0}
+ROW = {"paper": "C: D (1999)", "oracles": {"one": 2.2e-16, "another": 0.0}, **COUNTS}
 
 
 def test_each_page_with_oracles_has_a_row_of_todays_sources() -> None:
@@ -35,12 +30,9 @@ def test_all_pages_are_near_their_oracles_and_no_mutant_survives_without_a_reaso
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     r"""A repository of two pages, of which one has oracles."""
-    for folder in ("labml_nn", "tests/labml_nn"):
-        (tmp_path / folder).mkdir(parents=True)
-    for name in ("with", "without"):
-        (tmp_path / "labml_nn" / f"{name}.py").write_text(PAGE)
-    (tmp_path / "tests/labml_nn/test_with.py").write_text(TEST)
-    (tmp_path / "tests/labml_nn/test_without.py").write_text("ORACLE = 1\n")
+    pages = dict.fromkeys(("labml_nn/with.py", "labml_nn/without.py"), PAGE)
+    tests = {"tests/labml_nn/test_with.py": TEST, "tests/labml_nn/test_without.py": "ORACLE = 1\n"}
+    write(tmp_path, pages | tests)
     return tmp_path
 
 
@@ -49,10 +41,6 @@ def save(root: Path) -> None:
     page = proof.pages(root)[0]
     known = {one: proof.fingerprint(root / one) for one in proof.sources(page)}
     proof.save({"with": ROW, "gone": ROW}, known, root)
-
-
-def test_pages_with_oracles_are_found(root: Path) -> None:
-    assert proof.pages(root) == [Path("labml_nn/with.py")]
 
 
 def test_a_page_is_old_when_it_is_new_or_has_changed_or_its_test_has(root: Path) -> None:
@@ -67,7 +55,7 @@ def test_a_page_is_old_when_it_is_new_or_has_changed_or_its_test_has(root: Path)
     assert proof.stale(root) == [page]
 
 
-def test_a_row_has_the_largest_difference_and_who_it_is_from(root: Path) -> None:
+def test_a_row_has_the_largest_difference_who_it_is_from_and_the_paper(root: Path) -> None:
     save(root)
     result = json.loads((root / "results/proof.json").read_text())
     assert result["tables"]["proof"]["rows"] == [
@@ -76,23 +64,10 @@ def test_a_row_has_the_largest_difference_and_who_it_is_from(root: Path) -> None
             "paper": "C: D (1999)",
             "oracles": "one; another",
             "difference": "2e−16",
-            "made": 5,
-            "killed": 4,
-            "equivalent": 1,
-            "survived": 0,
+            **COUNTS,
         }
     ]
-    assert result["values"]["total"] == {
-        "pages": 1,
-        "largest": "2e−16",
-        "made": 5,
-        "killed": 4,
-        "equivalent": 1,
-        "survived": 0,
-    }
-
-
-def test_a_paper_is_read_from_the_page(root: Path) -> None:
+    assert result["values"]["total"] == {"pages": 1, "largest": "2e−16", **COUNTS}
     assert proof.paper_of(root / "labml_nn/with.py") == {"title": "C: D", "year": 1999}
 
 

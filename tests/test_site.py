@@ -1,10 +1,8 @@
 r"""The whole website, as files: every link leads somewhere, nothing comes from another host."""
 
+import os
 import re
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -14,42 +12,32 @@ from literate.settings import load
 from literate.site import load as load_site
 from literate.site import measurements
 from tests.conftest import SITE_URL
+from tests.literate.projects import run, succeed
+from tests.literate.shown import Shown
 
 
-class Document(HTMLParser):
+class Document:
     r"""The ids, the links, what is loaded, the link to the next page, what it says of itself."""
 
-    # What a browser loads by itself.
-    LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src"}
-
     def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.loaded: list[str] = []
-        self.next = ""
-        self.headings = 0
-        self.canonical: list[str] = []
+        page = Shown(path.read_text(encoding="utf-8"))
+        self.ids = page.values("id")
+        self.links = page.values("href", ".//a")
+        self.headings = len(page.texts(".//h1"))
+        following = [one for one in page.all.iter("a") if "--next" in one.get("class", "")]
+        self.next = following[0].attrib["href"] if following else ""
+        self.canonical = page.values("href", ".//link[@rel='canonical']")
+        # What a browser loads by itself.
+        self.loaded = [
+            *(one for tag in ("script", "img", "iframe", "source", "video")
+              for one in page.values("src", f".//{tag}")),
+            *(one for kind in ("stylesheet", "icon", "preload", "preconnect")
+              for one in page.values("href", f".//link[@rel='{kind}']")),
+        ]  # fmt: skip
         self.stated: dict[str, list[str]] = {}
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
-        self.ids += [values["id"]] if "id" in values else []
-        self.headings += tag == "h1"
-        if tag == "a" and "href" in values:
-            self.links.append(values["href"])
-            if "md-footer__link--next" in values.get("class", ""):
-                self.next = values["href"]
-        if tag in self.LOADED and self.LOADED[tag] in values:
-            self.loaded.append(values[self.LOADED[tag]])
-        if tag == "link" and values.get("rel") == "canonical":
-            self.canonical.append(values["href"])
-        if tag == "meta" and "content" in values:
-            name = values.get("property") or values.get("name", "")
-            self.stated.setdefault(name, []).append(values["content"])
-        if tag == "link" and values.get("rel") in ("stylesheet", "icon", "preload", "preconnect"):
-            self.loaded.append(values["href"])
+        for one in page.all.iter("meta"):
+            name = one.get("property") or one.get("name", "")
+            self.stated.setdefault(name, []).append(one.get("content", ""))
 
 
 def documents_of(site: Path) -> dict[str, Document]:
@@ -66,15 +54,12 @@ def documents(site: Path) -> dict[str, Document]:
 def target(page: str, link: str) -> str:
     r"""The file that a link leads to, from the root of the site."""
     path = unquote(urlsplit(link).path)
-    joined = Path("/", Path(page).parent, path) if path else Path("/", page)
-    parts: list[str] = []
-    for part in joined.parts[1:]:
-        if part == "..":
-            parts.pop()
-        elif part != ".":
-            parts.append(part)
-    whole = "/".join(parts)
+    whole = os.path.normpath(Path("/", Path(page).parent, path) if path else f"/{page}")[1:]
     return f"{whole}/index.html".lstrip("/") if path.endswith(("/", ".")) or not whole else whole
+
+
+def address_of(page: str) -> str:
+    return SITE_URL + page.removesuffix("index.html")
 
 
 def is_elsewhere(link: str) -> bool:
@@ -131,15 +116,11 @@ def test_the_pages_follow_each_other_in_reading_order(documents: dict[str, Docum
     while documents[page].next:
         page = target(page, documents[page].next)
         order.append(page)
-    # To the page of a result leads what is said of it, and the list of all.
+    # Links to it lead to the page of a result.
     aside = [one for one in documents if re.fullmatch(r"results/[^/]+/index\.html", one)]
     assert sorted([*order, *aside]) == sorted(documents)
     first = ["", "course/", "course/one_attention/", "course/steps/", "course/experiment/"]
     assert order[:6] == [f"{one}index.html" for one in [*first, "transformers/"]]
-
-
-def address_of(page: str) -> str:
-    return SITE_URL + page.removesuffix("index.html")
 
 
 def test_the_site_map_names_each_page_once_and_nothing_else(
@@ -175,27 +156,13 @@ def test_every_page_has_a_card(site: Path, documents: dict[str, Document]) -> No
         assert stated["og:image:alt"] == f"{stated['og:title']}: {stated['description']}"
         assert stated["twitter:card"] == "summary_large_image"
         assert stated["og:image"] == f"{SITE_URL}images/page.png"
+    # What is no page is not to be found.
+    missing = Document(site / "404.html")
+    assert missing.canonical == [] and "og:url" not in missing.stated
     # The width and the height stand at the beginning of a PNG.
     header = (site / "images/page.png").read_bytes()[16:24]
     named = stated["og:image:width"], stated["og:image:height"]
     assert named == tuple(str(int.from_bytes(header[at : at + 4])) for at in (0, 4))
-
-
-def test_what_is_no_page_is_not_to_be_found(site: Path) -> None:
-    missing = Document(site / "404.html")
-    assert missing.canonical == []
-    assert not [name for name in missing.stated if name.startswith("og:")]
-
-
-def test_the_documents_of_the_repository_are_pages(
-    site: Path, documents: dict[str, Document], repository: Path
-) -> None:
-    for name in ("changelog", "contributing"):
-        headings = (repository / f"{name.upper()}.md").read_text(encoding="utf-8").split("\n## ")
-        assert len(headings) > 2
-        text = (site / name / "index.html").read_text(encoding="utf-8")
-        assert text.count("<h2 ") == len(headings) - 1
-    assert "../transformers/mha/" in documents["contributing/index.html"].links
 
 
 def test_every_page_with_code_of_tensors_is_measured(repository: Path) -> None:
@@ -216,21 +183,9 @@ def test_every_page_with_code_of_tensors_is_measured(repository: Path) -> None:
 def test_the_commands_explain_themselves(repository: Path) -> None:
     commands = ["new", "check", "measure", "count", "write", "zensical", "notebooks", "snippet"]
     for command in [[], *([one] for one in commands)]:
-        asked = subprocess.run(
-            [sys.executable, "-m", "literate", *command, "--help"],
-            cwd=repository,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert asked.stdout.startswith("Usage: python -m literate")
-    wrong = subprocess.run(
-        [sys.executable, "-m", "literate", "no-such-command"],
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        asked = succeed(repository, "literate", *command, "--help")
+        assert asked.startswith("Usage: python -m literate")
+    wrong = run(repository, "literate", "no-such-command")
     assert wrong.returncode == 2
     assert "No such command 'no-such-command'" in wrong.stderr
 
@@ -238,9 +193,8 @@ def test_the_commands_explain_themselves(repository: Path) -> None:
 def test_a_served_notebook_leads_to_the_pages_that_it_is_made_from(site: Path) -> None:
     text = (site / "notebooks" / "transformers" / "mha.ipynb").read_text(encoding="utf-8")
     links = set(re.findall(rf"\]\({re.escape(SITE_URL)}([^)]*)\)", text))
-    # Its own page, a page below its heading for what follows, and a definition that a note links.
-    assert {"transformers/mha/", "training/loop/"} <= links
-    assert "training/data/" in links
+    # Its own page, a page below its heading for what follows, and one that a note links.
+    assert {"transformers/mha/", "training/loop/", "training/data/"} <= links
     for link in links:
         path, _, anchor = link.partition("#")
         page = Document(site / path / "index.html")

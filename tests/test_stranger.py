@@ -4,15 +4,12 @@ Its docstrings are as many people write them: not raw, a heading for a title, an
 to the pages that will be.
 """
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.literate.projects import ROOT, succeed, write
 
 FILES = {
     "pyproject.toml": '[tool.literate]\nsources = { theirs = "" }\nstrict = false\n',
@@ -63,8 +60,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp("checkout") / "copy"
     kept = shutil.ignore_patterns(".*", "node_modules", "site", "runs", "build", "*.egg-info")
     shutil.copytree(ROOT, copy, ignore=lambda at, names: kept(at, names) - {".npmrc"})
-    pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-build-isolation", "--quiet"]
-    subprocess.run([*pip, "--target", str(folder), str(copy)], check=True)
+    pip = ("pip", "install", "--no-deps", "--no-build-isolation", "--quiet")
+    succeed(copy, *pip, "--target", str(folder), str(copy))
     return folder
 
 
@@ -72,27 +69,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_package_of_a_stranger_needs_one_command(
     installed: Path, tmp_path: Path, engine: tuple[str, ...]
 ) -> None:
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    write(tmp_path, FILES)
     # npm has what `make` fetched for this project, and no network.
-    environment = {
-        **os.environ,
+    variables = {
         "PYTHONPATH": str(installed),
         "NPM_CONFIG_CACHE": str(ROOT / ".cache/npm"),
         "NPM_CONFIG_OFFLINE": "true",
-        "NO_MKDOCS_2_WARNING": "1",
     }
-    built = subprocess.run(
-        [sys.executable, "-m", *engine],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    said = built.stdout + built.stderr
-    assert built.returncode == 0, said
+    said = succeed(tmp_path, *engine, **variables)
     # Problems are warnings here, each with its place.
     assert "theirs/part.py:12: the link to `nowhere.html` leads to nothing" in said
     assert "theirs/part.py:12: the note says [seq_len, batch_size]" in said

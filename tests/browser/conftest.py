@@ -6,12 +6,18 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
 
 from tests.browser.chromium import running_browser
+from tests.literate.projects import ROOT
+
+# In milliseconds, and as long as the slowest machine may take: nothing is measured by it.
+PATIENCE = 600_000
+expect.set_options(timeout=PATIENCE)
 
 
 class _QuietHandler(SimpleHTTPRequestHandler):
@@ -41,24 +47,30 @@ def complaints_of(page: Page) -> list[str]:
     """
     complaints: list[str] = []
 
-    def on_console(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            complaints.append(f"console: {message.text}")
+    def note(sentence: str, is_wrong: bool = True) -> None:
+        complaints.extend([sentence] * is_wrong)
 
     def on_request(request: Request) -> None:
         address = urlsplit(request.url)
-        if address.scheme in ("http", "https", "ws", "wss") and address.hostname != "127.0.0.1":
-            complaints.append(f"request to another machine: {request.url}")
+        is_foreign = address.scheme in ("http", "https", "ws", "wss")
+        is_foreign = is_foreign and address.hostname != "127.0.0.1"
+        note(f"request to another machine: {request.url}", is_foreign)
 
-    def on_response(response: Response) -> None:
-        if response.status >= 400:
-            complaints.append(f"answer {response.status}: {response.url}")
-
-    page.on("pageerror", lambda error: complaints.append(f"script: {error.message}"))
-    page.on("console", on_console)
+    page.on("pageerror", lambda error: note(f"script: {error.message}"))
+    page.on("console", lambda said: note(f"console: {said.text}", said.type == "error"))
     page.on("request", on_request)
-    page.on("response", on_response)
+    page.on("response", lambda got: note(f"answer {got.status}: {got.url}", got.status >= 400))
     return complaints
+
+
+def barriers(page: Page, place: str = "") -> list[str]:
+    r"""What axe finds on the page, or on a part of it, that keeps somebody from reading."""
+    page.add_script_tag(path=ROOT / "node_modules/axe-core/axe.min.js")
+    return page.evaluate(
+        "place => axe.run(place || document).then(result => result.violations.flatMap(one =>"
+        " one.nodes.map(node => one.id + ' ' + node.html)))",
+        place,
+    )
 
 
 # A browser for each module, not one for the whole run: while Playwright runs, the thread has a
@@ -67,6 +79,14 @@ def complaints_of(page: Page) -> list[str]:
 def browser() -> Iterator[Browser]:
     r"""A headless Chromium."""
     with running_browser() as browser:
+        new_context = browser.new_context
+
+        def patient(**options: Any) -> BrowserContext:
+            context = new_context(**options)
+            context.set_default_timeout(PATIENCE)
+            return context
+
+        browser.new_context = patient
         yield browser
 
 
@@ -85,3 +105,19 @@ def page(browser: Browser) -> Iterator[Page]:
         complaints = complaints_of(page)
         yield page
     assert complaints == []
+
+
+MHA = "transformers/mha/"
+
+
+@pytest.fixture(scope="module")
+def address(serve: Callable[[Path], str], site: Path) -> str:
+    r"""The address of the site, as it is built for all tests."""
+    return serve(site)
+
+
+@pytest.fixture
+def mha(page: Page, address: str) -> Page:
+    r"""The attention page, with everything that it loads."""
+    page.goto(address + MHA, wait_until="networkidle")
+    return page

@@ -1,20 +1,19 @@
 r"""Charts, tables and checked numbers of results, in a browser."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.pictures import with_pictures
+from tests.browser.conftest import barriers
+from tests.browser.test_theme import SCHEMES
 from tests.literate.page.test_exhibit import FILE, PAGE
+from tests.literate.projects import SETTINGS, succeed, write
 from tests.literate.recorded import TABLE, content
 
-ROOT = Path(__file__).resolve().parents[2]
 MKDOCS = """
 site_name: Case
 theme:
@@ -77,25 +76,14 @@ def address(serve: Callable[[Path], str], tmp_path_factory: pytest.TempPathFacto
     figures = with_pictures("trials", {"time": few, "many": few | {"lines": LINES}})
     found = content(sources={"pkg/__init__.py": "0"}, figures=figures, tables={"ways": TABLE})
     files = {
-        "pyproject.toml": '[tool.literate]\nsources = { pkg = "" }\n'
-        f'katex = "{ROOT / "node_modules" / "katex"}"\n',
+        "pyproject.toml": SETTINGS,
         "mkdocs.yml": MKDOCS,
         "docs/note.txt": "",
         "pkg/__init__.py": PAGE.replace("{note}", NOTE),
         "results/trials.json": json.dumps(found),
     }
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-    built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict"],
-        cwd=root,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stderr
+    write(root, files)
+    succeed(root, "mkdocs", "build", "--strict")
     return serve(root / "site")
 
 
@@ -108,20 +96,12 @@ def test_every_line_and_every_letter_stands_out(
     with browser.new_context(color_scheme=scheme, viewport=viewport) as context:
         page = context.new_page()
         page.goto(address, wait_until="networkidle")
-        assert (
-            page.locator("body").get_attribute("data-md-color-scheme")
-            == ({"light": "default", "dark": "slate"}[scheme])
-        )
+        body = page.locator("body")
+        expect(body).to_have_attribute("data-md-color-scheme", SCHEMES[scheme])
         lines, letters = page.evaluate(CONTRAST)
-        assert len(lines) >= 2 + 8
-        assert min(lines) >= 4.5
-        assert len(letters) > 20
-        assert min(letters) >= 4.5
-        page.add_script_tag(path=ROOT / "node_modules/axe-core/axe.min.js")
-        found = page.evaluate(
-            "axe.run('.md-content').then(result => result.violations.flatMap(one =>"
-            " one.nodes.map(node => one.id + ' ' + node.html)))"
-        )
+        assert len(lines) >= 2 + 8 and min(lines) >= 4.5
+        assert len(letters) > 20 and min(letters) >= 4.5
+        found = barriers(page, ".md-content")
     assert found == []
 
 

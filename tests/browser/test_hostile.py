@@ -1,9 +1,5 @@
 r"""A site of pages that try to be more than text, in a browser."""
 
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,8 +7,8 @@ import pytest
 from playwright.sync_api import Page
 
 from literate.reading.source import Source, read
+from tests.literate.projects import ROOT, succeed, write
 
-ROOT = Path(__file__).resolve().parents[2]
 HOSTILE = '''r"""
 ---
 title: "</title><script>window.executed = 'title'</script> & <b> \\"quoted\\" שלום"
@@ -44,6 +40,7 @@ def f(user: str) -> str:
     * a list
     ```{.python onclick="window.executed = 'attribute'"}
     <script>window.executed = 'list'</script>
+    ```
     """
     # <svg onload="window.executed = 'comment'"> <!-- ``` ~~~
     return f"{user}" + "LONG"  # </span><script>window.executed = 'remark'</script>
@@ -54,35 +51,23 @@ def f(user: str) -> str:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     r"""A site of one hostile page, built as this site is."""
     folder = tmp_path_factory.mktemp("hostile")
-    (folder / "lib").mkdir()
-    (folder / "docs").mkdir()
-    (folder / "lib/__init__.py").write_text(HOSTILE, encoding="utf-8", newline="\n")
-    (folder / "pyproject.toml").write_text('[tool.literate]\nsources = { lib = "" }\n')
-    (folder / "node_modules").symlink_to(ROOT / "node_modules")
     configuration = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[0]
-    (folder / "mkdocs.yml").write_text(configuration, encoding="utf-8")
-    # The block that is never closed would stop the build, as it should.
-    hostile = (folder / "lib/__init__.py").read_text(encoding="utf-8")
-    closed = hostile.replace("'list'</script>\n", "'list'</script>\n    ```\n")
-    (folder / "lib/__init__.py").write_text(closed, encoding="utf-8", newline="\n")
-    built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stderr
-    shutil.rmtree(folder / "docs")
+    files = {
+        "lib/__init__.py": HOSTILE,
+        "pyproject.toml": '[tool.literate]\nsources = { lib = "" }\n',
+        "mkdocs.yml": configuration,
+        "docs/.keep": "",
+    }
+    write(folder, files)
+    (folder / "node_modules").symlink_to(ROOT / "node_modules")
+    succeed(folder, "mkdocs", "build", "--strict", "--quiet")
     return folder
 
 
 @pytest.fixture
 def source(project: Path, page: Page, serve: Callable[[Path], str]) -> Source:
     r"""The source of the page that the browser is at."""
-    page.goto(serve(project / "site"))
-    page.wait_for_load_state("networkidle")
+    page.goto(serve(project / "site"), wait_until="networkidle")
     return read(project / "lib/__init__.py", "lib/__init__.py")
 
 

@@ -2,16 +2,12 @@ r"""What lights up, what a card tells, where lines and views lead, on the built 
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urljoin
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from literate.reading.source import read
-
-MHA = "transformers/mha/"
+from tests.browser.conftest import MHA
 
 LIT = """() => ({
     symbols: [...document.querySelectorAll('.lit')].map(one => one.dataset.s),
@@ -34,17 +30,6 @@ POINT = """([id, word]) => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def address(serve: Callable[[Path], str], site: Path) -> str:
-    return serve(site)
-
-
-@pytest.fixture
-def mha(page: Page, address: str) -> Page:
-    page.goto(urljoin(address, MHA), wait_until="networkidle")
-    return page
-
-
 def line_of(repository: Path, text: str) -> str:
     source = read(repository / "labml_nn/transformers/mha.py")
     return next(f"L{line.number}" for line in source.lines if text in line.text)
@@ -64,7 +49,7 @@ def test_a_symbol_lights_its_equals_and_the_name_in_the_code(mha: Page) -> None:
     assert ground not in ("transparent", "rgba(0, 0, 0, 0)")
     mha.mouse.move(5, 5)
     mha.wait_for_function("CSS.highlights.get('lit').size === 0")
-    assert mha.locator(".lit").count() == 0
+    expect(mha.locator(".lit")).to_have_count(0)
 
 
 def test_a_formula_that_has_the_focus_lights_its_symbols(mha: Page) -> None:
@@ -82,22 +67,20 @@ def test_a_tap_lights_a_symbol_until_the_next_tap(browser: Browser, address: str
     phone = {"viewport": {"width": 400, "height": 800}, "has_touch": True}
     with browser.new_context(**phone) as context:
         page = context.new_page()
-        page.goto(urljoin(address, MHA), wait_until="networkidle")
+        page.goto(address + MHA, wait_until="networkidle")
         page.locator("[data-s=d_k]").first.tap()
         page.wait_for_function("CSS.highlights.get('lit').size > 0")
         assert set(page.evaluate(LIT)["symbols"]) == {"d_k"}
         page.locator("h1").tap()
         page.wait_for_function("CSS.highlights.get('lit').size === 0")
-        assert page.locator(".lit").count() == 0
+        expect(page.locator(".lit")).to_have_count(0)
 
 
-def test_a_checked_claim_carries_a_mark_that_says_so(mha: Page) -> None:
+def test_a_checked_claim_carries_a_mark_and_a_page_its_path(mha: Page) -> None:
     claim = mha.locator("code.claim").first
     assert claim.evaluate("one => getComputedStyle(one, '::after').content") == '" ✓"'
     assert claim.get_attribute("title") == "measured when this page was built"
-
-
-def test_a_path_leads_back_to_the_sections(mha: Page) -> None:
+    # And a path leads back to the sections.
     path = mha.get_by_role("navigation", name="Path")
     expect(path).to_be_visible()
     path.get_by_role("link", name="Lessons").click()
@@ -105,7 +88,7 @@ def test_a_path_leads_back_to_the_sections(mha: Page) -> None:
 
 
 def test_a_card_tells_what_a_name_stands_for(page: Page, address: str) -> None:
-    page.goto(urljoin(address, "transformers/models/"), wait_until="networkidle")
+    page.goto(address + "transformers/models/", wait_until="networkidle")
     page.locator(".line a", has_text="MultiHeadAttention").last.hover()
     card = page.locator(".card")
     expect(card).to_contain_text("MultiHeadAttention(heads: int, d_model: int")
@@ -117,7 +100,7 @@ def test_a_card_tells_what_a_name_stands_for(page: Page, address: str) -> None:
 
 
 def test_a_card_opens_by_keyboard_and_is_the_description(page: Page, address: str) -> None:
-    page.goto(urljoin(address, "transformers/models/"), wait_until="networkidle")
+    page.goto(address + "transformers/models/", wait_until="networkidle")
     link = page.locator(".line span a", has_text="FeedForward").last
     link.scroll_into_view_if_needed()
     page.evaluate("document.querySelector('a[data-line]').focus()")
@@ -129,12 +112,8 @@ def test_a_card_opens_by_keyboard_and_is_the_description(page: Page, address: st
     expect(page.locator(".card")).to_be_hidden()
 
 
-def test_a_name_of_pytorch_leads_to_its_documentation(mha: Page) -> None:
-    link = mha.locator(".line a", has_text="Linear").first
-    assert link.get_attribute("href") == (
-        "https://docs.pytorch.org/docs/stable/generated/torch.nn.Linear.html"
-    )
-    link.hover()
+def test_a_card_says_what_a_name_of_pytorch_is(mha: Page) -> None:
+    mha.locator(".line a", has_text="Linear").first.hover()
     expect(mha.locator(".card")).to_contain_text("torch.nn.Linear")
 
 
@@ -148,10 +127,8 @@ def test_a_shape_shows_the_numbers_of_the_run(mha: Page, repository: Path, site:
     expect(card).to_contain_text(f"min {told[4]}, mean {told[5]}, max {told[6]}")
     expect(card).to_contain_text("scores: float32 [seq_len_q 7, seq_len_q 7, batch_size 3")
     rows = told[7].split(":")[1].split("/")
-    assert card.locator("canvas").first.evaluate("one => [one.width, one.height]") == [
-        len(rows[0]),
-        len(rows),
-    ]
+    size = card.locator("canvas").first.evaluate("one => [one.width, one.height]")
+    assert size == [len(rows[0]), len(rows)]
     # By keyboard it is the number of the line that tells.
     mha.mouse.move(5, 5)
     expect(card).to_be_hidden()
@@ -164,7 +141,7 @@ def test_a_shape_shows_the_numbers_of_the_run(mha: Page, repository: Path, site:
 
 def test_a_range_of_lines_has_an_address(page: Page, address: str, repository: Path) -> None:
     first, last = line_of(repository, "def forward(self, x"), line_of(repository, "self.linear(x)")
-    page.goto(urljoin(address, f"{MHA}#{first}-{last}"), wait_until="networkidle")
+    page.goto(f"{address}{MHA}#{first}-{last}", wait_until="networkidle")
     aimed = page.locator(".line.aimed")
     ids = aimed.evaluate_all("all => all.map(one => one.id)")
     assert (ids[0], ids[-1]) == (first, last)
@@ -177,9 +154,9 @@ def test_lines_are_chosen_by_their_numbers_and_nothing_moves(mha: Page, reposito
     mha.locator(f"#{first}").scroll_into_view_if_needed()
     before = mha.evaluate("scrollY")
     mha.locator(f"#{first} > a[data-line]").click()
-    assert mha.url.endswith(f"#{first}")
+    mha.wait_for_url(f"**/#{first}")
     mha.locator(f"#{last} > a[data-line]").click(modifiers=["Shift"])
-    assert mha.url.endswith(f"#{first}-{last}")
+    mha.wait_for_url(f"**/#{first}-{last}")
     expect(mha.locator(".line.aimed")).to_have_count(2)
     assert mha.evaluate("scrollY") == before
 
@@ -193,10 +170,10 @@ def test_uses_lead_to_the_lines_that_use(mha: Page) -> None:
 
 
 def test_nothing_is_told_before_it_is_asked_for(page: Page, address: str) -> None:
-    asked = []
+    asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(urljoin(address, MHA), wait_until="networkidle")
-    assert not [one for one in asked if "about.json" in one]
+    page.goto(address + MHA, wait_until="networkidle")
+    assert asked and not [one for one in asked if "about.json" in one]
 
 
 def test_on_paper_the_page_is_black_on_white_and_has_no_buttons(mha: Page) -> None:

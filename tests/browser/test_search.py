@@ -3,27 +3,14 @@ r"""The search of the site, used in a browser: how it opens, what it finds, wher
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from literate.page.search import index
 from literate.reading.source import parse
 from literate.site import ASSETS
-
-MHA = "transformers/mha/"
-
-
-@pytest.fixture(scope="module")
-def address(serve: Callable[[Path], str], site: Path) -> str:
-    return serve(site)
-
-
-@pytest.fixture
-def mha(page: Page, address: str) -> Page:
-    page.goto(urljoin(address, MHA))
-    return page
+from tests.browser.conftest import MHA, barriers
 
 
 def ask(page: Page, query: str) -> Locator:
@@ -44,7 +31,7 @@ def titles(results: Locator) -> list[str]:
 def test_nothing_of_the_search_is_fetched_before_it_is_used(page: Page, address: str) -> None:
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
-    page.goto(urljoin(address, MHA), wait_until="networkidle")
+    page.goto(address + MHA, wait_until="networkidle")
     page.get_by_role("button", name="Search").hover()
     page.wait_for_load_state("networkidle")
     assert requests != []
@@ -60,9 +47,9 @@ def test_nothing_of_the_search_is_fetched_before_it_is_used(page: Page, address:
 def test_a_key_opens_the_search_and_escape_closes_it(mha: Page, key: str) -> None:
     for _ in range(2):
         mha.keyboard.press(key)
-        assert mha.evaluate("document.activeElement.closest('dialog[open]') !== null")
+        expect(mha.locator("dialog[open] input")).to_be_focused()
         mha.keyboard.press("Escape")
-        assert mha.locator("dialog[open]").count() == 0
+        expect(mha.locator("dialog[open]")).to_have_count(0)
 
 
 @pytest.mark.parametrize("key", ["Control+/", "Alt+/", "k", "Control+Alt+k", "s"])
@@ -74,9 +61,11 @@ def test_other_keys_do_not_open_it(mha: Page, key: str) -> None:
 def test_letters_typed_while_the_search_is_loading_are_kept(page: Page, address: str) -> None:
     held: list[Route] = []
     page.route("**/assets/search.js", lambda route: held.append(route))
-    page.goto(urljoin(address, MHA))
+    page.goto(address + MHA)
     page.keyboard.type("/get_scores")
-    assert page.locator("dialog input").input_value() == "get_scores"
+    expect(page.locator("dialog input")).to_have_value("get_scores")
+    while not held:
+        page.wait_for_timeout(10)
     held[0].continue_()
     page.get_by_role("status").filter(has_text="result").wait_for()
     found = titles(page.locator("dialog li a"))
@@ -89,14 +78,14 @@ def test_the_button_opens_the_search_and_gets_the_focus_back(mha: Page) -> None:
     mha.keyboard.press("Enter")
     # Where there is a field to write in, the key is a sign like any other.
     mha.keyboard.type("a/b")
-    assert mha.locator("dialog input").input_value() == "a/b"
+    expect(mha.locator("dialog input")).to_have_value("a/b")
     mha.keyboard.press("Tab")
     mha.keyboard.press("Enter")
-    assert mha.locator("dialog[open]").count() == 0
-    assert button.evaluate("one => one === document.activeElement")
+    expect(mha.locator("dialog[open]")).to_have_count(0)
+    expect(button).to_be_focused()
     ask(mha, "heads")
     mha.mouse.click(30, 880)
-    assert mha.locator("dialog[open]").count() == 0
+    expect(mha.locator("dialog[open]")).to_have_count(0)
 
 
 @pytest.mark.parametrize(
@@ -144,11 +133,11 @@ def test_the_keyboard_leads_to_a_row_below_the_header(
     assert (MHA in target) is here
     # Down to the first result, up to the field again.
     mha.keyboard.press("ArrowDown")
-    assert mha.evaluate("document.activeElement.href") == target
+    mha.wait_for_function("target => document.activeElement.href === target", arg=target)
     mha.keyboard.press("ArrowUp")
     mha.keyboard.press("Enter")
     mha.wait_for_url(target)
-    assert mha.locator("dialog[open]").count() == 0
+    expect(mha.locator("dialog[open]")).to_have_count(0)
     row = mha.locator(".row", has=mha.locator(":target"))
     header = mha.locator(".md-header").bounding_box()
     assert header["y"] + header["height"] <= row.bounding_box()["y"] < 400
@@ -159,31 +148,21 @@ def test_without_scripts_there_is_no_button_and_no_place_for_one(
 ) -> None:
     with browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
-        page.goto(urljoin(address, MHA))
+        page.goto(address + MHA)
         assert page.get_by_role("button", name="Search").count() == 0
         content = "getComputedStyle(document.querySelector('.md-header__inner'), '::after').content"
         assert page.evaluate(content) == "none"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_dialogue_has_no_barrier(
-    browser: Browser, repository: Path, address: str, scheme: str
-) -> None:
-    with browser.new_context(
-        color_scheme=scheme, viewport={"width": 400, "height": 900}
-    ) as context:
+def test_the_dialogue_has_no_barrier(browser: Browser, address: str, scheme: str) -> None:
+    viewport = {"width": 400, "height": 900}
+    with browser.new_context(color_scheme=scheme, viewport=viewport) as context:
         page = context.new_page()
-        page.goto(urljoin(address, MHA))
-        page.add_script_tag(path=repository / "node_modules/axe-core/axe.min.js")
+        page.goto(address + MHA)
         for query in ["", "multi head", "zebra"]:
             ask(page, query)
-            assert (
-                page.evaluate(
-                    "axe.run().then(result => result.violations.flatMap(one =>"
-                    " one.nodes.map(node => one.id + ' ' + node.html)))"
-                )
-                == []
-            )
+            assert barriers(page) == []
             assert page.evaluate("document.documentElement.scrollWidth") == 400
 
 
@@ -239,22 +218,18 @@ def test_what_looks_like_a_tag_in_the_index_is_shown_as_text(
     assert page.title() == "Trap"
 
 
-def test_it_works_below_another_folder_and_with_the_network_cut(
+def test_it_works_below_another_folder_and_with_the_network_cut_or_from_the_disk(
     page: Page, serve: Callable[[Path], str], bare: Path
 ) -> None:
     address = serve(bare) + "sub/path/a%20b/trap/"
-    page.goto(address)
-    ask(page, "head").first.wait_for()
-    page.context.set_offline(True)
-    ask(page, "trap").first.click()
-    page.wait_for_url(address + "#Trap")
-
-
-def test_it_works_from_a_folder_on_the_disk(page: Page, bare: Path) -> None:
-    file = bare / "sub" / "path" / "a b" / "trap" / "index.html"
-    page.goto(file.as_uri())
-    ask(page, "note with").first.click()
-    page.wait_for_url(file.as_uri() + "#Trap")
+    file = (bare / "sub" / "path" / "a b" / "trap" / "index.html").as_uri()
+    for start in (address, file):
+        page.context.set_offline(False)
+        page.goto(start)
+        ask(page, "head").first.wait_for()
+        page.context.set_offline(True)
+        ask(page, "note with").first.click()
+        page.wait_for_url(start + "#Trap")
 
 
 @pytest.mark.parametrize("missing", ["search.js", "search-index.js"])
@@ -263,7 +238,8 @@ def test_a_file_that_cannot_be_loaded_is_said_and_asked_for_again(
 ) -> None:
     file = bare / "sub" / "path" / "assets" / missing
     file.rename(file.with_suffix(".away"))
-    with browser.new_page() as page:
+    with browser.new_context() as context:
+        page = context.new_page()
         page.goto(serve(bare) + "sub/path/a%20b/trap/")
         page.keyboard.press("/")
         page.get_by_text("can't be loaded").wait_for()

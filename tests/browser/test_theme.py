@@ -1,24 +1,21 @@
 r"""The colours of a page: the system's, or those that the reader has chosen."""
 
-from collections.abc import Callable
-from pathlib import Path
-from urllib.parse import urljoin
-
 import pytest
 from playwright.sync_api import Browser, expect
 
-MHA = "transformers/mha/"
+from tests.browser.conftest import MHA
+
 SCHEMES = {"light": "default", "dark": "slate"}
 
 
 @pytest.mark.parametrize("system", ["light", "dark"])
 def test_colours_are_those_of_the_system_until_others_are_chosen(
-    browser: Browser, serve: Callable[[Path], str], site: Path, system: str
+    browser: Browser, address: str, system: str
 ) -> None:
     other = "dark" if system == "light" else "light"
     with browser.new_context(color_scheme=system) as context:
         page = context.new_page()
-        page.goto(urljoin(serve(site), MHA))
+        page.goto(address + MHA)
         body = page.locator("body")
         expect(body).to_have_attribute("data-md-color-scheme", SCHEMES[system])
         page.emulate_media(color_scheme=other)

@@ -1,6 +1,8 @@
 r"""Small projects on the disk, and the commands that run in them."""
 
+import hashlib
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -80,3 +82,26 @@ def run(root: Path, *command: str, **variables: str) -> subprocess.CompletedProc
         text=True,
         check=False,
     )
+
+
+def succeed(root: Path, *command: str, **variables: str) -> str:
+    r"""What a module of Python says that was run in a folder and must not fail."""
+    done = run(root, *command, **variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def free_address() -> str:
+    r"""An address on the loopback at which nobody listens."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{bound.getsockname()[1]}"
+
+
+def contents(folder: Path) -> dict[str, str]:
+    r"""A hash of each file, by its path."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }

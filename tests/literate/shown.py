@@ -14,7 +14,7 @@ from literate.reading.source import Source
 from literate.site import EXTENSIONS
 from tests.literate.projects import ROOT
 
-VOID = {"br", "hr", "img", "input", "link", "meta"}
+VOID = set("area base br col embed hr img input link meta source wbr".split())
 # What Markdown makes of a note, what this tool adds, and what KaTeX sets formulas with.
 ELEMENTS = set(
     "a b bdi blockquote br code div em h1 h2 h3 h4 h5 h6 hr i img li ol p pre section span strong "
@@ -107,16 +107,9 @@ class Shown(HTMLParser):
         self.handle_data(html.unescape(f"&{name};"))
 
     def handle_comment(self, data: str) -> None:
-        self.foreign.append(f"<!--{data}-->")
+        self.foreign.append(f"<!{data}>")
 
-    def handle_pi(self, data: str) -> None:
-        self.foreign.append(f"<?{data}>")
-
-    def handle_decl(self, decl: str) -> None:
-        self.foreign.append(f"<!{decl}>")
-
-    def unknown_decl(self, data: str) -> None:
-        self.foreign.append(f"<![{data}]>")
+    handle_pi = handle_decl = unknown_decl = handle_comment
 
 
 def written(source: Source, formulas: Formulas) -> Page:

@@ -5,7 +5,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,7 +19,7 @@ import pytest
 
 from literate.results.fingerprints import fingerprint
 from tests.literate import projects
-from tests.literate.projects import ATTENTION, HOME, SETTINGS, write
+from tests.literate.projects import ATTENTION, HOME, SETTINGS, free_address, write
 from tests.literate.recorded import content
 
 MEAN = '''r"""
@@ -40,9 +39,16 @@ def mean(query):
     return scores(query, query).mean(1)
 '''
 
-MKDOCS = projects.MKDOCS.replace("index.md", "index.md, attention.md, mean.md, by_hand.md")
-
-BY_HAND = "# By hand\n\nSee [attention](../pkg/attention.py).\n"
+FILES = {
+    "pyproject.toml": SETTINGS,
+    "mkdocs.yml": projects.MKDOCS.replace("index", "index.md, attention.md, mean.md, by_hand"),
+    "docs/by_hand.md": "# By hand\n\nSee [attention](../pkg/attention.py).\n",
+    "pkg/__init__.py": HOME,
+    "pkg/attention.py": ATTENTION,
+    "pkg/mean.py": MEAN,
+    "tmp/here": "",
+    "results/here": "",
+}
 
 # Holds a lock until the process that measures has ended.
 HOLD = """
@@ -52,8 +58,8 @@ HOLD = """
         fcntl.flock(sys.held, fcntl.LOCK_EX)
 """
 
-# After so long something is broken.
-PATIENCE = 60
+# After so long something is broken, however busy the machine is.
+PATIENCE = 600
 
 
 class Served:
@@ -91,20 +97,8 @@ class Served:
 
 @contextmanager
 def serving(project: Path, attention: str = ATTENTION) -> Iterator[Served]:
-    files = {
-        "pyproject.toml": SETTINGS,
-        "mkdocs.yml": MKDOCS,
-        "docs/by_hand.md": BY_HAND,
-        "pkg/__init__.py": HOME,
-        "pkg/attention.py": attention,
-        "pkg/mean.py": MEAN,
-        "tmp/here": "",
-        "results/here": "",
-    }
-    write(project, files)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    write(project, FILES | {"pkg/attention.py": attention})
+    address = free_address()
     command = [sys.executable, "-m", "mkdocs", "serve", "--dev-addr", address]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "TMPDIR": str(project / "tmp")}
     with (
@@ -121,7 +115,6 @@ def serving(project: Path, attention: str = ATTENTION) -> Iterator[Served]:
     ):
         served = Served(project, f"http://{address}/", run)
         try:
-            served.until(lambda: "Serving on" in served.said)
             served.until(lambda: answers(served))
             yield served
         finally:
@@ -146,10 +139,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def served(server: Served) -> Iterator[Served]:
     r"""The one server of all these tests, with everything as it was at first."""
     yield server
-    first = {"pkg/attention.py": ATTENTION, "docs/by_hand.md": BY_HAND, "mkdocs.yml": MKDOCS}
-    changed = [name for name in first if (server.project / name).read_text() != first[name]]
-    for name in changed:
-        server.save(name, first[name])
+    for name in ("pkg/attention.py", "docs/by_hand.md"):
+        server.save(name, FILES[name])
     server.until(lambda: is_as_at_first(server))
 
 
@@ -199,19 +190,17 @@ def test_an_error_is_told_with_its_place_until_it_is_mended(
 ) -> None:
     told = served.said.count(sentence)
     served.save("pkg/attention.py", text)
-    served.until(lambda: served.said.count(sentence) == told + 1)
+    served.until(lambda: served.said.count(sentence) > told)
     served.save("pkg/attention.py", ATTENTION.replace("One number", "Edited"))
     served.until(lambda: "Edited" in served.text("attention/"))
 
 
-def test_a_new_title_stands_in_the_navigation_of_the_other_pages(served: Served) -> None:
+def test_a_new_title_and_a_document_by_hand_are_shown_when_they_are_saved(served: Served) -> None:
     served.save("pkg/attention.py", ATTENTION.replace("title: Attention", "title: Edited numbers"))
-    served.until(lambda: "Edited numbers" in served.text("by_hand/"))
-
-
-def test_a_document_by_hand_is_served_when_it_is_saved(served: Served) -> None:
     served.save("docs/by_hand.md", "# By hand\n\nSaved once more.\n")
     served.until(lambda: "Saved once more." in served.text("by_hand/"))
+    # It stands in the navigation of the other pages.
+    served.until(lambda: "Edited numbers" in served.text("by_hand/"))
 
 
 def test_a_changed_result_is_followed_and_so_is_what_was_measured(served: Served) -> None:

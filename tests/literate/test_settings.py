@@ -8,14 +8,13 @@ import pytest
 from literate.problems import LiterateError
 from literate.settings import load
 from literate.takeaway import repository
+from tests.literate.projects import write
 
 
 def test_settings_are_found_above(tmp_path: Path) -> None:
-    (tmp_path / "pkg" / "deep").mkdir(parents=True)
-    (tmp_path / "pkg" / "pyproject.toml").write_text("[tool.other]\n")
-    (tmp_path / "pyproject.toml").write_text(
-        '[tool.literate]\nsources = { pkg = "" }\ndocs = "text"\n'
-    )
+    own = '[tool.literate]\nsources = { pkg = "" }\ndocs = "text"\n'
+    other = {"pkg/pyproject.toml": "[tool.other]\n", "pkg/deep/a.py": ""}
+    write(tmp_path, {"pyproject.toml": own} | other)
     found = load(tmp_path / "pkg" / "deep")
     assert (found.root, found.sources, found.docs) == (tmp_path, {"pkg": ""}, "text")
     assert found.notebooks == "notebooks"
@@ -45,8 +44,7 @@ def test_settings_are_found_above(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_settings_are_named(tmp_path: Path, text: str, words: str) -> None:
-    (tmp_path / "pkg").mkdir()
-    (tmp_path / "pyproject.toml").write_text(text)
+    write(tmp_path, {"pkg/a.py": "", "pyproject.toml": text})
     with pytest.raises(LiterateError) as caught:
         load(tmp_path)
     assert words in str(caught.value)
@@ -77,14 +75,9 @@ def test_the_address_comes_from_the_remote(
     tmp_path: Path, remote: str, address: str | None
 ) -> None:
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    assert repository.address(tmp_path) is None
     subprocess.run(["git", "remote", "add", "origin", remote], cwd=tmp_path, check=True)
     assert repository.address(tmp_path) == address
-
-
-@pytest.mark.usefixtures("no_variables")
-def test_without_a_remote_there_is_no_address(tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    assert repository.address(tmp_path) is None
 
 
 @pytest.mark.usefixtures("no_variables")

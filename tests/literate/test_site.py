@@ -3,14 +3,13 @@ r"""Sites built by MkDocs, strictly, in folders of their own: what is on them, w
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from literate import settings, site
 from literate.problems import LiterateError
-from tests.literate.projects import ATTENTION, HOME, MKDOCS, SETTINGS, run, write
+from tests.literate.projects import ATTENTION, HOME, MKDOCS, SETTINGS, contents, run, succeed, write
 from tests.literate.shown import Shown
 
 
@@ -27,8 +26,8 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def build(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    return run(project, *(command or ("mkdocs", "build", "--strict")))
+def build(project: Path, *command: str) -> str:
+    return succeed(project, *(command or ("mkdocs", "build", "--strict")))
 
 
 def page_of(project: Path, name: str) -> Shown:
@@ -37,8 +36,7 @@ def page_of(project: Path, name: str) -> Shown:
 
 
 def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
-    built = build(project)
-    assert built.returncode == 0, built.stderr
+    build(project)
     page, home = page_of(project, "attention"), page_of(project, "")
     source = ATTENTION.split("\n")
     code = [(f"L{number}", source[number - 1]) for number in [10, 11, 14, 21, 22, 25, 29, 30]]
@@ -64,129 +62,87 @@ def test_the_words_of_the_notes_can_be_searched(project: Path) -> None:
     (project / "mkdocs.yml").write_text(
         MKDOCS.replace("index.md", "index.md, attention.md, guide.md")
     )
-    assert build(project).returncode == 0
-    assert build(project, "literate", "write", "out").returncode == 0
+    build(project)
+    build(project, "literate", "write", "out")
     served = (project / "site/assets/search-index.js").read_text()
     assert served == (project / "out/assets/search-index.js").read_text()
     assert "A score for each pair, d_k features. See the start." in served
     assert "Written by hand." in served
 
 
-Change = Callable[[str], str]
-
-
-def replaced(old: str, new: str) -> Change:
-    def change(text: str) -> str:
-        assert old in text
-        return text.replace(old, new, 1)
-
-    return change
+MISTAKES = {
+    ("summary: Scores.", "summary: Scores.\nnotebok: yes"): (5, "`front matter.notebok` is no key"),
+    ("$d_k$", "$\\frac{d_k$"): (8, "can't be set"),
+    ("[the start](__init__.py)", "[the start](start.py)"): (8, "the link to `start.py` leads to"),
+    ('r"""\n    ## Scores', '"""\n    ## Scores\\n'): (16, "the docstring has a backslash"),
+    ("From `[seq_len, batch_size,", "From `[batch_size, seq_len,"): (19, "the note says [batch_si"),
+    ("pair: `[seq_len, seq_len,", "pair: `[seq_len, seq_ln,"): (21, "`seq_ln`"),
+}
 
 
 @pytest.mark.parametrize(
-    ("change", "place", "words"),
+    ("changes", "said"),
     [
-        (
-            replaced("From `[seq_len, batch_size, d_k]`", "From `[batch_size, seq_len, d_k]`"),
-            "pkg/attention.py:18",
-            "the note says [batch_size, seq_len, d_k]",
-        ),
-        (
-            replaced("pair: `[seq_len, seq_len,", "pair: `[seq_len, seq_ln,"),
-            "pkg/attention.py:20",
-            "`seq_ln`",
-        ),
-        (
-            replaced("[the start](__init__.py)", "[the start](start.py)"),
-            "pkg/attention.py:7",
-            "the link to `start.py` leads to nothing",
-        ),
-        (
-            replaced('r"""\n    ## Scores', '"""\n    ## Scores\\n'),
-            "pkg/attention.py:15",
-            "the docstring has a backslash and is not raw",
-        ),
-        (
-            replaced("summary: Scores.", "summary: Scores.\nnotebok: yes"),
-            "pkg/attention.py:5",
-            "`front matter.notebok` is no key",
-        ),
-        (replaced("return product", "return product)"), "pkg/attention.py:22", "unmatched ')'"),
-        (replaced("$d_k$", "$\\frac{d_k$"), "pkg/attention.py:7", "can't be set"),
-        (replaced('ijb", query', 'ijx", query'), "pkg/attention.py:21", "einsum"),
-        (replaced("## Scores", "# Scores"), "pkg/attention.py:16", "first level"),
+        (list(MISTAKES), list(MISTAKES.values())),
+        ([("return product", "return product)")], [(22, "unmatched ')'")]),
+        ([('ijb", query', 'ijx", query')], [(21, "einsum")]),
     ],
-    ids=["shape", "axis", "link", "raw", "key", "syntax", "formula", "example", "title"],
+    ids=["notes", "syntax", "example"],
 )
-def test_a_mistake_stops_the_build_with_its_place(
-    project: Path, change: Change, place: str, words: str
+def test_mistakes_stop_the_build_and_all_are_named_with_their_places(
+    project: Path, changes: list[tuple[str, str]], said: list[tuple[int, str]]
 ) -> None:
+    text = ATTENTION
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
     page = project / "pkg" / "attention.py"
-    page.write_text(change(ATTENTION))
+    page.write_text(text)
     for command in [("mkdocs", "build"), ("literate", "check")]:
-        failed = build(project, *command)
-        named = [line for line in failed.stderr.splitlines() if place + ":" in line]
-        assert failed.returncode == 1, failed.stderr
-        assert len(named) == 1 and words in named[0], failed.stderr
-        assert "Traceback" not in failed.stderr
+        failed = run(project, *command)
+        assert failed.returncode == 1 and "Traceback" not in failed.stderr
+        named = [line for line in failed.stderr.splitlines() if "attention.py:" in line]
+        for (line, words), told in zip(said, named, strict=True):
+            assert f"pkg/attention.py:{line}: " in told and words in told
     assert not (project / "site").exists()
     # Corrected, it builds.
     page.write_text(ATTENTION)
-    assert build(project).returncode == 0
+    build(project)
 
 
-def test_all_problems_are_named_at_once(project: Path) -> None:
-    page = project / "pkg" / "attention.py"
-    wrong = replaced("[the start](__init__.py)", "[x](no.py) and [y](none.py)")(ATTENTION)
-    page.write_text(replaced("summary: Scores.", "sumary: Scores.")(wrong))
-    failed = build(project, "literate", "check")
-    lines = [line for line in failed.stderr.splitlines() if not line.startswith("measured")]
-    assert [line.split(": ")[0] for line in lines] == [
-        "pkg/attention.py:2",
-        "pkg/attention.py:4",
-        "pkg/attention.py:7",
-        "pkg/attention.py:7",
-    ]
+WRONG = ATTENTION.replace("## Scores", "# Scores")
 
 
 def test_check_takes_single_pages(project: Path) -> None:
-    (project / "pkg" / "attention.py").write_text(replaced("## Scores", "# Scores")(ATTENTION))
-    assert build(project, "literate", "check", "pkg/__init__.py").returncode == 0
-    assert build(project, "literate", "check", "pkg/attention.py").returncode == 1
-    assert build(project, "literate", "check", "pkg").returncode == 1
-    missing = build(project, "literate", "check", "pkg/no.py")
-    assert "pkg/no.py:1: is no page" in missing.stderr
+    (project / "pkg" / "attention.py").write_text(WRONG)
+    said = {
+        "pkg/__init__.py": "",
+        "pkg/attention.py": "pkg/attention.py:16: a heading of the first level",
+        "pkg": "pkg/attention.py:16: a heading of the first level",
+        "pkg/no.py": "pkg/no.py:1: is no page",
+    }
+    for path, words in said.items():
+        checked = run(project, "literate", "check", path)
+        assert words in checked.stderr and checked.returncode == bool(words)
+    # Nothing is written then.
+    assert run(project, "literate", "write", "out").returncode == 1
+    assert not (project / "out").exists()
 
 
 def test_measure_prints_what_was_measured(project: Path) -> None:
-    printed = build(project, "literate", "measure", "pkg/attention.py").stdout
-    lines = printed.splitlines()
-    assert "    22  return: [seq_len, seq_len, batch_size] float32 [7, 7, 3]" in lines
+    printed = build(project, "literate", "measure", "pkg/attention.py").splitlines()
+    assert "    22  return: [seq_len, seq_len, batch_size] float32 [7, 7, 3]" in printed
 
 
-def test_write_gives_the_pages_to_any_engine(project: Path) -> None:
-    out = project / "out"
-    written = build(project, "literate", "write", "out")
-    assert written.returncode == 0, written.stderr
-    files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
-    assert {
-        "index.md",
-        "attention.md",
-        "images/note.txt",
-        "assets/literate.css",
-        "assets/katex/katex.min.css",
-    } <= files
-    assert not [name for name in files if name.endswith(".part")]
-    assert "[attention](attention.md#scores)" in (out / "index.md").read_text()
-    before = {name: (out / name).read_bytes() for name in files}
-    assert build(project, "literate", "write", "out").returncode == 0
-    assert {name: (out / name).read_bytes() for name in files} == before
-
-
-def test_write_writes_nothing_when_a_page_has_a_problem(project: Path) -> None:
-    (project / "pkg" / "attention.py").write_text(replaced("## Scores", "# Scores")(ATTENTION))
-    assert build(project, "literate", "write", "out").returncode == 1
-    assert not (project / "out").exists()
+def test_write_gives_the_pages_to_any_engine_the_same_each_time(project: Path) -> None:
+    build(project, "literate", "write", "out")
+    first = contents(project / "out")
+    assets = {"images/note.txt", "assets/literate.css", "assets/katex/katex.min.css"}
+    assert {"index.md", "attention.md", *assets} <= set(first)
+    assert not [name for name in first if name.endswith(".part")]
+    assert "[attention](attention.md#scores)" in (project / "out/index.md").read_text()
+    build(project, "literate", "write", "out")
+    assert contents(project / "out") == first
 
 
 def test_reading_a_site_needs_no_torch(project: Path) -> None:
@@ -207,10 +163,8 @@ def test_files_that_are_no_python_are_named_together(project: Path) -> None:
     (project / "pkg" / "b.py").write_text("def\n")
     with pytest.raises(LiterateError) as caught:
         site.load(settings.load(project))
-    assert [(one.path, one.line) for one in caught.value.problems] == [
-        ("pkg/a.py", 1),
-        ("pkg/b.py", 1),
-    ]
+    places = [(one.path, one.line) for one in caught.value.problems]
+    assert places == [("pkg/a.py", 1), ("pkg/b.py", 1)]
 
 
 def test_a_document_in_the_place_of_a_page_is_named(project: Path) -> None:
@@ -223,7 +177,7 @@ def test_a_document_in_the_place_of_a_page_is_named(project: Path) -> None:
 
 def test_check_names_the_problems_of_documents(project: Path) -> None:
     (project / "docs" / "by_hand.md").write_text("# By hand\n\n[No](no.py).\n")
-    failed = build(project, "literate", "check")
+    failed = run(project, "literate", "check")
     assert failed.returncode == 1
     assert "docs/by_hand.md:3: the link to `no.py` leads to nothing" in failed.stderr
 
@@ -257,44 +211,34 @@ def test_a_page_offers_its_own_notebook(
 ) -> None:
     monkeypatch.setenv("REPOSITORY_URL", address)
     (project / "pkg" / "attention.py").write_text(ATTENTION + NOTEBOOK)
-    built = build(project)
-    assert built.returncode == 0, built.stderr
+    build(project)
     page = page_of(project, "attention")
     assert [link for link in page.values("href") if "blob" in link] == offered
     assert "../notebooks/attention.ipynb" in page.values("href")
     assert not [link for link in page_of(project, "").values("href") if "ipynb" in link]
     served = json.loads((project / "site" / "notebooks" / "attention.ipynb").read_text())
-    assert build(project, "literate", "notebooks", "--out", "out").returncode == 0
+    build(project, "literate", "notebooks", "--out", "out")
     committed = json.loads((project / "out" / "attention.ipynb").read_text())
     # The notes of the served one link to where it is from; their code is the same.
-    code, same_code = (
-        [cell for cell in one["cells"] if cell["cell_type"] == "code"]
-        for one in (served, committed)
-    )
-    assert code == same_code and len(code) > 1
+    code = [[one for one in book["cells"] if one["cell_type"] == "code"]
+            for book in (served, committed)]  # fmt: skip
+    assert code[0] == code[1] and len(code[0]) > 1
     assert "Scores of a sequence." in str(served["cells"])
 
 
 def test_each_definition_is_served_as_the_snippet_that_the_command_prints(project: Path) -> None:
-    assert build(project).returncode == 0
+    build(project)
     page = page_of(project, "attention")
+    names = ("attention", "attention/scores", "attention/example")
     assert [link for link in page.values("href") if "snippets" in link] == [
-        "../snippets/attention.py",
-        "../snippets/attention.bare.py",
-        "../snippets/attention/scores.py",
-        "../snippets/attention/scores.bare.py",
-        "../snippets/attention/example.py",
-        "../snippets/attention/example.bare.py",
+        f"../snippets/{name}{kind}" for name in names for kind in (".py", ".bare.py")
     ]
-    for target, arguments in [
-        ("attention/example.py", ["pkg/attention.py:example"]),
-        ("attention/example.bare.py", ["pkg/attention.py:example", "--no-notes"]),
-        ("attention.py", ["pkg/attention.py"]),
-        ("attention.bare.py", ["pkg/attention.py", "--no-notes"]),
-    ]:
-        served = (project / "site" / "snippets" / target).read_text()
-        assert served == build(project, "literate", "snippet", *arguments).stdout
-        assert "def scores(" in served
+    commands = {"attention": "pkg/attention.py", "attention/example": "pkg/attention.py:example"}
+    for name, wanted in commands.items():
+        for kind, options in [(".py", []), (".bare.py", ["--no-notes"])]:
+            served = (project / "site" / "snippets" / f"{name}{kind}").read_text()
+            assert served == build(project, "literate", "snippet", wanted, *options)
+            assert "def scores(" in served
 
 
 OF_THE_FILE = '\n\ndef here() -> str:\n    r"""\n    ## Here\n    """\n    return __file__\n'
@@ -304,8 +248,7 @@ def test_a_definition_that_cannot_be_copied_has_no_snippet(project: Path) -> Non
     # Without an example nothing is measured, so nothing can be claimed.
     text = (ATTENTION + OF_THE_FILE).replace("def example(", "def sample(").replace("`[", "`(")
     (project / "pkg" / "attention.py").write_text(text)
-    built = build(project)
-    assert built.returncode == 0, built.stderr
+    build(project)
     page = page_of(project, "attention")
     snippets = {link.split("/")[-1] for link in page.values("href") if "snippets" in link}
     # Nor has the whole module one, of which it is a part.
@@ -314,7 +257,7 @@ def test_a_definition_that_cannot_be_copied_has_no_snippet(project: Path) -> Non
 
 def test_a_page_with_something_to_run_that_cannot_be_copied_is_an_error(project: Path) -> None:
     (project / "pkg" / "attention.py").write_text(ATTENTION + OF_THE_FILE)
-    built = build(project)
+    built = run(project, "mkdocs", "build")
     assert built.returncode == 1
     line = (ATTENTION + OF_THE_FILE).split("\n").index("    return __file__") + 1
     said = "reads `__file__`, which is not the same in a copy; pass it the value."

@@ -7,7 +7,7 @@ import pytest
 from literate import settings
 from literate.engines import new
 from literate.problems import LiterateError
-from tests.literate.projects import KATEX, ROOT, run, write
+from tests.literate.projects import KATEX, ROOT, contents, succeed, write
 
 CONFIGURATION = """\
 # A comment.
@@ -50,40 +50,26 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def contents(folder: Path) -> dict[str, str]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and "node_modules" not in path.parts
-    }
-
-
 def test_a_new_page_passes_every_check_at_once(project: Path) -> None:
-    wrote = run(project, "literate", "new", "lib/layers/my_idea")
-    assert (wrote.returncode, wrote.stderr) == (0, "")
-    assert wrote.stdout.splitlines()[:3] == [
+    wrote = succeed(project, "literate", "new", "lib/layers/my_idea")
+    assert wrote.splitlines()[:3] == [
         "wrote lib/layers/my_idea.py",
         "wrote tests/lib/layers/test_my_idea.py",
         "TO DO: add the line `- layers/my_idea.md` to `nav` in mkdocs.yml, at its place",
     ]
     listed = CONFIGURATION.replace("\n  - Other", "      - layers/my_idea.md\n\n  - Other")
     (project / "mkdocs.yml").write_text(listed, encoding="utf-8")
-    checked = run(project, "literate", "check")
-    assert checked.stderr.startswith("measured lib/layers/my_idea.py in ")
-    assert (checked.stdout, checked.returncode) == ("5 pages checked, no problems.\n", 0)
-    built = run(project, "mkdocs", "build", "--strict", "--quiet")
-    assert (built.stdout + built.stderr, built.returncode) == ("", 0)
+    checked = succeed(project, "literate", "check")
+    assert checked.startswith("5 pages checked, no problems.\nmeasured lib/layers/my_idea.py in ")
+    assert succeed(project, "mkdocs", "build", "--strict", "--quiet") == ""
     shown = (project / "site/layers/my_idea/index.html").read_text(encoding="utf-8")
     assert 'class="claim"' in shown
     assert (project / "site/snippets/layers/my_idea/MyIdea.py").is_file()
-    tested = run(project, "pytest", "-q", "-p", "no:cacheprovider", "tests")
-    assert "1 passed" in tested.stdout
-    styled = run(project, "ruff", "check", f"--config={ROOT}/pyproject.toml", "--no-cache")
-    assert styled.stdout == "All checks passed!\n"
+    assert "1 passed" in succeed(project, "pytest", "-q", "-p", "no:cacheprovider", "tests")
+    succeed(project, "ruff", "check", f"--config={ROOT}/pyproject.toml", "--no-cache")
     # Of what was written; the built site beside it has a notebook, whose style is its own.
-    command = ["ruff", "format", "--line-length=100", "--check", "--no-cache", "lib", "tests"]
-    styled = run(project, *command)
-    assert (styled.returncode, styled.stderr) == (0, "")
+    options = ("--line-length=100", "--check", "--no-cache")
+    succeed(project, "ruff", "format", *options, "lib", "tests")
 
 
 @pytest.mark.parametrize(
@@ -92,7 +78,6 @@ def test_a_new_page_passes_every_check_at_once(project: Path) -> None:
         ("lib/layers/one", "`lib/layers/one.py` is there already; nothing was changed."),
         ("lib/layers", "`lib/layers` is there already; nothing was changed."),
         ("lib/layers/my-idea", "`my-idea` can't be the name of a module; `my_idea` would do."),
-        ("lib/layers/MyIdea", "`MyIdea` can't be the name of a module; `myidea` would do."),
         ("lib/layers/class", "`class` can't be the name of a module."),
         ("lib/__init__", "`__init__` can't be the name of a module; `init` would do."),
         ("../outside", "`..` can't be the name of a module."),

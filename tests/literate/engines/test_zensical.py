@@ -1,7 +1,6 @@
 r"""Small sites built by Zensical: its settings, what stops it, what it leaves alone."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from literate import settings, site
 from literate.engines import zensical
 from literate.problems import LiterateError
-from tests.literate.projects import SETTINGS, run, write
+from tests.literate.projects import SETTINGS, run, succeed, write
 
 # What MkDocs says of a file that takes the place of another.
 REPLACED = "error:To replace an existing file:DeprecationWarning"
@@ -72,8 +71,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def build(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    return run(project, *(command or ("literate", "zensical")), PYTHONWARNINGS=REPLACED)
+def build(project: Path, *command: str) -> None:
+    succeed(project, *(command or ("literate", "zensical")), PYTHONWARNINGS=REPLACED)
+
+
+def pages(project: Path) -> dict[str, str]:
+    r"""The pages of the site that was built."""
+    site = project / "site"
+    return {one.relative_to(site).as_posix(): one.read_text() for one in site.rglob("*.html")}
 
 
 def derived(project: Path, text: str = MKDOCS) -> dict[str, object]:
@@ -85,24 +90,18 @@ def derived(project: Path, text: str = MKDOCS) -> dict[str, object]:
 
 @pytest.mark.parametrize("engine", [("literate", "zensical"), ("mkdocs", "build", "--strict")])
 def test_without_an_address_a_site_has_no_map(project: Path, engine: tuple[str, ...]) -> None:
-    built = build(project, *engine)
-    assert built.returncode == 0, built.stdout + built.stderr
-    names = {path.relative_to(project / "site").as_posix() for path in project.rglob("site/**/*")}
-    pages = {"index.html", "other/index.html", "news/index.html", "guide/index.html", "404.html"}
-    assert {name for name in names if name.endswith(".html")} == pages
-    assert not [name for name in names if "sitemap" in name]
-    for page in pages:
-        text = (project / "site" / page).read_text()
-        assert "canonical" not in text and "og:" not in text
-    home = (project / "site" / "index.html").read_text()
+    build(project, *engine)
+    found = pages(project)
+    names = ("", "other/", "news/", "guide/")
+    assert set(found) == {*(f"{name}index.html" for name in names), "404.html"}
+    assert not list((project / "site").glob("sitemap*"))
+    assert not [text for text in found.values() if "canonical" in text or "og:" in text]
+    home, other, news, guide = (found[f"{name}index.html"] for name in names)
     assert "<title>Start &amp; &lt;b&gt; - Case</title>" in home
     assert 'content="Where &quot;it&quot; starts."' in home
     assert 'href="other/#double">double</a>' in home
-    other = (project / "site" / "other" / "index.html").read_text()
     assert 'href="../#four">four</a>' in other
-    news = (project / "site" / "news" / "index.html").read_text()
     assert 'href="../other/#double"' in news
-    guide = (project / "site" / "guide" / "index.html").read_text()
     assert 'href="../news/"' in guide
     assert 'href="../"' in guide or 'href=".."' in guide
 
@@ -112,12 +111,11 @@ def test_with_an_address_a_site_has_both_and_they_are_escaped(
     project: Path, engine: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SITE_URL", "https://example.org/a&b")
-    built = build(project, *engine)
-    assert built.returncode == 0, built.stdout + built.stderr
+    build(project, *engine)
     places = (project / "site" / "sitemap.xml").read_text()
     assert places.count("<loc>https://example.org/a&amp;b/") == 4
     assert not (project / "site" / "sitemap.xml.gz").exists()
-    home = (project / "site" / "index.html").read_text()
+    home = pages(project)["index.html"]
     assert '<meta property="og:title" content="Start &amp; &lt;b&gt;">' in home
     assert '<meta property="og:description" content="Where &quot;it&quot; starts.">' in home
 
@@ -148,16 +146,12 @@ def test_search_is_that_of_the_engine_only_if_the_site_has_named_it(project: Pat
     assert found["plugins"] == [{"search": {"enabled": True}}]
 
 
-@pytest.mark.parametrize(
-    ("theme", "custom"),
-    [("theme: material", None), ("theme: { name: material, custom_dir: own }", "../../own")],
-)
-def test_the_theme_may_be_a_name_or_have_overrides_of_its_own(
-    project: Path, theme: str, custom: str | None
-) -> None:
-    found = derived(project, f"site_name: Case\n{theme}\n")["theme"]
+def test_the_theme_may_be_a_name_or_have_overrides_of_its_own(project: Path) -> None:
     tool = os.path.relpath(site.THEME, project / ".cache" / "z")
-    assert found == {"name": "material", "variant": "classic", "custom_dir": custom or tool}
+    themes = {"material": tool, "{ name: material, custom_dir: own }": "../../own"}
+    for theme, custom in themes.items():
+        found = derived(project, f"site_name: Case\ntheme: {theme}\n")["theme"]
+        assert found == {"name": "material", "variant": "classic", "custom_dir": custom}
 
 
 @pytest.mark.parametrize(
@@ -181,34 +175,36 @@ def test_the_address_ends_with_a_slash_or_is_none(
     assert derived(project, f"site_name: Case\nsite_url: {value}\n").get("site_url") == expected
 
 
-def test_a_site_that_fails_leaves_the_last_one(project: Path) -> None:
-    assert build(project).returncode == 0
-    before = (project / "site" / "index.html").read_bytes()
-    (project / "NEWS.md").write_text("# News\n\nNew [part](#part-that-is-not).\n")
-    failed = build(project)
-    assert failed.returncode == 1
-    assert "mkdocs.yml:1: Zensical did not build the site" in failed.stderr
-    assert "anchor does not exist" in failed.stderr and "news.md" in failed.stderr
-    assert "Traceback" not in failed.stderr
-    (project / "pkg" / "other.py").write_text(OTHER.replace("## Double", "# Double"))
-    failed = build(project)
-    assert failed.returncode == 1
-    assert "pkg/other.py:13: a heading of the first level" in failed.stderr
-    assert (project / "site" / "index.html").read_bytes() == before
-
-
-def test_a_page_that_is_gone_is_gone_from_the_site(project: Path) -> None:
-    assert build(project).returncode == 0
+def test_a_site_that_fails_leaves_the_last_one_and_a_page_that_is_gone_is_gone(
+    project: Path,
+) -> None:
+    build(project)
+    before = pages(project)
+    wrong = {
+        "NEWS.md": "# News\n\nNew [part](#part-that-is-not).\n",
+        "pkg/other.py": OTHER.replace("## Double", "# Double"),
+    }
+    said = [
+        ["mkdocs.yml:1: Zensical did not build the site", "anchor does not exist", "news.md"],
+        ["pkg/other.py:13: a heading of the first level"],
+    ]
+    for (path, text), words in zip(wrong.items(), said, strict=True):
+        right = (project / path).read_text()
+        (project / path).write_text(text)
+        failed = run(project, "literate", "zensical", PYTHONWARNINGS=REPLACED)
+        assert failed.returncode == 1
+        assert all(one in failed.stderr for one in words) and "Traceback" not in failed.stderr
+        (project / path).write_text(right)
+    assert pages(project) == before
     (project / "docs" / "guide.md").unlink()
     (project / "mkdocs.yml").write_text(MKDOCS.replace(", guide.md", ""))
-    assert build(project).returncode == 0
-    assert not (project / "site" / "guide").exists()
+    build(project)
+    assert before.keys() - pages(project).keys() == {"guide/index.html"}
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(project: Path) -> None:
-    (project / "mine").mkdir()
-    (project / "mine" / "letter.txt").write_text("Dear")
-    failed = build(project, "literate", "zensical", "--site-dir", "mine")
+    write(project, {"mine/letter.txt": "Dear"})
+    failed = run(project, "literate", "zensical", "--site-dir", "mine")
     assert failed.returncode == 1
     assert "mine:1: is no site" in failed.stderr
     assert (project / "mine" / "letter.txt").read_text() == "Dear"

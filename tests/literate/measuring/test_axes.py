@@ -24,11 +24,8 @@ def sizes_of(first: dict[str, int]) -> dict[str, Sizes]:
 
 
 def values(formula: str, axes: dict[str, Sizes]) -> Sizes:
-    return tuple(value(formula, axes, run) for run in range(RUNS))
-
-
-def value(formula: str, axes: dict[str, Sizes], run: int) -> int:
-    return eval(formula, {"__builtins__": {}}, {name: sizes[run] for name, sizes in axes.items()})
+    runs = [{name: sizes[run] for name, sizes in axes.items()} for run in range(RUNS)]
+    return tuple(eval(formula, {"__builtins__": {}}, run) for run in runs)
 
 
 def problems(header: str) -> list[str]:
@@ -53,11 +50,8 @@ def test_all_runs_have_different_primes_in_the_same_order(first: dict[str, int])
         assert sorted(first, key=first.get) == sorted(run, key=run.get)
         assert len(set(run.values())) == len(run)
     assert all(len(set(sizes)) == RUNS for sizes in sizes_of(first).values())
-
-
-@given(first_runs)
-def test_no_two_axes_keep_their_difference(first: dict[str, int]) -> None:
-    _, _, *more = runs = all_runs(first)
+    # No two axes keep their difference.
+    _, _, *more = runs
     for a, b in itertools.combinations(first, 2):
         differences = [run[a] - run[b] for run in runs]
         assert all(differences.count(run[a] - run[b]) == 1 for run in more)
@@ -113,20 +107,14 @@ def test_what_doesn_t_change_is_a_number_and_no_part_of_a_formula() -> None:
 def test_earlier_names_win_and_names_win_over_formulas() -> None:
     axes = {"heads": (5, 29), "d_k": (2, 17), "d_model": (10, 493), "width": (10, 493)}
     assert namer(axes)((10, 493)) == "d_model"
-
-
-def test_without_axes_only_numbers_have_names() -> None:
     assert [namer({})((3, 3)), namer({})((4, 5))] == ["3", "4"]
     assert all_runs({}) == [{}] * RUNS
 
 
 def test_the_first_run_has_the_defaults_in_the_order_of_the_parameters() -> None:
     source = parse("def example(seq_len=7, heads: int = 5, *, d_k: int = 2): ...\n")
-    assert list(first_run(source, example_of(source)).items()) == [
-        ("seq_len", 7),
-        ("heads", 5),
-        ("d_k", 2),
-    ]
+    expected = {"seq_len": 7, "heads": 5, "d_k": 2}
+    assert list(first_run(source, example_of(source)).items()) == list(expected.items())
 
 
 def test_the_example_is_the_function_that_python_would_call() -> None:
@@ -134,32 +122,23 @@ def test_the_example_is_the_function_that_python_would_call() -> None:
     assert example_of(parse("def example(): ...\ndef example(): ...\n")).lineno == 2
 
 
+NO_AXIS = "each parameter of example() must name an axis: no `/`, `*args` or `**kwargs`."
+
+
 @pytest.mark.parametrize(
     ("header", "problem"),
     [
-        ("def example(heads):", "`heads` of example() has no default; give it a prime."),
-        ("def example(*, heads):", "`heads` of example() has no default; give it a prime."),
-        ("def example(heads=4):", "`heads` of example() has the default 4; give it a prime."),
-        ("def example(heads=1):", "`heads` of example() has the default 1; give it a prime."),
-        ("def example(p=0.1):", "`p` of example() has the default 0.1; give it a prime."),
-        ("def example(bias=True):", "`bias` of example() has the default True; give it a prime."),
-        ("def example(n=-3):", "`n` of example() has the default -3; give it a prime."),
-        ("def example(n=SIZE):", "`n` of example() has the default SIZE; give it a prime."),
-        (
-            "def example(heads=5, d_k=5):",
-            "`d_k` of example() has the same default as `heads`; give it another prime.",
-        ),
+        ("heads", "`heads` of example() has no default; give it a prime."),
+        ("*, heads", "`heads` of example() has no default; give it a prime."),
         *(
-            (
-                f"def example({parameters}):",
-                "each parameter of example() must name an axis: no `/`, `*args` or `**kwargs`.",
-            )
-            for parameters in ("heads=5, /", "heads=5, *sizes", "heads=5, **sizes")
+            (f"p={value}", f"`p` of example() has the default {value}; give it a prime.")
+            for value in ("4", "1", "0.1", "True", "-3", "SIZE")
         ),
+        *((f"heads=5, {other}", NO_AXIS) for other in ("/", "*sizes", "**sizes")),
     ],
 )
 def test_parameters_that_are_no_axes_are_problems(header: str, problem: str) -> None:
-    assert problems(header) == [f"page.py:4: {problem}"]
+    assert problems(f"def example({header}):") == [f"page.py:4: {problem}"]
 
 
 def test_every_parameter_is_looked_at_and_named_on_its_line() -> None:

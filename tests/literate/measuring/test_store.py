@@ -8,6 +8,7 @@ import pytest
 
 from literate.measuring.store import Store
 from literate.problems import LiterateError
+from tests.literate.projects import write
 
 MODULES = {
     "package/__init__.py": "",
@@ -27,9 +28,7 @@ MODULES = {
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for path, text in MODULES.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text, encoding="utf-8")
+    write(tmp_path, MODULES)
     return tmp_path
 
 
@@ -45,9 +44,7 @@ def test_the_same_files_give_the_same_key_anywhere(
     root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     other = tmp_path_factory.mktemp("other")
-    for path, text in reversed(MODULES.items()):
-        (other / path).parent.mkdir(parents=True, exist_ok=True)
-        (other / path).write_text(text, encoding="utf-8")
+    write(other, dict(reversed(MODULES.items())))
     assert key(other) == key(root)
 
 
@@ -88,24 +85,20 @@ def test_importing_a_module_runs_the_packages_around_it(root: Path) -> None:
     assert store(root).key("package.unused", "") != before
 
 
-def test_text_and_module_change_the_key(root: Path) -> None:
-    kept = store(root)
-    keys = {kept.key("package.page", "a"), kept.key("package.page", "b"), kept.key("three", "a")}
-    assert len(keys) == 3
-
-
-def test_torch_and_the_tool_change_the_key(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_module_torch_and_tool_change_the_key(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tool = root / "tool"
     tool.write_bytes(b"1")
-    keys = {key(root), store(root, tool).key("package.page", "text")}
+    keys = {key(root), key(root, "other"), store(root).key("three", "text")}
+    keys.add(store(root, tool).key("package.page", "text"))
     tool.write_bytes(b"2")
     keys.add(store(root, tool).key("package.page", "text"))
     monkeypatch.setattr(importlib.metadata, "version", lambda name: f"{name} 0")
     keys.add(key(root))
-    assert len(keys) == 4
+    assert len(keys) == 6
 
-
-def test_without_torch_there_is_still_a_key(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without torch there is still one.
     def missing(name: str) -> str:
         raise importlib.metadata.PackageNotFoundError(name)
 
@@ -115,12 +108,9 @@ def test_without_torch_there_is_still_a_key(root: Path, monkeypatch: pytest.Monk
 
 def test_what_was_saved_is_loaded_under_its_key_only(root: Path) -> None:
     kept = store(root)
-    for module, key_of, value in (
-        ("a.b", "old", 1),
-        ("a.b", "new", [1, None]),
-        ("three", "new", 3),
-    ):
-        kept.save(module, key_of, value)
+    kept.save("a.b", "old", 1)
+    kept.save("a.b", "new", [1, None])
+    kept.save("three", "new", 3)
     assert store(root).load("a.b", "new") == [1, None]
     assert kept.load("a.b", "old") is kept.load("package.three", "new") is None
     # A module has one file, and nothing lies beside it.

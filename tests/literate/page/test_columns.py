@@ -1,15 +1,13 @@
 r"""Which rows use both columns. That the estimates fit the screen is for the tests in a browser."""
 
-from pathlib import Path
-
 import pytest
 
 from literate.page.columns import COLUMN, columns, formula_width
 from literate.page.formulas import Formulas
 from literate.page.page import _DISPLAYED
 from literate.reading.rows import Note
+from tests.literate.projects import KATEX
 
-KATEX = Path(__file__).parents[3] / "node_modules" / "katex"
 SENTENCE = "So many words that it takes a line of the note.\n"
 
 

@@ -84,20 +84,15 @@ def test_the_contents_list_no_helpers() -> None:
         ("a $$x$$ b", 7, "`$$` opens no formula"),
         ("$$\nx", 7, "`$$` opens no formula"),
         ("`[seq_len, 3]`", 7, "has no example() to measure it by"),
+        # Nothing but code.
+        ("", 1, "the module has no docstring; a page begins with one, and a title."),
     ],
 )
 def test_what_a_note_gets_wrong_is_named(note: str, line: int, words: str) -> None:
     text = f'r"""\n---\ntitle: A\nsummary: B\n---\n\n{note}\n"""\n\nx = 1\n'
-    problems = written(parse(text, "a.py")).problems
-    assert [(one.path, one.line) for one in problems] == [("a.py", line)]
-    assert words in problems[0].sentence
-
-
-def test_a_module_without_a_docstring_is_named() -> None:
-    problems = written(parse("x = 1\n", "a.py")).problems
-    assert [str(one) for one in problems] == [
-        "a.py:1: the module has no docstring; a page begins with one, and a title."
-    ]
+    (problem,) = written(parse(text if note else "x = 1\n", "a.py")).problems
+    assert (problem.path, problem.line) == ("a.py", line)
+    assert words in problem.sentence
 
 
 def test_a_page_names_the_pages_to_know_and_those_that_its_code_takes_names_from() -> None:

@@ -11,6 +11,7 @@ from literate import settings
 from literate.page.search import INDEX, Entries, Entry, index, of_document, of_source
 from literate.reading.source import parse
 from literate.site import Site, load
+from tests.literate.projects import write
 from tests.literate.shown import Shown
 
 
@@ -21,11 +22,10 @@ def loaded(repository: Path) -> Site:
 
 def data(script: str) -> list:
     r"""What a file of the index hands over."""
-    found = re.fullmatch(
-        r'dispatchEvent\(new CustomEvent\("[a-z-]+",\{detail:(.*)\}\)\);\n', script
+    (found,) = re.findall(
+        r'^dispatchEvent\(new CustomEvent\("[a-z-]+",\{detail:(.*)\}\)\);$', script
     )
-    assert found is not None
-    return json.loads(found[1])
+    return json.loads(found)
 
 
 def test_every_entry_leads_to_an_anchor_of_the_built_site(site: Path) -> None:
@@ -45,9 +45,7 @@ def test_the_site_serves_the_index_of_its_sources(site: Path, loaded: Site) -> N
     written = loaded.search_index
     assert {name: (site / name).read_text(encoding="utf-8") for name in written} == written
     assert len(data(written[INDEX])) >= len(loaded.sources)
-
-
-def test_nothing_is_left_of_the_search_of_the_theme(site: Path) -> None:
+    # Nothing is left of the search of the theme.
     assert not (site / "search").exists()
     assert "md-search" not in (site / "transformers/mha/index.html").read_text(encoding="utf-8")
 
@@ -162,17 +160,13 @@ def test_sections_of_a_document_have_the_anchors_that_markdown_gives_them() -> N
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [("# Title\n\nText.\n\n## Next\n", "Title"), ("Text.\n", "name"), ("", "name")],
-)
-def test_a_document_is_called_by_its_title(text: str, title: str) -> None:
-    assert of_document(text, "name").title == title
+def test_a_document_is_called_by_its_title_or_its_file() -> None:
+    assert of_document("# Title\n\nText.\n\n## Next\n", "name").title == "Title"
+    assert of_document("Text.\n", "name").title == of_document("", "name").title == "name"
 
 
 def test_documents_and_sources_stand_in_one_index(tmp_path: Path) -> None:
-    (tmp_path / "guides").mkdir()
-    (tmp_path / "guides" / "start.md").write_text("# Start\n\nHere.\n")
+    write(tmp_path, {"guides/start.md": "# Start\n\nHere.\n"})
     sources = {"p/a.py": parse(PAGE, "p/a.py"), "p/__init__.py": parse("x = 1\n", "p/__init__.py")}
     uris = {"p/a.py": "b/a.md", "p/__init__.py": "index.md"}
     listed = data(index(sources, uris, {tmp_path / "guides/start.md": "guides/start.md"})[INDEX])
@@ -186,7 +180,6 @@ def test_documents_and_sources_stand_in_one_index(tmp_path: Path) -> None:
 
 
 def test_what_a_note_says_stays_data_in_the_index() -> None:
-    note = '</script> " \\ \u2028 `${x}` 😀'
-    source = parse(f"# {note}\nx = 1\n", "a.py")
+    source = parse('# </script> " \\ \u2028 `${x}` 😀\nx = 1\n', "a.py")
     listed = data(index({"a.py": source}, {"a.py": "a.md"}, {})[INDEX])
     assert listed[0][2][1][3] == '</script> " \\ ${x} 😀'

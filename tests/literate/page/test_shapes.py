@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from literate.measuring.measure import Measurement, Tensor
-from literate.page.shapes import WIDTH, PageShapes, Shape, letters
+from literate.page.shapes import WIDTH, PageShapes, letters
 from literate.page.shapes import short as in_letters
 from literate.reading.source import parse
 
@@ -18,15 +18,15 @@ def tensor(name: str, axes: str) -> Tensor:
     return Tensor(name, ((2,) * len(named),), named, "float32", None, None, None)
 
 
-def shapes(code: str, lines: dict[int, list[tuple[str, str]]]) -> dict[int, Shape]:
+def page(code: str, lines: dict[int, list[tuple[str, str]]]) -> PageShapes:
     source = parse(textwrap.dedent(code).lstrip())
     tensors = {line: tuple(tensor(*one) for one in told) for line, told in lines.items()}
     axes = dict.fromkeys(("seq_len", "batch_size", "heads"), (2, 3))
-    return PageShapes(source, Measurement(axes, tensors, {})).lines
+    return PageShapes(source, Measurement(axes, tensors, {}))
 
 
 def short(code: str, lines: dict[int, list[tuple[str, str]]]) -> dict[int, str]:
-    return {line: one.short for line, one in shapes(code, lines).items()}
+    return {line: one.short for line, one in page(code, lines).lines.items()}
 
 
 @pytest.mark.parametrize(
@@ -89,28 +89,24 @@ def test_a_shape_is_shown_where_it_is_new() -> None:
 
 def test_all_shapes_are_told_with_the_names_of_their_axes() -> None:
     told = [("x", "seq_len 2"), ("x", "heads*heads"), ("y", "")]
-    (shape,) = shapes("x, y = z", {1: told}).values()
+    (shape,) = page("x, y = z", {1: told}).lines.values()
     assert shape.full == "x: [seq_len, 2] or [heads*heads]\ny: []"
 
 
-@pytest.mark.parametrize("spare", range(-3, 12))
-def test_what_does_not_fit_is_left_out(spare: int) -> None:
+@pytest.mark.parametrize(
+    ("spare", "expected"),
+    [(12, "x i · y h"), (9, "x i · y h"), (8, "x i · …"), (7, "x i · …"), (6, "…"), (1, "…")]
+    + [(0, ""), (-2, ""), (-3, "x i · y h")],
+)
+def test_what_does_not_fit_is_left_out(spare: int, expected: str) -> None:
     # The line, two blanks and `x i · y h`, nine characters, or `x i · …`, seven, or `…`.
     code = f"x, y = {'z' * (WIDTH - 2 - 7 - spare)}"
-    (shape,) = shapes(code, {1: [("x", "seq_len"), ("y", "heads")]}).values()
-    expected = next(
-        one
-        for least, one in [(9, "x i · y h"), (7, "x i · …"), (1, "…"), (-2, ""), (-9, "x i · y h")]
-        if spare >= least
-    )
+    (shape,) = page(code, {1: [("x", "seq_len"), ("y", "heads")]}).lines.values()
     assert (shape.short, shape.fits) == (expected, spare > 0)
 
 
 def test_the_legend_has_the_letters_that_are_shown() -> None:
-    axes = dict.fromkeys(("seq_len", "batch_size", "heads"), (2, 3))
-    lines = {1: (tensor("x", "heads seq_len*2 5"),)}
-    page = PageShapes(parse("x = y"), Measurement(axes, lines, {}))
-    assert page.legend == {"seq_len": "i", "heads": "h"}
+    assert page("x = y", {1: [("x", "heads seq_len*2 5")]}).legend == {"seq_len": "i", "heads": "h"}
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,12 @@
 r"""Names in notes. The oracle for `unknown` is what a person who knows the code below would say."""
 
-from pathlib import Path
-
 import pytest
 
 from literate.python.names_in_notes import Names, names, problems, problems_of_document
 from literate.reading.source import Source, parse
 from literate.settings import load
 from literate.site import load as load_site
+from tests.literate.projects import ROOT
 
 CODE = """
 import functools
@@ -22,7 +21,6 @@ class MultiHeadAttention(nn.Module):
     def forward(self, query, *, mask=None):
         return functools.reduce(query.softmax(dim=-1), mask)
 """
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def page(note: str, code: str = CODE) -> Source:
@@ -40,35 +38,12 @@ def found(note: str, code: str = CODE) -> list[str]:
 @pytest.mark.parametrize(
     "code",
     [
-        "MultiHeadAttention",
-        "MultiHeadAttention.forward",
-        "d_model",
-        "mask",
-        "self.scale",
-        "forward(query, mask=mask)",
-        "forward(…)",
-        "key_name",
-        "--corpus",
-        "dim",
-        "nn.Linear",
-        "torch.vmap",
-        "functools.singledispatch",
-        "str.splitlines",
-        "os.path.join",
-        "importlib.metadata.version",
-        "ValueError",
-        "lambda",
-        "d_model - 1",
-        "pages.mha",
-        "setup.py",
-        "transformers/mha.md",
-        "mha.py",
-        "python -m literate",
-        "annotated-transformers",
-        "[name]: target",
-        "$d_modle$",
-        "",
-        "(((",
+        *("MultiHeadAttention", "MultiHeadAttention.forward", "d_model", "mask", "self.scale"),
+        *("forward(query, mask=mask)", "forward(…)", "key_name", "--corpus", "dim", "nn.Linear"),
+        *("torch.vmap", "functools.singledispatch", "str.splitlines", "os.path.join"),
+        *("importlib.metadata.version", "ValueError", "lambda", "d_model - 1", "pages.mha"),
+        *("setup.py", "transformers/mha.md", "mha.py", "python -m literate"),
+        *("annotated-transformers", "[name]: target", "$d_modle$", "", "((("),
     ],
 )
 def test_what_the_site_or_python_has_is_known(code: str) -> None:
@@ -78,36 +53,35 @@ def test_what_the_site_or_python_has_is_known(code: str) -> None:
 @pytest.mark.parametrize(
     ("code", "name", "meant"),
     [
-        ("MultiHeadAttenton", "MultiHeadAttenton", "MultiHeadAttention"),
-        ("MultiHeadAttention.forwad", "MultiHeadAttention.forwad", "MultiHeadAttention.forward"),
-        ("d_modle", "d_modle", "d_model"),
-        ("masc", "masc", "mask"),
-        ("self.scal", "self.scal", "self.scale"),
         ("forward(querry)", "querry", "query"),
         ("forward(masq=1)", "masq", "mask"),
-        ("--korpus", "--korpus", "--corpus"),
         ("d_model + d_ff", "d_ff", ""),
-        ("functools.singledispach", "functools.singledispach", ""),
-        ("str.splitlinez", "str.splitlinez", ""),
-        ("no_name", "no_name", ""),
-        ("antigravity.fly", "antigravity.fly", ""),
+        *(
+            (name, name, meant)
+            for name, meant in {
+                "MultiHeadAttenton": "MultiHeadAttention",
+                "MultiHeadAttention.forwad": "MultiHeadAttention.forward",
+                "self.scal": "self.scale",
+                "--korpus": "--corpus",
+                "functools.singledispach": "",
+                "str.splitlinez": "",
+                "no_name": "",
+                "antigravity.fly": "",
+            }.items()
+        ),
     ],
 )
 def test_what_nothing_has_is_found_and_what_is_meant(code: str, name: str, meant: str) -> None:
-    assert known().unknown(code) == name
-    assert known().meant(name) == meant
+    assert (known().unknown(code), known().meant(name)) == (name, meant)
 
 
-def test_a_wrong_name_is_reported_with_its_line() -> None:
-    assert found("Two lines,\nthe second with `d_modle`.") == [
-        "pages/mha.py:8: the note names `d_modle`, which nothing here has; is `d_model` meant?"
-    ]
-
-
-def test_a_foreign_name_is_reported_with_the_way_out() -> None:
-    assert found("MkDocs has `repo_url`, and “repo_url” is fine, as $repo_url$ is.") == [
-        "pages/mha.py:7: the note names `repo_url`, which nothing here has; "
-        "a foreign name goes in quotes, not backticks."
+def test_a_name_that_nothing_has_is_reported_with_its_line_and_the_way_out() -> None:
+    note = "MkDocs has `repo_url`, and “repo_url” is fine, as $repo_url$ is,\n`d_modle` isn't."
+    here = "which nothing here has;"
+    assert found(note) == [
+        f"pages/mha.py:7: the note names `repo_url`, {here} a foreign name goes in quotes, "
+        "not backticks.",
+        f"pages/mha.py:8: the note names `d_modle`, {here} is `d_model` meant?",
     ]
 
 
@@ -117,12 +91,9 @@ def test_the_names_of_an_example_are_made_up() -> None:
     assert len(found("`factor`")) == 1
 
 
-def test_comments_are_read_too() -> None:
+def test_comments_are_read_too_and_a_list_names_what_its_definition_has() -> None:
     (problem,) = found("", CODE + "\n# The `d_modle`.\nx = 1\n")
     assert problem.startswith("pages/mha.py:22: ")
-
-
-def test_a_list_names_what_its_definition_has() -> None:
     function = 'def g(heads: int, d_k: int):\n    r"""\n    * `headz` and `d_k` are both\n'
     function += '    * `d_model` is of another function\n    * text, `d_model`\n    """\n'
     assert found("", CODE + function)[-2:] == [
@@ -141,9 +112,6 @@ def test_the_documents_of_this_repository_name_what_there_is() -> None:
     loaded = load_site(load(ROOT))
     tests = [parse(path.read_text(encoding="utf-8"), path.name) for path in ROOT.glob("tests/*.py")]
     everything = names([*loaded.sources.values(), *tests], ROOT)
-    wrong = [
-        str(problem)
-        for path in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
-        for problem in problems_of_document(path, (ROOT / path).read_text("utf-8"), everything)
-    ]
-    assert wrong == []
+    for path in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        text = (ROOT / path).read_text(encoding="utf-8")
+        assert list(problems_of_document(path, text, everything)) == []

@@ -5,14 +5,13 @@ import re
 import symtable
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from literate.python.scopes import places
 from literate.reading.source import Source, parse, read
+from tests.literate.projects import ROOT
 
-ROOT = Path(__file__).parents[3]
 OURS = sorted([*(ROOT / "labml_nn").rglob("*.py"), *(ROOT / "literate").rglob("*.py")])
 
 CODE = """\
@@ -44,10 +43,6 @@ def forward(x):
 """
 
 
-def groups(name: str) -> list[list[tuple[int, int]]]:
-    return places(parse(CODE, "a.py"))[name]
-
-
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -73,24 +68,19 @@ def groups(name: str) -> list[list[tuple[int, int]]]:
     ],
 )
 def test_places_are_grouped_by_scope(name: str, expected: list[list[tuple[int, int]]]) -> None:
-    assert groups(name) == expected
-
-
-def scopes(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
-    yield table
-    for child in table.get_children():
-        yield from scopes(child)
+    assert places(parse(CODE, "a.py"))[name] == expected
 
 
 def numbers_of_scopes(text: str) -> tuple[Counter[str], set[str]]:
     r"""In how many scopes Python has each name of its own, and the names that the module binds."""
     top = symtable.symtable(text, "module.py", "exec")
-    found = Counter(
-        symbol.get_name()
-        for table in scopes(top)
-        for symbol in table.get_symbols()
-        if symbol.is_local() or symbol.is_parameter()
-    )
+    found: Counter[str] = Counter()
+    waiting = [top]
+    while waiting:
+        table = waiting.pop()
+        waiting += table.get_children()
+        own = (one for one in table.get_symbols() if one.is_local() or one.is_parameter())
+        found.update(one.get_name() for one in own)
     return found, {symbol.get_name() for symbol in top.get_symbols() if symbol.is_local()}
 
 

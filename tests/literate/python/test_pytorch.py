@@ -37,27 +37,28 @@ def test_what_is_not_known_has_no_address(name: str) -> None:
     assert address(name) is None
 
 
-def linked(code: str) -> list[tuple[int, int, str]]:
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        # The last part of a name is the link, and the longest part that is known.
+        (
+            "import torch\nfrom torch import nn as l\n\nx = l.functional.gelu(torch.ones(1))\n",
+            [
+                (4, 17, "generated/torch.nn.functional.gelu.html"),
+                (4, 28, "generated/torch.ones.html"),
+            ],
+        ),
+        (
+            "import torch\nx = torch.float.itemsize\n",
+            [(2, 10, "tensor_attributes.html#torch.dtype")],
+        ),
+        # A name of the function, or bound twice, is left alone.
+        ("import torch\n\n\ndef f(torch):\n    return torch.ones(1)\n", []),
+        ("import torch\nimport other as torch\nx = torch.ones(1)\n", []),
+        ("from torch import ones\nones = 1\nx = ones\n", []),
+        ("from mine import torch\nx = torch.ones(1)\n", []),
+    ],
+)
+def test_names_in_code_are_linked(code: str, expected: list[tuple[int, int, str]]) -> None:
     found = addresses(parse(code, "pkg/a.py"))
-    return sorted((line, column, link.removeprefix(ADDRESS)) for line, column, link in found)
-
-
-def test_the_last_part_of_a_name_is_the_link() -> None:
-    code = "import torch\nfrom torch import nn as l\n\nx = l.functional.gelu(torch.ones(1))\n"
-    assert linked(code) == [
-        (4, 17, "generated/torch.nn.functional.gelu.html"),
-        (4, 28, "generated/torch.ones.html"),
-    ]
-
-
-def test_the_longest_known_part_is_linked() -> None:
-    assert linked("import torch\nx = torch.float.itemsize\n") == [
-        (2, 10, "tensor_attributes.html#torch.dtype")
-    ]
-
-
-def test_a_name_of_the_function_or_bound_twice_is_left_alone() -> None:
-    assert linked("import torch\n\n\ndef f(torch):\n    return torch.ones(1)\n") == []
-    assert linked("import torch\nimport other as torch\nx = torch.ones(1)\n") == []
-    assert linked("from torch import ones\nones = 1\nx = ones\n") == []
-    assert linked("from mine import torch\nx = torch.ones(1)\n") == []
+    assert sorted((line, at, link.removeprefix(ADDRESS)) for line, at, link in found) == expected

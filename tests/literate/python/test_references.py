@@ -4,7 +4,7 @@ import pytest
 
 from literate.python.references import network, references
 from literate.python.statements import by_module
-from literate.reading.source import Source, parse
+from literate.reading.source import parse
 
 OTHER = "class Layer:\n    pass\n\n\ndef norm(x):\n    return x\n\n\nSIZE = 3\n"
 
@@ -59,11 +59,6 @@ def found(text: str) -> list[str]:
 )
 def test_names_in_code_lead_to(text: str, expected: list[str]) -> None:
     assert found(text) == expected
-
-
-def test_a_source_alone_has_references_to_itself() -> None:
-    source: Source = parse("def f():\n    return f\n", "a.py")
-    assert [one.target for one in references(source, {})] == ["f"]
 
 
 def test_a_definition_knows_where_it_is_used() -> None:

@@ -4,7 +4,6 @@ import ast
 import symtable
 import sysconfig
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 
@@ -133,23 +132,17 @@ def test_statements_bind(text: str, expected: list[str]) -> None:
     assert list(bindings(ast.parse(text).body)) == expected
 
 
-def tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
-    r"""A table of symbols and all tables in it."""
-    yield table
-    for child in table.get_children():
-        yield from tables(child)
-
-
 def names_by_symtable(text: str) -> set[str]:
     r"""The names that a module is asked for, by Python's compiler."""
-    top, *others = tables(symtable.symtable(text, "module.py", "exec"))
-    found = {one.get_name() for one in top.get_symbols() if one.is_referenced()}
-    for table in others:
-        found |= {
-            one.get_name()
-            for one in table.get_symbols()
-            if one.is_global() and (one.is_referenced() or one.is_declared_global())
-        }
+    found = set()
+    waiting = [symtable.symtable(text, "module.py", "exec")]
+    while waiting:
+        table = waiting.pop()
+        waiting += table.get_children()
+        for one in table.get_symbols():
+            outer = table.get_type() == "module" or one.is_global()
+            if outer and (one.is_referenced() or one.is_declared_global()):
+                found.add(one.get_name())
     return found
 
 

@@ -49,11 +49,6 @@ def test_each_line_and_each_word_is_counted_as_the_help_says() -> None:
     }
 
 
-def test_a_page_without_code_has_no_ratio() -> None:
-    found = count(parse('r"""One."""\n'))
-    assert found == {"code": 0, "comments": 0, "words": 1, "lines": 1}
-
-
 def test_the_last_pattern_that_fits_decides() -> None:
     limits = {"pkg/*": {"code": 80, "lines": 250}, "pkg/*_experiment.py": {"code": 100}}
     assert limits_of("pkg/sub/a.py", limits) == {"code": 80, "lines": 250}

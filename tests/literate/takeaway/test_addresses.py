@@ -70,9 +70,7 @@ def test_without_an_address_a_link_becomes_its_text(text: str, expected: str) ->
 
 
 def test_colab_opens_what_is_on_github() -> None:
-    expected = "https://colab.research.google.com/github/owner/name/blob/main/books/a.ipynb"
-    assert Addresses(repository="https://github.com/owner/name", notebooks="books").of_colab(
-        "a.ipynb"
-    ) == (expected)
+    found = Addresses(repository="https://github.com/owner/name", notebooks="b").of_colab("a.ipynb")
+    assert found == "https://colab.research.google.com/github/owner/name/blob/main/b/a.ipynb"
     assert Addresses(repository="https://example.org/owner/name").of_colab("a.ipynb") is None
     assert Addresses().of_colab("a.ipynb") is None

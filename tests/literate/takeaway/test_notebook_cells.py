@@ -17,13 +17,13 @@ def body_of(text: str) -> Body:
     return take_body(piece, "pkg/page.py")
 
 
-def cells(body: Body) -> list[tuple[str | None, str]]:
-    r"""The cells, with the text of their notes alone."""
-    return [(note and "\n".join(note.texts), code) for note, code in body.cells]
+def cells(text: str) -> list[tuple[str | None, str]]:
+    r"""The cells of it, with the text of their notes alone."""
+    return [(note and "\n".join(note.texts), code) for note, code in body_of(text).cells]
 
 
 def test_comments_between_statements_are_notes_and_those_inside_are_code() -> None:
-    body = body_of('''
+    assert cells('''
         def notebook(steps: int = 3) -> None:
             r"""
             ## Train
@@ -52,8 +52,7 @@ def test_comments_between_statements_are_notes_and_those_inside_are_code() -> No
                 pass
                 # at its end
             # See?
-    ''')
-    assert cells(body) == [
+    ''') == [
         (None, "before = 1\n"),
         (
             "First,\nthe model.\n\nIt is small.",
@@ -95,18 +94,8 @@ def test_notes_and_names_know_their_lines() -> None:
     """
     )
     assert [note and note.first for note, _ in body.cells] == [4]
-    assert body.names == {
-        "a": 2,
-        "b": 3,
-        "c": 7,
-        "d": 7,
-        "_": 7,
-        "e": 8,
-        "f": 9,
-        "g": 9,
-        "h": 10,
-        "json": 10,
-    }
+    lines = {2: ["a"], 3: ["b"], 7: ["c", "d", "_"], 8: ["e"], 9: ["f", "g"], 10: ["h", "json"]}
+    assert body.names == {name: line for line, names in lines.items() for name in names}
 
 
 def test_the_lines_of_a_string_keep_their_indentation() -> None:
@@ -125,9 +114,8 @@ def test_the_lines_of_a_string_keep_their_indentation() -> None:
             d = a + \\
           b
     '''
-    (piece,) = take_apart(parse(dedent(text), "pkg/page.py")).pieces
-    ((_, code),) = take_body(piece, "pkg/page.py").cells
-    (function,) = ast.parse(piece.text).body
+    ((_, code),) = cells(text)
+    (function,) = ast.parse(dedent(text)).body
     assert ast.dump(ast.Module(function.body, [])) == ast.dump(ast.Module(ast.parse(code).body, []))
     assert code.startswith('a = """\n    deep\n  less\n"""\nb = f"""\n    {a}\n""" + (\na)\n')
 
@@ -174,9 +162,8 @@ def test_parameters_become_a_form() -> None:
     ],
 )
 def test_the_cells_of_a_body_are(text: str, expected: list[tuple[str | None, str]]) -> None:
-    body = body_of(text)
-    assert cells(body) == expected
-    assert bool(body.form) == ("a=1" in text)
+    assert cells(text) == expected
+    assert bool(body_of(text).form) == ("a=1" in text)
 
 
 @pytest.mark.parametrize(
