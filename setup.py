@@ -60,8 +60,9 @@ setup(
             "expecttest>=0.2",
             "filelock>=3.16",
             "hypothesis>=6.100",
-            # The notebooks are executed.
+            # The notebooks are executed, and turned into scripts and back.
             "ipykernel>=6.29",
+            "jupytext>=1.16",
             "nbclient>=0.10",
             "nbformat>=5.10",
             # Test vectors and models that others wrote: what the pages are compared with.

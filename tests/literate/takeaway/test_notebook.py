@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import jupytext
 import nbformat
 import pytest
 import torch
@@ -475,6 +476,19 @@ def test_an_example_that_fails_leaves_no_profiler_behind() -> None:
     with pytest.raises(ZeroDivisionError):
         names["show_shapes"](lambda: 1 / 0)
     assert sys.getprofile() is before
+
+
+@pytest.mark.parametrize("name", ["transformers/mha", "course/experiment"])
+def test_a_notebook_stays_the_same_as_a_script_of_jupytext(repository: Path, name: str) -> None:
+    # If you keep notebooks as scripts, in the format py:percent, you get the same cells back.
+    notebook = nbformat.read(repository / f"notebooks/{name}.ipynb", as_version=4)
+    keep_all = {"notebook_metadata_filter": "all", "cell_metadata_filter": "all"}
+    percent = {"extension": ".py", "format_name": "percent", **keep_all}
+    back = jupytext.reads(jupytext.writes(notebook, percent), percent)
+    del back.metadata["jupytext"]
+    for before, after in zip(notebook.cells, back.cells, strict=True):
+        after.id = before.id
+    assert nbformat.writes(back) == nbformat.writes(notebook)
 
 
 if __name__ == "__main__":
