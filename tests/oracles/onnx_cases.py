@@ -167,12 +167,6 @@ def adds_numbers(case: Case) -> bool:
     return mask is not None and mask.dtype != torch.bool and bool(mask.isfinite().any())
 
 
-def sees_nothing(case: Case) -> bool:
-    r"""Whether there is a query that may attend to nothing."""
-    allowed = visible(case)
-    return allowed is not None and not bool(allowed.any(dim=-1).all())
-
-
 def grouped(case: Case) -> bool:
     r"""Whether there are fewer heads of keys than of queries."""
     query, key, _ = heads_first(case)

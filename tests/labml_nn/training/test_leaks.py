@@ -10,7 +10,7 @@ from labml_nn.training import leaks
 from labml_nn.training.data import fixed_windows
 from labml_nn.training.leaks import LooksAhead, honest_loss, spread
 from labml_nn.transformers.basic.autoregressive_experiment import AutoregressiveTransformer
-from tests.labml_nn.careless import with_mask
+from tests.labml_nn.models import with_mask
 
 N_VOCAB, SEQ_LEN = 5, 11
 TEXT = torch.randint(N_VOCAB, (20 * SEQ_LEN + 4,), generator=torch.Generator().manual_seed(2))

@@ -22,7 +22,7 @@ from labml_nn.training.leaks import honest_loss
 from labml_nn.training.loop import adamw, evaluate, learning_rate, train
 from labml_nn.training.sampling import write
 from labml_nn.transformers.basic.autoregressive_experiment import AutoregressiveTransformer
-from tests.labml_nn.careless import with_mask
+from tests.labml_nn.models import with_mask
 
 # The probabilities of the next symbol, after each one.
 CHAIN = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8], [0.3, 0.6, 0.1]], dtype=torch.float64)

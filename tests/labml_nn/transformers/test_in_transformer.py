@@ -1,5 +1,3 @@
-r"""What each page puts into the small transformer: a part of its own, with the model's sizes."""
-
 from importlib import import_module
 from operator import attrgetter
 from typing import Any

@@ -1,8 +1,5 @@
-r"""Attention against loops over numbers, against PyTorch's, and against what its page claims."""
-
 import math
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -21,36 +18,14 @@ def attention() -> MultiHeadAttention:
     return seam.randomised(MultiHeadAttention(HEADS, D_MODEL))
 
 
-def masks(seq_len_q: int) -> list[Tensor | None]:
-    r"""None, the first rows of a causal one, one in which each sequence of keys ends at a length of
-    its own, one for the whole batch, and another one for each sequence.
+def distance_to_torch(mask: Tensor | None) -> float:
+    r"""In the result, the weights, and the gradients of the sequences and of the output layer.
+    Theirs wants true where it must *not* look, batch and heads first.
     """
-    padding = (torch.arange(SEQ_LEN_K)[:, None] < torch.tensor([SEQ_LEN_K, 2, 3]))[None]
-    several = seam.some_mask(seq_len_q)
-    return [None, causal_mask(SEQ_LEN_K)[:seq_len_q], padding, several[..., 2:], several]
-
-
-def torch_mask(mask: Tensor | None, seq_len_q: int) -> Tensor | None:
-    r"""PyTorch's attention wants true where it must *not* look, batch and heads first."""
-    full = mask.expand(seq_len_q, -1, BATCH_SIZE) if mask is not None else None
-    return None if full is None else ~full.permute(2, 0, 1).repeat_interleave(HEADS, dim=0)
-
-
-def distance_to_torch() -> float:
-    r"""From PyTorch's attention, with each kind of mask and of lengths."""
-    lengths = (SEQ_LEN_Q, SEQ_LEN_K)
-    return max(one_distance_to_torch(n, mask) for n in lengths for mask in masks(n))
-
-
-def one_distance_to_torch(seq_len_q: int, mask: Tensor | None) -> float:
-    r"""In the result, the weights, and the gradients of the sequences and of the output layer."""
-    module, sequences = attention(), seam.inputs(seq_len_q)
+    module, sequences = attention(), seam.inputs()
     other = seam.joined(module, nn.MultiheadAttention(D_MODEL, HEADS))
-    theirs, their_weights = other(
-        *sequences.values(),
-        attn_mask=torch_mask(mask, seq_len_q),
-        average_attn_weights=False,
-    )
+    hidden = None if mask is None else ~mask.permute(2, 0, 1).repeat_interleave(HEADS, dim=0)
+    theirs, their_weights = other(*sequences.values(), attn_mask=hidden, average_attn_weights=False)
     mine = module(**sequences, mask=mask)
     variables = [*sequences.values(), *module.output.parameters()]
     others = [*sequences.values(), *other.out_proj.parameters()]
@@ -59,9 +34,12 @@ def one_distance_to_torch(seq_len_q: int, mask: Tensor | None) -> float:
 
 
 def distance_to_loops() -> float:
-    r"""From one score after the other, with queries that see nothing, too."""
+    r"""From one score after the other, with a query that sees nothing, and masks that are the same
+    for all sequences or for all queries.
+    """
     several = (None, causal_mask(SEQ_LEN_K)[:SEQ_LEN_Q], seam.some_mask(idle=True))
-    return max(seam.from_loops(attention(), mask) for mask in several)
+    several = (*several, seam.some_mask()[:1])
+    return max(seam.from_loops(attention(), mask, given=seam.inputs()) for mask in several)
 
 
 def distance_to_gpt2() -> float:
@@ -69,10 +47,9 @@ def distance_to_gpt2() -> float:
     theirs = hugging_face.gpt2_attention(HEADS, D_MODEL)
     module, mask = attention(), causal_mask(SEQ_LEN_K)
     hugging_face.attention_from_gpt2(theirs, module)
-    x = seam.inputs()["key"]
-    mine = module(query=x, key=x, value=x, mask=mask)
-    given_mask = hugging_face.added_mask(mask)
-    expected = theirs(x.transpose(0, 1).contiguous(), attention_mask=given_mask)[0].transpose(0, 1)
+    x, added = seam.text(), hugging_face.added_mask(mask)
+    expected = theirs(x.transpose(0, 1).contiguous(), attention_mask=added)[0].transpose(0, 1)
+    mine = seam.attend(module, x, mask)
     return difference(mine, expected, [x, module.output.bias], [x, theirs.c_proj.bias])
 
 
@@ -131,15 +108,17 @@ def distance_to_onnx() -> float:
     )
 
 
-# Whom it is compared with, and how far it is from them at most.
-ORACLES: dict[str, Callable[[], float]] = {
-    "torch.nn.MultiheadAttention": distance_to_torch,
+ORACLES = {
+    "torch.nn.MultiheadAttention": lambda: max(map(distance_to_torch, (None, seam.some_mask()))),
     "a loop over scalars": distance_to_loops,
     "Hugging Face GPT-2": distance_to_gpt2,
     "ONNX Attention": distance_to_onnx,
 }
 test_it_is_what_others_compute = seam.equals(ORACLES)
 test_at_the_seam = seam.at_the_seam(partial(MultiHeadAttention, HEADS, D_MODEL), {})
+test_a_width_that_heads_do_not_divide_is_refused = seam.refuses(
+    MultiHeadAttention, "{heads=}, {d_model=}", [{"heads": 7, "d_model": D_MODEL}]
+)
 
 
 @pytest.mark.parametrize("case", SAID, ids=lambda case: case.name)
@@ -174,11 +153,6 @@ def test_scores_beyond_the_range_of_float16_are_scaled_before_they_are_summed() 
     assert (x * x).sum(dtype=torch.float32) / 2 > torch.finfo(torch.float16).max
     output = module.half()(query=x, key=x, value=x)
     torch.testing.assert_close(output, module.output(module.value.linear(x)), rtol=1e-3, atol=1e-3)
-
-
-def test_a_width_that_heads_do_not_divide_is_refused() -> None:
-    with pytest.raises(ValueError, match="heads=7, d_model=60"):
-        MultiHeadAttention(7, D_MODEL)
 
 
 @pytest.mark.parametrize(

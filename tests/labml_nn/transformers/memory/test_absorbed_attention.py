@@ -1,7 +1,5 @@
 r"""The absorbed form against the one that is written out."""
 
-from collections.abc import Callable
-
 import torch
 
 from labml_nn.transformers.memory.absorbed_attention import AbsorbedLatentAttention
@@ -35,7 +33,7 @@ def in_pieces(lengths: list[int]) -> float:
     return (torch.cat(found) - whole).abs().max().item()
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "latent attention, all at once": lambda: seam.from_module(
         pair()[1], seam.some_mask(SEQ_LEN_K), pair()[0]
     ),

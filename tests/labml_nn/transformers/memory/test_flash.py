@@ -3,7 +3,6 @@ r"""Tiles against all scores at once; PyTorch's own backward pass goes through t
 from collections.abc import Callable
 from functools import partial
 
-import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -11,7 +10,7 @@ from torch import Tensor
 from labml_nn.transformers.memory.flash import TiledAttention, blocks, online_softmax, visible_tiles
 from labml_nn.transformers.mha import causal_mask
 from tests.labml_nn.transformers import seam
-from tests.labml_nn.transformers.seam import D_MODEL, HEADS, at_the_seam, equals
+from tests.labml_nn.transformers.seam import D_MODEL, HEADS, at_the_seam, equals, refuses
 from tests.oracles.compare import difference
 
 BATCH_SIZE, N_HEADS, QUERIES, KEYS, D_K = 3, 2, 7, 11, 5
@@ -37,7 +36,7 @@ def from_kernel(size: int, factor: float, tiled: Callable[..., Tensor]) -> float
     return difference(tiled(*parts, mask, size), theirs, parts, parts)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "F.scaled_dot_product_attention": lambda: max(
         from_kernel(size, factor, lambda *given: online_softmax(*given)[0])
         for size in (1, 2, 3, 4, 7, 11, 99)
@@ -66,10 +65,11 @@ def test_tiles_in_the_future_are_skipped() -> None:
     assert found[2][1][2].shape == (1, 1, 1, 3)
 
 
-@pytest.mark.parametrize(("dropout_prob", "size"), [(0.1, 3), (0.0, 0), (0.0, -1)])
-def test_what_it_cannot_do_is_refused(dropout_prob: float, size: int) -> None:
-    with pytest.raises(ValueError, match=f"got dropout_prob={dropout_prob}, size={size}$"):
-        TiledAttention(HEADS, D_MODEL, dropout_prob, size=size)
+test_what_it_cannot_do_is_refused = refuses(
+    attention,
+    "got {dropout_prob=}, {size=}$",
+    [{"dropout_prob": p, "size": size} for p, size in ((0.1, 3), (0.0, 0), (0.0, -1))],
+)
 
 
 def test_a_block_has_64_positions() -> None:

@@ -1,6 +1,5 @@
 r"""FlexAttention's kernel, not compiled, against all scores at once."""
 
-from collections.abc import Callable
 from functools import partial
 from unittest.mock import patch
 
@@ -67,7 +66,7 @@ def kernel_from_module() -> float:
     return worst
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "FlexAttention, not compiled": from_flex,
     "FlexAttention, not compiled, in the module": kernel_from_module,
     "a loop over heads, positions and sequences": lambda: seam.from_loops(
@@ -90,6 +89,7 @@ test_at_the_seam = at_the_seam(
     but=(seam.check_device, seam.check_dropout, seam.check_idle),
     and_also=(IDLE,),
 )
+test_dropout_is_refused = seam.refuses(attention, "got {dropout_prob=}$", [{"dropout_prob": 0.1}])
 
 
 def test_on_a_cpu_there_is_no_backward_pass() -> None:
@@ -125,8 +125,3 @@ def test_only_the_kernel_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == []
     seam.attend(seam.randomised(attention(kernel=True)), x)
     assert seen == [pytorch.flex_attention]
-
-
-def test_dropout_is_refused() -> None:
-    with pytest.raises(ValueError, match="got dropout_prob=0.1$"):
-        FlexAttention(HEADS, D_MODEL, 0.1)

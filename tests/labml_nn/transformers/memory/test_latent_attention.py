@@ -1,6 +1,5 @@
 r"""Latent attention against DeepSeek's."""
 
-from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -62,9 +61,7 @@ def from_deepseek() -> float:
     )
 
 
-ORACLES: dict[str, Callable[[], float]] = {"Hugging Face DeepSeek-V3": from_deepseek}
-
-
+ORACLES = {"Hugging Face DeepSeek-V3": from_deepseek}
 test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(attention)
 

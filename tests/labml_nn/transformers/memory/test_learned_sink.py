@@ -1,6 +1,5 @@
 r"""The learned sink against gpt-oss's."""
 
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -23,9 +22,7 @@ def from_gpt_oss() -> float:
     return seam.from_hugging_face(ours, theirs, angles=seam.no_turn(D_K // 2))
 
 
-ORACLES: dict[str, Callable[[], float]] = {
-    "Hugging Face gpt-oss": from_gpt_oss,
-}
+ORACLES = {"Hugging Face gpt-oss": from_gpt_oss}
 test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(attention, {"sinks": (HEADS,)})
 

@@ -1,7 +1,6 @@
 r"""The functions one score at a time, and attention with them against loops."""
 
 import math
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -65,9 +64,7 @@ def from_loops() -> float:
     return worst
 
 
-ORACLES: dict[str, Callable[[], float]] = {
-    "a loop over sequences, heads and positions": from_loops,
-}
+ORACLES = {"a loop over sequences, heads and positions": from_loops}
 test_it_equals_what_others_compute = equals(ORACLES)
 
 

@@ -1,7 +1,6 @@
 r"""The function spelled out, against PyTorch's."""
 
 import math
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -57,7 +56,7 @@ def from_pytorch(options: dict[str, object], key_heads: int) -> float:
     return difference(spelled_out(*parts, **options, enable_gqa=grouped), theirs, parts, parts)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "F.scaled_dot_product_attention": lambda: max(
         from_pytorch(options, key_heads) for options in OPTIONS for key_heads in (1, 2, 3, 6)
     ),

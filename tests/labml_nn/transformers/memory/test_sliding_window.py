@@ -1,6 +1,5 @@
 r"""The window against loops and Mistral, and the rolling cache against the window."""
 
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -66,7 +65,7 @@ def rolling_from_whole(window: int, n_sinks: int) -> float:
 
 
 SIZES = [(1, 0), (1, 1), (3, 0), (3, 1), (2, 3), (9, 2)]
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "a loop over heads and positions": lambda: max(
         from_window(3, 1, None), from_window(2, 0, seam.some_mask(SEQ_LEN_K, idle=True))
     ),
@@ -81,6 +80,11 @@ ORACLES: dict[str, Callable[[], float]] = {
 test_it_equals_what_others_compute = equals(ORACLES)
 # With sinks that a query without keys would see, if a mask couldn't hide them.
 test_at_the_seam = at_the_seam(partial(attention, window=4, n_sinks=1), {})
+test_no_window_is_refused = seam.refuses(
+    attention,
+    "got {window=}, {n_sinks=}$",
+    [{"window": window, "n_sinks": n_sinks} for window, n_sinks in ((0, 0), (-1, 1), (3, -1))],
+)
 
 
 def test_the_mask_is_the_one_on_the_page() -> None:
@@ -132,12 +136,6 @@ def test_information_moves_on_by_a_window_in_each_layer(n_layers: int, window: i
     reached = gradient.abs().sum(dim=(1, 2)) > 0
     distance = n_layers * (window - 1)
     assert reached.tolist() == [SEQ_LEN_K - 1 - j <= distance for j in range(SEQ_LEN_K)]
-
-
-@pytest.mark.parametrize(("window", "n_sinks"), [(0, 0), (-1, 1), (3, -1)])
-def test_no_window_is_refused(window: int, n_sinks: int) -> None:
-    with pytest.raises(ValueError, match=f"got window={window}, n_sinks={n_sinks}$"):
-        attention(window=window, n_sinks=n_sinks)
 
 
 def test_the_rolling_attention_has_the_same_parameters_and_defaults() -> None:

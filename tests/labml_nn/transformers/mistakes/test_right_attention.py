@@ -1,11 +1,10 @@
 r"""The right attention against PyTorch's."""
 
-import pytest
 import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes.right_attention import RightAttention
-from tests.labml_nn.transformers.seam import equals, joined
+from tests.labml_nn.transformers.seam import equals, joined, refuses
 from tests.oracles.compare import difference
 
 BATCH_SIZE, SEQ_LEN, HEADS, D_MODEL = 3, 7, 5, 20
@@ -40,6 +39,9 @@ ORACLES = {
     "PyTorch, with a mask": lambda: from_pytorch(some_mask()),
 }
 test_it_is_what_others_compute = equals(ORACLES, 1e-12)
+test_a_width_that_does_not_fit_is_refused = refuses(
+    RightAttention, "{heads=}, {d_model=}", [{"heads": 3, "d_model": 10}]
+)
 
 
 def test_a_position_that_sees_nothing_takes_nothing() -> None:
@@ -56,8 +58,3 @@ def test_all_weights_can_be_dropped_in_training_only() -> None:
     kept = ours.eval()(x)
     ours.dropout_prob = 0.0
     assert kept.equal(ours.train()(x))
-
-
-def test_a_width_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="heads=3, d_model=10"):
-        RightAttention(10, 3)

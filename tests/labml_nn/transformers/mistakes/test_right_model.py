@@ -73,8 +73,6 @@ def against_gpt2() -> float:
 
 
 ORACLES = {"Hugging Face GPT-2": against_gpt2}
-
-
 test_it_is_what_others_compute = equals(ORACLES)
 
 

@@ -1,6 +1,5 @@
 r"""Linear biases against loops, against Hugging Face, and against what their page claims."""
 
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -30,7 +29,7 @@ def bloom() -> float:
     return seam.from_kernel(seam.randomised(attention()), causal_mask(SEQ_LEN_K), added)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "a loop over scalars": lambda: seam.from_loops(
         seam.randomised(attention()), seam.some_mask(), score
     ),

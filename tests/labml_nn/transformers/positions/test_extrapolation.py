@@ -1,7 +1,5 @@
 r"""Losses in longer windows against losses worked out apart, and the kinds beside their pages."""
 
-from collections.abc import Callable
-
 import pytest
 import torch
 from torch import Tensor, nn
@@ -74,7 +72,7 @@ def by_position() -> float:
     return (losses_by_position(made, text, MAX_LEN) - expected).abs().max().item()
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "one window after the other": lambda: max(by_length(SEQ_LEN), by_length(MAX_LEN)),
     "one window after the other, by position": by_position,
 }

@@ -1,6 +1,5 @@
 r"""Attention with rotary positions against Llama's, and what its page claims."""
 
-from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -29,8 +28,6 @@ def llama() -> float:
     return seam.from_hugging_face(seam.randomised(attention()), theirs, angles=angles)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
-    "Hugging Face Llama": llama,
-}
+ORACLES = {"Hugging Face Llama": llama}
 test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(attention, {}, and_also=POSITIONS)

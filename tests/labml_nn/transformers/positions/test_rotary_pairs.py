@@ -70,7 +70,7 @@ def complex_numbers() -> float:
     return difference(found, expected, [x], [x])
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "Hugging Face GPT-J, converted to GPT-NeoX": lambda: converted(
         neighbours_to_halves, of_neighbours, of_halves
     ),

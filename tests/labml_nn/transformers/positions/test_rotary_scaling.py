@@ -1,7 +1,6 @@
 r"""Scaled frequencies against those of Hugging Face, and against what the page claims."""
 
 import math
-from collections.abc import Callable
 from unittest.mock import patch
 
 import pytest
@@ -76,7 +75,7 @@ def yarn(d_k: int, trained_len: int, base: float, stretch: float) -> float:
     return relative(yarn_frequencies(d_k, stretch, trained_len, base), theirs)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "Hugging Face linear scaling": lambda: max(linear(*model) for model in MODELS),
     "Hugging Face dynamic NTK": lambda: max(dynamic(*model) for model in MODELS),
     "Hugging Face YaRN": lambda: max(yarn(*model) for model in MODELS),

@@ -1,7 +1,6 @@
 r"""Transformer-XL's scores against Hugging Face, and against the page's claims."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -46,9 +45,7 @@ def xlnet() -> float:
     return difference(module(**given, mask=mask), expected, variables, variables)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
-    "Hugging Face XLNet": xlnet,
-}
+ORACLES = {"Hugging Face XLNet": xlnet}
 test_it_equals_what_others_compute = seam.equals(ORACLES)
 test_at_the_seam = seam.at_the_seam(
     attention,

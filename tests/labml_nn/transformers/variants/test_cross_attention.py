@@ -1,6 +1,5 @@
 r"""Cross-attention, against PyTorch's attention and its layer, and loops over numbers."""
 
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -76,7 +75,7 @@ def loops() -> float:
     )
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "torch.nn.MultiheadAttention": pytorch,
     "torch.nn.TransformerDecoderLayer": pytorch_layer,
     "a loop over scalars": loops,

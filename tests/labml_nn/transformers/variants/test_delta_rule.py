@@ -1,7 +1,6 @@
 r"""The gated delta rule, against Qwen3-Next's, linear attention and loops over numbers."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 from itertools import product
 
@@ -97,7 +96,7 @@ def loops() -> float:
     return largest([found], [module.output(expected.flatten(start_dim=2))])
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "Hugging Face Qwen3-Next": of_qwen,
     "a loop over scalars": loops,
 }

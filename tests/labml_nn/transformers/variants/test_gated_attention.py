@@ -1,6 +1,5 @@
 r"""Gated attention, against Qwen3-Next's and plain attention."""
 
-from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -44,9 +43,7 @@ def qwen3_next() -> float:
     return seam.from_hugging_face(ours, theirs, names)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
-    "Hugging Face Qwen3-Next": qwen3_next,
-}
+ORACLES = {"Hugging Face Qwen3-Next": qwen3_next}
 test_it_equals_what_others_compute = seam.equals(ORACLES)
 test_at_the_seam = seam.at_the_seam(
     attention, {"gate.weight": (D_MODEL, D_MODEL), "gate.bias": (D_MODEL,)}

@@ -1,6 +1,5 @@
 r"""Linear attention, against a softmax of logarithms in loops over numbers."""
 
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -45,7 +44,7 @@ def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
     return (q @ k).log()
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "a loop over scalars": lambda: seam.from_loops(
         seam.randomised(attention()), seam.some_mask(), score
     ),

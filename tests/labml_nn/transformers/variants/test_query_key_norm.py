@@ -1,7 +1,6 @@
 r"""Normalised queries and keys, against Qwen3's and the paper's own form."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -40,7 +39,7 @@ def pytorch() -> float:
     return seam.from_kernel(ours, seam.some_mask(), changed=normalised, scale=temperature)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "Hugging Face Qwen3": qwen3,
     "scaled_dot_product_attention of normalised vectors": pytorch,
 }
