@@ -1,5 +1,3 @@
-r"""The backward pass in tiles against PyTorch's, and what is kept for it."""
-
 from functools import partial
 
 import pytest

@@ -1,5 +1,3 @@
-r"""FlexAttention's kernel, not compiled, against all scores at once."""
-
 from functools import partial
 from unittest.mock import patch
 

@@ -1,5 +1,3 @@
-r"""Latent attention against DeepSeek's."""
-
 from functools import partial
 
 import torch

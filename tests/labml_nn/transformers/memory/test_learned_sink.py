@@ -1,5 +1,3 @@
-r"""The learned sink against gpt-oss's."""
-
 from functools import partial
 
 import pytest

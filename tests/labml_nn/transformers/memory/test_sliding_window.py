@@ -1,5 +1,3 @@
-r"""The window against loops and Mistral, and the rolling cache against the window."""
-
 from functools import partial
 
 import pytest
@@ -18,6 +16,7 @@ from labml_nn.transformers.memory.sliding_window import (
 from labml_nn.transformers.mha import causal_mask
 from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, at_the_seam, equals
+from tests.oracles.compare import largest
 
 attention = partial(SlidingWindowAttention, HEADS, D_MODEL)
 
@@ -61,7 +60,7 @@ def rolling_from_whole(window: int, n_sinks: int) -> float:
     x = seam.text().detach()
     pieces = [seam.attend(rolling, one) for one in x.split(1)]
     assert len(rolling.key.slots) == len(rolling.value.slots) == window + n_sinks
-    return (torch.cat(pieces) - seam.attend(module, x)).abs().max().item()
+    return largest([torch.cat(pieces)], [seam.attend(module, x)])
 
 
 SIZES = [(1, 0), (1, 1), (3, 0), (3, 1), (2, 3), (9, 2)]
@@ -104,18 +103,10 @@ def test_the_slots_hold_what_the_page_says() -> None:
     nn.init.ones_(rolling.key.linear.weight)
     held = []
     for position in range(10):
-        x = torch.full((1, 1, 1), float(position))
-        seam.attend(rolling, x)
+        seam.attend(rolling, torch.full((1, 1, 1), float(position)))
         held.append(rolling.key.slots[: position + 1].flatten().int().tolist())
-    assert held[:7] == [
-        [0],
-        [0, 1],
-        [0, 1, 2],
-        [0, 1, 2, 3],
-        [0, 4, 2, 3],
-        [0, 4, 5, 3],
-        [0, 4, 5, 6],
-    ]
+    assert held[:4] == [[0], [0, 1], [0, 1, 2], [0, 1, 2, 3]]
+    assert held[4:7] == [[0, 4, 2, 3], [0, 4, 5, 3], [0, 4, 5, 6]]
     assert held[9] == [0, 7, 8, 9]
 
 
@@ -127,11 +118,9 @@ def test_several_new_positions_are_refused_by_the_ring() -> None:
 
 @pytest.mark.parametrize(("n_layers", "window"), [(1, 3), (2, 3), (3, 2)])
 def test_information_moves_on_by_a_window_in_each_layer(n_layers: int, window: int) -> None:
-    layers = [seam.randomised(attention(window=window)) for _ in range(n_layers)]
-    x = seam.text()
-    output = x
-    for layer in layers:
-        output = seam.attend(layer, output)
+    output = x = seam.text()
+    for _ in range(n_layers):
+        output = seam.attend(seam.randomised(attention(window=window)), output)
     (gradient,) = torch.autograd.grad(output[-1].sum(), x)
     reached = gradient.abs().sum(dim=(1, 2)) > 0
     distance = n_layers * (window - 1)

@@ -1,5 +1,3 @@
-r"""Decoding against the whole, and what PyTorch does in the corners, asserted."""
-
 import math
 
 import pytest

@@ -1,5 +1,3 @@
-r"""Each test of a whole model passes what is right, and says what is wrong."""
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,5 +1,3 @@
-r"""Linear biases against loops, against Hugging Face, and against what their page claims."""
-
 from functools import partial
 
 import pytest
@@ -42,11 +40,6 @@ test_at_the_seam = seam.at_the_seam(attention, {}, and_also=POSITIONS)
 @pytest.mark.parametrize("heads", [1, 2, 3, 4, 8, 12, 31, 32, 33])
 def test_slopes_are_those_of_bloom(heads: int) -> None:
     assert slopes(heads) == pytest.approx(_get_alibi_slopes(heads, "cpu").tolist())
-
-
-def test_slopes_are_those_of_the_page() -> None:
-    assert slopes(4) == [1 / 4, 1 / 16, 1 / 64, 1 / 256]
-    assert slopes(2) == [1 / 16, 1 / 256]
 
 
 def test_penalties_are_those_of_the_page() -> None:

@@ -1,5 +1,3 @@
-r"""Losses in longer windows against losses worked out apart, and the kinds beside their pages."""
-
 import pytest
 import torch
 from torch import Tensor, nn
@@ -39,13 +37,11 @@ PARTS = {
 
 
 def model(kind: str = "rotary") -> AutoregressiveTransformer:
-    r"""One that isn't trained."""
     torch.manual_seed(1)
     return make_model(kind, N_VOCAB, MAX_LEN, d_model=8, heads=2, n_layers=2)
 
 
 def tokens(length: int) -> Tensor:
-    r"""Any text."""
     return torch.randint(N_VOCAB, (length,), generator=torch.Generator().manual_seed(1))
 
 
@@ -88,15 +84,12 @@ def test_each_kind_has_its_parts_in_all_layers_and_takes_long_texts(kind: str) -
 
 
 def test_sizes_reach_the_parts_and_have_defaults() -> None:
+    assert list(KINDS) == list(PARTS)
     assert model().encoder.layers[0].self_attn.rotary.cos.shape == (MAX_LEN, 2)
     assert len(model("sines").embed.positions.encodings) == MAX_LEN
     usual = make_model("none", N_VOCAB, MAX_LEN)
     found = [(layer.self_attn.heads, layer.self_attn.d_k) for layer in usual.encoder.layers]
     assert found == [(4, 16)] * 3
-
-
-def test_the_kinds_are_those_of_the_table() -> None:
-    assert list(KINDS) == list(PARTS)
 
 
 def test_training_on_short_windows_lowers_the_loss() -> None:

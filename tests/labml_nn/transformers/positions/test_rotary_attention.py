@@ -1,5 +1,3 @@
-r"""Attention with rotary positions against Llama's, and what its page claims."""
-
 from functools import partial
 
 import torch

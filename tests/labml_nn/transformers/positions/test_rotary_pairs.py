@@ -1,5 +1,3 @@
-r"""The order of features against Hugging Face's two kinds of models, and the page's claims."""
-
 from collections.abc import Callable
 
 import torch

@@ -1,5 +1,3 @@
-r"""Scaled frequencies against those of Hugging Face, and against what the page claims."""
-
 import math
 from unittest.mock import patch
 

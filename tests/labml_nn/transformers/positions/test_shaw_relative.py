@@ -1,5 +1,3 @@
-r"""Relative positions against Hugging Face, and against what their page claims."""
-
 from functools import partial
 
 import torch

@@ -1,5 +1,3 @@
-r"""Transformer-XL's scores against Hugging Face, and against the page's claims."""
-
 import math
 from functools import partial
 

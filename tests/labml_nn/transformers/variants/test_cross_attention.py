@@ -1,5 +1,3 @@
-r"""Cross-attention, against PyTorch's attention and its layer, and loops over numbers."""
-
 from functools import partial
 
 import pytest

@@ -1,5 +1,3 @@
-r"""Differential attention, against DiffLlama's."""
-
 from functools import partial
 
 import pytest
@@ -84,7 +82,6 @@ def test_weights_sum_to_what_is_left_and_some_are_negative() -> None:
     sums = module.attn.sum(dim=1)
     assert largest([sums], [left.expand_as(sums).detach()]) < 1e-10
     assert module.attn.min() < 0 < module.attn.max()
-    assert not module.attn.requires_grad
 
 
 def test_the_first_share_is_that_of_the_paper() -> None:

@@ -1,5 +1,3 @@
-r"""Gated attention, against Qwen3-Next's and plain attention."""
-
 from functools import partial
 
 import torch
@@ -14,14 +12,6 @@ from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS
 from tests.oracles.compare import largest
 
 attention = partial(GatedAttention, HEADS, D_MODEL)
-
-
-def ungated(module: GatedAttention) -> MultiHeadAttention:
-    r"""Plain attention with the same weights."""
-    plain = MultiHeadAttention(HEADS, D_MODEL).double().eval()
-    names = {name: name for name in ("query", "key", "value")}
-    seam.copied(module, plain, names | {"gated_output": "output"})
-    return plain
 
 
 def qwen3_next() -> float:
@@ -55,10 +45,13 @@ def test_without_biases_the_gate_has_none() -> None:
 
 
 def test_with_open_gates_it_is_plain_attention_and_with_shut_ones_a_bias() -> None:
-    module, given = seam.randomised(attention()), seam.inputs()
+    module, plain = seam.randomised(attention()), MultiHeadAttention(HEADS, D_MODEL).double().eval()
+    names = {name: name for name in ("query", "key", "value")}
+    seam.copied(module, plain, names | {"gated_output": "output"})
     module.gate.bias.data.fill_(100.0)
-    expected = ungated(module)(**given, mask=seam.some_mask())
-    assert largest([module(**given, mask=seam.some_mask())], [expected]) < 1e-10
+    given = seam.inputs()
+    found, expected = (one(**given, mask=seam.some_mask()) for one in (module, plain))
+    assert largest([found], [expected]) < 1e-10
     module.gate.bias.data.fill_(-100.0)
     shut = module(**given)
     assert largest([shut], [module.gated_output.bias.expand_as(shut)]) < 1e-10

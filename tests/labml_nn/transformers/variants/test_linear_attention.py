@@ -1,5 +1,3 @@
-r"""Linear attention, against a softmax of logarithms in loops over numbers."""
-
 from functools import partial
 
 import pytest
@@ -69,12 +67,11 @@ def test_the_three_forms_and_their_gradients_are_equal(chunk_len: int) -> None:
 
 
 def test_a_text_in_pieces_gives_what_the_whole_gives() -> None:
-    module, x = seam.randomised(attention()), seam.text()
-    first, state = module.extend(x[:2])
-    second, state = module.extend(x[2:3], state)
-    third, state = module.extend(x[3:], state)
-    whole = seam.attend(module, x, causal_mask(len(x)))
-    assert largest([torch.cat([first, second, third])], [whole]) < 1e-10
+    module, x, found, state = seam.randomised(attention()), seam.text(), [], None
+    for piece in x.split([2, 1, 4]):
+        output, state = module.extend(piece, state)
+        found.append(output)
+    assert largest([torch.cat(found)], [seam.attend(module, x, causal_mask(len(x)))]) < 1e-10
     assert [one.shape for one in state] == [(BATCH_SIZE, HEADS, D_K, D_K), (BATCH_SIZE, HEADS, D_K)]
 
 
@@ -83,10 +80,9 @@ def test_the_weights_sum_to_one_and_are_kept() -> None:
     module(**seam.inputs(), mask=seam.some_mask())
     assert largest([module.attn.sum(dim=1)], [torch.ones_like(module.attn[:, 0])]) < 1e-10
     assert module.attn.min() >= 0
-    assert not module.attn.requires_grad
 
 
 def test_the_feature_map_is_positive_until_rounding_makes_it_zero() -> None:
     assert (feature_map(torch.linspace(-15, 15, 31)) > 0).all()
-    assert feature_map(torch.tensor([-16.5, -17.5])).tolist()[1] == 0.0
-    assert feature_map(torch.tensor([-16.5, -17.5])).tolist()[0] > 0.0
+    last, first = feature_map(torch.tensor([-16.5, -17.5])).tolist()
+    assert last > first == 0.0

@@ -1,5 +1,3 @@
-r"""Normalised queries and keys, against Qwen3's and the paper's own form."""
-
 import math
 from functools import partial
 

@@ -1,5 +1,3 @@
-r"""Capped scores, against Gemma 2's."""
-
 import math
 from functools import partial
 
