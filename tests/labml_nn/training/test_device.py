@@ -38,36 +38,28 @@ def test_of_a_long_complaint_the_first_line_is_told(monkeypatch: pytest.MonkeyPa
         choose_device("cuda")
 
 
-@pytest.mark.parametrize(
-    ("able", "expected"),
-    [
-        ({"avx512_bf16": True}, torch.bfloat16),
-        ({"amx_bf16": True, "avx512_bf16": False}, torch.bfloat16),
-        ({"avx2": True, "avx512_bf16": False}, torch.float32),
-        ({}, torch.float32),
-    ],
-)
-def test_a_cpu_gets_bfloat16_if_it_has_instructions_for_it(
-    monkeypatch: pytest.MonkeyPatch, able: dict[str, bool], expected: torch.dtype
+def test_a_cpu_gets_bfloat16_if_it_is_known_to_have_instructions_for_it(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: able, raising=False)
-    assert choose_precision("auto", CPU) is expected
-
-
-def test_a_cpu_whose_instructions_are_unknown_gets_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    yes, no = {"avx512_bf16": True}, {"avx2": True, "avx512_bf16": False}
+    for able, expected in (
+        (yes, torch.bfloat16),
+        (no | {"amx_bf16": True}, torch.bfloat16),
+        (no, torch.float32),
+        ({}, torch.float32),
+    ):
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda able=able: able, raising=False)
+        assert choose_precision("auto", CPU) is expected
+    monkeypatch.delattr(torch.cpu, "get_capabilities")
     assert choose_precision("auto", CPU) is torch.float32
 
 
-@pytest.mark.parametrize(
-    ("capability", "expected"),
-    [((7, 5), torch.float16), ((8, 0), torch.bfloat16), ((12, 0), torch.bfloat16)],
-)
-def test_a_gpu_before_ampere_gets_float16(
-    monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], expected: torch.dtype
-) -> None:
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    assert choose_precision("auto", CUDA) is expected
+def test_a_gpu_before_ampere_gets_float16(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for capability in ((7, 5), (8, 0), (12, 0)):
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device, c=capability: c)
+        found.append(choose_precision("auto", CUDA))
+    assert found == [torch.float16, torch.bfloat16, torch.bfloat16]
 
 
 def test_an_apple_gpu_gets_float32_and_anyone_what_is_asked_for() -> None:

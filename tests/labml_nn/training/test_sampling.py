@@ -74,19 +74,15 @@ def test_at_temperature_zero_the_likeliest_token_is_taken() -> None:
 
 
 def test_the_same_seed_writes_the_same_text() -> None:
-    model, tokenizer = Table(6), CharTokenizer("abcde")
+    model = Table(6)
 
-    def seeded(seed: int) -> torch.Generator:
-        return torch.Generator().manual_seed(seed)
-
-    def text(seed: int, temperature: float = 1.0) -> str:
-        return write(model, tokenizer, "cab", 40, 4, temperature, seeded(seed))
+    def text(seed: int, **options: float) -> str:
+        generator = torch.Generator().manual_seed(seed)
+        return write(model, CharTokenizer("abcde"), "cab", 40, 4, generator=generator, **options)
 
     assert text(1) == text(1) != text(2)
-    assert text(1, 0.0) == text(2, 0.0)
-    assert (
-        text(1, 1.0) == write(model, tokenizer, "cab", 40, 4, generator=seeded(1)) != text(1, 2.0)
-    )
+    assert text(1, temperature=0.0) == text(2, temperature=0.0)
+    assert text(1) == text(1, temperature=1.0) != text(1, temperature=2.0)
     assert text(1).startswith("cab")
     assert len(text(1)) == 43
 

@@ -14,17 +14,12 @@ def write(run: Path, points: list[tuple[int, dict[str, float]]], step: int = 99)
             record(*point)
 
 
-def test_what_is_written_is_read_with_the_same_bits(tmp_path: Path) -> None:
-    assert read_history(tmp_path) == []
-    write(tmp_path, POINTS[:2])
-    write(tmp_path, POINTS[2:])
-    assert read_history(tmp_path) == POINTS
-
-
-def test_a_point_is_on_the_disk_when_it_is_recorded(tmp_path: Path) -> None:
-    with recording(tmp_path) as record:
-        record(*POINTS[0])
-        assert read_history(tmp_path) == POINTS[:1]
+def test_a_point_is_on_the_disk_when_it_is_recorded_with_the_same_bits(tmp_path: Path) -> None:
+    for number, point in enumerate(POINTS):
+        assert read_history(tmp_path) == POINTS[:number]
+        with recording(tmp_path) as record:
+            record(*point)
+            assert read_history(tmp_path) == POINTS[: number + 1]
 
 
 @pytest.mark.parametrize(("step", "left"), [(0, 0), (2, 0), (3, 1), (8, 2), (9, 3), (99, 4)])
