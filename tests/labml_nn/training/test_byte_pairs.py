@@ -1,7 +1,6 @@
 import json
 import re
 import sys
-from collections import Counter
 
 import pytest
 import torch
@@ -47,12 +46,8 @@ def test_any_text_comes_back(text: str) -> None:
     tokens = TOKENIZER.encode(text)
     assert tokens.dtype == torch.long
     assert TOKENIZER.decode(tokens) == text
-
-
-def test_half_a_character_is_shown_as_unknown() -> None:
-    tokens = TOKENIZER.encode("🎉")
-    assert len(tokens) == 4
-    assert TOKENIZER.decode(tokens[:3]) == "\N{REPLACEMENT CHARACTER}"
+    # Half a character is shown as unknown.
+    assert TOKENIZER.decode(TOKENIZER.encode("🎉")[:3]) == "\N{REPLACEMENT CHARACTER}"
 
 
 def test_the_letters_are_those_of_gpt_2() -> None:
@@ -75,12 +70,9 @@ def test_frequent_pairs_are_merged_and_those_that_occur_once_are_not() -> None:
     assert len(BytePairTokenizer.trained(["abcd"], 300)) == 256
 
 
-def test_tokens_are_the_text_in_fewer_numbers() -> None:
-    tokens = TOKENIZER.encode(TEXT)
-    assert len(tokens) < 0.7 * len(TEXT)
-    # A piece that was learned is one token.
-    (the,) = TOKENIZER.encode(" the").tolist()
-    assert Counter(tokens.tolist())[the] > 50
+def test_tokens_are_the_text_in_fewer_numbers_and_a_learned_piece_is_one() -> None:
+    assert len(TOKENIZER.encode(TEXT)) < 0.7 * len(TEXT)
+    assert len(TOKENIZER.encode(" the")) == 1
 
 
 @pytest.mark.parametrize("n_vocab", [0, 255, 32_769])

@@ -17,7 +17,7 @@ def write(run: Path, points: list[tuple[int, dict[str, float]]], step: int = 99)
 def test_a_point_is_on_the_disk_when_it_is_recorded_with_the_same_bits(tmp_path: Path) -> None:
     for number, point in enumerate(POINTS):
         assert read_history(tmp_path) == POINTS[:number]
-        with recording(tmp_path) as record:
+        with recording(tmp_path, 99) as record:
             record(*point)
             assert read_history(tmp_path) == POINTS[: number + 1]
 
