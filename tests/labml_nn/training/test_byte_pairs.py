@@ -7,12 +7,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from labml_nn.training.byte_pairs import (
-    PIECES,
-    BytePairTokenizer,
-    learn_merges,
-    letters_of_bytes,
-)
+from labml_nn.training.byte_pairs import PIECES, BytePairTokenizer, learn_merges, letters_of_bytes
 from labml_nn.training.data import tiny_shakespeare
 
 TEXT = tiny_shakespeare()[:20_000]

@@ -52,8 +52,6 @@ def test_it_is_the_loss_of_a_loop_over_prefixes() -> None:
 
 
 class Mixing(nn.Module):
-    r"""A right model, and something that is done to its logits."""
-
     def __init__(self, mix: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
         self.model, self.mix = transformer(), mix

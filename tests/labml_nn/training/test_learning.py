@@ -31,7 +31,6 @@ SEQ_LEN = 5
 
 
 def stationary() -> Tensor:
-    r"""How often each symbol comes, in the long run."""
     return torch.linalg.matrix_power(CHAIN, 200)[0]
 
 
@@ -67,7 +66,6 @@ def make_model(seq_len: int = SEQ_LEN) -> AutoregressiveTransformer:
 
 
 def learn(model: nn.Module, text: Tensor) -> None:
-    r"""300 steps, with a rate that falls to zero."""
     batches = RandomWindows(text, SEQ_LEN, 64, seed=1)
     optimizers = [adamw(model, rate=0.01)]
     train(model, batches.at, optimizers, 300, schedule=lambda *at: learning_rate(*at, final=0.0))

@@ -17,7 +17,6 @@ SIZES = (N_VOCAB, 10, 5, N_LAYERS, 7, CONTEXT)
 
 
 def pair() -> tuple[AutoregressiveTransformer, CachedTransformer]:
-    r"""With the same weights."""
     model = seam.randomised(AutoregressiveTransformer(*SIZES))
     cached = CachedTransformer(*SIZES).double()
     cached.load_state_dict(model.state_dict())

@@ -7,31 +7,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from labml_nn.transformers import models as page
 from labml_nn.transformers.feed_forward import FeedForward
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from labml_nn.transformers.models import (
-    Embeddings,
-    Encoder,
-    Generator,
-    TokenEmbedding,
-    TransformerLayer,
-)
-from labml_nn.transformers.positional_encoding import (
-    LearnedPositionalEncoding,
-    PositionalEncoding,
-)
-from tests.labml_nn.transformers.seam import (
-    BATCH_SIZE,
-    D_MODEL,
-    HEADS,
-    SEQ_LEN_K,
-    copied,
-    equals,
-    randomised,
-    shapes,
-    text,
-    torch_layer,
-)
+from labml_nn.transformers.positional_encoding import LearnedPositionalEncoding, PositionalEncoding
+from tests.labml_nn.transformers import seam
+from tests.labml_nn.transformers.seam import BATCH_SIZE, D_MODEL, HEADS, SEQ_LEN_K, shapes, text
 from tests.oracles import hugging_face
 from tests.oracles.compare import difference, largest
 
@@ -39,15 +20,17 @@ D_FF, N_VOCAB = 13, 17
 MASK = causal_mask(SEQ_LEN_K)
 
 
-def layer(activation: type[nn.Module] = nn.ReLU, dropout_prob: float = 0.0) -> TransformerLayer:
+def layer(
+    activation: type[nn.Module] = nn.ReLU, dropout_prob: float = 0.0
+) -> page.TransformerLayer:
     attention = MultiHeadAttention(HEADS, D_MODEL, dropout_prob=0.0)
     network = FeedForward(D_MODEL, D_FF, dropout_prob=0.0, activation=activation)
-    sizes = {"d_model": D_MODEL, "dropout_prob": dropout_prob}
-    return randomised(TransformerLayer(self_attn=attention, feed_forward=network, **sizes))
+    given = {"d_model": D_MODEL, "dropout_prob": dropout_prob, "self_attn": attention}
+    return seam.randomised(page.TransformerLayer(feed_forward=network, **given))
 
 
-def encoder(n_layers: int) -> Encoder:
-    return randomised(Encoder((layer() for _ in range(n_layers)), D_MODEL))
+def encoder(n_layers: int) -> page.Encoder:
+    return seam.randomised(page.Encoder((layer() for _ in range(n_layers)), D_MODEL))
 
 
 def tokens() -> Tensor:
@@ -55,13 +38,12 @@ def tokens() -> Tensor:
     return torch.randint(N_VOCAB, (SEQ_LEN_K, BATCH_SIZE), generator=generator)
 
 
-def by_torch(module: TransformerLayer) -> nn.TransformerEncoderLayer:
+def by_torch(module: page.TransformerLayer) -> nn.TransformerEncoderLayer:
     other = nn.TransformerEncoderLayer(D_MODEL, HEADS, D_FF, dropout=0.0, norm_first=True)
-    return torch_layer(module, other)
+    return seam.torch_layer(module, other)
 
 
 def distance_to_torch() -> float:
-    r"""Of three layers and a norm from PyTorch's, with a mask and without."""
     module, x = encoder(3), text()
     others, found = [by_torch(one) for one in module.layers], []
     for mask in (MASK, None):
@@ -82,7 +64,7 @@ def distance_to_gpt2() -> float:
     hugging_face.attention_from_gpt2(theirs.attn, module.self_attn)
     module.feed_forward.layer1.load_state_dict(hugging_face.transposed(theirs.mlp.c_fc))
     module.feed_forward.layer2.load_state_dict(hugging_face.transposed(theirs.mlp.c_proj))
-    copied(theirs, module, {"ln_1": "norm_self_attn", "ln_2": "norm_ff"})
+    seam.copied(theirs, module, {"ln_1": "norm_self_attn", "ln_2": "norm_ff"})
     batch_first = x.transpose(0, 1).contiguous()
     found = theirs(batch_first, attention_mask=hugging_face.added_mask(MASK))
     found = (found[0] if isinstance(found, tuple) else found).transpose(0, 1)
@@ -96,11 +78,11 @@ ORACLES = {
     "torch.nn.TransformerEncoderLayer": distance_to_torch,
     "Hugging Face GPT-2": distance_to_gpt2,
 }
-test_it_is_what_others_compute = equals(ORACLES)
+test_it_is_what_others_compute = seam.equals(ORACLES)
 
 
 def test_embedding_is_the_row_of_the_token_times_the_root_of_the_width() -> None:
-    embedding = TokenEmbedding(N_VOCAB, D_MODEL)
+    embedding = page.TokenEmbedding(N_VOCAB, D_MODEL)
     expected = embedding.embedding.weight[tokens()] * math.sqrt(D_MODEL)
     torch.testing.assert_close(embedding(tokens()), expected)
 
@@ -108,7 +90,7 @@ def test_embedding_is_the_row_of_the_token_times_the_root_of_the_width() -> None
 @pytest.mark.parametrize("d_model", [16, 256])
 def test_embedded_tokens_start_with_variance_one(d_model: int) -> None:
     torch.manual_seed(4)
-    features = TokenEmbedding(20_000 // d_model * 16, d_model)(torch.arange(1000))
+    features = page.TokenEmbedding(20_000 // d_model * 16, d_model)(torch.arange(1000))
     assert features.mean().item() == pytest.approx(0, abs=0.02)
     assert features.var().item() == pytest.approx(1, abs=0.05)
 
@@ -119,7 +101,7 @@ def test_embedded_tokens_start_with_variance_one(d_model: int) -> None:
     ids=["fixed", "learned"],
 )
 def test_positions_are_added_to_tokens(positions: nn.Module) -> None:
-    module = Embeddings(N_VOCAB, D_MODEL, positions)
+    module = page.Embeddings(N_VOCAB, D_MODEL, positions)
     expected = module.tokens(tokens()) + positions.encodings
     torch.testing.assert_close(module(tokens()), expected)
 
@@ -132,9 +114,9 @@ def test_layer_drops_features_of_both_sublayers_in_training_only() -> None:
 
 def test_the_parameters_are_these() -> None:
     parts = {
-        "embed": Embeddings(N_VOCAB, D_MODEL, LearnedPositionalEncoding(D_MODEL, 11)),
+        "embed": page.Embeddings(N_VOCAB, D_MODEL, LearnedPositionalEncoding(D_MODEL, 11)),
         "encoder": encoder(1),
-        "generator": Generator(N_VOCAB, D_MODEL),
+        "generator": page.Generator(N_VOCAB, D_MODEL),
     }
     norms = ("encoder.layers.0.norm_self_attn", "encoder.layers.0.norm_ff", "encoder.norm")
     expected = {f"{norm}.{kind}": (D_MODEL,) for norm in norms for kind in ("weight", "bias")}
@@ -152,13 +134,13 @@ def test_the_parameters_are_these() -> None:
 
 
 def test_generator_gives_logits_not_probabilities() -> None:
-    module, x = Generator(N_VOCAB, D_MODEL).double(), text()
+    module, x = page.Generator(N_VOCAB, D_MODEL).double(), text()
     expected = F.linear(x, **dict(module.projection.named_parameters()))
     assert largest([module(x)], [expected]) < 1e-12
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 def test_results_have_the_type_of_the_model(dtype: torch.dtype) -> None:
-    embed = Embeddings(N_VOCAB, D_MODEL, PositionalEncoding(D_MODEL, 0.0)).to(dtype)
-    output = Generator(N_VOCAB, D_MODEL).to(dtype)(encoder(2).to(dtype)(embed(tokens())))
+    embed = page.Embeddings(N_VOCAB, D_MODEL, PositionalEncoding(D_MODEL, 0.0)).to(dtype)
+    output = page.Generator(N_VOCAB, D_MODEL).to(dtype)(encoder(2).to(dtype)(embed(tokens())))
     assert output.dtype == dtype

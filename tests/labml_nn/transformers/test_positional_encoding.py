@@ -5,13 +5,8 @@ import torch
 from torch import Tensor, nn
 from transformers.models.xlm.modeling_xlm import create_sinusoidal_embeddings
 
+from labml_nn.transformers import positional_encoding as page
 from labml_nn.transformers.mha import MultiHeadAttention
-from labml_nn.transformers.positional_encoding import (
-    LearnedPositionalEncoding,
-    PositionalEncoding,
-    shift_positions,
-    sinusoidal_positions,
-)
 from tests.labml_nn.transformers.seam import attend, equals, shapes
 from tests.oracles.compare import largest
 
@@ -23,18 +18,18 @@ def sequence(dtype: torch.dtype = torch.float32) -> Tensor:
     return torch.randn(SEQ_LEN, BATCH_SIZE, D_MODEL, generator=generator).to(dtype)
 
 
-def fixed(dropout_prob: float = 0.0) -> PositionalEncoding:
-    return PositionalEncoding(D_MODEL, dropout_prob, MAX_LEN)
+def fixed(dropout_prob: float = 0.0) -> page.PositionalEncoding:
+    return page.PositionalEncoding(D_MODEL, dropout_prob, MAX_LEN)
 
 
-def learned() -> LearnedPositionalEncoding:
-    return LearnedPositionalEncoding(D_MODEL, MAX_LEN)
+def learned() -> page.LearnedPositionalEncoding:
+    return page.LearnedPositionalEncoding(D_MODEL, MAX_LEN)
 
 
 def distance_to_xlm() -> float:
     r"""From the positions of XLM, which are computed with 64 bits and kept with 32."""
     theirs = create_sinusoidal_embeddings(1009, D_MODEL, torch.empty(1009, D_MODEL))
-    return largest([sinusoidal_positions(D_MODEL, 1009)], [theirs])
+    return largest([page.sinusoidal_positions(D_MODEL, 1009)], [theirs])
 
 
 ORACLES = {"Hugging Face XLM": distance_to_xlm}
@@ -43,7 +38,7 @@ test_it_is_what_others_compute = equals(ORACLES)
 
 @pytest.mark.parametrize("d_model", [2, 14])
 def test_sines_and_cosines_are_the_parts_of_turning_complex_numbers(d_model: int) -> None:
-    encodings = sinusoidal_positions(d_model, 13)
+    encodings = page.sinusoidal_positions(d_model, 13)
     assert encodings.shape == (13, d_model)
     for position in range(13):
         for feature in range(d_model):
@@ -55,9 +50,9 @@ def test_sines_and_cosines_are_the_parts_of_turning_complex_numbers(d_model: int
 
 @pytest.mark.parametrize("offset", [0, 1, 4, -3])
 def test_encodings_of_later_positions_are_the_earlier_ones_turned(offset: int) -> None:
-    encodings = sinusoidal_positions(D_MODEL, 30)
+    encodings = page.sinusoidal_positions(D_MODEL, 30)
     earlier, later = encodings[10:20], encodings[10 + offset : 20 + offset]
-    torch.testing.assert_close(shift_positions(earlier, offset), later, rtol=0, atol=1e-6)
+    torch.testing.assert_close(page.shift_positions(earlier, offset), later, rtol=0, atol=1e-6)
 
 
 def test_without_positions_attention_does_not_know_the_order() -> None:
@@ -70,7 +65,7 @@ def test_without_positions_attention_does_not_know_the_order() -> None:
 
 def test_encodings_are_added_to_each_sequence() -> None:
     x, trained = sequence(), learned()
-    rows = {fixed(): sinusoidal_positions(D_MODEL, SEQ_LEN), trained: trained.encodings[:5, 0]}
+    rows = {fixed(): page.sinusoidal_positions(D_MODEL, SEQ_LEN), trained: trained.encodings[:5, 0]}
     for module, expected in rows.items():
         added = (module(x) - x).transpose(0, 1)
         torch.testing.assert_close(added, expected.expand_as(added), rtol=0, atol=1e-6)
@@ -78,7 +73,7 @@ def test_encodings_are_added_to_each_sequence() -> None:
 
 def test_learned_encodings_start_with_variance_one() -> None:
     torch.manual_seed(4)
-    encodings = LearnedPositionalEncoding(256, 999).encodings
+    encodings = page.LearnedPositionalEncoding(256, 999).encodings
     assert encodings.mean().item() == pytest.approx(0, abs=0.01)
     assert encodings.var().item() == pytest.approx(1, abs=0.01)
 
@@ -92,9 +87,9 @@ def test_the_longest_sequence_fits_and_a_longer_one_is_refused(make: type[nn.Mod
 
 
 def test_an_odd_width_is_refused_and_there_are_five_thousand_positions_as_a_rule() -> None:
-    assert len(PositionalEncoding(2, 0.0).encodings) == 5000
+    assert len(page.PositionalEncoding(2, 0.0).encodings) == 5000
     with pytest.raises(ValueError, match="even.*got 7"):
-        PositionalEncoding(7, 0.0)
+        page.PositionalEncoding(7, 0.0)
 
 
 def test_fixed_encodings_are_not_saved_and_learned_ones_are() -> None:

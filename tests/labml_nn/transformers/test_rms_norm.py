@@ -35,7 +35,6 @@ def test_the_numbers_of_the_page() -> None:
 
 
 def distance_to(other: nn.Module, eps: float) -> float:
-    r"""From another normalisation with a gain, in the result and its gradients."""
     x = torch.randn(7, 3, 5, dtype=torch.float64, requires_grad=True)
     module, theirs = RMSNorm(5, eps).double(), other.double()
     module.gain.data.copy_(theirs.weight.data)
@@ -65,7 +64,6 @@ ONNX = onnx_cases.cases("RMSNormalization")
 
 
 def distance_to_onnx() -> float:
-    r"""From ONNX's reference in numpy, in double precision."""
     return max(
         largest([said(case, torch.float64)], [onnx_cases.norm_in_double(case)]) for case in ONNX
     )

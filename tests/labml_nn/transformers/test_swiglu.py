@@ -8,7 +8,6 @@ from tests.oracles.compare import difference
 
 
 def distance_to_llama() -> float:
-    r"""From the network of Llama's layers, with the gradients of all weights."""
     theirs, network = hugging_face.llama_network(5, 11), SwiGLU(5, 11).double()
     copied(theirs, network, {"gate_proj": "gate", "up_proj": "value", "down_proj": "output"})
     x = torch.randn(7, 3, 5, dtype=torch.float64, requires_grad=True)

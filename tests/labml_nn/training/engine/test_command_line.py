@@ -67,7 +67,6 @@ def the_checkpoint(run: Path, step: int) -> Path:
 
 
 def weights(folder: Path) -> list[Any]:
-    r"""Those of the last checkpoint of the only run in there."""
     (path,) = folder.glob("**/step-000012-*.pt")
     return [one.tolist() for one in load_checkpoint(path)["model"].values()]
 

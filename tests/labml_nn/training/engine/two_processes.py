@@ -36,7 +36,6 @@ def make_trainer(config: ClassicConfig) -> Trainer:
 
 
 def rest(trainer: Trainer) -> list[float]:
-    r"""The losses up to the end, and that of the validation text."""
     found = losses(trainer, CONFIG.steps)
     return [*found, evaluate(trainer.model, trainer.validation, CONFIG.seq_len)]
 
@@ -50,7 +49,6 @@ def half_and_half(config: ClassicConfig, folder: Path) -> list[float]:
 
 
 def second_half(config: ClassicConfig, folder: Path) -> list[float]:
-    r"""The losses of a trainer that goes on from there."""
     trainer = make_trainer(config)
     (path,) = folder.glob("*.pt")
     restore(trainer, load_checkpoint(path), path)
@@ -58,7 +56,6 @@ def second_half(config: ClassicConfig, folder: Path) -> list[float]:
 
 
 def muon(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
-    r"""Muon for the matrices of the layers, and AdamW for the rest."""
     matrices = [p for p in model.encoder.layers.parameters() if p.dim() == 2]
     chosen = {id(matrix) for matrix in matrices}
     others = [p for p in model.parameters() if id(p) not in chosen]

@@ -1,10 +1,6 @@
 import torch
 
-from labml_nn.training.fast.optimizer_calls import (
-    step_fused,
-    step_in_a_loop,
-    step_with_lists,
-)
+from labml_nn.training.fast.optimizer_calls import step_fused, step_in_a_loop, step_with_lists
 
 
 def test_each_way_is_the_first_step_of_pytorchs_optimizer() -> None:

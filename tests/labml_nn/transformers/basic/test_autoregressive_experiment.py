@@ -12,7 +12,6 @@ from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTrans
 
 
 def trained(seed: int) -> tuple[AutoregressiveTransformer, float]:
-    r"""A small model after a few steps, and its validation loss."""
     tokenizer, training, validation = prepare("the quick brown fox; " * 100, seq_len=11)
     torch.manual_seed(seed)
     model = AutoregressiveTransformer(len(tokenizer), 10, 5, 2, 17, 11)

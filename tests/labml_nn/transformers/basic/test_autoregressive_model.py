@@ -27,7 +27,6 @@ def make_tokens(length: int = SEQ_LEN) -> Tensor:
 
 
 def by_pytorch(model: AutoregressiveTransformer, tokens: Tensor) -> Tensor:
-    r"""The same weights in PyTorch's own encoder."""
     options = {"dropout": 0.0, "activation": "gelu", "norm_first": True}
     layer = nn.TransformerEncoderLayer(D_MODEL, HEADS, D_FF, **options)
     norm = nn.LayerNorm(D_MODEL)

@@ -21,7 +21,6 @@ def from_kernel(key_heads: int) -> float:
 
 
 def from_llama(key_heads: int) -> float:
-    r"""Under a causal mask; turned by angles of zero, because there are no positions here."""
     config = LlamaConfig(**seam.CONFIG | {"num_key_value_heads": key_heads})
     ours = seam.randomised(attention(key_heads=key_heads))
     return seam.from_hugging_face(ours, LlamaAttention(config, 0))

@@ -24,7 +24,6 @@ def key_and_value(module: LatentAttention) -> Tensor:
 
 
 def from_deepseek() -> float:
-    r"""With the same weights and the same angles."""
     module, x = seam.randomised(attention()), seam.text()
     config = DeepseekV3Config(
         **seam.CONFIG | {"attention_bias": False},

@@ -13,7 +13,6 @@ attention = partial(LearnedSinkAttention, HEADS, D_MODEL)
 
 
 def from_gpt_oss() -> float:
-    r"""Its attention with the same weights, and turned by angles of zero."""
     config = GptOssConfig(**seam.CONFIG, num_hidden_layers=1, layer_types=["full_attention"])
     ours, theirs = seam.randomised(attention()), GptOssAttention(config, 0).double()
     theirs.sinks.data.copy_(ours.sinks)

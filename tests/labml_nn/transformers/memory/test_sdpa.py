@@ -13,7 +13,6 @@ BATCH_SIZE, HEADS, SEQ_LEN_Q, SEQ_LEN_K, D_K, D_V = 3, 6, 7, 11, 5, 13
 
 
 def vectors(key_heads: int = HEADS, d_v: int = D_V) -> list[Tensor]:
-    r"""A query, a key and a value with gradients."""
     generator = torch.Generator().manual_seed(1)
     shapes = (
         (BATCH_SIZE, HEADS, SEQ_LEN_Q, D_K),

@@ -7,18 +7,13 @@ from transformers import MistralConfig
 from transformers.masking_utils import create_sliding_window_causal_mask
 from transformers.models.mistral.modeling_mistral import MistralAttention
 
-from labml_nn.transformers.memory.sliding_window import (
-    RollingAttention,
-    RollingProjection,
-    SlidingWindowAttention,
-    window_mask,
-)
+from labml_nn.transformers.memory import sliding_window as page
 from labml_nn.transformers.mha import causal_mask
 from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, at_the_seam, equals
 from tests.oracles.compare import largest
 
-attention = partial(SlidingWindowAttention, HEADS, D_MODEL)
+attention = partial(page.SlidingWindowAttention, HEADS, D_MODEL)
 
 
 def seen(window: int, n_sinks: int) -> Tensor:
@@ -31,7 +26,6 @@ def seen(window: int, n_sinks: int) -> Tensor:
 
 
 def from_mistral(window: int) -> float:
-    r"""Its attention with the same weights, the mask of its model, and angles of zero."""
     config = MistralConfig(**seam.CONFIG, num_hidden_layers=1, sliding_window=window)
     hidden = create_sliding_window_causal_mask(
         config=config,
@@ -45,7 +39,6 @@ def from_mistral(window: int) -> float:
 
 
 def from_window(window: int, n_sinks: int, mask: Tensor | None) -> float:
-    r"""A loop over the keys of the window that the mask shows."""
     module, x = seam.randomised(attention(window=window, n_sinks=n_sinks)), seam.text()
     visible = seen(window, n_sinks) if mask is None else seen(window, n_sinks) & mask
     given = {"query": x, "key": x, "value": x}
@@ -55,7 +48,7 @@ def from_window(window: int, n_sinks: int, mask: Tensor | None) -> float:
 def rolling_from_whole(window: int, n_sinks: int) -> float:
     r"""One position at a time, with a cache that is too small for the text."""
     module = seam.randomised(attention(window=window, n_sinks=n_sinks))
-    rolling = RollingAttention(HEADS, D_MODEL, window=window, n_sinks=n_sinks).double()
+    rolling = page.RollingAttention(HEADS, D_MODEL, window=window, n_sinks=n_sinks).double()
     rolling.load_state_dict(module.state_dict())
     x = seam.text().detach()
     pieces = [seam.attend(rolling, one) for one in x.split(1)]
@@ -87,7 +80,7 @@ test_no_window_is_refused = seam.refuses(
 
 
 def test_the_mask_is_the_one_on_the_page() -> None:
-    assert window_mask(6, 3, 1)[..., 0].int().tolist() == [
+    assert page.window_mask(6, 3, 1)[..., 0].int().tolist() == [
         [1, 0, 0, 0, 0, 0],
         [1, 1, 0, 0, 0, 0],
         [1, 1, 1, 0, 0, 0],
@@ -99,7 +92,7 @@ def test_the_mask_is_the_one_on_the_page() -> None:
 
 def test_the_slots_hold_what_the_page_says() -> None:
     r"""The value of each position is its number, through a projection that changes nothing."""
-    rolling = RollingAttention(1, 1, bias=False, window=3, n_sinks=1)
+    rolling = page.RollingAttention(1, 1, bias=False, window=3, n_sinks=1)
     nn.init.ones_(rolling.key.linear.weight)
     held = []
     for position in range(10):
@@ -111,7 +104,7 @@ def test_the_slots_hold_what_the_page_says() -> None:
 
 
 def test_several_new_positions_are_refused_by_the_ring() -> None:
-    rolling = RollingAttention(HEADS, D_MODEL, window=3)
+    rolling = page.RollingAttention(HEADS, D_MODEL, window=3)
     with pytest.raises(RuntimeError, match="number of sizes"):
         seam.attend(rolling, seam.text(torch.float32))
 
@@ -128,9 +121,11 @@ def test_information_moves_on_by_a_window_in_each_layer(n_layers: int, window: i
 
 
 def test_the_rolling_attention_has_the_same_parameters_and_defaults() -> None:
-    rolling = partial(RollingAttention, HEADS, D_MODEL, window=3)
+    rolling = partial(page.RollingAttention, HEADS, D_MODEL, window=3)
     assert seam.shapes(rolling()) == seam.shapes_of_heads()
     assert not [name for name in seam.shapes(rolling(bias=False)) if "bias" in name]
     assert (rolling(dropout_prob=0.3).dropout.p, rolling().dropout.p) == (0.3, 0.0)
     assert (rolling().key.window, rolling().key.n_sinks) == (3, 0)
-    assert attention(window=3).n_sinks == RollingProjection(2, 1, 2, True, window=3).n_sinks == 0
+    assert (
+        attention(window=3).n_sinks == page.RollingProjection(2, 1, 2, True, window=3).n_sinks == 0
+    )

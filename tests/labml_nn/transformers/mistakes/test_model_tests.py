@@ -7,14 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.mistakes.model_tests import (
-    Whole,
-    adam_step,
-    cross_entropy,
-    each_sequence_alone,
-    model_prefix,
-    model_twice,
-)
+from labml_nn.transformers.mistakes import model_tests as page
 from labml_nn.transformers.mistakes.training_tests import (
     WHOLE_TESTS,
     find_in_whole,
@@ -40,10 +33,10 @@ class Table(nn.Embedding):
         return self.change(super().forward(tokens))
 
 
-def whole(model: nn.Module | None = None, **options: Any) -> Whole:
+def whole(model: nn.Module | None = None, **options: Any) -> page.Whole:
     torch.manual_seed(1)
     given = {"n_steps": 5, "make_step": fast_step, **options}
-    return Whole(model or Table(), TEXT[:, :-1], TEXT[:, 1:], **given)
+    return page.Whole(model or Table(), TEXT[:, :-1], TEXT[:, 1:], **given)
 
 
 def fast_step(model: nn.Module, keeps: bool = False) -> Callable[[Tensor, Tensor], Any]:
@@ -53,7 +46,7 @@ def fast_step(model: nn.Module, keeps: bool = False) -> Callable[[Tensor, Tensor
     def step(inputs: Tensor, targets: Tensor) -> None:
         if not keeps:
             optimizer.zero_grad()
-        cross_entropy(model(inputs), targets).backward()
+        page.cross_entropy(model(inputs), targets).backward()
         optimizer.step()
 
     return step
@@ -69,8 +62,8 @@ def test_what_can_be_learned_by_heart_is() -> None:
     one = replace(one, inputs=one.inputs[:1], targets=one.targets[:1])
     assert find_in_whole(one) == {}
     assert "after 0 steps" in learns(replace(one, n_steps=0))
-    assert learns(replace(one, n_steps=120, make_step=adam_step), bar=2.5) == ""
-    assert learns(replace(one, n_steps=60, make_step=adam_step), bar=2.5) != ""
+    assert learns(replace(one, n_steps=120, make_step=page.adam_step), bar=2.5) == ""
+    assert learns(replace(one, n_steps=60, make_step=page.adam_step), bar=2.5) != ""
 
 
 def test_targets_are_compared_with_the_inputs() -> None:
@@ -96,10 +89,10 @@ def test_the_honest_loss_is_that_of_a_loop() -> None:
 
 
 LOSSES = {
-    "a softmax before it": lambda z, targets: cross_entropy(z.softmax(dim=-1), targets),
-    "shifted once more": lambda z, targets: cross_entropy(z[:, :-1], targets[:, 1:]),
-    "a little more": lambda z, targets: cross_entropy(z, targets) * 1.01,
-    "infinite": lambda z, targets: cross_entropy(z, targets) / 0,
+    "a softmax before it": lambda z, targets: page.cross_entropy(z.softmax(dim=-1), targets),
+    "shifted once more": lambda z, targets: page.cross_entropy(z[:, :-1], targets[:, 1:]),
+    "a little more": lambda z, targets: page.cross_entropy(z, targets) * 1.01,
+    "infinite": lambda z, targets: page.cross_entropy(z, targets) / 0,
 }
 
 
@@ -120,19 +113,19 @@ def test_the_future_shows_in_the_loss_and_at_a_position(leak: str) -> None:
     found = find_in_whole(whole(Table(LEAKS[leak])))
     assert {"honest", "model_prefix"} <= set(found)
     assert "each_sequence_alone" not in found
-    assert "the logits at position 0 change" in model_prefix(whole(Table(LEAKS[leak])))
+    assert "the logits at position 0 change" in page.model_prefix(whole(Table(LEAKS[leak])))
 
 
 def test_only_the_first_sequence_may_be_right_and_it_is_found() -> None:
     place = torch.arange(BATCH_SIZE).view(-1, 1, 1)
-    said = each_sequence_alone(whole(Table(lambda z: z * (1 + place[: len(z)]))))
+    said = page.each_sequence_alone(whole(Table(lambda z: z * (1 + place[: len(z)]))))
     assert said.startswith("sequence 1 of 3 gets other logits")
-    assert each_sequence_alone(whole(Table(lambda z: z + z.sum(0)))).startswith("sequence 0")
+    assert page.each_sequence_alone(whole(Table(lambda z: z + z.sum(0)))).startswith("sequence 0")
 
 
 def test_chance_in_evaluation_is_found() -> None:
-    assert model_twice(whole(Table(lambda z: nn.functional.dropout(z, 0.5)))) != ""
-    assert model_twice(whole(nn.Sequential(Table(), nn.Dropout(0.5)))) == ""
+    assert page.model_twice(whole(Table(lambda z: nn.functional.dropout(z, 0.5)))) != ""
+    assert page.model_twice(whole(nn.Sequential(Table(), nn.Dropout(0.5)))) == ""
 
 
 def test_a_step_that_keeps_gradients_is_found() -> None:

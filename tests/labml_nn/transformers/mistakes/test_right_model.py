@@ -34,7 +34,6 @@ def text(length: int = SEQ_LEN + 1) -> Tensor:
 
 
 def gpt2(ours: RightModel) -> GPT2LMHeadModel:
-    r"""One of the transformers library, whose weights ours gets."""
     sizes = {"vocab_size": N_VOCAB, "n_positions": MAX_LEN, "bos_token_id": 0, "eos_token_id": 0}
     options = {"activation_function": "gelu", "tie_word_embeddings": False}
     config = hugging_face.gpt2(HEADS, D_MODEL, 4 * D_MODEL, **sizes, **options)

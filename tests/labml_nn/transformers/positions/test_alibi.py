@@ -16,7 +16,6 @@ attention = partial(AlibiAttention, HEADS, D_MODEL)
 
 
 def score(q: Tensor, k: Tensor, i: int, j: int, h: int) -> Tensor:
-    r"""The formula of the page for one pair."""
     return seam.dot(q, k, i, j, h) - [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8][h] * abs(i - j)
 
 

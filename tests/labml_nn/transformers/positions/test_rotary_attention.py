@@ -18,7 +18,6 @@ attention = partial(RotaryAttention, HEADS, D_MODEL, rotary=ROTARY)
 
 
 def llama() -> float:
-    r"""Weight for weight, with angles in double precision."""
     turns = torch.arange(SEQ_LEN_K)[:, None] / 10_000 ** (torch.arange(0, D_K, 2).double() / D_K)
     turns = turns.repeat(1, 2)[None]
     theirs = LlamaAttention(LlamaConfig(**seam.CONFIG), layer_idx=0)

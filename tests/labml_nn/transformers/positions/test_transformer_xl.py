@@ -15,7 +15,6 @@ attention = partial(TransformerXLAttention, HEADS, D_MODEL)
 
 
 def waves(distance: int) -> list[float]:
-    r"""The sines of a distance, and then the cosines."""
     angles = [distance * 10_000 ** (-2 * i / D_MODEL) for i in range(D_MODEL // 2)]
     return [math.sin(angle) for angle in angles] + [math.cos(angle) for angle in angles]
 

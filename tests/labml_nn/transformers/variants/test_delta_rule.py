@@ -9,11 +9,7 @@ from torch import Tensor
 from transformers.models.qwen3_next import modeling_qwen3_next as qwen3_next
 
 from labml_nn.transformers.mha import causal_mask
-from labml_nn.transformers.variants.delta_rule import (
-    DeltaRuleAttention,
-    delta_chunks,
-    delta_steps,
-)
+from labml_nn.transformers.variants.delta_rule import DeltaRuleAttention, delta_chunks, delta_steps
 from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.seam import BATCH_SIZE, D_K, D_MODEL, HEADS, at_the_seam, equals
 from tests.oracles.compare import difference, gradients, largest

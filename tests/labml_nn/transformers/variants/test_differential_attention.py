@@ -28,7 +28,6 @@ def halves_first(rows: Tensor) -> Tensor:
 
 
 def diff_llama() -> float:
-    r"""DiffLlama's attention, weight for weight, without its rotation."""
     sizes = {"num_attention_heads": 2 * HEADS, "num_key_value_heads": 2 * HEADS, "head_dim": 2}
     config = DiffLlamaConfig(**seam.CONFIG | sizes, attention_dropout=0.0, rms_norm_eps=0.01)
     # An odd width couldn't be turned, and is refused before anybody has tried.

@@ -15,7 +15,6 @@ attention = partial(GatedAttention, HEADS, D_MODEL)
 
 
 def qwen3_next() -> float:
-    r"""Qwen3-Next's attention, weight for weight, without its rotation and its normalisation."""
     ours = seam.randomised(attention())
     theirs = Qwen3NextAttention(Qwen3NextConfig(**seam.CONFIG), layer_idx=0).double()
     theirs.q_norm, theirs.k_norm = nn.Identity(), nn.Identity()

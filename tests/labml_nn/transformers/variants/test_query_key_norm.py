@@ -22,7 +22,6 @@ attention = partial(QueryKeyNormAttention, HEADS, D_MODEL)
 
 
 def qwen3() -> float:
-    r"""Qwen3's attention, weight for weight, without its rotation."""
     theirs = Qwen3Attention(Qwen3Config(**seam.CONFIG, rms_norm_eps=0.01), layer_idx=0)
     names = seam.PARTS | {"query.norm": "q_norm", "key.norm": "k_norm"}
     return seam.from_hugging_face(seam.randomised(attention(eps=0.01)), theirs, names)

@@ -15,7 +15,6 @@ attention = partial(SoftCapAttention, HEADS, D_MODEL, cap=CAP)
 
 
 def gemma2() -> float:
-    r"""Gemma 2's attention, weight for weight, without its rotation."""
     config = Gemma2Config(**seam.CONFIG, query_pre_attn_scalar=D_K, attn_logit_softcapping=CAP)
     theirs = Gemma2Attention(config, layer_idx=1)
     return seam.from_hugging_face(seam.randomised(attention()), theirs)

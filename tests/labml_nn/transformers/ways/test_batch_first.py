@@ -21,7 +21,6 @@ def any_mask() -> Tensor:
 
 
 def from_pytorch(visible: Tensor) -> float:
-    r"""Outputs, weights and gradients of PyTorch's module."""
     module, x = BatchFirstAttention(D_MODEL, HEADS, 0.0).double(), sequences()
     layers, variables = [module.W_q, module.W_k, module.W_v, module.W_o], [x, *module.parameters()]
     mine = torch.cat([one.flatten() for one in module(x, visible)])

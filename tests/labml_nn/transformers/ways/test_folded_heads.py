@@ -4,15 +4,7 @@ import torch
 
 from labml_nn.transformers.ways.folded_heads import NarrowSelfAttention, fold, unfold
 from tests.labml_nn.transformers import seam
-from tests.labml_nn.transformers.seam import (
-    BATCH_SIZE,
-    D_K,
-    D_MODEL,
-    HEADS,
-    SEQ_LEN_K,
-    equals,
-    refuses,
-)
+from tests.labml_nn.transformers.seam import BATCH_SIZE, D_K, D_MODEL, HEADS, SEQ_LEN_K
 from tests.labml_nn.transformers.ways.oracles import CAUSAL, SequenceFirst, from_pytorch
 
 
@@ -31,9 +23,9 @@ ORACLES = {
     "torch.nn.MultiheadAttention": lambda: distance(True),
     "torch.nn.MultiheadAttention, without a mask": lambda: distance(False),
 }
-test_equals_its_oracle_with_gradients = equals(ORACLES)
+test_equals_its_oracle_with_gradients = seam.equals(ORACLES)
 test_at_the_seam = seam.at_the_seam(partial(made), but=(seam.check_hidden_keys, seam.check_idle))
-test_a_width_that_heads_do_not_divide_is_refused = refuses(
+test_a_width_that_heads_do_not_divide_is_refused = seam.refuses(
     NarrowSelfAttention, "got {heads=}, {d_model=}$", [{"heads": 4, "d_model": 30}]
 )
 

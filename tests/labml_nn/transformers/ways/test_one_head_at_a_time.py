@@ -15,7 +15,6 @@ VALUES = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
 
 
 def below_each_other(module: OneHeadAtATime, name: str) -> dict[str, Tensor]:
-    r"""A projection of all heads."""
     parts = [getattr(head, name) for head in module.heads]
     return {kind: torch.cat([getattr(one, kind) for one in parts]) for kind in ("weight", "bias")}
 

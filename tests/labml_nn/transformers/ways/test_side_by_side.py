@@ -2,12 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from labml_nn.transformers.ways.side_by_side import (
-    attend,
-    four_ways,
-    largest_differences,
-    translate,
-)
+from labml_nn.transformers.ways import side_by_side as page
 from tests.labml_nn.transformers.seam import D_MODEL, HEADS, equals
 from tests.labml_nn.transformers.ways.oracles import CAUSAL, by_pytorch, sequences
 from tests.oracles.compare import difference
@@ -16,13 +11,11 @@ NAMES = ["sequence first", "batch first", "folded heads", "one head at a time"]
 
 
 def ways() -> dict[str, nn.Module]:
-    r"""All four in double precision."""
     torch.manual_seed(1)
-    return {name: way.double() for name, way in four_ways(HEADS, D_MODEL).items()}
+    return {name: way.double() for name, way in page.four_ways(HEADS, D_MODEL).items()}
 
 
 def from_pytorch() -> float:
-    r"""Outputs of each way, and the gradients of their input, beside those of PyTorch's module."""
     x, found = sequences(), ways()
     weights = found["sequence first"].state_dict()
     layers = [
@@ -30,14 +23,13 @@ def from_pytorch() -> float:
         for name in ("query.linear", "key.linear", "value.linear", "output")
     ]
     return max(
-        difference(attend(name, way, x), by_pytorch(x, layers, CAUSAL)[0], [x], [x])
+        difference(page.attend(name, way, x), by_pytorch(x, layers, CAUSAL)[0], [x], [x])
         for name, way in found.items()
     )
 
 
 def from_each_other() -> float:
-    r"""Outputs and gradients of the three ways and the first."""
-    found = largest_differences(ways(), HEADS, sequences().detach())
+    found = page.largest_differences(ways(), HEADS, sequences().detach())
     assert list(found) == NAMES
     return torch.stack(list(found.values())).max().item()
 
@@ -57,16 +49,16 @@ def test_a_single_weight_that_differs_is_seen(name: str) -> None:
     weights = found["sequence first"].state_dict()
     for parameter in weights:
         changed = {**weights, parameter: weights[parameter] + 1e-3}
-        found[name].load_state_dict(translate(changed, HEADS)[name])
-        same = torch.allclose(attend(name, found[name], x), attend(NAMES[0], found[NAMES[0]], x))
+        found[name].load_state_dict(page.translate(changed, HEADS)[name])
+        one, other = (page.attend(way, found[way], x) for way in (name, NAMES[0]))
         # The softmax doesn't see what is added to all scores of a query alike: keys need no bias.
-        assert same == (parameter == "key.linear.bias")
+        assert torch.allclose(one, other) == (parameter == "key.linear.bias")
 
 
 def test_a_difference_of_outputs_and_one_of_gradients_are_both_seen() -> None:
     found, x = ways(), sequences().detach()
     handle = found["folded heads"].register_forward_hook(lambda *call: call[2] + 1e-3)
-    assert largest_differences(found, HEADS, x)["folded heads"].item() == pytest.approx(1e-3)
+    assert page.largest_differences(found, HEADS, x)["folded heads"].item() == pytest.approx(1e-3)
     handle.remove()
 
     # The same output, and gradients that are three times as large.
@@ -74,4 +66,4 @@ def test_a_difference_of_outputs_and_one_of_gradients_are_both_seen() -> None:
     found["folded heads"].register_forward_hook(
         lambda *call: call[2] + 2 * (call[2] - call[2].detach())
     )
-    assert largest_differences(found, HEADS, x)["folded heads"] > 0.1
+    assert page.largest_differences(found, HEADS, x)["folded heads"] > 0.1
