@@ -1,3 +1,5 @@
+from unittest.mock import Mock
+
 import pytest
 import torch
 
@@ -6,36 +8,29 @@ from labml_nn.training.device import autocast, choose_device, choose_precision
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 
 
-@pytest.mark.parametrize(
-    ("cuda", "mps", "expected"),
-    [(True, True, "cuda"), (True, False, "cuda"), (False, True, "mps"), (False, False, "cpu")],
-)
-def test_auto_prefers_cuda_to_mps_to_the_cpu(
-    monkeypatch: pytest.MonkeyPatch, cuda: bool, mps: bool, expected: str
-) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
-    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+def test_auto_prefers_cuda_to_mps_to_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     # No machine has all three, so nothing is put there.
     asked = []
     monkeypatch.setattr(torch, "zeros", lambda size, device: asked.append(device) or torch.ones(1))
-    choose_device("auto")
-    assert asked == [expected]
+    for cuda, mps in ((True, True), (True, False), (False, True), (False, False)):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda cuda=cuda: cuda)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda mps=mps: mps)
+        choose_device("auto")
+    assert asked == ["cuda", "cuda", "mps", "cpu"]
 
 
 @pytest.mark.parametrize("name", ["cuda:99", "no such thing", "cpu:x"])
-def test_a_device_that_cannot_be_used_is_refused_in_one_sentence(name: str) -> None:
+def test_a_device_that_cannot_be_used_is_refused_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    assert choose_device("cpu") == CPU
     with pytest.raises(ValueError, match=rf"^the device '{name}' cannot be used here: .*$"):
         choose_device(name)
-    assert choose_device("cpu") == CPU
-
-
-def test_of_a_long_complaint_the_first_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def complain(size: int, device: str) -> None:
-        raise RuntimeError("no driver\nCompile with TORCH_USE_CUDA_DSA\n")
-
-    monkeypatch.setattr(torch, "zeros", complain)
-    with pytest.raises(ValueError, match="^the device 'cuda' cannot be used here: no driver$"):
-        choose_device("cuda")
+    # Of a long complaint the first line is told.
+    complaint = Mock(side_effect=RuntimeError("no driver\nCompile with TORCH_USE_CUDA_DSA\n"))
+    monkeypatch.setattr(torch, "zeros", complaint)
+    with pytest.raises(ValueError, match=f"^the device '{name}' cannot be used here: no driver$"):
+        choose_device(name)
 
 
 def test_a_cpu_gets_bfloat16_if_it_is_known_to_have_instructions_for_it(

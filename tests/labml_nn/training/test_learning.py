@@ -19,11 +19,9 @@ from torch import Tensor, nn
 import labml_nn.training
 from labml_nn.training.counting import count_pairs
 from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
-from labml_nn.training.leaks import honest_loss
 from labml_nn.training.loop import adamw, evaluate, learning_rate, train
 from labml_nn.training.sampling import write
 from labml_nn.transformers.basic.autoregressive_experiment import AutoregressiveTransformer
-from tests.labml_nn.models import with_mask
 
 # The probabilities of the next symbol, after each one.
 CHAIN = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8], [0.3, 0.6, 0.1]], dtype=torch.float64)
@@ -81,14 +79,6 @@ def test_the_entropy_rate_of_a_chain_is_learned_to_one_percent_and_never_beaten(
     assert expected_loss(model) > 1.2 * entropy_rate()
     learn(model, chain_text(40_000, seed=1))
     assert entropy_rate() <= expected_loss(model) < 1.01 * entropy_rate()
-
-
-def test_a_model_that_sees_the_future_beats_the_entropy_and_is_not_honest() -> None:
-    model = make_model()
-    with_mask(model, torch.ones_like(model.mask))
-    learn(model, chain_text(40_000, seed=1))
-    assert expected_loss(model) < 0.9 * entropy_rate()
-    assert honest_loss(model, chain_text(999, seed=2), SEQ_LEN).leaks
 
 
 def test_a_table_of_pairs_learns_the_counted_pairs() -> None:

@@ -101,10 +101,11 @@ def test_the_nucleus_reaches_its_mass_and_no_smaller_set_does(
     assert sum(likeliest[:-1]) - 1e-9 < top_p <= sum(likeliest) + 1e-9
 
 
-def test_a_nucleus_of_equal_tokens_has_just_enough_of_them_and_never_none() -> None:
+def test_of_equal_tokens_a_nucleus_has_just_enough_and_a_min_p_of_one_keeps_all() -> None:
     equal = torch.zeros(1, 8, dtype=torch.float64)
     assert [len(kept(keep_top_p(equal, top_p))) for top_p in (0.5, 0.51)] == [4, 5]
     assert kept(keep_top_p(ROW, 1e-9)) == {4}
+    assert kept(keep_min_p(as_row([1.0, 2.0, 0.5, 2.0]), 1.0)) == {1, 3}
 
 
 @given(rows, st.floats(0.01, 1.0), st.floats(-50, 50))
@@ -118,10 +119,6 @@ def test_min_p_keeps_what_is_likely_beside_the_likeliest(
     # Differences alone are seen.
     for moved in (scores, [score + shift for score in scores]):
         assert kept(keep_min_p(as_row(moved), min_p)) == left
-
-
-def test_a_min_p_of_one_keeps_the_likeliest_alone() -> None:
-    assert kept(keep_min_p(as_row([1.0, 2.0, 0.5, 2.0]), 1.0)) == {1, 3}
 
 
 @pytest.mark.parametrize(

@@ -76,16 +76,13 @@ def test_the_end_of_a_sequence_is_rotated_as_in_the_whole() -> None:
     assert rotate(x)[5:].equal(rotate(x[5:], offset=5))
 
 
-def test_late_angles_are_right() -> None:
-    r"""In single precision they would be wrong in the third decimal."""
+def test_frequencies_fall_from_one_and_late_angles_are_right() -> None:
+    assert page.inverse_frequencies(6, 8.0).tolist() == pytest.approx([1, 0.5, 0.25])
+    assert page.inverse_frequencies(4).tolist() == pytest.approx([1, 0.01])
+    # In single precision they would be wrong in the third decimal.
     kept = page.RotaryPositions(page.inverse_frequencies(8), 100_001)
     expected = cmath.exp(1j * 100_000 * 10_000**-0.25)
     assert complex(kept.cos[-1, 1], kept.sin[-1, 1]) == pytest.approx(expected, abs=1e-6)
-
-
-def test_frequencies_fall_from_one() -> None:
-    assert page.inverse_frequencies(6, 8.0).tolist() == pytest.approx([1, 0.5, 0.25])
-    assert page.inverse_frequencies(4).tolist() == pytest.approx([1, 0.01])
 
 
 @pytest.mark.parametrize("moved", [False, True], ids=["the input alone", "the model, too"])
@@ -102,17 +99,13 @@ def test_the_type_stays_and_the_result_is_near(
     assert (found.double() - page.apply_rotary(x.double(), *table(4000))).abs().max() < bound
 
 
-def test_nothing_is_learned_and_nothing_saved() -> None:
-    rotate = page.RotaryPositions(page.inverse_frequencies(8), 11)
-    assert list(rotate.parameters()) == []
-    assert rotate.state_dict() == {}
-
-
 # At 10 one row is left: it would be used for all positions.
 @pytest.mark.parametrize("offset", [5, 10, -1])
 def test_a_position_beyond_the_last_is_refused_and_so_is_an_odd_width(offset: int) -> None:
     rotate, x = page.RotaryPositions(page.inverse_frequencies(8), 11), torch.randn(7, 3, 5, 8)
     assert rotate(x, offset=4).shape == x.shape
+    # Nothing is learned or saved.
+    assert [*rotate.parameters(), *rotate.state_dict()] == []
     with pytest.raises(ValueError, match="are not within max_len=11"):
         rotate(x, offset=offset)
     with pytest.raises(ValueError, match="must be even to be split into pairs, got 7"):

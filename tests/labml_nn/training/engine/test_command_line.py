@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from torch import Tensor, nn
@@ -90,8 +91,6 @@ def test_a_run_leaves_its_loss_its_record_and_its_checkpoints(
     assert re.search(r"^honest loss (\d.\d{4}), teacher-forced \1, at the", out, re.MULTILINE)
     assert b"<svg" in (path / "losses.svg").read_bytes()[:1000]
     assert [step for step, _ in read_history(path)] == [5, 10, 12]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
     # The loss that is printed is the loss of what was saved.
     state = load_checkpoint(the_checkpoint(path, 12))
@@ -314,6 +313,16 @@ def test_a_loss_that_is_not_finite_ends_with_a_sentence_and_keeps_what_was_good(
     found = re.fullmatch(sentence, capsys.readouterr().err)
     kept = sorted((the_run(tmp_path) / "checkpoints").glob("step-*.pt"))
     assert load_checkpoint(kept[-1])["step"] == int(found[1]) - 1
+
+
+def test_so_does_a_full_disk(
+    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = Mock(side_effect=OSError(28, "No space left on device"))
+    monkeypatch.setattr(Path, "write_bytes", full)
+    assert command() == 2
+    sentence = r"error: cannot write .*step-000005.*: No space left .*; the checkpoints .* kept\n"
+    assert re.fullmatch(sentence, capsys.readouterr().err)
 
 
 class Leaking(nn.Sequential):

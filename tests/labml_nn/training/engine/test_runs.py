@@ -91,10 +91,8 @@ def test_runs_of_the_same_second_and_letters_get_two_folders(
     monkeypatch.setattr(f"{module}.time.strftime", lambda _: "now")
     paths = [new_run(tmp_path, "name") for _ in range(2)]
     assert paths == [tmp_path / "name" / "now_aa", tmp_path / "name" / "now_bb"]
-
-
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("kept")
+    # One that cannot be made is named.
+    letters = iter(["cc"])
+    (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot write .*/file/runs/name/.*: Not a directory"):
         new_run(tmp_path / "file" / "runs", "name")
-    assert (tmp_path / "file").read_text() == "kept"

@@ -43,12 +43,6 @@ def test_a_byte_that_is_not_utf_8_is_named_with_its_position(tmp_path: Path, siz
         list(chunks(tmp_path / "text", size))
 
 
-def test_pythons_sources_are_cut_at_a_length() -> None:
-    text = python_sources(100_000)
-    assert len(text) == 100_000
-    assert python_sources(200_000).startswith(text)
-
-
 def test_characters_are_those_of_the_lesson() -> None:
     found = prepare_text(TEXT, 7)
     _, train, validation = prepare(TEXT, 7)
@@ -57,6 +51,8 @@ def test_characters_are_those_of_the_lesson() -> None:
     assert found.n_characters == len(validation)
     assert found.checksum == hashlib.sha256(TEXT.encode()).hexdigest()
     assert str(found) == "2,200 characters, 29 in the vocabulary"
+    with pytest.raises(InputError, match="1,980 tokens to train on and 220 to measure are too few"):
+        found.check_length(1980)
 
 
 def test_byte_pairs_are_learned_from_the_training_part_alone() -> None:
@@ -68,7 +64,6 @@ def test_byte_pairs_are_learned_from_the_training_part_alone() -> None:
     # The pair of bytes that makes a pound is frequent, but in the validation part.
     assert len(found.tokenizer.encode("£")) == 2
 
-
-def test_too_few_tokens_are_refused() -> None:
-    with pytest.raises(InputError, match="1,980 tokens to train on and 220 to measure are too few"):
-        prepare_text(TEXT, 7).check_length(1980)
+    text = python_sources(100_000)
+    assert len(text) == 100_000
+    assert python_sources(200_000).startswith(text)

@@ -64,9 +64,7 @@ def test_a_finite_mask_is_beaten_by_a_real_score_below_it() -> None:
     assert page.beaten_mask().tolist() == [0.0, 1.0]
     assert page.beaten_mask(-9_000.0).tolist() == [1.0, 0.0]
     assert page.beaten_mask(masked=-math.inf).tolist() == [1.0, 0.0]
-
-
-def test_a_billion_is_infinite_in_half_precision_and_no_number_to_fill_with() -> None:
+    # In half precision a billion is infinite, and no number to fill with.
     assert page.minus_a_billion(torch.float16).item() == -math.inf
     assert page.minus_a_billion(torch.bfloat16).item() == pytest.approx(-1e9, rel=0.01)
     assert torch.finfo(torch.float16).max == 65_504

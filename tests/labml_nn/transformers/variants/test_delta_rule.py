@@ -128,6 +128,10 @@ def test_a_key_of_length_two_overshoots_threefold() -> None:
     zero, state = torch.zeros(1, 1, 1, 1), torch.zeros(1, 1, 2, 1)
     read, _ = delta_steps((key, key, value, zero, zero + 1), state)
     assert read.item() - 5.0 == 3 * 5.0
+    # Half of a write is left after 38 tokens.
+    alpha = torch.sigmoid(attention().decay.bias[0]).item()
+    assert round(alpha, 3) == 0.982
+    assert round(math.log(0.5) / math.log(alpha)) == 38
 
 
 def test_a_decay_to_nothing_forgets_all_and_gives_no_infinities() -> None:
@@ -145,12 +149,6 @@ def test_a_text_in_pieces_gives_what_the_whole_gives() -> None:
     first, state = module.extend(x[:2], x[:2], x[:2])
     second, _ = module.extend(x[2:], x[2:], x[2:], state)
     assert largest([torch.cat([first, second])], [seam.attend(module, x)]) < 1e-10
-
-
-def test_half_of_a_write_is_left_after_38_tokens() -> None:
-    alpha = torch.sigmoid(attention().decay.bias[0]).item()
-    assert round(alpha, 3) == 0.982
-    assert round(math.log(0.5) / math.log(alpha)) == 38
 
 
 def test_other_masks_are_refused() -> None:

@@ -44,11 +44,8 @@ test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(attention, {"query.norm.weight": (D_K,), "key.norm.weight": (D_K,)})
 
 
-def test_the_eps_is_that_of_qwen3_unless_asked_otherwise() -> None:
-    assert attention().query.norm.eps == attention().key.norm.eps == Qwen3Config().rms_norm_eps
-
-
 def test_a_head_with_large_features_does_not_change_the_others() -> None:
+    assert attention().query.norm.eps == attention().key.norm.eps == Qwen3Config().rms_norm_eps
     projection = NormalisedProjection(D_MODEL, HEADS, D_K, bias=False, eps=0.0).double()
     x = seam.inputs()["query"]
     expected = projection(x)

@@ -28,7 +28,8 @@ test_a_cap_that_is_not_positive_is_refused = seam.refuses(
 )
 
 
-def test_the_table_of_the_page() -> None:
+def test_the_table_of_the_page_and_the_cap_of_gemma() -> None:
+    assert SoftCapAttention(HEADS, D_MODEL).cap == Gemma2Config().attn_logit_softcapping
     scores = torch.tensor([1.0, 10, 50, 100, 1000], dtype=torch.float64, requires_grad=True)
     capped = soft_cap(scores, 50.0)
     capped.sum().backward()
@@ -48,7 +49,3 @@ def test_the_answers_of_the_exercises() -> None:
     hidden = soft_cap(torch.tensor([1.0, 2.0, -math.inf]), 2.0)
     assert [round(x, 2) for x in hidden.tolist()] == [0.92, 1.52, -2.0]
     assert round(hidden.softmax(0)[2].item(), 2) == 0.02
-
-
-def test_the_cap_of_gemma_is_the_default() -> None:
-    assert SoftCapAttention(HEADS, D_MODEL).cap == Gemma2Config().attn_logit_softcapping

@@ -43,13 +43,10 @@ test_a_width_that_heads_do_not_divide_is_refused = refuses(
 )
 
 
-def test_a_tenth_of_the_weights_is_dropped_unless_asked_otherwise() -> None:
+def test_a_tenth_of_the_weights_is_dropped_and_those_before_dropout_are_returned() -> None:
     usual = BatchFirstAttention(D_MODEL, HEADS), ScaledDotProductAttention()
     found = {one.p for made in usual for one in made.modules() if isinstance(one, nn.Dropout)}
     assert found == {0.1}
-
-
-def test_the_weights_that_are_returned_are_those_before_dropout() -> None:
     module = BatchFirstAttention(D_MODEL, HEADS, dropout=0.5)
     _, weights = module(sequences().float())
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(BATCH_SIZE, HEADS, SEQ_LEN_K))
