@@ -1,11 +1,9 @@
-r"""What models of any page must do, and one that does not."""
+r"""What models of any page must do."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-
-from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
 
 def sees_only_the_past(
@@ -27,9 +25,3 @@ def drops_out_in_training_only(model: nn.Module, given: Tensor) -> None:
     for training in (True, False):
         model.train(training)
         assert torch.equal(model(given), model(given)) != training
-
-
-def with_mask(model: AutoregressiveTransformer, mask: Tensor) -> AutoregressiveTransformer:
-    r"""The same model and weights under another mask than the causal one."""
-    model.mask = mask.view_as(model.mask)
-    return model

@@ -13,12 +13,9 @@ UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 def test_the_text_in_the_package_is_tiny_shakespeare() -> None:
     content = page.tiny_shakespeare().encode()
     assert len(content) == 1_115_394
-    assert sha256(content).hexdigest() == (
-        "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
-    )
-
-
-def test_tiny_shakespeare_has_66_tokens_and_none_of_its_characters_is_unknown() -> None:
+    checksum = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
+    assert sha256(content).hexdigest() == checksum
+    # None of its characters is unknown.
     tokenizer, train, validation = page.prepare(page.tiny_shakespeare(), 64)
     assert (len(tokenizer), len(train), len(validation)) == (66, 1_003_854, 111_540)
     assert int(torch.cat([train, validation]).max()) == 64

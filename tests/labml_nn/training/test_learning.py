@@ -90,15 +90,6 @@ def test_a_table_of_pairs_learns_the_counted_pairs() -> None:
     assert evaluate(table, held_out, SEQ_LEN) == pytest.approx(expected, rel=2e-3)
 
 
-def test_one_batch_is_learned_by_heart() -> None:
-    model, text = make_model(seq_len=28), chain_text(28, seed=3).unsqueeze(1)
-    losses: list[Tensor] = []
-    batch = text[:-1], text[1:]
-    note = {"after_step": lambda step, loss: losses.append(loss)}
-    train(model, lambda step: batch, [adamw(model, rate=0.01)], 200, **note)
-    assert losses[-1] < 0.02 < losses[0] / 10
-
-
 def test_the_six_lines_of_the_package_train_a_transformer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
