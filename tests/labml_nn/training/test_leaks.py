@@ -88,6 +88,11 @@ def test_a_model_that_sees_something_else_is_found_out(leak: str) -> None:
     assert "its losses mean nothing" in str(result)
 
 
+def test_a_model_that_looks_ahead_has_a_low_loss_and_a_high_honest_one() -> None:
+    result = honest_loss(LooksAhead(N_VOCAB), TEXT, SEQ_LEN)
+    assert result.forced < math.log(N_VOCAB) < result.honest
+
+
 def test_targets_that_were_not_moved_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def same(tokens: Tensor, seq_len: int) -> list[tuple[Tensor, Tensor]]:
         return [(x, x) for x, _ in fixed_windows(tokens, seq_len)]
