@@ -80,11 +80,10 @@ def by_hugging_face(
     return output.transpose(0, 1)
 
 
-def gpt2(heads: int, d_model: int, d_ff: int) -> GPT2Config:
+def gpt2(heads: int, d_model: int, d_ff: int, **options: Any) -> GPT2Config:
     r"""A small GPT-2."""
-    return GPT2Config(
-        n_embd=d_model, n_head=heads, n_inner=d_ff, n_layer=2, attn_implementation="eager"
-    )
+    sizes = {"n_embd": d_model, "n_head": heads, "n_inner": d_ff, "n_layer": 2}
+    return GPT2Config(**sizes, **options, attn_implementation="eager")
 
 
 def gpt2_attention(heads: int, d_model: int) -> nn.Module:

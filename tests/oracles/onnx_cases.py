@@ -124,59 +124,33 @@ def scale_of(case: Case) -> float:
 
 def visible(case: Case) -> Tensor | None:
     r"""What a query may attend to, `[batch_size, heads, seq_len_q, seq_len_k]`; the middle or the
-    first axis may be one. None if that is everything. Numbers that a case adds to the scores are
-    passed over: see `adds_numbers`.
+    first axis may be one. None if that is everything. The first query stands behind the past.
     """
     query, key, _ = heads_first(case)
     n_queries, n_keys = query.shape[2], key.shape[2]
-    mask = case.inputs.get("attn_mask")
-    lengths = case.inputs.get("nonpad_kv_seqlen")
-    left = case.attributes.get("left_window_size", -1)
-    right = case.attributes.get("right_window_size", -1)
-    causal = case.attributes.get("is_causal", 0)
-    if mask is None and lengths is None and left < 0 and right < 0 and not causal:
+    mask, causal = case.inputs.get("attn_mask"), case.attributes.get("is_causal", 0)
+    if mask is None and not causal:
         return None
-
-    # The first query stands where its batch entry has so many keys before it.
-    before = torch.zeros(1, dtype=torch.int64)
-    if "past_key" in case.inputs:
-        before = before + case.inputs["past_key"].shape[2]
-    if lengths is not None:
-        before = lengths - n_queries
-    places = torch.arange(n_queries)[:, None] + before[:, None, None, None]
-    distance = places - torch.arange(n_keys)
-    allowed = torch.ones_like(distance, dtype=torch.bool)
+    allowed = torch.ones(1, 1, n_queries, n_keys, dtype=torch.bool)
     if causal:
-        allowed = allowed & (distance >= 0)
-    if left >= 0:
-        allowed = allowed & (distance <= left)
-    if right >= 0:
-        allowed = allowed & (distance >= -right)
-    if lengths is not None:
-        allowed = allowed & (torch.arange(n_keys) < lengths[:, None, None, None])
+        allowed = allowed.tril(n_keys - case.inputs["K"].shape[-2])
     if mask is not None:
         seen = mask if mask.dtype == torch.bool else mask != -torch.inf
-        seen = torch.nn.functional.pad(seen, (0, n_keys - seen.shape[-1]))
-        allowed = allowed & seen
+        allowed = allowed & torch.nn.functional.pad(seen, (0, n_keys - seen.shape[-1]))
     return allowed
 
 
-def adds_numbers(case: Case) -> bool:
-    r"""Whether the mask adds to scores other numbers than zero and minus infinity."""
-    mask = case.inputs.get("attn_mask")
-    return mask is not None and mask.dtype != torch.bool and bool(mask.isfinite().any())
+def counts_keys(case: Case) -> bool:
+    r"""Whether there are lengths or windows of keys, beside or in place of a mask."""
+    windows = (case.attributes.get(f"{side}_window_size", -1) for side in ("left", "right"))
+    return "nonpad_kv_seqlen" in case.inputs or max(windows) >= 0
 
 
-def sees_nothing(case: Case) -> bool:
-    r"""Whether there is a query that may attend to nothing."""
-    allowed = visible(case)
-    return allowed is not None and not bool(allowed.any(dim=-1).all())
-
-
-def grouped(case: Case) -> bool:
-    r"""Whether there are fewer heads of keys than of queries."""
-    query, key, _ = heads_first(case)
-    return query.shape[1] != key.shape[1]
+def changes_scores(case: Case) -> bool:
+    r"""Whether scores are capped, or other numbers than zero and minus infinity are added."""
+    mask = case.inputs.get("attn_mask", torch.tensor(True))
+    adds = mask.dtype != torch.bool and bool((mask.isfinite() & (mask != 0)).any())
+    return adds or "softcap" in case.attributes
 
 
 def in_double(case: Case) -> Tensor:
@@ -189,17 +163,6 @@ def in_double(case: Case) -> Tensor:
     with np.errstate(all="ignore"):
         result, *_ = _compute_attention(**arrays, **{**case.attributes, **double})
     return torch.from_numpy(result)
-
-
-def changed_scores(case: Case, scores: Tensor) -> Tensor:
-    r"""Scores, `[batch_size, heads, seq_len_q, seq_len_k]`, capped and with what is added."""
-    cap = case.attributes.get("softcap", 0)
-    scores = cap * (scores / cap).tanh() if cap else scores
-    if not adds_numbers(case):
-        return scores
-    mask = case.inputs["attn_mask"].to(scores.dtype)
-    missing = scores.shape[-1] - mask.shape[-1]
-    return scores + torch.nn.functional.pad(mask, (0, missing), value=-torch.inf)
 
 
 def asks_for_scores(case: Case) -> bool:

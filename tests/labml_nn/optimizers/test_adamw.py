@@ -1,20 +1,10 @@
 import pytest
 import torch
-from torch import Tensor, nn
 
 from labml_nn.optimizers.adamw import AdamW, first_step
+from tests.labml_nn.optimizers.steps import apart, draw, goes_on_with_its_state
 
 SHAPES = [(3, 5), (7,), (2, 3, 5)]
-
-
-def parameters() -> list[nn.Parameter]:
-    generator = torch.Generator().manual_seed(1)
-    return [nn.Parameter(torch.randn(shape, generator=generator).double()) for shape in SHAPES]
-
-
-def gradients(step: int) -> list[Tensor]:
-    generator = torch.Generator().manual_seed(100 + step)
-    return [torch.randn(shape, generator=generator).double() ** 3 for shape in SHAPES]
 
 
 @pytest.mark.parametrize("betas", [(0.9, 0.999), (0.0, 0.5), (0.95, 0.99)])
@@ -23,22 +13,14 @@ def gradients(step: int) -> list[Tensor]:
 def test_steps_are_those_of_pytorch(
     betas: tuple[float, float], weight_decay: float, eps: float
 ) -> None:
-    settings = {"betas": betas, "weight_decay": weight_decay, "eps": eps}
-    ours, theirs = parameters(), parameters()
-    optimizers = [AdamW(ours, 0.01, **settings), torch.optim.AdamW(theirs, 0.01, **settings)]
-    for step in range(20):
-        for made, group in zip(optimizers, (ours, theirs), strict=True):
-            made.param_groups[0]["lr"] = 0.01 / (step + 1)
-            for parameter, gradient in zip(group, gradients(step), strict=True):
-                parameter.grad = gradient
-            made.step()
-        for found, expected in zip(ours, theirs, strict=True):
-            torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-14)
+    settings = (0.01, betas, eps, weight_decay)
+    both = (lambda p, make=make: make(p, *settings) for make in (AdamW, torch.optim.AdamW))
+    assert apart(SHAPES, *both, 20) < 1e-12
 
 
 def test_groups_have_settings_of_their_own_and_what_has_no_gradient_stays() -> None:
-    first, second, third = parameters()
-    start = [p.detach().clone() for p in (first, second, third)]
+    first, second, third = parameters = draw(SHAPES, 1)
+    start = [p.detach().clone() for p in parameters]
     groups = [{"params": [first, second], "lr": 0.5}, {"params": [third], "lr": 0.25}]
     optimizer = AdamW(groups, weight_decay=0.0)
     first.grad, third.grad = (torch.ones_like(p) for p in (first, third))
@@ -54,22 +36,10 @@ def test_the_first_step_is_the_rate_whatever_the_scale(scale: float) -> None:
 
 
 def test_state_goes_into_a_new_optimizer_and_on() -> None:
-    straight, stopped = parameters(), parameters()
-    first, second = AdamW(straight), AdamW(stopped)
-    for step in range(6):
-        for group in (straight, stopped):
-            for parameter, gradient in zip(group, gradients(step), strict=True):
-                parameter.grad = gradient
-        first.step()
-        second.step()
-        state = second.state_dict()
-        second = AdamW(stopped)
-        second.load_state_dict(state)
-    for found, expected in zip(stopped, straight, strict=True):
-        assert found.equal(expected)
+    goes_on_with_its_state(AdamW, SHAPES)
 
 
 @pytest.mark.parametrize("settings", [{"lr": -0.1}, {"betas": (0.9, 1.0)}, {"betas": (-0.1, 0.9)}])
 def test_settings_without_sense_are_refused(settings: dict) -> None:
     with pytest.raises(ValueError, match="expected lr >= 0 and 0 <= betas < 1"):
-        AdamW(parameters(), **settings)
+        AdamW(draw(SHAPES, 1), **settings)

@@ -1,19 +1,13 @@
 import json
 import re
 import sys
-from collections import Counter
 
 import pytest
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from labml_nn.training.byte_pairs import (
-    PIECES,
-    BytePairTokenizer,
-    learn_merges,
-    letters_of_bytes,
-)
+from labml_nn.training.byte_pairs import PIECES, BytePairTokenizer, learn_merges, letters_of_bytes
 from labml_nn.training.data import tiny_shakespeare
 
 TEXT = tiny_shakespeare()[:20_000]
@@ -47,12 +41,11 @@ def test_any_text_comes_back(text: str) -> None:
     tokens = TOKENIZER.encode(text)
     assert tokens.dtype == torch.long
     assert TOKENIZER.decode(tokens) == text
-
-
-def test_half_a_character_is_shown_as_unknown() -> None:
-    tokens = TOKENIZER.encode("🎉")
-    assert len(tokens) == 4
-    assert TOKENIZER.decode(tokens[:3]) == "\N{REPLACEMENT CHARACTER}"
+    pieces = re.findall(PIECES, text)
+    assert "".join(pieces) == text
+    assert all(piece == "\n" or "\n" not in piece for piece in pieces)
+    # Half a character is shown as unknown.
+    assert TOKENIZER.decode(TOKENIZER.encode("🎉")[:3]) == "\N{REPLACEMENT CHARACTER}"
 
 
 def test_the_letters_are_those_of_gpt_2() -> None:
@@ -62,36 +55,25 @@ def test_the_letters_are_those_of_gpt_2() -> None:
     assert (letters[0], letters[0xAD]) == ("Ā", "Ń")
 
 
-@given(st.text())
-def test_the_pieces_are_the_whole_text_and_a_line_ends_one(text: str) -> None:
-    pieces = re.findall(PIECES, text)
-    assert "".join(pieces) == text
-    assert all(piece == "\n" or "\n" not in piece for piece in pieces)
-
-
 def test_frequent_pairs_are_merged_and_those_that_occur_once_are_not() -> None:
     assert learn_merges("abc abd", 10) == [("a", "b")]
     assert learn_merges("low lower lowest", 10)[:2] == [("l", "o"), ("lo", "w")]
     assert len(BytePairTokenizer.trained(["abcd"], 300)) == 256
 
 
-def test_tokens_are_the_text_in_fewer_numbers() -> None:
-    tokens = TOKENIZER.encode(TEXT)
-    assert len(tokens) < 0.7 * len(TEXT)
-    # A piece that was learned is one token.
-    (the,) = TOKENIZER.encode(" the").tolist()
-    assert Counter(tokens.tolist())[the] > 50
+def test_tokens_are_the_text_in_fewer_numbers_and_a_learned_piece_is_one() -> None:
+    assert len(TOKENIZER.encode(TEXT)) < 0.7 * len(TEXT)
+    assert len(TOKENIZER.encode(" the")) == 1
 
 
 @pytest.mark.parametrize("n_vocab", [0, 255, 32_769])
-def test_a_vocabulary_that_cannot_be_is_refused(n_vocab: int) -> None:
+def test_a_vocabulary_that_cannot_be_is_refused_and_so_is_a_missing_package(
+    n_vocab: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(ValueError, match=f"between 256, the bytes, and 32,768, got {n_vocab}$"):
         BytePairTokenizer.trained([TEXT], n_vocab)
     with pytest.raises(ValueError, match="not a tokenizer: "):
         BytePairTokenizer("{}")
-
-
-def test_without_the_package_one_sentence_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(ValueError, match="byte pairs need the package tokenizers"):
         BytePairTokenizer.trained([TEXT], 300)

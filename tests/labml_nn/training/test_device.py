@@ -1,3 +1,5 @@
+from unittest.mock import Mock
+
 import pytest
 import torch
 
@@ -6,68 +8,53 @@ from labml_nn.training.device import autocast, choose_device, choose_precision
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 
 
-@pytest.mark.parametrize(
-    ("cuda", "mps", "expected"),
-    [(True, True, "cuda"), (True, False, "cuda"), (False, True, "mps"), (False, False, "cpu")],
-)
-def test_auto_prefers_cuda_to_mps_to_the_cpu(
-    monkeypatch: pytest.MonkeyPatch, cuda: bool, mps: bool, expected: str
-) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
-    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+def test_auto_prefers_cuda_to_mps_to_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     # No machine has all three, so nothing is put there.
     asked = []
     monkeypatch.setattr(torch, "zeros", lambda size, device: asked.append(device) or torch.ones(1))
-    choose_device("auto")
-    assert asked == [expected]
+    for cuda, mps in ((True, True), (True, False), (False, True), (False, False)):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda cuda=cuda: cuda)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda mps=mps: mps)
+        choose_device("auto")
+    assert asked == ["cuda", "cuda", "mps", "cpu"]
 
 
 @pytest.mark.parametrize("name", ["cuda:99", "no such thing", "cpu:x"])
-def test_a_device_that_cannot_be_used_is_refused_in_one_sentence(name: str) -> None:
+def test_a_device_that_cannot_be_used_is_refused_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    assert choose_device("cpu") == CPU
     with pytest.raises(ValueError, match=rf"^the device '{name}' cannot be used here: .*$"):
         choose_device(name)
-    assert choose_device("cpu") == CPU
+    # Of a long complaint the first line is told.
+    complaint = Mock(side_effect=RuntimeError("no driver\nCompile with TORCH_USE_CUDA_DSA\n"))
+    monkeypatch.setattr(torch, "zeros", complaint)
+    with pytest.raises(ValueError, match=f"^the device '{name}' cannot be used here: no driver$"):
+        choose_device(name)
 
 
-def test_of_a_long_complaint_the_first_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def complain(size: int, device: str) -> None:
-        raise RuntimeError("no driver\nCompile with TORCH_USE_CUDA_DSA\n")
-
-    monkeypatch.setattr(torch, "zeros", complain)
-    with pytest.raises(ValueError, match="^the device 'cuda' cannot be used here: no driver$"):
-        choose_device("cuda")
-
-
-@pytest.mark.parametrize(
-    ("able", "expected"),
-    [
-        ({"avx512_bf16": True}, torch.bfloat16),
-        ({"amx_bf16": True, "avx512_bf16": False}, torch.bfloat16),
-        ({"avx2": True, "avx512_bf16": False}, torch.float32),
-        ({}, torch.float32),
-    ],
-)
-def test_a_cpu_gets_bfloat16_if_it_has_instructions_for_it(
-    monkeypatch: pytest.MonkeyPatch, able: dict[str, bool], expected: torch.dtype
+def test_a_cpu_gets_bfloat16_if_it_is_known_to_have_instructions_for_it(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: able, raising=False)
-    assert choose_precision("auto", CPU) is expected
-
-
-def test_a_cpu_whose_instructions_are_unknown_gets_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    yes, no = {"avx512_bf16": True}, {"avx2": True, "avx512_bf16": False}
+    for able, expected in (
+        (yes, torch.bfloat16),
+        (no | {"amx_bf16": True}, torch.bfloat16),
+        (no, torch.float32),
+        ({}, torch.float32),
+    ):
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda able=able: able, raising=False)
+        assert choose_precision("auto", CPU) is expected
+    monkeypatch.delattr(torch.cpu, "get_capabilities")
     assert choose_precision("auto", CPU) is torch.float32
 
 
-@pytest.mark.parametrize(
-    ("capability", "expected"),
-    [((7, 5), torch.float16), ((8, 0), torch.bfloat16), ((12, 0), torch.bfloat16)],
-)
-def test_a_gpu_before_ampere_gets_float16(
-    monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], expected: torch.dtype
-) -> None:
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    assert choose_precision("auto", CUDA) is expected
+def test_a_gpu_before_ampere_gets_float16(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for capability in ((7, 5), (8, 0), (12, 0)):
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device, c=capability: c)
+        found.append(choose_precision("auto", CUDA))
+    assert found == [torch.float16, torch.bfloat16, torch.bfloat16]
 
 
 def test_an_apple_gpu_gets_float32_and_anyone_what_is_asked_for() -> None:

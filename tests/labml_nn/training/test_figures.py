@@ -40,21 +40,9 @@ def test_an_attention_map_has_queries_from_top_to_bottom_and_keys_from_left_to_r
 
 @pytest.fixture
 def show(monkeypatch: pytest.MonkeyPatch) -> Mock:
-    r"""Instead of a window for a picture."""
     show = Mock()
     monkeypatch.setattr(plt, "show", show)
     return show
-
-
-class Clock:
-    r"""It moves only when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        r"""What it says."""
-        return self.now
 
 
 def test_in_a_notebook_a_live_picture_is_shown_at_once_and_follows(
@@ -77,17 +65,18 @@ def test_in_a_notebook_a_live_picture_is_shown_at_once_and_follows(
 def test_a_live_picture_stays_for_ten_times_as_long_as_it_took(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    clock, display, drawn = Clock(), Mock(), []
+    clock, display, drawn = Mock(), Mock(), []
+    clock.monotonic.return_value = 0.0
 
     def draw() -> None:
-        drawn.append(clock.now)
-        clock.now += 0.5
+        drawn.append(clock.monotonic.return_value)
+        clock.monotonic.return_value += 0.5
 
     monkeypatch.setattr(figures, "time", clock)
     monkeypatch.setattr(builtins, "display", display, raising=False)
     live = LiveFigure(plt.figure(), draw)
     for now in (2.0, 3.0, 7.0, 7.5, 8.5, 12.5, 13.0, 13.5):
-        clock.now = now
+        clock.monotonic.return_value = now
         live.update()
     assert drawn == [2.0, 7.5, 13.0]
     assert display.return_value.update.call_count == 3

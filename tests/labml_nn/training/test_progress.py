@@ -45,14 +45,11 @@ def test_on_a_terminal_there_is_a_bar_from_where_the_run_was(
     assert terminal.getvalue().count(f"\r{LINE}") == 3
 
 
-def test_a_bar_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    follow(Progress(bar=True))
-    assert "6/6" in capsys.readouterr().err
-
-
-def test_without_tqdm_there_are_lines(
+def test_a_bar_can_be_asked_for_and_without_tqdm_there_are_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    follow(Progress(bar=True))
+    assert "6/6" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "tqdm", None)
     assert follow(Progress(bar=True)) == [3, 4, 5]
     assert capsys.readouterr() == (LINE, "")

@@ -61,32 +61,30 @@ def test_tokens_are_drawn_as_often_as_their_probability_says(temperature: float)
     assert ((found - expected).abs() <= 5 * (expected * (1 - expected) / n_draws).sqrt()).all()
 
 
-def test_rows_of_a_batch_are_drawn_from_their_own_logits() -> None:
+def test_rows_are_drawn_from_their_own_logits_and_the_likeliest_at_temperature_zero() -> None:
     logits = torch.full((3, 7), -50.0)
     logits[0, 5] = logits[1, 0] = logits[2, 6] = 50.0
     assert draw(logits).tolist() == greedy(logits).tolist() == [5, 0, 6]
-
-
-def test_at_temperature_zero_the_likeliest_token_is_taken() -> None:
     assert with_temperature(0)(torch.tensor([[1.0, 1.1, 0.9]]), None).tolist() == [1]
+
+
+def test_a_temperature_below_zero_and_an_empty_prompt_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 0, got -0.5"):
         with_temperature(-0.5)
+    with pytest.raises(ValueError, match="the prompt is empty"):
+        write(Table(3), CharTokenizer("ab"), "", 1, 4)
 
 
 def test_the_same_seed_writes_the_same_text() -> None:
-    model, tokenizer = Table(6), CharTokenizer("abcde")
+    model = Table(6)
 
-    def seeded(seed: int) -> torch.Generator:
-        return torch.Generator().manual_seed(seed)
-
-    def text(seed: int, temperature: float = 1.0) -> str:
-        return write(model, tokenizer, "cab", 40, 4, temperature, seeded(seed))
+    def text(seed: int, **options: float) -> str:
+        generator = torch.Generator().manual_seed(seed)
+        return write(model, CharTokenizer("abcde"), "cab", 40, 4, generator=generator, **options)
 
     assert text(1) == text(1) != text(2)
-    assert text(1, 0.0) == text(2, 0.0)
-    assert (
-        text(1, 1.0) == write(model, tokenizer, "cab", 40, 4, generator=seeded(1)) != text(1, 2.0)
-    )
+    assert text(1, temperature=0.0) == text(2, temperature=0.0)
+    assert text(1) == text(1, temperature=1.0) != text(1, temperature=2.0)
     assert text(1).startswith("cab")
     assert len(text(1)) == 43
 
@@ -99,8 +97,3 @@ def test_writing_neither_drops_out_nor_tracks_gradients() -> None:
     generate(model.eval(), tokens, 3, seq_len=4)
     assert not model.training
     assert model.modes == {False}
-
-
-def test_an_empty_prompt_is_refused() -> None:
-    with pytest.raises(ValueError, match="the prompt is empty"):
-        write(Table(3), CharTokenizer("ab"), "", 1, 4)

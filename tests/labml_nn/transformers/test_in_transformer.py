@@ -1,5 +1,3 @@
-r"""What each page puts into the small transformer: a part of its own, with the model's sizes."""
-
 from importlib import import_module
 from operator import attrgetter
 from typing import Any
@@ -60,16 +58,10 @@ def test_a_part_is_that_of_its_page_with_the_sizes_of_the_model(name: str) -> No
         assert {path: attrgetter(path)(made) for path in known} == known
 
 
-def test_a_quarter_of_a_text_is_the_window() -> None:
+def test_a_quarter_of_a_text_is_a_window_and_layers_are_deeper_and_share_a_table() -> None:
     windows = [parts_of("sliding_window", seq_len=n)["self_attn"]().window for n in (64, 3)]
     assert windows == [16, 1]
-
-
-def test_layers_of_differential_attention_are_deeper_and_deeper() -> None:
     make = parts_of("differential")["self_attn"]
     assert [make().lambda_init for _ in range(2)] == [first_lambda(1), first_lambda(2)]
-
-
-def test_all_layers_of_rotary_attention_share_a_table() -> None:
     make = parts_of("rotary")["self_attn"]
     assert make().rotary is make().rotary

@@ -1,48 +1,45 @@
-r"""Positions against complex numbers, and against what their page claims."""
-
 import cmath
-from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers.models.xlm.modeling_xlm import create_sinusoidal_embeddings
 
+from labml_nn.transformers import positional_encoding as page
 from labml_nn.transformers.mha import MultiHeadAttention
-from labml_nn.transformers.positional_encoding import (
-    LearnedPositionalEncoding,
-    PositionalEncoding,
-    shift_positions,
-    sinusoidal_positions,
-)
-from tests.labml_nn.transformers.seam import equals
+from tests.labml_nn.transformers.seam import attend, equals, shapes
 from tests.oracles.compare import largest
 
 SEQ_LEN, MAX_LEN, BATCH_SIZE, D_MODEL = 5, 11, 3, 14
 
 
 def sequence(dtype: torch.dtype = torch.float32) -> Tensor:
-    r"""A sequence with gradients."""
-    torch.manual_seed(2)
-    return torch.randn(SEQ_LEN, BATCH_SIZE, D_MODEL).to(dtype).requires_grad_()
+    generator = torch.Generator().manual_seed(2)
+    return torch.randn(SEQ_LEN, BATCH_SIZE, D_MODEL, generator=generator).to(dtype)
 
 
-def fixed(dropout_prob: float = 0.0) -> PositionalEncoding:
-    r"""Fixed encodings."""
-    return PositionalEncoding(D_MODEL, dropout_prob, MAX_LEN)
+def fixed(dropout_prob: float = 0.0) -> page.PositionalEncoding:
+    return page.PositionalEncoding(D_MODEL, dropout_prob, MAX_LEN)
 
 
-def learned() -> LearnedPositionalEncoding:
-    r"""Learned encodings."""
-    torch.manual_seed(1)
-    return LearnedPositionalEncoding(D_MODEL, MAX_LEN)
+def learned() -> page.LearnedPositionalEncoding:
+    return page.LearnedPositionalEncoding(D_MODEL, MAX_LEN)
+
+
+def distance_to_xlm() -> float:
+    r"""From the positions of XLM, which are computed with 64 bits and kept with 32."""
+    theirs = create_sinusoidal_embeddings(1009, D_MODEL, torch.empty(1009, D_MODEL))
+    return largest([page.sinusoidal_positions(D_MODEL, 1009)], [theirs])
+
+
+ORACLES = {"Hugging Face XLM": distance_to_xlm}
+test_it_is_what_others_compute = equals(ORACLES)
 
 
 @pytest.mark.parametrize("d_model", [2, 14])
 def test_sines_and_cosines_are_the_parts_of_turning_complex_numbers(d_model: int) -> None:
-    encodings = sinusoidal_positions(d_model, 13)
+    encodings = page.sinusoidal_positions(d_model, 13)
     assert encodings.shape == (13, d_model)
-    assert encodings.dtype == torch.float32
     for position in range(13):
         for feature in range(d_model):
             pair = feature // 2
@@ -53,32 +50,22 @@ def test_sines_and_cosines_are_the_parts_of_turning_complex_numbers(d_model: int
 
 @pytest.mark.parametrize("offset", [0, 1, 4, -3])
 def test_encodings_of_later_positions_are_the_earlier_ones_turned(offset: int) -> None:
-    encodings = sinusoidal_positions(D_MODEL, 30)
+    encodings = page.sinusoidal_positions(D_MODEL, 30)
     earlier, later = encodings[10:20], encodings[10 + offset : 20 + offset]
-    torch.testing.assert_close(shift_positions(earlier, offset), later, rtol=0, atol=1e-6)
-
-
-def test_an_odd_width_is_refused() -> None:
-    with pytest.raises(ValueError, match="even.*got 7"):
-        PositionalEncoding(7, 0.0)
+    torch.testing.assert_close(page.shift_positions(earlier, offset), later, rtol=0, atol=1e-6)
 
 
 def test_without_positions_attention_does_not_know_the_order() -> None:
-    torch.manual_seed(3)
     attention = MultiHeadAttention(2, D_MODEL, dropout_prob=0.0)
     x, order = sequence(), [3, 0, 4, 1, 2]
-    shuffled = attention(query=x[order], key=x[order], value=x[order])
-    torch.testing.assert_close(shuffled, attention(query=x, key=x, value=x)[order])
-
-    placed, elsewhere = fixed()(x), fixed()(x[order])
-    shuffled = attention(query=elsewhere, key=elsewhere, value=elsewhere)
-    difference = shuffled - attention(query=placed, key=placed, value=placed)[order]
-    assert difference.abs().max() > 0.01
+    torch.testing.assert_close(attend(attention, x[order]), attend(attention, x)[order])
+    placed, elsewhere = (attend(attention, fixed()(one)) for one in (x, x[order]))
+    assert (elsewhere - placed[order]).abs().max() > 0.01
 
 
 def test_encodings_are_added_to_each_sequence() -> None:
     x, trained = sequence(), learned()
-    rows = {fixed(): sinusoidal_positions(D_MODEL, SEQ_LEN), trained: trained.encodings[:5, 0]}
+    rows = {fixed(): page.sinusoidal_positions(D_MODEL, SEQ_LEN), trained: trained.encodings[:5, 0]}
     for module, expected in rows.items():
         added = (module(x) - x).transpose(0, 1)
         torch.testing.assert_close(added, expected.expand_as(added), rtol=0, atol=1e-6)
@@ -86,51 +73,39 @@ def test_encodings_are_added_to_each_sequence() -> None:
 
 def test_learned_encodings_start_with_variance_one() -> None:
     torch.manual_seed(4)
-    encodings = LearnedPositionalEncoding(256, 999).encodings
+    encodings = page.LearnedPositionalEncoding(256, 999).encodings
     assert encodings.mean().item() == pytest.approx(0, abs=0.01)
     assert encodings.var().item() == pytest.approx(1, abs=0.01)
 
 
-def test_the_longest_sequence_fits_and_a_longer_one_is_refused() -> None:
-    longest = torch.zeros(MAX_LEN, BATCH_SIZE, D_MODEL)
-    longer = torch.zeros(MAX_LEN + 1, BATCH_SIZE, D_MODEL)
-    for module in (fixed(), learned()):
-        assert module(longest).shape == longest.shape
-        with pytest.raises(RuntimeError, match="12.*11"):
-            module(longer)
+@pytest.mark.parametrize("make", [fixed, learned])
+def test_the_longest_sequence_fits_and_a_longer_one_is_refused(make: type[nn.Module]) -> None:
+    longest, longer = (torch.zeros(n, BATCH_SIZE, D_MODEL) for n in (MAX_LEN, MAX_LEN + 1))
+    assert make()(longest).shape == longest.shape
+    with pytest.raises(RuntimeError, match="12.*11"):
+        make()(longer)
 
 
-def test_there_are_five_thousand_positions_unless_asked_otherwise() -> None:
-    assert len(PositionalEncoding(2, 0.0).encodings) == 5000
+def test_an_odd_width_is_refused_and_there_are_five_thousand_positions_as_a_rule() -> None:
+    assert len(page.PositionalEncoding(2, 0.0).encodings) == 5000
+    with pytest.raises(ValueError, match="even.*got 7"):
+        page.PositionalEncoding(7, 0.0)
 
 
 def test_fixed_encodings_are_not_saved_and_learned_ones_are() -> None:
     assert not fixed().state_dict()
     assert not list(fixed().parameters())
-    shapes = {name: tuple(p.shape) for name, p in learned().state_dict().items()}
-    assert shapes == {"encodings": (MAX_LEN, 1, D_MODEL)}
+    assert shapes(learned()) == {"encodings": (MAX_LEN, 1, D_MODEL)}
 
 
-def test_encodings_follow_the_model_to_another_type_and_device() -> None:
-    for module in (fixed(), learned()):
-        for dtype in (torch.float64, torch.bfloat16, torch.float16):
-            assert module.to(dtype)(sequence(dtype)).dtype == dtype
-        assert module.to("meta").encodings.device.type == "meta"
+@pytest.mark.parametrize("make", [fixed, learned])
+def test_encodings_follow_the_model_to_another_type_and_device(make: type[nn.Module]) -> None:
+    for dtype in (torch.float64, torch.bfloat16, torch.float16):
+        assert make().to(dtype)(sequence(dtype)).dtype == dtype
+    assert make().to("meta").encodings.device.type == "meta"
 
 
 def test_dropout_acts_on_the_sum_in_training_only() -> None:
     x = sequence()
     assert torch.equal(fixed(dropout_prob=1.0)(x), torch.zeros_like(x))
     assert torch.equal(fixed(dropout_prob=1.0).eval()(x), fixed()(x))
-
-
-def distance_to_xlm() -> float:
-    r"""From the positions of XLM, which are computed with 64 bits and kept with 32."""
-    theirs = create_sinusoidal_embeddings(1009, D_MODEL, torch.empty(1009, D_MODEL))
-    return largest([sinusoidal_positions(D_MODEL, 1009)], [theirs])
-
-
-ORACLES: dict[str, Callable[[], float]] = {
-    "Hugging Face XLM": distance_to_xlm,
-}
-test_it_is_what_others_compute = equals(ORACLES)

@@ -1,36 +1,26 @@
-r"""Rotary positions against complex numbers, Hugging Face, and the page's claims."""
-
 import cmath
-from collections.abc import Callable
 
 import pytest
 import torch
 from torch import Tensor
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb as llama
 
-from labml_nn.transformers.rotary import (
-    RotaryPositions,
-    apply_rotary,
-    inverse_frequencies,
-    scores_from,
-)
+from labml_nn.transformers import rotary as page
 from tests.labml_nn.transformers.seam import equals
-from tests.oracles.compare import difference
+from tests.oracles.compare import difference, largest
 
 SEQ_LEN, MAX_LEN, BATCH_SIZE, HEADS, D_K = 7, 13, 3, 5, 22
 
 
 def heads(dtype: torch.dtype = torch.float64) -> Tensor:
-    r"""Vectors of all heads, with gradients."""
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(SEQ_LEN, BATCH_SIZE, HEADS, D_K, generator=generator)
     return x.to(dtype).requires_grad_()
 
 
 def table(offset: int = 0, base: float = 10_000.0) -> tuple[Tensor, Tensor]:
-    r"""Cosines and sines in double precision, `[seq_len, 1, 1, n_pairs]` each."""
     positions = torch.arange(offset, offset + SEQ_LEN, dtype=torch.float64)[:, None, None, None]
-    angles = positions * inverse_frequencies(D_K, base)
+    angles = positions * page.inverse_frequencies(D_K, base)
     return angles.cos(), angles.sin()
 
 
@@ -40,7 +30,7 @@ def complex_numbers(offset: int = 3, base: float = 50.0) -> float:
     angles = torch.arange(offset, offset + SEQ_LEN)[:, None, None, None] * roots
     turned = torch.complex(*x.chunk(2, dim=-1)) * torch.polar(torch.ones_like(angles), angles)
     expected = torch.cat([turned.real, turned.imag], dim=-1)
-    return difference(apply_rotary(x, *table(offset, base)), expected, [x], [x])
+    return difference(page.apply_rotary(x, *table(offset, base)), expected, [x], [x])
 
 
 def hugging_face_llama() -> float:
@@ -48,10 +38,10 @@ def hugging_face_llama() -> float:
     cos, sin = (t[:, 0].permute(1, 0, 2).repeat(1, 1, 2) for t in table())
     x = heads()
     theirs, _ = llama(x.permute(1, 2, 0, 3), x.permute(1, 2, 0, 3), cos, sin)
-    return (theirs.permute(2, 0, 1, 3) - apply_rotary(x, *table())).abs().max().item()
+    return largest([theirs.permute(2, 0, 1, 3)], [page.apply_rotary(x, *table())])
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "complex numbers": complex_numbers,
     "Hugging Face Llama": hugging_face_llama,
 }
@@ -60,40 +50,39 @@ test_it_equals_what_others_compute = equals(ORACLES)
 
 def test_the_arrow_of_the_page_at_positions_3_and_6() -> None:
     arrows = torch.tensor([1.0, 0.0]).expand(7, 1, 1, 2)
-    found = RotaryPositions(inverse_frequencies(2), 7)(arrows)[:, 0, 0]
+    found = page.RotaryPositions(page.inverse_frequencies(2), 7)(arrows)[:, 0, 0]
     assert found[3].tolist() == pytest.approx([-0.99, 0.14], abs=0.005)
     assert found[6].tolist() == pytest.approx([0.96, -0.28], abs=0.005)
 
 
 @pytest.mark.parametrize("offset", [1, 17, 1000, 100_000])
 def test_scores_depend_on_the_distance(offset: int) -> None:
-    torch.testing.assert_close(scores_from(offset, 5), scores_from(0, 5), rtol=0, atol=1e-5)
+    torch.testing.assert_close(
+        page.scores_from(offset, 5), page.scores_from(0, 5), rtol=0, atol=1e-5
+    )
 
 
 def test_scores_are_those_of_the_formula() -> None:
     query, key = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(1))
     q, k = (torch.complex(*x.double().chunk(2, dim=-1)) for x in (query, key))
-    angles = (torch.arange(5)[:, None] - torch.arange(5))[..., None] * inverse_frequencies(8)
+    angles = (torch.arange(5)[:, None] - torch.arange(5))[..., None] * page.inverse_frequencies(8)
     rotation = torch.polar(torch.ones_like(angles), angles)
     expected = torch.einsum("id,jd,ijd->ij", q, k.conj(), rotation).real
-    torch.testing.assert_close(scores_from(3, 5).double(), expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(page.scores_from(3, 5).double(), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_the_end_of_a_sequence_is_rotated_as_in_the_whole() -> None:
-    rotate, x = RotaryPositions(inverse_frequencies(D_K), MAX_LEN), heads()
+    rotate, x = page.RotaryPositions(page.inverse_frequencies(D_K), MAX_LEN), heads()
     assert rotate(x)[5:].equal(rotate(x[5:], offset=5))
 
 
-def test_late_angles_are_right() -> None:
-    r"""In single precision they would be wrong in the third decimal."""
-    kept = RotaryPositions(inverse_frequencies(8), 100_001)
+def test_frequencies_fall_from_one_and_late_angles_are_right() -> None:
+    assert page.inverse_frequencies(6, 8.0).tolist() == pytest.approx([1, 0.5, 0.25])
+    assert page.inverse_frequencies(4).tolist() == pytest.approx([1, 0.01])
+    # In single precision they would be wrong in the third decimal.
+    kept = page.RotaryPositions(page.inverse_frequencies(8), 100_001)
     expected = cmath.exp(1j * 100_000 * 10_000**-0.25)
     assert complex(kept.cos[-1, 1], kept.sin[-1, 1]) == pytest.approx(expected, abs=1e-6)
-
-
-def test_frequencies_fall_from_one() -> None:
-    assert inverse_frequencies(6, 8.0).tolist() == pytest.approx([1, 0.5, 0.25])
-    assert inverse_frequencies(4).tolist() == pytest.approx([1, 0.01])
 
 
 @pytest.mark.parametrize("moved", [False, True], ids=["the input alone", "the model, too"])
@@ -104,30 +93,20 @@ def test_the_type_stays_and_the_result_is_near(
     moved: bool, dtype: torch.dtype, bound: float
 ) -> None:
     x = heads(dtype)
-    rotate = RotaryPositions(inverse_frequencies(D_K), 5000)
+    rotate = page.RotaryPositions(page.inverse_frequencies(D_K), 5000)
     found = (rotate.to(dtype) if moved else rotate)(x, 4000)
     assert found.dtype is dtype
-    assert (found.double() - apply_rotary(x.double(), *table(4000))).abs().max() < bound
+    assert (found.double() - page.apply_rotary(x.double(), *table(4000))).abs().max() < bound
 
 
-def test_nothing_is_learned_and_nothing_saved() -> None:
-    rotate = RotaryPositions(inverse_frequencies(8), 11)
-    assert list(rotate.parameters()) == []
-    assert rotate.state_dict() == {}
-    shapes = {name: tuple(t.shape) for name, t in rotate.named_buffers()}
-    assert shapes == {"cos": (11, 4), "sin": (11, 4)}
-
-
-def test_a_position_beyond_the_last_is_refused() -> None:
-    rotate, x = RotaryPositions(inverse_frequencies(8), 11), torch.randn(7, 3, 5, 8)
+# At 10 one row is left: it would be used for all positions.
+@pytest.mark.parametrize("offset", [5, 10, -1])
+def test_a_position_beyond_the_last_is_refused_and_so_is_an_odd_width(offset: int) -> None:
+    rotate, x = page.RotaryPositions(page.inverse_frequencies(8), 11), torch.randn(7, 3, 5, 8)
     assert rotate(x, offset=4).shape == x.shape
-
-    # One row is left at 10: it would be used for all positions.
-    for offset in (5, 10, -1):
-        with pytest.raises(ValueError, match="are not within max_len=11"):
-            rotate(x, offset=offset)
-
-
-def test_an_odd_number_of_features_is_refused() -> None:
+    # Nothing is learned or saved.
+    assert [*rotate.parameters(), *rotate.state_dict()] == []
+    with pytest.raises(ValueError, match="are not within max_len=11"):
+        rotate(x, offset=offset)
     with pytest.raises(ValueError, match="must be even to be split into pairs, got 7"):
-        inverse_frequencies(7)
+        page.inverse_frequencies(7)

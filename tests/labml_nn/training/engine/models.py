@@ -59,7 +59,6 @@ def run(trainer: Trainer, until: int | None = None) -> Points:
 
 
 def losses(trainer: Trainer, until: int) -> list[float]:
-    r"""The loss of each step up to one."""
     found: list[float] = []
     run_steps(
         trainer,

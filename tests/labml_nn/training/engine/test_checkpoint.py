@@ -65,21 +65,17 @@ def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_bits(
     assert points == expected_points
 
 
-def test_the_state_of_each_weight_has_its_name_and_shape(tmp_path: Path) -> None:
+def test_what_the_checkpoint_is_about_comes_back_and_states_have_the_names_of_weights(
+    tmp_path: Path,
+) -> None:
     trainer = make_trainer()
     run(trainer)
-    last, first = load_checkpoint(save_checkpoint(tmp_path, trainer, {}))["optimizers"]
-    shapes = {name: list(one["momentum_buffer"].shape) for name, one in last["state"].items()}
-    assert shapes == {"3.weight": [5, 11], "3.bias": [5]}
-    assert list(first["state"]["0.weight"]["exp_avg"].shape) == [5, 11]
-    assert first["state"].keys() == {"0.weight", "1.weight", "1.bias"}
-
-
-def test_what_the_checkpoint_is_about_comes_back_and_pytorch_reads_it(tmp_path: Path) -> None:
     about = {"config": {"d_model": 11, "device": "auto", "compile": None}, "symbols": "\n aä"}
-    path = save_checkpoint(tmp_path, make_trainer(), about)
+    path = save_checkpoint(tmp_path, trainer, about)
     assert load_checkpoint(path)["about"] == about
-    assert torch.load(path, weights_only=True)["step"] == 0
+    last, first = torch.load(path, weights_only=True)["optimizers"]
+    assert last["state"].keys() == {"3.weight", "3.bias"}
+    assert first["state"].keys() == {"0.weight", "1.weight", "1.bias"}
 
 
 def test_a_checkpoint_of_another_shape_changes_nothing(tmp_path: Path) -> None:
@@ -90,12 +86,11 @@ def test_a_checkpoint_of_another_shape_changes_nothing(tmp_path: Path) -> None:
     trainer = make_trainer()
     run(trainer, until=1)
     before = everything(trainer)
-    with pytest.raises(InputError) as caught:
-        restore(trainer, load_checkpoint(path), path)
-    assert str(caught.value) == (
-        f"{path} holds a model of another shape: 0.weight is [5, 13] there and [5, 11] here; "
-        "use the sizes it was trained with"
+    sentence = (
+        r"another shape: 0.weight is \[5, 13\] there and \[5, 11\] here; use the sizes it was"
     )
+    with pytest.raises(InputError, match=f"{path} holds a model of {sentence}"):
+        restore(trainer, load_checkpoint(path), path)
     assert everything(trainer) == before
 
     fewer = Trainer(make_model(d_model=13)[:2], make_text(99), make_text(99), CONFIG)
@@ -170,9 +165,8 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_old_one(
 
 def test_a_model_with_shared_weights_is_saved_and_restored(tmp_path: Path) -> None:
     def tied() -> Trainer:
-        torch.manual_seed(3)
         embedding, last = nn.Embedding(5, 7), nn.Linear(7, 5, bias=False)
-        last.weight = embedding.weight
+        last.weight = nn.init.eye_(embedding.weight)
         text = make_text(997)
         return Trainer(nn.Sequential(embedding, last), text, text[:99], replace(CONFIG, steps=6))
 

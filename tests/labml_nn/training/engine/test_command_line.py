@@ -1,12 +1,11 @@
 import json
-import os
 import re
 import signal
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from torch import Tensor, nn
@@ -20,7 +19,6 @@ from labml_nn.training.engine.presets import Preset
 from labml_nn.training.engine.text import prepare_text
 from labml_nn.training.engine.trainer import Trainer
 from labml_nn.training.loop import evaluate
-from tests.forks import train
 from tests.labml_nn.training.engine.models import TEXT
 
 Command = Callable[..., int]
@@ -48,11 +46,13 @@ def command(tmp_path: Path) -> Command:
     always = ["--sample-length=20", f"--runs={tmp_path / 'runs'}"]
 
     def run(
-        *arguments: str, recipe: list[str] = small, text: Path | None = tmp_path / "text"
+        *arguments: str,
+        recipe: list[str] = small,
+        text: Path | None = tmp_path / "text",
+        preset: Preset = TOY,
     ) -> int:
         source = [] if text is None else [f"--text={text}"]
-        given = [*recipe, *always, *source, *map(str, arguments)]
-        return command_line.main(given, {"toy": TOY})
+        return command_line.main([*recipe, *always, *source, *arguments], {"toy": preset})
 
     return run
 
@@ -68,7 +68,6 @@ def the_checkpoint(run: Path, step: int) -> Path:
 
 
 def weights(folder: Path) -> list[Any]:
-    r"""Those of the last checkpoint of the only run in there."""
     (path,) = folder.glob("**/step-000012-*.pt")
     return [one.tolist() for one in load_checkpoint(path)["model"].values()]
 
@@ -87,16 +86,11 @@ def test_a_run_leaves_its_loss_its_record_and_its_checkpoints(
     out, _, last = out.rstrip("\n").rpartition("\n")
     assert f"run {path}\n" in out
     assert "2,200 characters, 29 in the vocabulary, 667 parameters, on cpu in float32, " in out
-    assert re.search(
-        r"^12 steps in \d+\.\d seconds, [\d,]+ tokens a second, at most \d+ MB of memory$",
-        out,
-        re.MULTILINE,
-    )
+    speed = r"^12 steps in \d+\.\d seconds, [\d,]+ tokens a second, at most \d+ MB of memory$"
+    assert re.search(speed, out, re.MULTILINE)
     assert re.search(r"^honest loss (\d.\d{4}), teacher-forced \1, at the", out, re.MULTILINE)
     assert b"<svg" in (path / "losses.svg").read_bytes()[:1000]
     assert [step for step, _ in read_history(path)] == [5, 10, 12]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
     # The loss that is printed is the loss of what was saved.
     state = load_checkpoint(the_checkpoint(path, 12))
@@ -213,17 +207,11 @@ def test_a_run_goes_on_from_whatever_checkpoint_is_good(
         ("--preset=great", "argument --preset: invalid choice: 'great'"),
         ("--steps=0", "steps must be at least 1, got 0"),
         ("--steps=many", "argument --steps: invalid int value: 'many'"),
-        ("--batch-size=-2", "batch_size must be at least 1, got -2"),
-        ("--learning-rate=0", "learning_rate must be above 0, got 0.0"),
         ("--device=cuda:99", "the device 'cuda:99' cannot be used here: "),
         ("--precision=float8", "unknown precision 'float8'"),
         ("--precision=float16", "float16 needs "),
         ("--prompt=", "the prompt is empty"),
-        ("--prompt=fox!", "the training text has no '!'"),
         ("--temperature=-1", "temperature and top_k must be at least 0"),
-        ("--top-p=0", "top_p must be above 0, min_p"),
-        ("--min-p=2", "top_p must be above 0, min_p"),
-        ("--top-k=-1", "temperature and top_k must be at least 0"),
         ("--runs={tmp}/text/runs", "cannot write {tmp}/text/runs/toy/"),
         ("--prompt=fö!", "the training text has no '!', 'ö'"),
         ("--schedule=up", "schedule must be cosine or linear, got up"),
@@ -321,33 +309,32 @@ def test_a_loss_that_is_not_finite_ends_with_a_sentence_and_keeps_what_was_good(
 ) -> None:
     wild = ["--learning-rate=1e30", "--clip=1e30", "--steps=50", "--warmup=0.9", "--save-every=1"]
     assert command(*wild, "--record-every=1", "--evaluate-every=50") == 2
-    found = re.fullmatch(
-        r"error: .* not finite in step (\d+), whose windows begin at the tokens (\d+, ){11}\d+ of "
-        r"the training text; train with a learning rate below 1e\+30; the checkpoints of .* are "
-        r"kept\n",
-        capsys.readouterr().err,
-    )
+    sentence = r"error: .* not finite in step (\d+), whose .*; the checkpoints of .* are kept\n"
+    found = re.fullmatch(sentence, capsys.readouterr().err)
     kept = sorted((the_run(tmp_path) / "checkpoints").glob("step-*.pt"))
     assert load_checkpoint(kept[-1])["step"] == int(found[1]) - 1
 
 
-class Leaking(nn.Module):
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model = model
+def test_so_does_a_full_disk(
+    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = Mock(side_effect=OSError(28, "No space left on device"))
+    monkeypatch.setattr(Path, "write_bytes", full)
+    assert command() == 2
+    sentence = r"error: cannot write .*step-000005.*: No space left .*; the checkpoints .* kept\n"
+    assert re.fullmatch(sentence, capsys.readouterr().err)
 
+
+class Leaking(nn.Sequential):
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.model(tokens.roll(-1, dims=0))
+        return super().forward(tokens.roll(-1, dims=0))
 
 
 def test_a_run_whose_model_leaks_says_so_and_fails(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "text").write_text(TEXT)
-    options = [f"--text={tmp_path / 'text'}", f"--runs={tmp_path / 'runs'}", "--steps=300"]
-    options += ["--device=cpu", "--learning-rate=0.1", "--json"]
-    leaking = replace(TOY, model=lambda config, n_vocab: Leaking(make_model(config, n_vocab)))
-    assert command_line.main(options, {"toy": leaking}) == 1
+    leaking = replace(TOY, model=lambda config, n_vocab: Leaking(*make_model(config, n_vocab)))
+    assert command("--steps=300", "--learning-rate=0.1", "--json", preset=leaking) == 1
     out, err = capsys.readouterr()
     result = json.loads(out.splitlines()[-1])
     assert result["val_loss"] < 0.5 < 2 < result["honest_loss"]
@@ -355,39 +342,10 @@ def test_a_run_whose_model_leaks_says_so_and_fails(
     assert err == f"error: {result['honest_sentence']}\n"
 
 
-def test_a_mistake_in_the_program_keeps_its_traceback(command: Command, tmp_path: Path) -> None:
-    def broken(config: Config, n_vocab: int) -> nn.Module:
-        return nn.Linear(int("many"), n_vocab)
-
-    options = [f"--text={tmp_path / 'text'}", f"--runs={tmp_path / 'runs'}"]
+def test_a_mistake_in_the_program_keeps_its_traceback(command: Command) -> None:
+    broken = replace(TOY, model=lambda config, n_vocab: nn.Linear(int("many"), n_vocab))
     with pytest.raises(ValueError, match="invalid literal for int"):
-        command_line.main(options, {"toy": replace(TOY, model=broken)})
-
-
-def test_a_full_disk_stops_the_run_with_a_sentence_and_keeps_the_last_checkpoint(
-    command: Command,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    write_bytes = Path.write_bytes
-
-    def full(self: Path, content: bytes) -> int:
-        if "step-000010" in self.name:
-            raise OSError(28, "No space left on device")
-        return write_bytes(self, content)
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    assert command() == 2
-    monkeypatch.undo()
-    assert re.fullmatch(
-        r"error: cannot write .*step-000010-\w+.pt: No space left on device; "
-        r"the checkpoints of .* are kept\n",
-        capsys.readouterr().err,
-    )
-    run = the_run(tmp_path)
-    assert command(f"--resume={run}", recipe=[], text=None) == 0
-    assert "from step 5\n" in capsys.readouterr().out
+        command(preset=broken)
 
 
 def test_every_field_of_the_recipe_is_an_option_with_its_default(
@@ -405,20 +363,3 @@ def test_every_field_of_the_recipe_is_an_option_with_its_default(
         default = {"steps": 7}.get(field.name, field.default)
         shown = "" if default is None else f" (default: {default})"
         assert f"--{option}{kind} {field.metadata['help']}{shown}" in told
-
-
-def test_ctrl_c_in_a_real_process_saves_and_ends_with_130(tmp_path: Path) -> None:
-    (tmp_path / "text").write_text(TEXT)
-    options = ["--text=text", "--d-model=8", "--d-ff=8", "--n-layers=1", "--seq-len=8"]
-    process = train(tmp_path, *options, "--steps=10000000", "--record-every=10")
-    while not list(tmp_path.glob("runs/classic/*/history.jsonl")):
-        assert process.is_alive()
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGINT)
-    process.join()
-    assert (process.exitcode, (tmp_path / "err").read_text()) == (130, "")
-    stopped = re.search(
-        r"stopped after step ([\d,]+); --resume (\S+) goes on", (tmp_path / "out").read_text()
-    )
-    step = int(stopped[1].replace(",", ""))
-    assert load_checkpoint(the_checkpoint(Path(stopped[2]), step))["step"] == step

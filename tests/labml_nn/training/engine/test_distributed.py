@@ -63,35 +63,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def alone(folder: Path) -> dict[str, Any]:
-    return json.loads((folder / "alone.json").read_text())
-
-
-@pytest.fixture(scope="module")
 def ranks(folder: Path) -> list[dict[str, Any]]:
     return [json.loads((folder / f"rank-{rank}.json").read_text()) for rank in range(2)]
 
 
-def test_two_processes_have_the_losses_of_one(
-    alone: dict[str, Any], ranks: list[dict[str, Any]]
+def test_two_processes_have_the_losses_of_one_and_go_on_from_its_checkpoint_and_it_from_theirs(
+    folder: Path, ranks: list[dict[str, Any]]
 ) -> None:
+    alone = json.loads((folder / "alone.json").read_text())
     assert alone["plain"][-1] < alone["plain"][0]
-    for seen in ranks:
-        for kind in ("plain", "parts", "sharded", "sharded parts"):
-            assert seen[kind] == pytest.approx(alone["plain"], abs=1e-5), kind
-        # From the checkpoint of one process.
-        for kind in ("plain from one", "sharded from one"):
-            assert seen[kind] == pytest.approx(alone["plain"][3:], abs=1e-5), kind
-        assert seen["muon sharded"] == pytest.approx(alone["muon"], abs=1e-5)
-
-
-@pytest.mark.parametrize("name", ["two", "parts", "sharded", "sharded_parts"])
-def test_one_process_goes_on_from_the_checkpoint_of_two(
-    name: str, folder: Path, alone: dict[str, Any]
-) -> None:
-    # Only rank 0 wrote.
-    assert len(list((folder / name).iterdir())) == 1
-    assert second_half(CONFIG, folder / name) == pytest.approx(alone["plain"][3:], abs=1e-5)
+    whole, rest = (pytest.approx(found, abs=1e-5) for found in (alone["plain"], alone["plain"][3:]))
+    for name in ("plain", "parts", "sharded", "sharded parts"):
+        assert [seen[name] for seen in ranks] == [whole, whole], name
+        # Only rank 0 wrote.
+        assert len(list((folder / name).iterdir())) == 1
+        assert second_half(CONFIG, folder / name) == rest, name
+    for name in ("plain from one", "sharded from one"):
+        assert [seen[name] for seen in ranks] == [rest, rest], name
+    muon = pytest.approx(alone["muon"], abs=1e-5)
+    assert [seen["muon sharded"] for seen in ranks] == [muon, muon]
 
 
 def test_each_process_holds_half_of_a_sharded_model(ranks: list[dict[str, Any]]) -> None:
@@ -106,17 +96,10 @@ def test_processes_agree_and_draw_numbers_of_their_own(ranks: list[dict[str, Any
     assert [seen["error prefix"] for seen in ranks] == ["", "process 1: "]
     assert all(seen["any"] == [True, False] for seen in ranks)
     assert all(seen["first"] == "from 0" for seen in ranks)
+    assert all("got batch_size=9, micro_batches=1 and processes=2" in r["refused"] for r in ranks)
     # The same ones after a checkpoint was restored.
     (first, again), (other, other_again) = (seen["random"] for seen in ranks)
     assert first == again != other == other_again
-
-
-def test_a_batch_that_two_cannot_share_is_refused(ranks: list[dict[str, Any]]) -> None:
-    sentence = (
-        "batch_size must be a multiple of micro_batches times processes, got batch_size=9, "
-        "micro_batches=1 and processes=2"
-    )
-    assert [seen["refused"] for seen in ranks] == [sentence, sentence]
 
 
 def test_a_single_process_needs_none_of_it() -> None:

@@ -22,18 +22,13 @@ def test_a_mistake_in_the_program_stays_one() -> None:
         lambda: wrong["pair"]([1, 2, 3]),
         # One that PyTorch raises, and one of another program.
         lambda: torch.nn.EmbeddingBag(3, 2)(torch.zeros(1, 1, 1).long()),
-        lambda: _raise(ValueError("of a test")),
+        lambda: "of a test".index("lesson"),
     ):
-        with pytest.raises(ValueError) as caught:
-            with checking_input():
-                call()
+        with pytest.raises(ValueError) as caught, checking_input():
+            call()
         assert type(caught.value) is ValueError
 
 
 def test_other_errors_of_a_lesson_stay_what_they_are() -> None:
     with pytest.raises(TypeError), checking_input():
         MultiHeadAttention()
-
-
-def _raise(error: Exception) -> None:
-    raise error

@@ -14,17 +14,15 @@ def write(run: Path, points: list[tuple[int, dict[str, float]]], step: int = 99)
             record(*point)
 
 
-def test_what_is_written_is_read_with_the_same_bits(tmp_path: Path) -> None:
-    assert read_history(tmp_path) == []
-    write(tmp_path, POINTS[:2])
-    write(tmp_path, POINTS[2:])
-    assert read_history(tmp_path) == POINTS
-
-
-def test_a_point_is_on_the_disk_when_it_is_recorded(tmp_path: Path) -> None:
-    with recording(tmp_path) as record:
-        record(*POINTS[0])
-        assert read_history(tmp_path) == POINTS[:1]
+def test_a_point_is_on_the_disk_when_it_is_recorded_with_the_same_bits(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot write .*history.jsonl: "):
+        write(tmp_path / "file", POINTS)
+    for number, point in enumerate(POINTS):
+        assert read_history(tmp_path) == POINTS[:number]
+        with recording(tmp_path, 99) as record:
+            record(*point)
+            assert read_history(tmp_path) == POINTS[: number + 1]
 
 
 @pytest.mark.parametrize(("step", "left"), [(0, 0), (2, 0), (3, 1), (8, 2), (9, 3), (99, 4)])
@@ -44,9 +42,3 @@ def test_half_a_line_is_none(tmp_path: Path, cut: int) -> None:
     assert read_history(tmp_path) == POINTS[:3]
     write(tmp_path, POINTS[3:], 12)
     assert read_history(tmp_path) == POINTS
-
-
-def test_a_history_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="cannot write .*history.jsonl: "):
-        write(tmp_path / "file", POINTS)

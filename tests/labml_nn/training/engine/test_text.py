@@ -12,16 +12,14 @@ from labml_nn.training.engine.text import chunks, prepare_text, python_sources, 
 from tests.labml_nn.training.engine.models import TEXT
 
 
-def test_a_file_is_read_as_it_is(tmp_path: Path) -> None:
+def test_a_file_is_read_as_it_is_and_refused_if_it_is_empty_or_missing(tmp_path: Path) -> None:
     path = tmp_path / "text"
+    # A mark of the order of bytes is no character.
     path.write_bytes("\ufeffa\r\nä🎉\n".encode())
     assert read_text(path) == "a\r\nä🎉\n"
-
-
-def test_a_file_that_is_empty_or_missing_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "text").touch()
+    path.write_text("")
     with pytest.raises(InputError, match="is empty"):
-        read_text(tmp_path / "text")
+        read_text(path)
     with pytest.raises(InputError, match=r"cannot read .*: No such file"):
         read_text(tmp_path / "missing")
 
@@ -32,11 +30,6 @@ def test_chunks_are_the_text_however_it_is_cut(text: str, size: int) -> None:
         path = Path(folder) / "text"
         path.write_bytes(text.encode())
         assert "".join(chunks(path, size)) == text
-
-
-def test_a_mark_of_the_order_of_bytes_is_no_character(tmp_path: Path) -> None:
-    (tmp_path / "text").write_bytes(b"\xef\xbb\xbfabc")
-    assert "".join(chunks(tmp_path / "text")) == "abc"
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
@@ -50,12 +43,6 @@ def test_a_byte_that_is_not_utf_8_is_named_with_its_position(tmp_path: Path, siz
         list(chunks(tmp_path / "text", size))
 
 
-def test_pythons_sources_are_cut_at_a_length() -> None:
-    text = python_sources(100_000)
-    assert len(text) == 100_000
-    assert python_sources(200_000).startswith(text)
-
-
 def test_characters_are_those_of_the_lesson() -> None:
     found = prepare_text(TEXT, 7)
     _, train, validation = prepare(TEXT, 7)
@@ -64,19 +51,19 @@ def test_characters_are_those_of_the_lesson() -> None:
     assert found.n_characters == len(validation)
     assert found.checksum == hashlib.sha256(TEXT.encode()).hexdigest()
     assert str(found) == "2,200 characters, 29 in the vocabulary"
+    with pytest.raises(InputError, match="1,980 tokens to train on and 220 to measure are too few"):
+        found.check_length(1980)
 
 
 def test_byte_pairs_are_learned_from_the_training_part_alone() -> None:
-    found = prepare_text(TEXT + "£" * 200, 7, n_vocab=270)
-    decode = found.tokenizer.decode
-    n_characters = len(prepare(TEXT + "£" * 200, 7)[2])
-    assert decode(found.train) == (TEXT + "£" * 200)[:-n_characters]
-    assert decode(found.validation) == (TEXT + "£" * 200)[-n_characters:]
-    assert found.n_characters == n_characters
+    text = TEXT + "£" * 200
+    found = prepare_text(text, 7, n_vocab=270)
+    parts = [found.tokenizer.decode(part) for part in (found.train, found.validation)]
+    assert "".join(parts) == text
+    assert found.n_characters == len(parts[1]) == len(prepare(text, 7)[2])
     # The pair of bytes that makes a pound is frequent, but in the validation part.
     assert len(found.tokenizer.encode("£")) == 2
 
-
-def test_too_few_tokens_are_refused() -> None:
-    with pytest.raises(InputError, match="1,980 tokens to train on and 220 to measure are too few"):
-        prepare_text(TEXT, 7).check_length(1980)
+    text = python_sources(100_000)
+    assert len(text) == 100_000
+    assert python_sources(200_000).startswith(text)

@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from labml_nn.optimizers import schedules
 from labml_nn.training import loop
 from labml_nn.training.data import RandomWindows
-from labml_nn.training.engine.config import TrainConfig
 from labml_nn.training.engine.errors import InputError
 from labml_nn.training.engine.steps import run_steps
 from labml_nn.training.engine.trainer import Trainer
@@ -25,6 +25,11 @@ from tests.labml_nn.training.engine.models import (
     make_trainer,
     run,
 )
+from tests.oracles.compare import largest
+
+
+def furthest(one: Trainer, other: nn.Module) -> float:
+    return largest(list(one.model.parameters()), list(other.parameters()))
 
 
 def test_steps_are_those_of_pytorch_written_out() -> None:
@@ -33,16 +38,16 @@ def test_steps_are_those_of_pytorch_written_out() -> None:
     found = losses(trainer, 5)
 
     model, batches = make_model(), RandomWindows(make_text(997), 7, 3, CONFIG.seed)
-    decaying = [p for p in model.parameters() if p.dim() == 2]
-    others = [p for p in model.parameters() if p.dim() == 1]
-    groups = [{"params": decaying, "weight_decay": 0.3}, {"params": others, "weight_decay": 0.0}]
+    groups = [
+        {"params": [p for p in model.parameters() if p.dim() == n], "weight_decay": decay}
+        for n, decay in ((2, 0.3), (1, 0.0))
+    ]
     optimizer = torch.optim.AdamW(groups, 0.1, betas=(0.9, 0.99))
     for step in range(5):
         # Three steps up, and half a cosine down over nine.
         down = 0.1 + 0.9 * (1 + math.cos(math.pi * (step - 3) / 9)) / 2
-        share = (step + 1) / 3 if step < 3 else down
         for group in optimizer.param_groups:
-            group["lr"] = 0.1 * share
+            group["lr"] = 0.1 * ((step + 1) / 3 if step < 3 else down)
         x, y = batches.at(step)
         optimizer.zero_grad()
         loss = F.cross_entropy(model(x).permute(1, 2, 0), y.t())
@@ -50,45 +55,23 @@ def test_steps_are_those_of_pytorch_written_out() -> None:
         assert nn.utils.clip_grad_norm_(model.parameters(), 0.05) > 0.05
         optimizer.step()
         assert found[step] == pytest.approx(loss.item(), rel=1e-5)
-    for one, other in zip(trainer.model.parameters(), model.parameters(), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
+    assert furthest(trainer, model) < 1e-5
 
 
-@pytest.mark.parametrize(
-    ("schedule", "step", "expected"),
-    [
-        ("cosine", 49, 1 / 2),
-        ("cosine", 1000, 0.1 + 0.9 * 0.5),
-        ("linear", 49, 1 / 2),
-        ("linear", 100, 1),
-        ("linear", 700, 0.1 + 0.9 * 2 / 3),
-        ("linear", 1899, 0.1005),
-    ],
-)
-def test_the_rate_falls_as_the_schedule_says(schedule: str, step: int, expected: float) -> None:
-    trainer = make_trainer(steps=1900, warmup=100 / 1900, schedule=schedule)
-    assert trainer.share_of_rate(step, 1900) == pytest.approx(expected, rel=1e-4)
+@pytest.mark.parametrize("name", ["cosine", "linear"])
+def test_the_rate_falls_as_the_schedule_says(name: str) -> None:
+    trainer = make_trainer(warmup=0.3, final=0.2, schedule=name)
+    expected = [getattr(schedules, name)(step, 12, 0.3, 0.2) for step in range(12)]
+    assert [trainer.share_of_rate(step, 12) for step in range(12)] == expected
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("steps", 0),
-        ("batch_size", 0),
-        ("seq_len", -3),
-        ("micro_batches", 0),
-        ("record_every", 0),
-        ("evaluate_every", 0),
-        ("save_every", 0),
-        ("learning_rate", 0.0),
-        ("learning_rate", math.nan),
-        ("clip", -1.0),
-        ("warmup", 1.5),
-        ("final", -0.1),
-        ("weight_decay", 2.0),
-        ("schedule", "flat"),
-    ],
-)
+WRONG = [(name, 0) for name in ("steps", "batch_size", "micro_batches", "record_every")]
+WRONG += [("evaluate_every", 0), ("save_every", 0), ("seq_len", -3), ("learning_rate", 0.0)]
+WRONG += [("learning_rate", math.nan), ("clip", -1.0), ("warmup", 1.5), ("final", -0.1)]
+WRONG += [("weight_decay", 2.0), ("schedule", "flat")]
+
+
+@pytest.mark.parametrize(("field", "value"), WRONG)
 def test_a_setting_that_makes_no_sense_is_refused_by_name(field: str, value: Any) -> None:
     with pytest.raises(InputError, match=rf"^{field} must be .*, got {value}$"):
         replace(CONFIG, **{field: value})
@@ -109,35 +92,30 @@ def test_what_is_recorded_is_what_it_says() -> None:
 
 
 def test_checkpoints_come_after_records_at_their_interval_and_at_the_lowest_loss() -> None:
-    events: list[tuple[str, int]] = []
+    events: list[tuple[int, str]] = []
     lowest: dict[int, bool] = {}
     validation: dict[int, float] = {}
     trainer = make_trainer(save_every=5)
 
     def record(step: int, values: dict[str, float]) -> None:
-        events.append(("record", step))
+        events.append((step, "record"))
         validation.update({step: values["loss.validation"]} if step in (6, 12) else {})
 
     def save(is_best: bool) -> None:
-        events.append(("save", trainer.step))
+        events.append((trainer.step, "save"))
         lowest[trainer.step] = is_best
 
     run_steps(trainer, record, save)
-    is_lower = validation[12] < validation[6]
-    assert lowest == {5: False, 6: True, 10: False, 12: is_lower}
+    assert lowest == {5: False, 6: True, 10: False, 12: validation[12] < validation[6]}
     assert trainer.best == min(validation.values())
-    assert [step for _, step in events] == [4, 5, 6, 6, 8, 10, 12, 12]
-    assert events[-2:] == [("record", 12), ("save", 12)]
+    assert events == sorted(events)
+    assert [step for step, _ in events] == [4, 5, 6, 6, 8, 10, 12, 12]
 
 
 def test_a_stop_comes_after_the_step_and_saves() -> None:
     trainer, saved = make_trainer(), []
-    run_steps(
-        trainer,
-        lambda step, values: None,
-        lambda is_best: saved.append(trainer.step),
-        lambda: trainer.step == 3,
-    )
+    save, stop = (lambda is_best: saved.append(trainer.step)), (lambda: trainer.step == 3)
+    run_steps(trainer, lambda step, values: None, save, stop)
     assert (trainer.step, saved) == (3, [3])
     # Nothing was recorded yet, and still the time counts.
     assert trainer.seconds > 0
@@ -148,26 +126,11 @@ def test_the_last_step_is_evaluated_wherever_it_falls_and_whoever_stops_there() 
     assert "loss.validation" in run(make_trainer(), until=12)[-1][1]
 
 
-def test_the_same_seed_gives_the_same_bits_and_another_seed_others() -> None:
-    found = [losses(make_trainer(0.5, seed=seed), 4) for seed in (1, 1, 2)]
-    assert found[0] == found[1] != found[2]
-
-
-def test_bfloat16_trains_nearly_like_float32_on_weights_of_float32() -> None:
-    trainers = [make_trainer(precision=name) for name in ("float32", "bfloat16")]
-    one, other = (run(trainer)[-1][1]["loss.train"] for trainer in trainers)
-    assert one != other
-    assert one == pytest.approx(other, rel=0.02)
-    assert {p.dtype for p in trainers[1].model.parameters()} == {torch.float32}
-
-
 @pytest.mark.parametrize("parts", [2, 3, 6])
-def test_micro_batches_give_the_gradients_of_the_batch(parts: int) -> None:
+def test_micro_batches_give_the_steps_of_the_batch(parts: int) -> None:
     whole, split = (make_trainer(batch_size=6, micro_batches=n) for n in (1, parts))
     assert losses(whole, 3) == pytest.approx(losses(split, 3), abs=1e-6)
-    for one, other in zip(whole.model.parameters(), split.model.parameters(), strict=True):
-        torch.testing.assert_close(one.grad, other.grad, rtol=0, atol=1e-6)
-        torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
+    assert furthest(whole, split.model) < 1e-6
 
 
 def test_a_batch_that_cannot_be_divided_and_an_unknown_device_are_refused() -> None:
@@ -183,32 +146,24 @@ def test_a_scaled_loss_makes_the_same_steps() -> None:
     scaled.mixed.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16)
     assert losses(plain, 3) == losses(scaled, 3)
     assert scaled.mixed.scaler.get_scale() == 2.0**16
-    for one, other in zip(plain.model.parameters(), scaled.model.parameters(), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-7)
+    assert furthest(plain, scaled.model) < 1e-6
 
 
 def test_where_a_scaled_loss_overflows_the_step_is_skipped_and_the_scale_halved() -> None:
-    trainer = make_trainer()
+    trainer, same = make_trainer(), make_model()
     trainer.mixed.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127)
-    with torch.no_grad():
-        trainer.model[3].weight.mul_(1e3)
-    before = [parameter.clone() for parameter in trainer.model.parameters()]
+    for model in (trainer.model, same):
+        model[3].weight.data *= 1e3
     assert math.isfinite(losses(trainer, 1)[0])
     assert trainer.mixed.scaler.get_scale() == 2.0**126
-    for one, other in zip(trainer.model.parameters(), before, strict=True):
-        assert one.equal(other)
+    assert furthest(trainer, same) == 0
 
 
 def test_a_compiled_model_is_trained_and_the_plain_one_evaluated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    compile, calls = torch.compile, []
-
-    def recorded(model: nn.Module) -> Any:
-        model.register_forward_hook(lambda *_: calls.append(1) and None)
-        return compile(model, backend="aot_eager")
-
-    monkeypatch.setattr(torch, "compile", recorded)
+    compile = torch.compile
+    monkeypatch.setattr(torch, "compile", lambda model: compile(model, backend="aot_eager"))
     plain, compiled = make_trainer(), make_trainer(compile=True)
     assert compiled.replica is not compiled.model
     # On a CPU only if it is asked for.
@@ -234,16 +189,10 @@ class Waits(TorchDispatchMode):
 def test_nothing_in_a_step_waits_for_its_result() -> None:
     trainer = make_trainer(0.1)
     losses(trainer, 1)
-    batch = trainer.batch_at(1)
+    batch, mixed = trainer.batch_at(1), trainer.mixed
+    options = {"gradients": mixed.gradients, "clip": mixed.clip}
     with Waits() as waits:
-        loop.train(
-            trainer.replica,
-            lambda step: batch,
-            trainer.optimizers,
-            1,
-            gradients=trainer.mixed.gradients,
-            clip=trainer.mixed.clip,
-        )
+        loop.train(trainer.replica, lambda step: batch, trainer.optimizers, 1, **options)
         assert waits.found == []
         torch.ones(1).item()
     assert len(waits.found) == 1
@@ -254,8 +203,7 @@ def spoiler(trainer: Trainer, step: int, value: float) -> Callable[[], None]:
 
     def spoil() -> None:
         if trainer.step == step:
-            with torch.no_grad():
-                trainer.model[0].weight[:] = value
+            trainer.model[0].weight.data[:] = value
 
     return spoil
 
@@ -272,30 +220,9 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_step_and_batch(value:
         f"{', '.join(map(str, starts))} of the training text; train with a learning rate below "
         "0.003"
     )
-    assert saved == []
-    # They are windows of that batch.
-    x, _ = make_trainer().batch_at(5)
-    assert x.t().tolist() == [make_text(997)[start : start + 7].tolist() for start in starts]
-
-
-def test_weights_that_are_not_finite_are_not_saved_when_a_run_is_stopped() -> None:
-    trainer, saved = make_trainer(), []
-    spoil = spoiler(trainer, 1, math.nan)
+    # Nor are weights saved when a run is stopped.
+    trainer = make_trainer()
+    spoil = spoiler(trainer, 1, value)
     with pytest.raises(InputError, match="the weights are not finite in step 1, whose windows"):
         run_steps(trainer, lambda step, values: None, saved.append, lambda: True, spoil)
     assert saved == []
-
-
-def test_each_optimizer_follows_the_schedule_from_its_own_rate() -> None:
-    def two(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
-        first, *others = model.parameters()
-        return [torch.optim.SGD([first], lr=0.2), torch.optim.SGD(others, lr=0.3)]
-
-    trainer = Trainer(make_model(), make_text(997), make_text(101), CONFIG, two)
-    for step in range(3):
-        before = [p.clone() for p in trainer.model.parameters()]
-        losses(trainer, step + 1)
-        share = trainer.share_of_rate(step, CONFIG.steps)
-        rates = [0.2, 0.3, 0.3, 0.3, 0.3]
-        for p, old, rate in zip(trainer.model.parameters(), before, rates, strict=True):
-            torch.testing.assert_close(p, old - rate * share * p.grad, rtol=1e-4, atol=1e-7)

@@ -26,17 +26,8 @@ from labml_nn.training.engine.trainer import Trainer
 from labml_nn.training.loop import evaluate
 from tests.labml_nn.training.engine.models import TEXT, losses
 
-CONFIG = ClassicConfig(
-    steps=6,
-    batch_size=12,
-    seq_len=7,
-    device="cpu",
-    precision="float32",
-    d_model=10,
-    heads=2,
-    n_layers=2,
-    d_ff=22,
-)
+SIZES = {"seq_len": 7, "d_model": 10, "heads": 2, "n_layers": 2, "d_ff": 22}
+CONFIG = ClassicConfig(steps=6, batch_size=12, device="cpu", precision="float32", **SIZES)
 HALF = CONFIG.steps // 2
 
 
@@ -45,7 +36,6 @@ def make_trainer(config: ClassicConfig) -> Trainer:
 
 
 def rest(trainer: Trainer) -> list[float]:
-    r"""The losses up to the end, and that of the validation text."""
     found = losses(trainer, CONFIG.steps)
     return [*found, evaluate(trainer.model, trainer.validation, CONFIG.seq_len)]
 
@@ -59,7 +49,6 @@ def half_and_half(config: ClassicConfig, folder: Path) -> list[float]:
 
 
 def second_half(config: ClassicConfig, folder: Path) -> list[float]:
-    r"""The losses of a trainer that goes on from there."""
     trainer = make_trainer(config)
     (path,) = folder.glob("*.pt")
     restore(trainer, load_checkpoint(path), path)
@@ -67,7 +56,6 @@ def second_half(config: ClassicConfig, folder: Path) -> list[float]:
 
 
 def muon(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
-    r"""Muon for the matrices of the layers, and AdamW for the rest."""
     matrices = [p for p in model.encoder.layers.parameters() if p.dim() == 2]
     chosen = {id(matrix) for matrix in matrices}
     others = [p for p in model.parameters() if id(p) not in chosen]
@@ -76,8 +64,7 @@ def muon(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
 
 def with_muon(config: ClassicConfig) -> list[float]:
     text = prepare_text(TEXT, config.seq_len)
-    preset = replace(PRESETS["classic"], optimizers=muon)
-    return rest(preset.make_trainer(config, text))
+    return rest(replace(PRESETS["classic"], optimizers=muon).make_trainer(config, text))
 
 
 def random_after_restoring(folder: Path) -> list[float]:
@@ -106,12 +93,6 @@ def main(folder: Path, environment: dict[str, str]) -> None:
         sharded = replace(CONFIG, sharded=True)
         seen: dict[str, Any] = {
             "place": [rank(), world_size()],
-            "plain": half_and_half(CONFIG, folder / "two"),
-            "parts": half_and_half(replace(CONFIG, micro_batches=3), folder / "parts"),
-            "sharded": half_and_half(sharded, folder / "sharded"),
-            "sharded parts": half_and_half(
-                replace(sharded, micro_batches=2), folder / "sharded_parts"
-            ),
             "plain from one": second_half(CONFIG, folder / "one"),
             "sharded from one": second_half(sharded, folder / "one"),
             "muon sharded": with_muon(sharded),
@@ -121,6 +102,9 @@ def main(folder: Path, environment: dict[str, str]) -> None:
             "error prefix": error_prefix(),
             "refused": refused(replace(CONFIG, batch_size=9)),
         }
+        kinds = {"plain": CONFIG, "parts": replace(CONFIG, micro_batches=3)}
+        kinds |= {"sharded": sharded, "sharded parts": replace(sharded, micro_batches=2)}
+        seen |= {name: half_and_half(config, folder / name) for name, config in kinds.items()}
         parameters = list(make_trainer(sharded).model.parameters())
         seen["numbers"] = sum(p.numel() for p in parameters)
         seen["own numbers"] = sum(p.to_local().numel() for p in parameters)

@@ -1,5 +1,3 @@
-r"""What is compiled computes the same, and is one graph."""
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -28,7 +26,3 @@ def test_they_are_one_graph_with_the_same_result() -> None:
 def test_a_compiled_model_has_the_parameters_of_the_model() -> None:
     model = nn.Linear(3, 5)
     assert next(page.compiled(model).parameters()) is model.weight
-
-
-def test_the_example_is_normalised() -> None:
-    assert page.example(7, 3, 5).mean(-1).abs().max() < 1e-5

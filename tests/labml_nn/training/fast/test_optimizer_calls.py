@@ -1,13 +1,6 @@
-r"""Three ways to write the first step of AdamW."""
-
 import torch
 
-from labml_nn.training.fast.optimizer_calls import (
-    example,
-    step_fused,
-    step_in_a_loop,
-    step_with_lists,
-)
+from labml_nn.training.fast.optimizer_calls import step_fused, step_in_a_loop, step_with_lists
 
 
 def test_each_way_is_the_first_step_of_pytorchs_optimizer() -> None:
@@ -23,9 +16,3 @@ def test_each_way_is_the_first_step_of_pytorchs_optimizer() -> None:
         step(moved, gradients, rate=0.01)
         torch.testing.assert_close(moved, [one.detach() for one in expected])
         assert all((a - b).abs().min() > 0.009 for a, b in zip(moved, start, strict=True))
-
-
-def test_the_example_moves_alike_three_times() -> None:
-    one, two, three = example(3, 5)
-    torch.testing.assert_close(one, two)
-    torch.testing.assert_close(one, three)

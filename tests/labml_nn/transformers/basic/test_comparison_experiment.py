@@ -1,36 +1,24 @@
-r"""Parts take their places, both models start alike, and the notebook runs."""
-
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from labml_nn.transformers.basic import comparison_experiment as page
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
 
-class Doubled(nn.Module):
-    r"""A part that is like no other."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return 2 * x
-
-
 def test_a_part_takes_every_place_of_its_name_each_time_a_new_one() -> None:
     model = AutoregressiveTransformer(13, 10, 5, 2, 17, 11)
-    page.put_in_place(model, {"feed_forward": Doubled, "norm": nn.Identity})
+    page.put_in_place(model, {"feed_forward": nn.Tanh, "norm": nn.Identity})
     parts = [layer.feed_forward for layer in model.encoder.layers]
-    assert [type(part) for part in parts] == [Doubled, Doubled]
+    assert [type(part) for part in parts] == [nn.Tanh, nn.Tanh]
     assert parts[0] is not parts[1]
     assert type(model.encoder.norm) is nn.Identity
     assert all(type(layer.norm_ff) is nn.LayerNorm for layer in model.encoder.layers)
-
-
-def test_a_place_that_the_model_does_not_have_is_named() -> None:
     with pytest.raises(ValueError, match="no part 'nowhere'"):
-        page.put_in_place(AutoregressiveTransformer(13, 10, 5, 2, 17, 11), {"nowhere": Doubled})
+        page.put_in_place(model, {"nowhere": nn.Tanh})
 
 
 def test_what_both_models_have_starts_with_the_same_numbers() -> None:
@@ -56,7 +44,3 @@ def test_the_notebook_trains_both_and_shows_them(
     shown = capsys.readouterr().out
     assert shown.count("validation loss") == 2
     assert "changed, step 20" in shown
-
-
-def test_the_example_compares_both() -> None:
-    assert page.example(7, 3, 13).abs().max() > 0

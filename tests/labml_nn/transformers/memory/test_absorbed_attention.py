@@ -1,7 +1,3 @@
-r"""The absorbed form against the one that is written out."""
-
-from collections.abc import Callable
-
 import torch
 
 from labml_nn.transformers.memory.absorbed_attention import AbsorbedLatentAttention
@@ -9,12 +5,12 @@ from labml_nn.transformers.memory.latent_attention import LatentAttention
 from labml_nn.transformers.mha import causal_mask
 from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, equals
+from tests.oracles.compare import largest
 
 SIZES = {"d_latent": 13, "d_rotary": 4, "max_len": 11}
 
 
 def pair() -> tuple[LatentAttention, AbsorbedLatentAttention]:
-    r"""Both forms, with the same parameters."""
     written_out = seam.randomised(LatentAttention(HEADS, D_MODEL, **SIZES))
     absorbed = AbsorbedLatentAttention(HEADS, D_MODEL, **SIZES).double().eval()
     absorbed.load_state_dict(written_out.state_dict())
@@ -32,10 +28,10 @@ def in_pieces(lengths: list[int]) -> float:
         mask = causal_mask(SEQ_LEN_K)[end - len(piece) : end, :end]
         found.append(seam.attend(absorbed, piece, mask if len(piece) > 1 else None))
     assert [t.shape for t in absorbed.cache] == [(SEQ_LEN_K, 3, 13), (SEQ_LEN_K, 3, 4)]
-    return (torch.cat(found) - whole).abs().max().item()
+    return largest([torch.cat(found)], [whole])
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "latent attention, all at once": lambda: seam.from_module(
         pair()[1], seam.some_mask(SEQ_LEN_K), pair()[0]
     ),

@@ -3,7 +3,6 @@ r"""Tiles against all scores at once; PyTorch's own backward pass goes through t
 from collections.abc import Callable
 from functools import partial
 
-import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -11,33 +10,22 @@ from torch import Tensor
 from labml_nn.transformers.memory.flash import TiledAttention, blocks, online_softmax, visible_tiles
 from labml_nn.transformers.mha import causal_mask
 from tests.labml_nn.transformers import seam
-from tests.labml_nn.transformers.seam import D_MODEL, HEADS, at_the_seam, equals
+from tests.labml_nn.transformers.memory.test_sdpa import vectors, visible
+from tests.labml_nn.transformers.seam import D_MODEL, HEADS, at_the_seam, equals, refuses
 from tests.oracles.compare import difference
-
-BATCH_SIZE, N_HEADS, QUERIES, KEYS, D_K = 3, 2, 7, 11, 5
-
 
 attention = partial(TiledAttention, HEADS, D_MODEL)
 
 
 def from_kernel(size: int, factor: float, tiled: Callable[..., Tensor]) -> float:
     r"""Cross-attention; with a large factor some scores are far too large for an exponential."""
-    generator = torch.Generator().manual_seed(1)
-    parts = [
-        (
-            torch.randn(BATCH_SIZE, N_HEADS, n, D_K, generator=generator).double() * factor
-        ).requires_grad_()
-        for n in (QUERIES, KEYS, KEYS)
-    ]
-    shape = (BATCH_SIZE, N_HEADS, QUERIES, KEYS)
-    mask = torch.rand(shape, generator=generator) < 0.5
-    mask[..., 1] = True
-    mask[1, 0, 2] = False
+    parts = [(factor * x.detach()).requires_grad_() for x in vectors(d_v=5)]
+    mask = visible()
     theirs = F.scaled_dot_product_attention(*parts, mask, scale=1.0)
     return difference(tiled(*parts, mask, size), theirs, parts, parts)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "F.scaled_dot_product_attention": lambda: max(
         from_kernel(size, factor, lambda *given: online_softmax(*given)[0])
         for size in (1, 2, 3, 4, 7, 11, 99)
@@ -55,8 +43,9 @@ test_at_the_seam = at_the_seam(
 )
 
 
-def test_blocks_follow_each_other() -> None:
+def test_blocks_follow_each_other_and_have_64_positions() -> None:
     assert blocks(7, 3) == [slice(0, 3), slice(3, 6), slice(6, 7)]
+    assert attention().size == 64 and attention().dropout.p == 0
 
 
 def test_tiles_in_the_future_are_skipped() -> None:
@@ -66,19 +55,14 @@ def test_tiles_in_the_future_are_skipped() -> None:
     assert found[2][1][2].shape == (1, 1, 1, 3)
 
 
-@pytest.mark.parametrize(("dropout_prob", "size"), [(0.1, 3), (0.0, 0), (0.0, -1)])
-def test_what_it_cannot_do_is_refused(dropout_prob: float, size: int) -> None:
-    with pytest.raises(ValueError, match=f"got dropout_prob={dropout_prob}, size={size}$"):
-        TiledAttention(HEADS, D_MODEL, dropout_prob, size=size)
-
-
-def test_a_block_has_64_positions() -> None:
-    assert attention().size == 64 and attention().dropout.p == 0
+test_what_it_cannot_do_is_refused = refuses(
+    attention,
+    "got {dropout_prob=}, {size=}$",
+    [{"dropout_prob": p, "size": size} for p, size in ((0.1, 3), (0.0, 0), (0.0, -1))],
+)
 
 
 def test_the_sum_of_each_query_is_that_of_its_visible_scores() -> None:
-    query, key = torch.randn(3, 2, 7, 5).double(), torch.randn(3, 2, 11, 5).double()
-    mask = torch.rand(3, 2, 7, 11) < 0.7
-    mask[..., 4] = True
+    (query, key, _), mask = vectors(), visible(idle=False)
     expected = (query @ key.mT).masked_fill(~mask, -torch.inf).logsumexp(-1, keepdim=True)
     torch.testing.assert_close(online_softmax(query, key, key, mask, 3)[1], expected)

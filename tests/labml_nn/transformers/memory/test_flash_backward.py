@@ -1,6 +1,3 @@
-r"""The backward pass in tiles against PyTorch's, and what is kept for it."""
-
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -13,7 +10,7 @@ from tests.labml_nn.transformers.memory.test_flash import from_kernel
 from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, at_the_seam, equals
 
 attention = partial(FlashAttention, HEADS, D_MODEL)
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "F.scaled_dot_product_attention": lambda: max(
         from_kernel(size, factor, Tiled.apply)
         for size in (1, 2, 3, 4, 7, 11, 99)

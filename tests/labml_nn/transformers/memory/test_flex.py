@@ -1,6 +1,3 @@
-r"""FlexAttention's kernel, not compiled, against all scores at once."""
-
-from collections.abc import Callable
 from functools import partial
 from unittest.mock import patch
 
@@ -10,22 +7,11 @@ from torch import Tensor
 from torch.nn.attention import flex_attention as pytorch
 
 from labml_nn.transformers.memory import flex
+from labml_nn.transformers.memory import score_functions as page
 from labml_nn.transformers.memory.flex import FlexAttention
-from labml_nn.transformers.memory.score_functions import (
-    MaskFunction,
-    alibi,
-    attend,
-    causal,
-    sliding_window,
-    soft_cap,
-)
 from labml_nn.transformers.mha import causal_mask
 from tests.labml_nn.transformers import seam
-from tests.labml_nn.transformers.memory.test_score_functions import (
-    CASES,
-    everywhere_else,
-    vectors,
-)
+from tests.labml_nn.transformers.memory.test_score_functions import CASES, everywhere_else, vectors
 from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, at_the_seam, equals
 from tests.oracles.compare import largest
 
@@ -44,13 +30,13 @@ def from_flex() -> float:
     with patch(UNTRACED, True):
         for case in [*CASES, (None, of_each_head)]:
             mine = flex.flex(*vectors(), *case, compiled=False)
-            worst = max(worst, largest([mine], [attend(*vectors(), *case)[0]]))
+            worst = max(worst, largest([mine], [page.attend(*vectors(), *case)[0]]))
     return worst
 
 
 def kernel_from_module() -> float:
     r"""The module with its kernel, which isn't compiled for this, and the one without."""
-    options = {"score_mod": soft_cap(0.7), "mask_mod": sliding_window(4)}
+    options = {"score_mod": page.soft_cap(0.7), "mask_mod": page.sliding_window(4)}
     worst = 0.0
     for mask in (None, seam.some_mask(SEQ_LEN_K, idle=True), causal_mask(SEQ_LEN_K)):
         one, other = (seam.randomised(attention(**options, kernel=k)) for k in (True, False))
@@ -67,11 +53,11 @@ def kernel_from_module() -> float:
     return worst
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "FlexAttention, not compiled": from_flex,
     "FlexAttention, not compiled, in the module": kernel_from_module,
     "a loop over heads, positions and sequences": lambda: seam.from_loops(
-        seam.randomised(attention(mask_mod=causal)),
+        seam.randomised(attention(mask_mod=page.causal)),
         seam.some_mask(SEQ_LEN_K, idle=True),
         visible=seam.some_mask(SEQ_LEN_K, idle=True) & causal_mask(SEQ_LEN_K),
     ),
@@ -85,11 +71,12 @@ test_it_equals_what_others_compute = equals(ORACLES)
 # Its functions of scores are in single precision at least, so halves don't go through.
 IDLE = partial(seam.check_idle, types=(torch.float64,))
 test_at_the_seam = at_the_seam(
-    partial(attention, score_mod=alibi(HEADS)),
+    partial(attention, score_mod=page.alibi(HEADS)),
     {},
     but=(seam.check_device, seam.check_dropout, seam.check_idle),
     and_also=(IDLE,),
 )
+test_dropout_is_refused = seam.refuses(attention, "got {dropout_prob=}$", [{"dropout_prob": 0.1}])
 
 
 def test_on_a_cpu_there_is_no_backward_pass() -> None:
@@ -100,10 +87,10 @@ def test_on_a_cpu_there_is_no_backward_pass() -> None:
 
 @pytest.mark.parametrize(
     ("mask_mod", "shape"),
-    [(causal, (1, 1)), (of_each_head, (1, 2)), (everywhere_else, (3, 2))],
+    [(page.causal, (1, 1)), (of_each_head, (1, 2)), (everywhere_else, (3, 2))],
 )
 def test_there_are_as_many_block_masks_as_needed(
-    mask_mod: MaskFunction, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    mask_mod: page.MaskFunction, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
     monkeypatch.setattr(torch, "compile", lambda function: function)
@@ -125,8 +112,3 @@ def test_only_the_kernel_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == []
     seam.attend(seam.randomised(attention(kernel=True)), x)
     assert seen == [pytorch.flex_attention]
-
-
-def test_dropout_is_refused() -> None:
-    with pytest.raises(ValueError, match="got dropout_prob=0.1$"):
-        FlexAttention(HEADS, D_MODEL, 0.1)

@@ -1,6 +1,3 @@
-r"""Latent attention against DeepSeek's."""
-
-from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -27,7 +24,6 @@ def key_and_value(module: LatentAttention) -> Tensor:
 
 
 def from_deepseek() -> float:
-    r"""With the same weights and the same angles."""
     module, x = seam.randomised(attention()), seam.text()
     config = DeepseekV3Config(
         **seam.CONFIG | {"attention_bias": False},
@@ -62,9 +58,7 @@ def from_deepseek() -> float:
     )
 
 
-ORACLES: dict[str, Callable[[], float]] = {"Hugging Face DeepSeek-V3": from_deepseek}
-
-
+ORACLES = {"Hugging Face DeepSeek-V3": from_deepseek}
 test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(attention)
 

@@ -1,6 +1,3 @@
-r"""The learned sink against gpt-oss's."""
-
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -16,16 +13,13 @@ attention = partial(LearnedSinkAttention, HEADS, D_MODEL)
 
 
 def from_gpt_oss() -> float:
-    r"""Its attention with the same weights, and turned by angles of zero."""
     config = GptOssConfig(**seam.CONFIG, num_hidden_layers=1, layer_types=["full_attention"])
     ours, theirs = seam.randomised(attention()), GptOssAttention(config, 0).double()
     theirs.sinks.data.copy_(ours.sinks)
     return seam.from_hugging_face(ours, theirs, angles=seam.no_turn(D_K // 2))
 
 
-ORACLES: dict[str, Callable[[], float]] = {
-    "Hugging Face gpt-oss": from_gpt_oss,
-}
+ORACLES = {"Hugging Face gpt-oss": from_gpt_oss}
 test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(attention, {"sinks": (HEADS,)})
 

@@ -1,7 +1,4 @@
-r"""The function spelled out, against PyTorch's."""
-
 import math
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -10,13 +7,12 @@ from torch import Tensor
 
 from labml_nn.transformers.memory.sdpa import each_backend, spelled_out, weights_of_newest_query
 from tests.labml_nn.transformers.seam import equals
-from tests.oracles.compare import difference
+from tests.oracles.compare import difference, largest
 
 BATCH_SIZE, HEADS, SEQ_LEN_Q, SEQ_LEN_K, D_K, D_V = 3, 6, 7, 11, 5, 13
 
 
 def vectors(key_heads: int = HEADS, d_v: int = D_V) -> list[Tensor]:
-    r"""A query, a key and a value with gradients."""
     generator = torch.Generator().manual_seed(1)
     shapes = (
         (BATCH_SIZE, HEADS, SEQ_LEN_Q, D_K),
@@ -26,12 +22,12 @@ def vectors(key_heads: int = HEADS, d_v: int = D_V) -> list[Tensor]:
     return [torch.randn(s, generator=generator).double().requires_grad_() for s in shapes]
 
 
-def visible() -> Tensor:
-    r"""One query sees nothing."""
+def visible(idle: bool = True) -> Tensor:
+    r"""One query sees nothing, or none."""
     shape = (BATCH_SIZE, 1, SEQ_LEN_Q, SEQ_LEN_K)
     mask = torch.rand(shape, generator=torch.Generator().manual_seed(2)) < 0.5
     mask[..., 1] = True
-    mask[1, 0, 2] = False
+    mask[1, 0, 2] &= not idle
     return mask
 
 
@@ -57,7 +53,7 @@ def from_pytorch(options: dict[str, object], key_heads: int) -> float:
     return difference(spelled_out(*parts, **options, enable_gqa=grouped), theirs, parts, parts)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "F.scaled_dot_product_attention": lambda: max(
         from_pytorch(options, key_heads) for options in OPTIONS for key_heads in (1, 2, 3, 6)
     ),
@@ -74,14 +70,12 @@ def test_the_newest_query_sees_the_first_key_alone() -> None:
     assert weights_of_newest_query(4).tolist() == [1, 0, 0, 0]
 
 
-def test_each_backend_that_runs_gives_the_same() -> None:
+def test_each_backend_that_runs_gives_the_same_and_values_of_another_width_leave_the_tiles() -> (
+    None
+):
     parts = [part.detach() for part in vectors(d_v=D_K)]
     found = each_backend(*parts, True)
-    assert "MATH" in found
+    assert found.keys() >= {"MATH", "FLASH_ATTENTION"}
     for result in found.values():
-        assert (result - spelled_out(*parts, is_causal=True)).abs().max() < 1e-10
-
-
-def test_values_of_another_width_leave_the_tiles() -> None:
-    assert "FLASH_ATTENTION" in each_backend(*(part.detach() for part in vectors(d_v=D_K)), True)
+        assert largest([result], [spelled_out(*parts, is_causal=True)]) < 1e-10
     assert list(each_backend(*(part.detach() for part in vectors()), True)) == ["MATH"]

@@ -1,22 +1,10 @@
-r"""Decoding against the whole, and what PyTorch does in the corners, asserted."""
-
 import math
 
 import pytest
 import torch
 from torch import Tensor
 
-from labml_nn.transformers.mistakes.decoding import (
-    CausalFromTheTop,
-    EmptyRows,
-    NewestForgotten,
-    RightDecoding,
-    StrictMask,
-    beaten_mask,
-    minus_a_billion,
-    padding_in_torch,
-    seen_by_one_query,
-)
+from labml_nn.transformers.mistakes import decoding as page
 from labml_nn.transformers.mistakes.right_attention import RightAttention
 
 BATCH_SIZE, SEQ_LEN, HEADS, D_K = 3, 7, 5, 2
@@ -35,12 +23,12 @@ def inputs() -> Tensor:
 
 @pytest.mark.parametrize("n_new", [1, 2, 3, SEQ_LEN])
 def test_decoding_is_the_whole_position_by_position(n_new: int) -> None:
-    module, x = made(RightDecoding), inputs()
+    module, x = made(page.RightDecoding), inputs()
     assert (module.decode(x, n_new) - made(RightAttention)(x)).abs().max() < 1e-10
 
 
-@pytest.mark.parametrize("kind", [CausalFromTheTop.make(), NewestForgotten.make()])
-def test_a_mistake_shows_after_the_first_call_only(kind: type[RightDecoding]) -> None:
+@pytest.mark.parametrize("kind", [page.CausalFromTheTop.make(), page.NewestForgotten.make()])
+def test_a_mistake_shows_after_the_first_call_only(kind: type[page.RightDecoding]) -> None:
     module, x = made(kind), inputs()
     assert (module.decode(x, SEQ_LEN) - module(x)).abs().max() < 1e-10
     difference = (module.decode(x, 2) - module(x)).abs().amax(dim=(0, 2))
@@ -49,15 +37,15 @@ def test_a_mistake_shows_after_the_first_call_only(kind: type[RightDecoding]) ->
 
 
 def test_from_the_top_a_single_new_query_sees_the_first_key_alone() -> None:
-    module, x = made(CausalFromTheTop.make()), inputs()
+    module, x = made(page.CausalFromTheTop.make()), inputs()
     first = module.output(module.value(x[:, :1]))
     assert (module.decode(x, 1) - first).abs().max() < 1e-10
-    assert seen_by_one_query(5).tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
+    assert page.seen_by_one_query(5).tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
 
 
 def test_one_empty_row_makes_every_gradient_nan() -> None:
     mask = torch.ones(BATCH_SIZE, SEQ_LEN, SEQ_LEN, dtype=torch.bool).tril()
-    wrong, right = made(EmptyRows.make()), made(RightAttention)
+    wrong, right = made(page.EmptyRows.make()), made(RightAttention)
     assert wrong(inputs(), mask).equal(right(inputs(), mask))
     mask[1, 4] = False
     output = wrong(inputs(), mask)
@@ -68,19 +56,17 @@ def test_one_empty_row_makes_every_gradient_nan() -> None:
 
 
 def test_a_strict_mask_leaves_nothing_for_the_first_position() -> None:
-    module = made(StrictMask.make())
+    module = made(page.StrictMask.make())
     assert module(inputs())[:, 0].equal(module.output.bias.expand(BATCH_SIZE, -1))
 
 
 def test_a_finite_mask_is_beaten_by_a_real_score_below_it() -> None:
-    assert beaten_mask().tolist() == [0.0, 1.0]
-    assert beaten_mask(-9_000.0).tolist() == [1.0, 0.0]
-    assert beaten_mask(masked=-math.inf).tolist() == [1.0, 0.0]
-
-
-def test_a_billion_is_infinite_in_half_precision_and_no_number_to_fill_with() -> None:
-    assert minus_a_billion(torch.float16).item() == -math.inf
-    assert minus_a_billion(torch.bfloat16).item() == pytest.approx(-1e9, rel=0.01)
+    assert page.beaten_mask().tolist() == [0.0, 1.0]
+    assert page.beaten_mask(-9_000.0).tolist() == [1.0, 0.0]
+    assert page.beaten_mask(masked=-math.inf).tolist() == [1.0, 0.0]
+    # In half precision a billion is infinite, and no number to fill with.
+    assert page.minus_a_billion(torch.float16).item() == -math.inf
+    assert page.minus_a_billion(torch.bfloat16).item() == pytest.approx(-1e9, rel=0.01)
     assert torch.finfo(torch.float16).max == 65_504
     scores = torch.zeros(2, dtype=torch.float16)
     with pytest.raises(RuntimeError, match="overflow"):
@@ -89,5 +75,5 @@ def test_a_billion_is_infinite_in_half_precision_and_no_number_to_fill_with() ->
 
 def test_pytorchs_attention_is_nan_on_padding_if_asked_for_weights() -> None:
     x = torch.randn(BATCH_SIZE, SEQ_LEN, D_MODEL)
-    assert padding_in_torch(x, need_weights=True).isnan().all()
-    assert padding_in_torch(x, need_weights=False).isfinite().all()
+    assert page.padding_in_torch(x, need_weights=True).isnan().all()
+    assert page.padding_in_torch(x, need_weights=False).isfinite().all()

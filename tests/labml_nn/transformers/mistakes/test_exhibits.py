@@ -60,20 +60,11 @@ def test_the_mistake_is_named(name: str) -> None:
 
 
 def test_two_mistakes_are_named() -> None:
-    class Narrow(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layers = nn.ModuleList(nn.Linear(24, 24) for _ in range(4))
+    def call(attention: nn.Module, x: Tensor) -> Tensor:
+        return attention(x, torch.ones(1, x.shape[1], x.shape[1], dtype=torch.bool))
 
-        def forward(self, x: Tensor) -> Tensor:
-            query, key, value = (
-                layer(x).unflatten(-1, (3, 8)).transpose(1, 2) for layer in self.layers[:3]
-            )
-            weights = (query @ key.transpose(-2, -1) / math.sqrt(24)).softmax(-1)
-            return self.layers[3]((weights @ value).transpose(1, 2).flatten(2))
-
-    said = find_mistakes(Narrow(), 24, 3)["comparison"]
-    assert said == (
+    narrow = EXHIBITS["ScaledByModelWidth"].make()(24, 3)
+    assert find_mistakes(narrow, 24, 3, call=call)["comparison"] == (
         "there is no causal mask, and the scores are divided by the root of the whole width"
     )
 
@@ -116,9 +107,6 @@ def test_a_failure_is_an_assertion_and_yours_stays_as_it_is() -> None:
     with pytest.raises(AssertionError, match="2 of the tests fail:\n.*no causal mask"):
         check_attention(attention, 24, 3)
     assert attention.query.weight.equal(before)
-
-
-def test_a_line_that_is_not_there_once_is_refused() -> None:
     with pytest.raises(ValueError, match="once, not 2"):
         type("Twice", (Mistake,), {"right": "dim=-1", "wrong": "dim=1"}).make()
 

@@ -1,63 +1,44 @@
-r"""The right attention against PyTorch's."""
-
-import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from labml_nn.transformers.mistakes.right_attention import RightAttention
-from tests.labml_nn.transformers.seam import equals, joined
+from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, equals, refuses, some_mask
+from tests.labml_nn.transformers.ways.oracles import CAUSAL, by_pytorch, sequences
 from tests.oracles.compare import difference
 
-BATCH_SIZE, SEQ_LEN, HEADS, D_MODEL = 3, 7, 5, 20
 
-
-def text() -> Tensor:
-    generator = torch.Generator().manual_seed(1)
-    return torch.randn(BATCH_SIZE, SEQ_LEN, D_MODEL, generator=generator).double().requires_grad_()
-
-
-def some_mask() -> Tensor:
-    r"""Another one for each sequence; nobody sees the last position but itself."""
-    shape = (BATCH_SIZE, SEQ_LEN, SEQ_LEN)
-    mask = torch.rand(shape, generator=torch.Generator().manual_seed(2)) < 0.5
-    mask[..., -1] = False
-    return mask | torch.eye(SEQ_LEN, dtype=torch.bool)
+def mask_of_each(idle: bool = False) -> Tensor:
+    r"""Batch first."""
+    return some_mask(SEQ_LEN_K, idle).permute(2, 0, 1)
 
 
 def from_pytorch(mask: Tensor | None) -> float:
-    torch.manual_seed(1)
-    ours = RightAttention(D_MODEL, HEADS).double()
-    theirs = joined(ours, nn.MultiheadAttention(D_MODEL, HEADS, batch_first=True))
-    causal = torch.ones(1, SEQ_LEN, SEQ_LEN, dtype=torch.bool).tril()
-    visible = (causal if mask is None else mask).expand(BATCH_SIZE, -1, -1)
-    x = text()
-    expected, _ = theirs(x, x, x, attn_mask=~visible.repeat_interleave(HEADS, dim=0))
+    ours, x = RightAttention(D_MODEL, HEADS).double(), sequences()
+    layers = [ours.query, ours.key, ours.value, ours.output]
+    expected, _ = by_pytorch(x, layers, CAUSAL if mask is None else mask.unsqueeze(1))
     return difference(ours(x, mask), expected, [x], [x])
 
 
 ORACLES = {
     "PyTorch": lambda: from_pytorch(None),
-    "PyTorch, with a mask": lambda: from_pytorch(some_mask()),
+    "PyTorch, with a mask": lambda: from_pytorch(mask_of_each()),
 }
 test_it_is_what_others_compute = equals(ORACLES, 1e-12)
+test_a_width_that_does_not_fit_is_refused = refuses(
+    RightAttention, "{heads=}, {d_model=}", [{"heads": 3, "d_model": 10}]
+)
 
 
 def test_a_position_that_sees_nothing_takes_nothing() -> None:
-    ours, x, mask = RightAttention(D_MODEL, HEADS).double(), text(), some_mask()
-    mask[1, 2] = False
-    output = ours(x, mask)
+    ours, x = RightAttention(D_MODEL, HEADS).double(), sequences()
+    output = ours(x, mask_of_each(idle=True))
     assert output[1, 2].equal(ours.output.bias)
     assert torch.autograd.grad(output.sum(), x)[0].isfinite().all()
 
 
 def test_all_weights_can_be_dropped_in_training_only() -> None:
-    ours, x = RightAttention(D_MODEL, HEADS, 1.0).double(), text()
+    ours, x = RightAttention(D_MODEL, HEADS, 1.0).double(), sequences()
     assert ours(x).equal(ours.output.bias.expand_as(x))
     kept = ours.eval()(x)
     ours.dropout_prob = 0.0
     assert kept.equal(ours.train()(x))
-
-
-def test_a_width_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="heads=3, d_model=10"):
-        RightAttention(10, 3)

@@ -1,5 +1,3 @@
-r"""The right model against GPT-2 of Hugging Face, and its training against PyTorch's own steps."""
-
 import copy
 from unittest.mock import patch
 
@@ -7,12 +5,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import GPT2LMHeadModel
 
 from labml_nn.training.loop import learning_rate
 from labml_nn.transformers.mistakes.right_attention import RightAttention
 from labml_nn.transformers.mistakes.right_model import RightModel, RightTraining
 from tests.labml_nn.transformers.seam import copied, equals
+from tests.oracles import hugging_face
 from tests.oracles.compare import difference
 from tests.oracles.hugging_face import attention_from_gpt2, randomise, transposed
 
@@ -35,22 +34,9 @@ def text(length: int = SEQ_LEN + 1) -> Tensor:
 
 
 def gpt2(ours: RightModel) -> GPT2LMHeadModel:
-    r"""One of the transformers library, whose weights ours gets."""
-    config = GPT2Config(
-        vocab_size=N_VOCAB,
-        n_positions=MAX_LEN,
-        n_embd=D_MODEL,
-        n_layer=N_LAYERS,
-        n_head=HEADS,
-        activation_function="gelu",
-        resid_pdrop=0.0,
-        embd_pdrop=0.0,
-        attn_pdrop=0.0,
-        tie_word_embeddings=False,
-        attn_implementation="eager",
-        bos_token_id=0,
-        eos_token_id=0,
-    )
+    sizes = {"vocab_size": N_VOCAB, "n_positions": MAX_LEN, "bos_token_id": 0, "eos_token_id": 0}
+    options = {"activation_function": "gelu", "tie_word_embeddings": False}
+    config = hugging_face.gpt2(HEADS, D_MODEL, 4 * D_MODEL, **sizes, **options)
     theirs = randomise(GPT2LMHeadModel(config))
     stack = theirs.transformer
     ours.positions.data.copy_(stack.wpe.weight)
@@ -73,8 +59,6 @@ def against_gpt2() -> float:
 
 
 ORACLES = {"Hugging Face GPT-2": against_gpt2}
-
-
 test_it_is_what_others_compute = equals(ORACLES)
 
 
@@ -91,30 +75,13 @@ def test_the_first_guess_is_nearly_even_and_layers_differ() -> None:
     assert made.generator(torch.randn(9, 50)).std() < 0.3
 
 
-def test_targets_are_the_next_tokens() -> None:
-    inputs, targets = RightTraining(model(), 1).cut(text())
-    assert inputs.equal(text()[:, :SEQ_LEN])
-    assert targets.equal(text()[:, 1:])
-
-
-def test_the_loss_is_the_mean_of_minus_log_of_what_was_given_to_the_targets() -> None:
-    training = RightTraining(model(), 1)
-    logits = torch.randn(BATCH_SIZE, SEQ_LEN, N_VOCAB)
-    shares = logits.exp() / logits.exp().sum(-1, keepdim=True)
-    targets = text()[:, 1:]
-    logs = [
-        shares[b, t, targets[b, t]].log().item() for b in range(BATCH_SIZE) for t in range(SEQ_LEN)
-    ]
-    assert training.loss(logits, targets).item() == pytest.approx(-sum(logs) / len(logs), rel=1e-5)
-
-
 def test_steps_are_those_of_a_loop_without_methods() -> None:
     ours, theirs = model().float(), model().float()
     training = RightTraining(ours, 40, 0.01)
     optimizer = torch.optim.AdamW(theirs.parameters(), 0.01, betas=(0.9, 0.99), weight_decay=0.1)
     inputs, targets = text()[:, :-1], text()[:, 1:]
     for step in range(4):
-        loss = training.step(inputs, targets)
+        loss = training.step(*training.cut(text()))
         optimizer.param_groups[0]["lr"] = 0.01 * learning_rate(step, 40)
         optimizer.zero_grad()
         expected = F.cross_entropy(theirs(inputs).transpose(1, 2), targets)
@@ -133,12 +100,9 @@ def test_steps_are_those_of_a_loop_without_methods() -> None:
     assert wrong <= {f"layers.{number}.attention.key.bias" for number in range(N_LAYERS)}
 
 
-def test_the_usual_rate_is_this() -> None:
-    assert RightTraining(model(), 1).optimizer.defaults["lr"] == 0.003
-
-
-def test_whatever_the_loss_is_it_gets_32_bits() -> None:
-    training = RightTraining(model().float(), 10, 0.001, bfloat16=True)
+def test_the_usual_rate_is_this_and_whatever_the_loss_is_it_gets_32_bits() -> None:
+    training = RightTraining(model().float(), 10, bfloat16=True)
+    assert training.optimizer.defaults["lr"] == 0.003
     with patch.object(training, "loss", side_effect=training.loss) as loss:
         training.step(*training.cut(text()))
     assert loss.call_args.args[0].dtype is torch.float32

@@ -1,4 +1,5 @@
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -6,22 +7,24 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from labml_nn.transformers.modern.model import ModernTransformer
+from tests.labml_nn.models import drops_out_in_training_only, sees_only_the_past
+from tests.labml_nn.transformers.seam import refuses, shapes
+from tests.oracles.hugging_face import randomise
 
 N_VOCAB, D_MODEL, HEADS, D_FF, SEQ_LEN = 13, 20, 5, 11, 7
 
 
 def make(dropout_prob: float = 0.0) -> ModernTransformer:
     r"""A model in which nothing is zero any more."""
-    torch.manual_seed(1)
-    model = ModernTransformer(N_VOCAB, D_MODEL, HEADS, 3, D_FF, SEQ_LEN, dropout_prob).double()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(0.5 * torch.randn(parameter.shape))
-    return model
+    return randomise(ModernTransformer(N_VOCAB, D_MODEL, HEADS, 3, D_FF, SEQ_LEN, dropout_prob))
 
 
-def tokens(length: int = SEQ_LEN, batch_size: int = 3) -> Tensor:
-    return torch.randint(N_VOCAB, (length, batch_size), generator=torch.Generator().manual_seed(2))
+def start() -> ModernTransformer:
+    return ModernTransformer(N_VOCAB, D_MODEL, HEADS, 3, D_FF, SEQ_LEN)
+
+
+def tokens(length: int = SEQ_LEN) -> Tensor:
+    return torch.randint(N_VOCAB, (length, 3), generator=torch.Generator().manual_seed(2))
 
 
 def norm(x: Tensor) -> Tensor:
@@ -84,68 +87,43 @@ def test_logits_are_those_of_a_model_written_for_one_sequence(length: int) -> No
 
 
 def test_the_future_is_not_seen() -> None:
-    model, batch = make(), tokens()
-    changed = batch.clone()
-    changed[-1] = (changed[-1] + 1) % N_VOCAB
-    found, expected = model(changed), model(batch)
-    torch.testing.assert_close(found[:-1], expected[:-1], rtol=0, atol=1e-12)
-    assert not torch.isclose(found[-1], expected[-1]).any()
+    sees_only_the_past(make(), tokens(), lambda token: (token + 1) % N_VOCAB)
 
 
-def test_at_the_start_all_tokens_are_equally_likely_and_layers_pass_on() -> None:
-    model = ModernTransformer(N_VOCAB, D_MODEL, HEADS, 3, D_FF, SEQ_LEN)
+def test_at_the_start_all_tokens_are_equally_likely_and_layers_pass_on_and_differ() -> None:
+    model, x = start(), torch.randn(SEQ_LEN, 3, D_MODEL)
     assert model(tokens()).equal(torch.zeros(SEQ_LEN, 3, N_VOCAB))
-    x = torch.randn(SEQ_LEN, 3, D_MODEL)
     assert model.layers[1](x, None)[0].equal(x)
+    first, second = (layer.attention.query.linear.weight for layer in model.layers[:2])
+    assert not first.equal(second)
 
 
 def test_in_the_first_step_the_head_alone_learns_and_in_the_second_the_last_matrices() -> None:
-    model = ModernTransformer(N_VOCAB, D_MODEL, HEADS, 3, D_FF, SEQ_LEN)
-    learning = []
+    model, learning = start(), []
     for _ in range(2):
         model.zero_grad()
         F.cross_entropy(model(tokens()).flatten(0, 1), tokens().flatten()).backward()
         learning.append({name for name, p in model.named_parameters() if p.grad.abs().sum() > 0})
         torch.optim.SGD(model.parameters(), lr=1.0).step()
     assert learning[0] == {"head.weight"}
-    last = {f"layers.{i}.{part}.output.weight" for i in range(3) for part in PARTS}
+    parts = ("attention", "feed_forward")
+    last = {f"layers.{i}.{part}.output.weight" for i in range(3) for part in parts}
     assert learning[1] == {"head.weight", "embedding.weight", "smear.share"} | last
 
 
-PARTS = ("attention", "feed_forward")
-
-
 def test_parameters_have_these_names_and_shapes() -> None:
-    model = ModernTransformer(N_VOCAB, D_MODEL, HEADS, 2, D_FF, SEQ_LEN)
-    square, wide, tall = [D_MODEL, D_MODEL], [D_MODEL, D_FF], [D_FF, D_MODEL]
-    layer = {
-        "attention.query.linear.weight": square,
-        "attention.key.linear.weight": square,
-        "attention.value.linear.weight": square,
-        "attention.output.weight": square,
-        "feed_forward.gate.weight": tall,
-        "feed_forward.value.weight": tall,
-        "feed_forward.output.weight": wide,
-        "smear_attention.share": [D_MODEL],
-        "smear_feed_forward.share": [D_MODEL],
-    }
-    expected = {"embedding.weight": [N_VOCAB, D_MODEL], "head.weight": [N_VOCAB, D_MODEL]}
-    expected |= {"smear.share": [D_MODEL], "layers.1.attention.mix": []}
-    expected |= {f"layers.{i}.{name}": shape for i in (0, 1) for name, shape in layer.items()}
-    assert {name: list(p.shape) for name, p in model.named_parameters()} == expected
-    assert model.state_dict().keys() == expected.keys()
-
-
-def test_at_its_default_size_it_has_no_more_parameters_than_nanogpt() -> None:
+    square, share = (D_MODEL, D_MODEL), (D_MODEL,)
+    parts = ("query.linear", "key.linear", "value.linear", "output")
+    layer = {f"attention.{part}.weight": square for part in parts}
+    layer |= {f"feed_forward.{part}.weight": (D_FF, D_MODEL) for part in ("gate", "value")}
+    layer |= {"feed_forward.output.weight": (D_MODEL, D_FF)}
+    layer |= {"smear_attention.share": share, "smear_feed_forward.share": share}
+    expected = {"embedding.weight": (N_VOCAB, D_MODEL), "head.weight": (N_VOCAB, D_MODEL)}
+    expected |= {"smear.share": share, "layers.1.attention.mix": (), "layers.2.attention.mix": ()}
+    expected |= {f"layers.{i}.{name}": shape for i in range(3) for name, shape in layer.items()}
+    assert shapes(start()) == expected
+    # No more than nanoGPT's.
     assert sum(p.numel() for p in ModernTransformer(66).parameters()) <= 804_096
-
-
-def test_layers_start_differently() -> None:
-    first, second = (
-        layer.attention.query.linear.weight
-        for layer in ModernTransformer(N_VOCAB, D_MODEL, HEADS, 2, D_FF, SEQ_LEN).layers
-    )
-    assert not first.equal(second)
 
 
 def test_projections_keep_the_variance_of_what_comes_in() -> None:
@@ -155,10 +133,7 @@ def test_projections_keep_the_variance_of_what_comes_in() -> None:
 
 
 def test_dropout_is_for_training() -> None:
-    model = make(dropout_prob=0.5)
-    assert not model(tokens()).equal(model(tokens()))
-    model.eval()
-    assert model(tokens()).equal(model(tokens()))
+    drops_out_in_training_only(make(dropout_prob=0.5), tokens())
 
 
 def test_under_autocast_logits_are_nearly_the_same() -> None:
@@ -169,7 +144,8 @@ def test_under_autocast_logits_are_nearly_the_same() -> None:
     assert (rough - exact).abs().max() < 0.1 * exact.abs().max()
 
 
-@pytest.mark.parametrize("heads", [3, 4])
-def test_heads_without_pairs_of_features_are_refused(heads: int) -> None:
-    with pytest.raises(ValueError, match=f"twice the heads, .* d_model=20 and heads={heads}"):
-        ModernTransformer(N_VOCAB, D_MODEL, heads)
+test_heads_without_pairs_of_features_are_refused = refuses(
+    partial(ModernTransformer, N_VOCAB, D_MODEL),
+    "twice the heads, .* d_model=20 and {heads=}",
+    [{"heads": 3}, {"heads": 4}],
+)

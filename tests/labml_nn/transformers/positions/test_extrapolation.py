@@ -1,26 +1,12 @@
-r"""Losses in longer windows against losses worked out apart, and the kinds beside their pages."""
-
-from collections.abc import Callable
-
 import pytest
 import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.basic.autoregressive_experiment import AutoregressiveTransformer
 from labml_nn.transformers.mha import MultiHeadAttention
-from labml_nn.transformers.positional_encoding import (
-    LearnedPositionalEncoding,
-    PositionalEncoding,
-)
+from labml_nn.transformers.positional_encoding import LearnedPositionalEncoding, PositionalEncoding
+from labml_nn.transformers.positions import extrapolation as page
 from labml_nn.transformers.positions.alibi import AlibiAttention
-from labml_nn.transformers.positions.extrapolation import (
-    KINDS,
-    losses_at,
-    losses_by_position,
-    make_model,
-    train_short,
-    use_rotary,
-)
 from labml_nn.transformers.positions.rotary_attention import RotaryAttention
 from labml_nn.transformers.positions.rotary_scaling import scaled_rotary
 from labml_nn.transformers.positions.shaw_relative import ShawAttention
@@ -41,13 +27,11 @@ PARTS = {
 
 
 def model(kind: str = "rotary") -> AutoregressiveTransformer:
-    r"""One that isn't trained."""
     torch.manual_seed(1)
-    return make_model(kind, N_VOCAB, MAX_LEN, d_model=8, heads=2, n_layers=2)
+    return page.make_model(kind, N_VOCAB, MAX_LEN, d_model=8, heads=2, n_layers=2)
 
 
 def tokens(length: int) -> Tensor:
-    r"""Any text."""
     return torch.randint(N_VOCAB, (length,), generator=torch.Generator().manual_seed(1))
 
 
@@ -63,7 +47,7 @@ def by_length(seq_len: int) -> float:
     made, text = model().double(), tokens(48)
     windows = [text[start : start + seq_len + 1] for start in range(0, 47, seq_len)]
     expected = torch.cat([losses_of(made, window) for window in windows]).mean().item()
-    return abs(losses_at(made, text, [seq_len])[seq_len] - expected)
+    return abs(page.losses_at(made, text, [seq_len])[seq_len] - expected)
 
 
 def by_position() -> float:
@@ -71,17 +55,17 @@ def by_position() -> float:
     made, text = model().double(), tokens(2 * MAX_LEN + 8)
     windows = [text[:21], text[20:41]]
     expected = torch.stack([losses_of(made, window) for window in windows]).mean(dim=0)
-    return (losses_by_position(made, text, MAX_LEN) - expected).abs().max().item()
+    return (page.losses_by_position(made, text, MAX_LEN) - expected).abs().max().item()
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "one window after the other": lambda: max(by_length(SEQ_LEN), by_length(MAX_LEN)),
     "one window after the other, by position": by_position,
 }
 test_losses_are_those_of_each_window = equals(ORACLES)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", page.KINDS)
 def test_each_kind_has_its_parts_in_all_layers_and_takes_long_texts(kind: str) -> None:
     made, (attention, positions) = model(kind), PARTS[kind]
     assert type(made.embed.positions) is positions
@@ -90,28 +74,25 @@ def test_each_kind_has_its_parts_in_all_layers_and_takes_long_texts(kind: str) -
 
 
 def test_sizes_reach_the_parts_and_have_defaults() -> None:
+    assert list(page.KINDS) == list(PARTS)
     assert model().encoder.layers[0].self_attn.rotary.cos.shape == (MAX_LEN, 2)
     assert len(model("sines").embed.positions.encodings) == MAX_LEN
-    usual = make_model("none", N_VOCAB, MAX_LEN)
+    usual = page.make_model("none", N_VOCAB, MAX_LEN)
     found = [(layer.self_attn.heads, layer.self_attn.d_k) for layer in usual.encoder.layers]
     assert found == [(4, 16)] * 3
 
 
-def test_the_kinds_are_those_of_the_table() -> None:
-    assert list(KINDS) == list(PARTS)
-
-
 def test_training_on_short_windows_lowers_the_loss() -> None:
     made, text = model(), torch.arange(200) % 5
-    before = losses_at(made, text, [SEQ_LEN])[SEQ_LEN]
-    train_short(made, text, SEQ_LEN, steps=30, seed=1)
-    assert losses_at(made, text, [SEQ_LEN])[SEQ_LEN] < before - 1
+    before = page.losses_at(made, text, [SEQ_LEN])[SEQ_LEN]
+    page.train_short(made, text, SEQ_LEN, steps=30, seed=1)
+    assert page.losses_at(made, text, [SEQ_LEN])[SEQ_LEN] < before - 1
 
 
 def test_other_rotations_get_to_all_layers_and_change_the_losses() -> None:
     made, text = model(), tokens(48)
-    before = losses_at(made, text, [MAX_LEN])
+    before = page.losses_at(made, text, [MAX_LEN])
     rotary = scaled_rotary("interpolation", 4, MAX_LEN, SEQ_LEN)
-    use_rotary(made, rotary)
+    page.use_rotary(made, rotary)
     assert all(layer.self_attn.rotary is rotary for layer in made.encoder.layers)
-    assert losses_at(made, text, [MAX_LEN]) != before
+    assert page.losses_at(made, text, [MAX_LEN]) != before

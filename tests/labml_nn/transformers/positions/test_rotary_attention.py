@@ -1,6 +1,3 @@
-r"""Attention with rotary positions against Llama's, and what its page claims."""
-
-from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -21,7 +18,6 @@ attention = partial(RotaryAttention, HEADS, D_MODEL, rotary=ROTARY)
 
 
 def llama() -> float:
-    r"""Weight for weight, with angles in double precision."""
     turns = torch.arange(SEQ_LEN_K)[:, None] / 10_000 ** (torch.arange(0, D_K, 2).double() / D_K)
     turns = turns.repeat(1, 2)[None]
     theirs = LlamaAttention(LlamaConfig(**seam.CONFIG), layer_idx=0)
@@ -29,8 +25,6 @@ def llama() -> float:
     return seam.from_hugging_face(seam.randomised(attention()), theirs, angles=angles)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
-    "Hugging Face Llama": llama,
-}
+ORACLES = {"Hugging Face Llama": llama}
 test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(attention, {}, and_also=POSITIONS)

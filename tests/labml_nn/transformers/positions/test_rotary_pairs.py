@@ -1,5 +1,3 @@
-r"""The order of features against Hugging Face's two kinds of models, and the page's claims."""
-
 from collections.abc import Callable
 
 import torch
@@ -7,12 +5,7 @@ from torch import Tensor
 from transformers.models.gpt_neox.modeling_gpt_neox import apply_rotary_pos_emb as neox
 from transformers.models.gptj.modeling_gptj import apply_rotary_pos_emb as gptj
 
-from labml_nn.transformers.positions.rotary_pairs import (
-    halves_to_neighbours,
-    neighbours_to_halves,
-    order_of_halves,
-    rotate_neighbours,
-)
+from labml_nn.transformers.positions import rotary_pairs as page
 from labml_nn.transformers.rotary import inverse_frequencies
 from tests.labml_nn.transformers.seam import equals
 from tests.oracles.compare import difference
@@ -23,7 +16,6 @@ Convert = Callable[[Tensor, int], Tensor]
 
 
 def projections() -> tuple[Tensor, Tensor, Tensor]:
-    r"""Tokens, and the weights of queries and of keys."""
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(SEQ_LEN, BATCH_SIZE, D_MODEL, generator=generator).double()
     query, key = torch.randn(2, HEADS * D_K, D_MODEL, generator=generator).double()
@@ -37,12 +29,10 @@ def of_halves(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 def of_neighbours(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    r"""GPT-J."""
     return gptj(x, sin, cos)
 
 
 def scores(rotate: Callable[..., Tensor], query: Tensor, key: Tensor) -> Tensor:
-    r"""The scores of those projections, when they are rotated by another's function."""
     x, *_ = projections()
     angles = torch.arange(SEQ_LEN)[:, None] * inverse_frequencies(D_K)
     cos, sin = angles.cos()[None], angles.sin()[None]
@@ -54,7 +44,6 @@ def scores(rotate: Callable[..., Tensor], query: Tensor, key: Tensor) -> Tensor:
 
 
 def converted(convert: Convert, before: Callable, after: Callable) -> float:
-    r"""The scores of one model, and of the other with the weights converted."""
     _, query, key = projections()
     expected = scores(before, query, key)
     found = scores(after, convert(query, HEADS), convert(key, HEADS))
@@ -66,16 +55,16 @@ def complex_numbers() -> float:
     x = projections()[0][..., :12].detach().unflatten(-1, (2, 6)).requires_grad_()
     angles = torch.arange(SEQ_LEN)[:, None] * inverse_frequencies(6)
     expected = gptj(x.transpose(0, 1), angles.sin()[None], angles.cos()[None]).transpose(0, 1)
-    found = rotate_neighbours(x, inverse_frequencies(6))
+    found = page.rotate_neighbours(x, inverse_frequencies(6))
     return difference(found, expected, [x], [x])
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "Hugging Face GPT-J, converted to GPT-NeoX": lambda: converted(
-        neighbours_to_halves, of_neighbours, of_halves
+        page.neighbours_to_halves, of_neighbours, of_halves
     ),
     "Hugging Face GPT-NeoX, converted to GPT-J": lambda: converted(
-        halves_to_neighbours, of_halves, of_neighbours
+        page.halves_to_neighbours, of_halves, of_neighbours
     ),
     "Hugging Face GPT-J, beside complex numbers": complex_numbers,
 }
@@ -83,15 +72,15 @@ test_it_equals_what_others_compute = equals(ORACLES)
 
 
 def test_letters_are_ordered_as_the_page_says() -> None:
-    assert order_of_halves(6).tolist() == [0, 2, 4, 1, 3, 5]
-    assert ["aabbcc"[feature] for feature in order_of_halves(6)] == list("abcabc")
+    assert page.order_of_halves(6).tolist() == [0, 2, 4, 1, 3, 5]
+    assert ["aabbcc"[feature] for feature in page.order_of_halves(6)] == list("abcabc")
 
 
 def test_biases_are_converted_head_by_head_and_back_again() -> None:
     bias = torch.arange(12)
-    halves = neighbours_to_halves(bias, 2)
+    halves = page.neighbours_to_halves(bias, 2)
     assert halves.tolist() == [0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11]
-    assert halves_to_neighbours(halves, 2).equal(bias)
+    assert page.halves_to_neighbours(halves, 2).equal(bias)
 
 
 def test_without_conversion_only_the_diagonal_is_right() -> None:
@@ -104,4 +93,4 @@ def test_without_conversion_only_the_diagonal_is_right() -> None:
 
 def test_the_result_has_the_type_of_the_input() -> None:
     x = torch.randn(SEQ_LEN, BATCH_SIZE, HEADS, D_K)
-    assert rotate_neighbours(x, inverse_frequencies(D_K)).dtype is torch.float32
+    assert page.rotate_neighbours(x, inverse_frequencies(D_K)).dtype is torch.float32

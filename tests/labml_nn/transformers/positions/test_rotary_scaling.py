@@ -1,7 +1,4 @@
-r"""Scaled frequencies against those of Hugging Face, and against what the page claims."""
-
 import math
-from collections.abc import Callable
 from unittest.mock import patch
 
 import pytest
@@ -10,13 +7,7 @@ from torch import Tensor
 from transformers import LlamaConfig
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
-from labml_nn.transformers.positions.rotary_scaling import (
-    interpolated_frequencies,
-    ntk_frequencies,
-    scaled_rotary,
-    yarn_frequencies,
-    yarn_scale,
-)
+from labml_nn.transformers.positions import rotary_scaling as page
 from labml_nn.transformers.rotary import inverse_frequencies
 from tests.labml_nn.transformers.seam import equals
 
@@ -51,7 +42,6 @@ def hugging_face(
 
 
 def relative(found: Tensor, expected: Tensor) -> float:
-    r"""The largest difference, as a share."""
     assert expected.dtype is torch.float64
     return (found / expected - 1).abs().max().item()
 
@@ -59,24 +49,23 @@ def relative(found: Tensor, expected: Tensor) -> float:
 def linear(d_k: int, trained_len: int, base: float, stretch: float) -> float:
     r"""Interpolation has this name there."""
     theirs, _ = hugging_face("linear", d_k, trained_len, base, factor=stretch)
-    return relative(interpolated_frequencies(d_k, stretch, base), theirs)
+    return relative(page.interpolated_frequencies(d_k, stretch, base), theirs)
 
 
 def dynamic(d_k: int, trained_len: int, base: float, stretch: float) -> float:
     r"""It is NTK-aware scaling, by the length of the text that is there."""
     seq_len = round(stretch * trained_len)
     theirs, _ = hugging_face("dynamic", d_k, trained_len, base, seq_len, factor=1.0)
-    return relative(ntk_frequencies(d_k, seq_len / trained_len, base), theirs)
+    return relative(page.ntk_frequencies(d_k, seq_len / trained_len, base), theirs)
 
 
 def yarn(d_k: int, trained_len: int, base: float, stretch: float) -> float:
-    r"""The frequencies, and the scale."""
     theirs, scale = hugging_face("yarn", d_k, trained_len, base, factor=stretch)
-    assert yarn_scale(stretch) == pytest.approx(scale, rel=1e-12)
-    return relative(yarn_frequencies(d_k, stretch, trained_len, base), theirs)
+    assert page.yarn_scale(stretch) == pytest.approx(scale, rel=1e-12)
+    return relative(page.yarn_frequencies(d_k, stretch, trained_len, base), theirs)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "Hugging Face linear scaling": lambda: max(linear(*model) for model in MODELS),
     "Hugging Face dynamic NTK": lambda: max(dynamic(*model) for model in MODELS),
     "Hugging Face YaRN": lambda: max(yarn(*model) for model in MODELS),
@@ -85,7 +74,7 @@ test_it_equals_what_others_compute = equals(ORACLES)
 
 
 def test_ntk_leaves_the_first_pair_and_divides_the_last() -> None:
-    ratio = inverse_frequencies(22) / ntk_frequencies(22, 5.0)
+    ratio = inverse_frequencies(22) / page.ntk_frequencies(22, 5.0)
     assert ratio[0] == 1
     assert ratio[-1].item() == pytest.approx(5)
     assert (ratio[1:] > ratio[:-1]).all()
@@ -93,7 +82,7 @@ def test_ntk_leaves_the_first_pair_and_divides_the_last() -> None:
 
 def test_the_line_may_be_a_step() -> None:
     r"""After a training so short that no pair gets around, all but the first are interpolated."""
-    ratio = inverse_frequencies(8) / yarn_frequencies(8, 4.0, 2)
+    ratio = inverse_frequencies(8) / page.yarn_frequencies(8, 4.0, 2)
     assert ratio.tolist() == pytest.approx([1, 4, 4, 4])
 
 
@@ -106,11 +95,11 @@ def test_in_64_positions_the_first_three_of_eight_pairs_go_around() -> None:
 def test_a_table_for_longer_texts_has_the_angles_of_its_kind(kind: str) -> None:
     frequencies = {
         "interpolation": inverse_frequencies(22) / 2.5,
-        "ntk": ntk_frequencies(22, 2.5),
-        "yarn": yarn_frequencies(22, 2.5, 64),
+        "ntk": page.ntk_frequencies(22, 2.5),
+        "yarn": page.yarn_frequencies(22, 2.5, 64),
     }
     scale = {"yarn": 0.1 * math.log(2.5) + 1}.get(kind, 1.0)
-    rotary = scaled_rotary(kind, 22, 160, 64)
+    rotary = page.scaled_rotary(kind, 22, 160, 64)
     angles = torch.arange(160)[:, None] * frequencies[kind]
     torch.testing.assert_close(rotary.cos, (angles.cos() * scale).float())
     torch.testing.assert_close(rotary.sin, (angles.sin() * scale).float())
@@ -118,4 +107,4 @@ def test_a_table_for_longer_texts_has_the_angles_of_its_kind(kind: str) -> None:
 
 
 def test_scores_grow_by_the_square_of_the_scale() -> None:
-    assert round(yarn_scale(8.0) ** 2, 2) == 1.46
+    assert round(page.yarn_scale(8.0) ** 2, 2) == 1.46

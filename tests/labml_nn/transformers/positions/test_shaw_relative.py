@@ -1,6 +1,3 @@
-r"""Relative positions against Hugging Face, and against what their page claims."""
-
-from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -40,9 +37,7 @@ def wav2vec2_bert() -> float:
     return difference(seam.attend(module, x), expected.transpose(0, 1), mine, theirs)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
-    "Hugging Face Wav2Vec2-BERT": wav2vec2_bert,
-}
+ORACLES = {"Hugging Face Wav2Vec2-BERT": wav2vec2_bert}
 test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(
     attention, {"distance_keys": (2 * MAX_DISTANCE + 1, D_K)}, and_also=POSITIONS

@@ -1,7 +1,4 @@
-r"""Transformer-XL's scores against Hugging Face, and against the page's claims."""
-
 import math
-from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -18,7 +15,6 @@ attention = partial(TransformerXLAttention, HEADS, D_MODEL)
 
 
 def waves(distance: int) -> list[float]:
-    r"""The sines of a distance, and then the cosines."""
     angles = [distance * 10_000 ** (-2 * i / D_MODEL) for i in range(D_MODEL // 2)]
     return [math.sin(angle) for angle in angles] + [math.cos(angle) for angle in angles]
 
@@ -46,9 +42,7 @@ def xlnet() -> float:
     return difference(module(**given, mask=mask), expected, variables, variables)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
-    "Hugging Face XLNet": xlnet,
-}
+ORACLES = {"Hugging Face XLNet": xlnet}
 test_it_equals_what_others_compute = seam.equals(ORACLES)
 test_at_the_seam = seam.at_the_seam(
     attention,

@@ -1,6 +1,3 @@
-r"""Cross-attention, against PyTorch's attention and its layer, and loops over numbers."""
-
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -24,17 +21,14 @@ attention = partial(CrossAttention, HEADS, D_MODEL)
 
 
 def layer() -> LayerWithMemory:
-    r"""With weights that are all random."""
     return seam.randomised(LayerWithMemory(d_model=D_MODEL, heads=HEADS, d_ff=D_FF))
 
 
 def padding(*lengths: int) -> Tensor:
-    r"""A mask for memories of these lengths."""
     return padding_mask(torch.tensor(lengths or (SEQ_LEN_K, 2, 3)), SEQ_LEN_K)
 
 
 def both() -> tuple[Tensor, Tensor]:
-    r"""A sequence and a memory."""
     given = seam.inputs()
     return given["query"], given["key"]
 
@@ -50,7 +44,6 @@ def pytorch() -> float:
 
 
 def pytorch_layer() -> float:
-    r"""PyTorch's layer of a decoder, its normalisations first."""
     ours = layer()
     theirs = nn.TransformerDecoderLayer(D_MODEL, HEADS, D_FF, norm_first=True).double().eval()
     seam.joined(ours.self_attn, theirs.self_attn)
@@ -76,7 +69,7 @@ def loops() -> float:
     )
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "torch.nn.MultiheadAttention": pytorch,
     "torch.nn.TransformerDecoderLayer": pytorch_layer,
     "a loop over scalars": loops,

@@ -1,7 +1,4 @@
-r"""The gated delta rule, against Qwen3-Next's, linear attention and loops over numbers."""
-
 import math
-from collections.abc import Callable
 from functools import partial
 from itertools import product
 
@@ -12,14 +9,10 @@ from torch import Tensor
 from transformers.models.qwen3_next import modeling_qwen3_next as qwen3_next
 
 from labml_nn.transformers.mha import causal_mask
-from labml_nn.transformers.variants.delta_rule import (
-    DeltaRuleAttention,
-    delta_chunks,
-    delta_steps,
-)
+from labml_nn.transformers.variants.delta_rule import DeltaRuleAttention, delta_chunks, delta_steps
 from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.seam import BATCH_SIZE, D_K, D_MODEL, HEADS, at_the_seam, equals
-from tests.oracles.compare import gradients, largest
+from tests.oracles.compare import difference, gradients, largest
 from tests.oracles.hugging_face import all_in_double
 
 D_V = 13
@@ -43,9 +36,9 @@ def numbers(seq_len: int = 7) -> tuple[list[Tensor], Tensor]:
     return [one.requires_grad_() for one in made], state
 
 
-def with_gradients(results: tuple[Tensor, Tensor], variables: list[Tensor]) -> list[Tensor]:
-    r"""What was read and the last state, and the gradients of both."""
-    return [*results, *gradients(torch.cat([one.flatten() for one in results]), variables)]
+def both(results: tuple[Tensor, Tensor]) -> Tensor:
+    r"""What was read, and the last state."""
+    return torch.cat([one.flatten() for one in results])
 
 
 def of_qwen() -> float:
@@ -63,11 +56,10 @@ def of_qwen() -> float:
             output_final_state=True,
         )
     # Theirs divides queries by the root of their width.
-    variables = [*made, state]
-    wanted = with_gradients((read.transpose(0, 1) * math.sqrt(5), last), variables)
+    variables, wanted = [*made, state], both((read.transpose(0, 1) * math.sqrt(5), last))
     chunks = (delta_chunks(tuple(made), state, chunk_len) for chunk_len in (1, 3, 7, 64))
-    forms = [delta_steps(tuple(made), state), *chunks]
-    return max(largest(with_gradients(form, variables), wanted) for form in forms)
+    found = [both(form) for form in (delta_steps(tuple(made), state), *chunks)]
+    return difference(torch.stack(found), wanted.expand(len(found), -1), variables, variables)
 
 
 def loops() -> float:
@@ -97,7 +89,7 @@ def loops() -> float:
     return largest([found], [module.output(expected.flatten(start_dim=2))])
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "Hugging Face Qwen3-Next": of_qwen,
     "a loop over scalars": loops,
 }
@@ -136,6 +128,10 @@ def test_a_key_of_length_two_overshoots_threefold() -> None:
     zero, state = torch.zeros(1, 1, 1, 1), torch.zeros(1, 1, 2, 1)
     read, _ = delta_steps((key, key, value, zero, zero + 1), state)
     assert read.item() - 5.0 == 3 * 5.0
+    # Half of a write is left after 38 tokens.
+    alpha = torch.sigmoid(attention().decay.bias[0]).item()
+    assert round(alpha, 3) == 0.982
+    assert round(math.log(0.5) / math.log(alpha)) == 38
 
 
 def test_a_decay_to_nothing_forgets_all_and_gives_no_infinities() -> None:
@@ -153,12 +149,6 @@ def test_a_text_in_pieces_gives_what_the_whole_gives() -> None:
     first, state = module.extend(x[:2], x[:2], x[:2])
     second, _ = module.extend(x[2:], x[2:], x[2:], state)
     assert largest([torch.cat([first, second])], [seam.attend(module, x)]) < 1e-10
-
-
-def test_half_of_a_write_is_left_after_38_tokens() -> None:
-    alpha = torch.sigmoid(attention().decay.bias[0]).item()
-    assert round(alpha, 3) == 0.982
-    assert round(math.log(0.5) / math.log(alpha)) == 38
 
 
 def test_other_masks_are_refused() -> None:

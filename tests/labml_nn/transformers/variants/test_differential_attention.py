@@ -1,6 +1,3 @@
-r"""Differential attention, against DiffLlama's."""
-
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -31,7 +28,6 @@ def halves_first(rows: Tensor) -> Tensor:
 
 
 def diff_llama() -> float:
-    r"""DiffLlama's attention, weight for weight, without its rotation."""
     sizes = {"num_attention_heads": 2 * HEADS, "num_key_value_heads": 2 * HEADS, "head_dim": 2}
     config = DiffLlamaConfig(**seam.CONFIG | sizes, attention_dropout=0.0, rms_norm_eps=0.01)
     # An odd width couldn't be turned, and is refused before anybody has tried.
@@ -55,12 +51,15 @@ def diff_llama() -> float:
     return largest([found, of_x, *lambdas], [expected, *wanted])
 
 
-ORACLES: dict[str, Callable[[], float]] = {
-    "Hugging Face DiffLlama": diff_llama,
-}
+ORACLES = {"Hugging Face DiffLlama": diff_llama}
 test_it_equals_what_others_compute = seam.equals(ORACLES)
 test_at_the_seam = seam.at_the_seam(
     attention, {"lambda_query": (2, D_HALF), "lambda_key": (2, D_HALF)}
+)
+test_a_width_that_cannot_be_halved_is_refused = seam.refuses(
+    DifferentialAttention,
+    "must divide d_model, got {heads=} and {d_model=}",
+    [{"heads": 2, "d_model": 6}],
 )
 
 
@@ -82,21 +81,11 @@ def test_weights_sum_to_what_is_left_and_some_are_negative() -> None:
     sums = module.attn.sum(dim=1)
     assert largest([sums], [left.expand_as(sums).detach()]) < 1e-10
     assert module.attn.min() < 0 < module.attn.max()
-    assert not module.attn.requires_grad
 
 
-def test_the_first_share_is_that_of_the_paper() -> None:
-    assert [round(first_lambda(depth), 2) for depth in (1, 4, 99)] == [0.2, 0.56, 0.8]
+def test_the_first_share_is_that_of_the_paper_and_the_vectors_of_lambda_start_small() -> None:
     assert DifferentialAttention(HEADS, D_MODEL).lambda_init == first_lambda(1)
     assert all(first_lambda(n) == pytest.approx(lambda_init_fn(n - 1)) for n in range(1, 30))
-
-
-def test_a_width_that_cannot_be_halved_is_refused() -> None:
-    with pytest.raises(ValueError, match="must divide d_model, got heads=2 and d_model=6"):
-        DifferentialAttention(2, 6)
-
-
-def test_the_vectors_of_lambda_start_small() -> None:
     torch.manual_seed(1)
     module = DifferentialAttention(3, 666)
     for part in (module.lambda_query, module.lambda_key):

@@ -1,6 +1,3 @@
-r"""Gated attention, against Qwen3-Next's and plain attention."""
-
-from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -17,16 +14,7 @@ from tests.oracles.compare import largest
 attention = partial(GatedAttention, HEADS, D_MODEL)
 
 
-def ungated(module: GatedAttention) -> MultiHeadAttention:
-    r"""Plain attention with the same weights."""
-    plain = MultiHeadAttention(HEADS, D_MODEL).double().eval()
-    names = {name: name for name in ("query", "key", "value")}
-    seam.copied(module, plain, names | {"gated_output": "output"})
-    return plain
-
-
 def qwen3_next() -> float:
-    r"""Qwen3-Next's attention, weight for weight, without its rotation and its normalisation."""
     ours = seam.randomised(attention())
     theirs = Qwen3NextAttention(Qwen3NextConfig(**seam.CONFIG), layer_idx=0).double()
     theirs.q_norm, theirs.k_norm = nn.Identity(), nn.Identity()
@@ -44,30 +32,28 @@ def qwen3_next() -> float:
     return seam.from_hugging_face(ours, theirs, names)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
-    "Hugging Face Qwen3-Next": qwen3_next,
-}
+ORACLES = {"Hugging Face Qwen3-Next": qwen3_next}
 test_it_equals_what_others_compute = seam.equals(ORACLES)
 test_at_the_seam = seam.at_the_seam(
     attention, {"gate.weight": (D_MODEL, D_MODEL), "gate.bias": (D_MODEL,)}
 )
 
 
-def test_without_biases_the_gate_has_none() -> None:
-    assert not [name for name in attention(bias=False).state_dict() if "bias" in name]
-
-
 def test_with_open_gates_it_is_plain_attention_and_with_shut_ones_a_bias() -> None:
-    module, given = seam.randomised(attention()), seam.inputs()
+    module, plain = seam.randomised(attention()), MultiHeadAttention(HEADS, D_MODEL).double().eval()
+    names = {name: name for name in ("query", "key", "value")}
+    seam.copied(module, plain, names | {"gated_output": "output"})
     module.gate.bias.data.fill_(100.0)
-    expected = ungated(module)(**given, mask=seam.some_mask())
-    assert largest([module(**given, mask=seam.some_mask())], [expected]) < 1e-10
+    given = seam.inputs()
+    found, expected = (one(**given, mask=seam.some_mask()) for one in (module, plain))
+    assert largest([found], [expected]) < 1e-10
     module.gate.bias.data.fill_(-100.0)
     shut = module(**given)
     assert largest([shut], [module.gated_output.bias.expand_as(shut)]) < 1e-10
 
 
 def test_the_gate_for_128_features_has_as_many_weights_as_the_page_says() -> None:
+    assert not [name for name in attention(bias=False).state_dict() if "bias" in name]
     module = GatedAttention(4, 128)
     gate = sum(p.numel() for p in module.gate.parameters())
     assert gate == 16_512

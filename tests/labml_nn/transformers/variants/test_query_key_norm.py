@@ -1,7 +1,4 @@
-r"""Normalised queries and keys, against Qwen3's and the paper's own form."""
-
 import math
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -25,7 +22,6 @@ attention = partial(QueryKeyNormAttention, HEADS, D_MODEL)
 
 
 def qwen3() -> float:
-    r"""Qwen3's attention, weight for weight, without its rotation."""
     theirs = Qwen3Attention(Qwen3Config(**seam.CONFIG, rms_norm_eps=0.01), layer_idx=0)
     names = seam.PARTS | {"query.norm": "q_norm", "key.norm": "k_norm"}
     return seam.from_hugging_face(seam.randomised(attention(eps=0.01)), theirs, names)
@@ -40,7 +36,7 @@ def pytorch() -> float:
     return seam.from_kernel(ours, seam.some_mask(), changed=normalised, scale=temperature)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
+ORACLES = {
     "Hugging Face Qwen3": qwen3,
     "scaled_dot_product_attention of normalised vectors": pytorch,
 }
@@ -48,11 +44,8 @@ test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(attention, {"query.norm.weight": (D_K,), "key.norm.weight": (D_K,)})
 
 
-def test_the_eps_is_that_of_qwen3_unless_asked_otherwise() -> None:
-    assert attention().query.norm.eps == attention().key.norm.eps == Qwen3Config().rms_norm_eps
-
-
 def test_a_head_with_large_features_does_not_change_the_others() -> None:
+    assert attention().query.norm.eps == attention().key.norm.eps == Qwen3Config().rms_norm_eps
     projection = NormalisedProjection(D_MODEL, HEADS, D_K, bias=False, eps=0.0).double()
     x = seam.inputs()["query"]
     expected = projection(x)

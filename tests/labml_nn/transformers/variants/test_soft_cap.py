@@ -1,10 +1,6 @@
-r"""Capped scores, against Gemma 2's."""
-
 import math
-from collections.abc import Callable
 from functools import partial
 
-import pytest
 import torch
 from transformers.models.gemma2.configuration_gemma2 import Gemma2Config
 from transformers.models.gemma2.modeling_gemma2 import Gemma2Attention
@@ -19,20 +15,21 @@ attention = partial(SoftCapAttention, HEADS, D_MODEL, cap=CAP)
 
 
 def gemma2() -> float:
-    r"""Gemma 2's attention, weight for weight, without its rotation."""
     config = Gemma2Config(**seam.CONFIG, query_pre_attn_scalar=D_K, attn_logit_softcapping=CAP)
     theirs = Gemma2Attention(config, layer_idx=1)
     return seam.from_hugging_face(seam.randomised(attention()), theirs)
 
 
-ORACLES: dict[str, Callable[[], float]] = {
-    "Hugging Face Gemma 2": gemma2,
-}
+ORACLES = {"Hugging Face Gemma 2": gemma2}
 test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(attention, {})
+test_a_cap_that_is_not_positive_is_refused = seam.refuses(
+    attention, "must be positive, got ", [{"cap": cap} for cap in (0.0, -50.0, math.nan)]
+)
 
 
-def test_the_table_of_the_page() -> None:
+def test_the_table_of_the_page_and_the_cap_of_gemma() -> None:
+    assert SoftCapAttention(HEADS, D_MODEL).cap == Gemma2Config().attn_logit_softcapping
     scores = torch.tensor([1.0, 10, 50, 100, 1000], dtype=torch.float64, requires_grad=True)
     capped = soft_cap(scores, 50.0)
     capped.sum().backward()
@@ -52,13 +49,3 @@ def test_the_answers_of_the_exercises() -> None:
     hidden = soft_cap(torch.tensor([1.0, 2.0, -math.inf]), 2.0)
     assert [round(x, 2) for x in hidden.tolist()] == [0.92, 1.52, -2.0]
     assert round(hidden.softmax(0)[2].item(), 2) == 0.02
-
-
-@pytest.mark.parametrize("cap", [0.0, -50.0, math.nan])
-def test_a_cap_that_is_not_positive_is_refused(cap: float) -> None:
-    with pytest.raises(ValueError, match=f"must be positive, got {cap}"):
-        attention(cap=cap)
-
-
-def test_the_cap_of_gemma_is_the_default() -> None:
-    assert SoftCapAttention(HEADS, D_MODEL).cap == Gemma2Config().attn_logit_softcapping

@@ -9,19 +9,19 @@ from torch.func import functional_call
 from labml_nn.transformers.mha import causal_mask
 from tests.labml_nn.transformers import seam
 from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K
+from tests.oracles.compare import difference
 
 # Which position sees which, if none looks ahead.
 CAUSAL = causal_mask(SEQ_LEN_K)[..., 0]
+Layers = Sequence[nn.Linear | dict[str, Tensor]]
 
 
 def sequences() -> Tensor:
-    r"""Some sequences, batch first, with a gradient."""
+    r"""Batch first, with a gradient."""
     return seam.text().detach().transpose(0, 1).contiguous().requires_grad_()
 
 
-def by_pytorch(
-    x: Tensor, layers: Sequence[nn.Linear | dict[str, Tensor]], visible: Tensor
-) -> tuple[Tensor, Tensor]:
+def by_pytorch(x: Tensor, layers: Layers, visible: Tensor) -> tuple[Tensor, Tensor]:
     r"""Output and weights of PyTorch's attention, whose mask is true where it must not look. The
     layers make queries, keys, values and the output.
     """
@@ -36,6 +36,13 @@ def by_pytorch(
     hidden = ~visible.expand(len(x), HEADS, x.shape[1], x.shape[1]).flatten(end_dim=1)
     options = {"attn_mask": hidden, "average_attn_weights": False}
     return functional_call(other, parameters, (x, x, x), options)
+
+
+def from_pytorch(way: nn.Module, layers: Layers, visible: Tensor = CAUSAL) -> float:
+    r"""In outputs and gradients."""
+    x = sequences()
+    variables = [x, *way.parameters()]
+    return difference(way(x), by_pytorch(x, layers, visible)[0], variables, variables)
 
 
 class SequenceFirst(nn.Module):

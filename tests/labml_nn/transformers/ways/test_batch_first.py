@@ -1,23 +1,15 @@
-r"""Attention with the batch first against PyTorch's, and against its claims."""
-
-from collections.abc import Callable
 from functools import partial
 
-import pytest
 import torch
 from torch import Tensor, nn
 
 from labml_nn.transformers.ways.batch_first import BatchFirstAttention, ScaledDotProductAttention
 from tests.labml_nn.transformers import seam
-from tests.labml_nn.transformers.seam import BATCH_SIZE, D_MODEL, HEADS, SEQ_LEN_K, equals
+from tests.labml_nn.transformers.seam import BATCH_SIZE, D_MODEL, HEADS, SEQ_LEN_K, equals, refuses
 from tests.labml_nn.transformers.ways.oracles import CAUSAL, SequenceFirst, by_pytorch, sequences
 from tests.oracles.compare import difference
 
-
-def padding() -> Tensor:
-    r"""Each sequence ends at a length of its own."""
-    lengths = torch.tensor([SEQ_LEN_K, 2, 3])
-    return (torch.arange(SEQ_LEN_K) < lengths[:, None])[:, None, None]
+PADDING = (torch.arange(SEQ_LEN_K) < torch.tensor([SEQ_LEN_K, 2, 3])[:, None])[:, None, None]
 
 
 def any_mask() -> Tensor:
@@ -28,21 +20,12 @@ def any_mask() -> Tensor:
     return visible
 
 
-def from_pytorch() -> float:
-    r"""Outputs, weights and gradients of PyTorch's module."""
-    module, x, found = BatchFirstAttention(D_MODEL, HEADS, 0.0).double(), sequences(), []
+def from_pytorch(visible: Tensor) -> float:
+    module, x = BatchFirstAttention(D_MODEL, HEADS, 0.0).double(), sequences()
     layers, variables = [module.W_q, module.W_k, module.W_v, module.W_o], [x, *module.parameters()]
-    for visible in (CAUSAL, padding(), any_mask()):
-        mine = torch.cat([one.flatten() for one in module(x, visible)])
-        theirs = torch.cat([one.flatten() for one in by_pytorch(x, layers, visible)])
-        found.append(difference(mine, theirs, variables, variables))
-    return max(found)
-
-
-ORACLES: dict[str, Callable[[], float]] = {
-    "torch.nn.MultiheadAttention": from_pytorch,
-}
-test_equals_its_oracle_with_gradients = equals(ORACLES)
+    mine = torch.cat([one.flatten() for one in module(x, visible)])
+    theirs = torch.cat([one.flatten() for one in by_pytorch(x, layers, visible)])
+    return difference(mine, theirs, variables, variables)
 
 
 def made(dropout_prob: float = 0.1) -> SequenceFirst:
@@ -50,16 +33,20 @@ def made(dropout_prob: float = 0.1) -> SequenceFirst:
     return SequenceFirst(way, output="W_o", takes_mask=True)
 
 
+ORACLES = {
+    "torch.nn.MultiheadAttention": lambda: max(map(from_pytorch, (CAUSAL, PADDING, any_mask())))
+}
+test_equals_its_oracle_with_gradients = equals(ORACLES)
 test_at_the_seam = seam.at_the_seam(partial(made))
+test_a_width_that_heads_do_not_divide_is_refused = refuses(
+    BatchFirstAttention, "got {num_heads=}, {embed_dim=}$", [{"num_heads": 4, "embed_dim": 30}]
+)
 
 
-def test_a_tenth_of_the_weights_is_dropped_unless_asked_otherwise() -> None:
+def test_a_tenth_of_the_weights_is_dropped_and_those_before_dropout_are_returned() -> None:
     usual = BatchFirstAttention(D_MODEL, HEADS), ScaledDotProductAttention()
     found = {one.p for made in usual for one in made.modules() if isinstance(one, nn.Dropout)}
     assert found == {0.1}
-
-
-def test_the_weights_that_are_returned_are_those_before_dropout() -> None:
     module = BatchFirstAttention(D_MODEL, HEADS, dropout=0.5)
     _, weights = module(sequences().float())
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(BATCH_SIZE, HEADS, SEQ_LEN_K))
@@ -70,8 +57,3 @@ def test_the_parameters_are_these() -> None:
     assert seam.shapes(BatchFirstAttention(D_MODEL, HEADS)) == {
         f"W_{layer}.{kind}": shape for layer in "qkvo" for kind, shape in shapes.items()
     }
-
-
-def test_a_width_that_heads_do_not_divide_is_refused() -> None:
-    with pytest.raises(ValueError, match="got num_heads=4, embed_dim=30$"):
-        BatchFirstAttention(30, 4)

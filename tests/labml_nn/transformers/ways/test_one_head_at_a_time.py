@@ -1,21 +1,13 @@
-r"""Attention one head at a time against PyTorch's, and against its claims."""
-
-from collections.abc import Callable
 from functools import partial
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from labml_nn.transformers.ways.one_head_at_a_time import (
-    OneHeadAtATime,
-    answer,
-    causal_attention,
-)
+from labml_nn.transformers.ways.one_head_at_a_time import OneHeadAtATime, answer, causal_attention
 from tests.labml_nn.transformers import seam
-from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS, equals
-from tests.labml_nn.transformers.ways.oracles import CAUSAL, SequenceFirst, by_pytorch, sequences
-from tests.oracles.compare import difference
+from tests.labml_nn.transformers.seam import D_K, D_MODEL, HEADS, equals, refuses
+from tests.labml_nn.transformers.ways.oracles import SequenceFirst, from_pytorch
 
 # The words of the page: the cat sat.
 KEYS = [[2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0]]
@@ -23,24 +15,25 @@ VALUES = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
 
 
 def below_each_other(module: OneHeadAtATime, name: str) -> dict[str, Tensor]:
-    r"""A projection of all heads."""
     parts = [getattr(head, name) for head in module.heads]
     return {kind: torch.cat([getattr(one, kind) for one in parts]) for kind in ("weight", "bias")}
 
 
-def from_pytorch() -> float:
-    r"""Outputs and gradients of PyTorch's module."""
-    module, x = OneHeadAtATime(HEADS, D_MODEL).double(), sequences()
-    layers = [below_each_other(module, name) for name in ("query", "key", "value")]
-    theirs, _ = by_pytorch(x, [*layers, module.projection], CAUSAL)
-    variables = [x, *module.parameters()]
-    return difference(module(x), theirs, variables, variables)
+def distance() -> float:
+    way = OneHeadAtATime(HEADS, D_MODEL).double()
+    layers = [below_each_other(way, name) for name in ("query", "key", "value")]
+    return from_pytorch(way, [*layers, way.projection])
 
 
-ORACLES: dict[str, Callable[[], float]] = {
-    "torch.nn.MultiheadAttention": from_pytorch,
-}
+ORACLES = {"torch.nn.MultiheadAttention": distance}
 test_equals_its_oracle_with_gradients = equals(ORACLES)
+test_at_the_seam = seam.at_the_seam(
+    partial(lambda: SequenceFirst(OneHeadAtATime(HEADS, D_MODEL), output="projection")),
+    but=(seam.check_hidden_keys, seam.check_idle, seam.check_dropout),
+)
+test_a_width_that_heads_do_not_divide_is_refused = refuses(
+    OneHeadAtATime, "got {heads=}, {d_model=}$", [{"heads": 4, "d_model": 30}]
+)
 
 
 def test_by_hand_the_numbers_are_those_of_the_page() -> None:
@@ -57,12 +50,6 @@ def test_the_last_of_all_queries_is_the_one_by_hand() -> None:
     assert causal_attention(query, key, value)[0, -1].tolist() == pytest.approx(mean)
 
 
-test_at_the_seam = seam.at_the_seam(
-    partial(lambda: SequenceFirst(OneHeadAtATime(HEADS, D_MODEL), output="projection")),
-    but=(seam.check_hidden_keys, seam.check_idle, seam.check_dropout),
-)
-
-
 @pytest.mark.parametrize("heads", [1, 12])
 def test_any_number_of_heads_has_as_many_weights(heads: int) -> None:
     def size(module: nn.Module) -> int:
@@ -72,15 +59,11 @@ def test_any_number_of_heads_has_as_many_weights(heads: int) -> None:
 
 
 def test_the_parameters_are_these() -> None:
+    names = [
+        f"heads.{head}.{layer}" for head in range(HEADS) for layer in ("query", "key", "value")
+    ]
+    rows = dict.fromkeys(names, D_K) | {"projection": D_MODEL}
     expected: dict[str, tuple[int, ...]] = {}
-    for head in range(HEADS):
-        for layer in ("query", "key", "value"):
-            expected[f"heads.{head}.{layer}.weight"] = (D_K, D_MODEL)
-            expected[f"heads.{head}.{layer}.bias"] = (D_K,)
-    expected |= {"projection.weight": (D_MODEL, D_MODEL), "projection.bias": (D_MODEL,)}
+    for name, n in rows.items():
+        expected |= {f"{name}.weight": (n, D_MODEL), f"{name}.bias": (n,)}
     assert seam.shapes(OneHeadAtATime(HEADS, D_MODEL)) == expected
-
-
-def test_a_width_that_heads_do_not_divide_is_refused() -> None:
-    with pytest.raises(ValueError, match="got heads=4, d_model=30$"):
-        OneHeadAtATime(4, 30)
