@@ -129,9 +129,9 @@ class CachedTransformer(AutoregressiveTransformer):
     A model has `seq_len` positions. When the text gets longer, the window moves on by one token at
     each step. Every token in it then has another position than before, so its key in the first
     layer is another, and so is everything in the layers above. The cache is of no use any more, and
-    this model reads the whole window for each token, as without a cache. It takes positions that
-    only count [distances](rotary.py), and a [window in each layer](memory/sliding_window.py), to
-    do better.
+    this model reads the whole window for each token, as without a cache. To do better, a model
+    needs positions that only count [distances](rotary.py), and a [window in each
+    layer](memory/sliding_window.py).
     """
 
     def __init__(self, *sizes: int) -> None:
