@@ -33,7 +33,7 @@ def notebook(
     From counting to the modern transformer, in less than ten minutes on two cores.
     """
     # ### The text, and counting
-    # The first four steps of the course train nothing. The text is cut into windows of 64 letters
+    # The first three steps of the course train nothing. The text is cut into windows of 64 letters
     # for counting as for the models, or one of them would see more than the others.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
@@ -78,8 +78,8 @@ def example(n_letters: int = 2, n_vocab: int = 3) -> float:
     ### Exercises
 
     ??? question "Which model has the lowest loss for the fewest parameters?"
-        Run the notebook and divide. No single number can answer that: a table of pairs is small,
-        and it stays where it is, however long it is trained.
+        The table of the [course](__init__.py) has both. No single number can answer that: a table
+        of pairs is small, and it stays where it is, however long it is trained.
 
     ??? question "Train with twice the steps. Which losses move, and which stay?"
         The table and the mean hardly move, for they can't learn more. The layers do.
