@@ -98,9 +98,9 @@ def shift_positions(encodings: Tensor, offset: int) -> Tensor:
     $$
     \begin{aligned}
     \sin \omega (p + k) &=
-    \sin \omega p \, \cos \omega k + \cos \omega p \, \sin \omega k \\
+    \sin \omega p \cos \omega k + \cos \omega p \sin \omega k \\
     \cos \omega (p + k) &=
-    \cos \omega p \, \cos \omega k - \sin \omega p \, \sin \omega k
+    \cos \omega p \cos \omega k - \sin \omega p \sin \omega k
     \end{aligned}
     $$
 

@@ -26,8 +26,10 @@ Think of the volume control of a radio: one sum is the sound, the other one the 
 knob. The first one is called the *value*, the second one the *gate*:
 
 $$
-\operatorname{SwiGLU}(x) = \bigl( \operatorname{Swish}(x\, W_{gate}) \odot x\, W_{value} \bigr)\,
-W_{output}
+\begin{aligned}
+\text{hidden} &= \operatorname{Swish}(x\, W_{gate}) \odot x\, W_{value} \\
+\operatorname{SwiGLU}(x) &= \text{hidden}\; W_{output}
+\end{aligned}
 $$
 
 $$
