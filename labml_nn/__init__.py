@@ -9,8 +9,8 @@ whole, with notes on the left that say what each step means and what fails witho
 
 ## The course
 
-In twelve steps of about ten minutes you build a model that writes. This is one as it learns, from
-random weights on:
+In twelve steps of about ten minutes you build a model that writes. This is what such a model
+writes as it learns, beginning with random weights:
 
 [What the classic model writes after more and more steps](../results/recipes.json#tables.written)
 
@@ -44,7 +44,9 @@ call [tests your attention](transformers/mistakes/attention_tests.py) for them.
 ## How to read a page
 
 * Notes are on the left, code on the right, with the line numbers of the file. At the end of a line
-  stands the shape of the tensor that it made.
+  stands the shape of the tensor that it made, with a letter for each axis. The names of the axes
+  are below the first code that has a shape. “(+1)” says that there was another shape, too; point
+  at it to read both.
 * Sequences have their positions on the first axis, the batch on the second and the features on the
   last, on every page that doesn't say otherwise.
 * Names that are underlined with dots lead to their definition. Point at a symbol, and its other

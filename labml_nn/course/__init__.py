@@ -5,10 +5,10 @@ summary: Twelve steps of about ten minutes, from guessing letters to a modern tr
 terms: {overfitting: A model gets better on its training text and worse on any other.}
 ---
 
-You build a model that writes, in twelve steps of about ten minutes. Each step is one page, and the
-answer to a failure of the step before. You need Python and a little PyTorch. The numbers are
-losses: what the model pays, on average, for a letter of a text that it has never seen. Tick off
-what you have read; your browser remembers it, and nobody else does.
+You build a model that writes, in twelve steps of about ten minutes. Each step is a page or a part
+of one, and the answer to a failure of the step before. You need Python and a little PyTorch. The
+numbers are losses: what the model pays, on average, for a letter of a text that it has never seen.
+Tick off what you have read; your browser remembers it, and nobody else does.
 
 **A loss, and how far counting gets**
 
@@ -39,8 +39,8 @@ what you have read; your browser remembers it, and nobody else does.
   than the table: without positions it can't tell which letter was the last but one.
 * [ ] **[Positions](../transformers/positional_encoding.py)** tell it:
   [2.492](../../results/course.json#tables.steps.One%20head,%20with%20positions.loss).
-* [ ] **[Many heads](../transformers/mha.py).** One head takes one average. With four of a quarter
-  of the width, and as many weights, the loss is
+* [ ] **[Many heads](../transformers/mha.py).** One head takes one average. With four heads, each
+  a quarter as wide, there are as many weights, and the loss is
   [2.316](../../results/course.json#tables.steps.Many%20heads.loss). In a whole transformer of four
   layers we found *no* difference:
   [1.852](../../results/without.json#tables.without.One%20wide%20head.loss) with one wide head and
@@ -62,7 +62,7 @@ what you have read; your browser remembers it, and nobody else does.
   is no gain that three seeds could tell from noise. With 2,000 steps it reaches
   [1.684](../../results/recipes.json#tables.losses.classic.loss).
 * [ ] **[The cache](../transformers/kv_cache.py).** The loss stays, but writing is slow: each new
-  letter computes all the others again. With a cache the 1,024th letter takes
+  letter computes all the others again. With a cache, one more letter after 1,024 takes
   [4.7](../../results/kv_cache.json#tables.tokens.1024.cached) ms in place of
   [288.9](../../results/kv_cache.json#tables.tokens.1024.without) ms.
 * [ ] **[The modern parts](../transformers/modern/__init__.py).** What has changed since 2017:

@@ -33,7 +33,7 @@ def notebook(
     From counting to the modern transformer, in less than ten minutes on two cores.
     """
     # ### The text, and counting
-    # The first four steps of the course train nothing. The text is cut into windows of 64 letters
+    # The first three steps of the course train nothing. The text is cut into windows of 64 letters
     # for counting as for the models, or one of them would see more than the others.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)

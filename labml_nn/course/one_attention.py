@@ -20,7 +20,7 @@ give most of them to the last letter. With [positions](../transformers/positiona
 can tell their order.
 
 What is left out: there is no residual connection and no feed-forward network. They come with the
-[block](../transformers/models.py#TransformerLayer).
+[layer](../transformers/models.py#TransformerLayer).
 """
 
 import torch
@@ -45,7 +45,7 @@ class MeanOfThePast(nn.Module):
         weights = weights / weights.sum(dim=1, keepdim=True)
 
         # The weighted sum is the mean. Queries and keys have no say in it; attention's weights
-        # come from them. A product with a triangle is the loop over all beginnings, done at once.
+        # come from them. One product with a triangle of weights gives the means at all positions.
         return torch.einsum("ijb,jcd->icd", weights, value)
 
 
@@ -90,9 +90,8 @@ def example(
     ??? question "Four features are 1, 0, 0, 1. What is the mean of the past at each position?"
         1, 0.5, 0.33 and 0.5.
 
-    ??? question "Which letters can a mean of the past not tell apart: “abc” or “bac” before it?"
-        It can't tell “abc” from “bac”: a sum doesn't depend on the order. So it can't know which
-        letter was the last.
+    ??? question "One text is “abc”, another “cab”. What does the last mean know of the difference?"
+        Nothing: a sum doesn't depend on the order. So it can't know which letter was the last.
 
     ??? question "Make the mask `tril(-1)`, which hides a position from itself. What breaks?"
         The first position sees nothing. The mean divides by zero there, and the loss is

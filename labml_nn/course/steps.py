@@ -7,13 +7,13 @@ summary: Every model of the course and how it is trained, from a table of pairs 
 **In:** the size of the vocabulary. **Out:** for each step of the [course](__init__.py) a function
 that makes its model, and one that trains it.
 
-From one step to the next a single thing changes:
+From one step to the next one thing changes; only the first layer brings three parts at once:
 
 [The loss of each step](../../results/course.json#tables.steps)
 
 All models see the same batches. Up to the stack of four layers all are trained alike: one learning
-rate from the first step to the last, and no clipping. Then the model stays, and the recipe changes.
-The last step changes both.
+rate from the first step to the last, and no clipping. (The table of pairs has a rate of its own,
+ten times as high.) Then the model stays, and the recipe changes. The last step changes both.
 """
 
 from collections.abc import Callable

@@ -19,7 +19,7 @@ network that is no better has learned nothing that needs a network. A *letter* i
 here, spaces and line ends too.
 
 **In:** a training text. **Out:** a probability for each letter that may come next, given the
-letters before it. This is the loss on Tiny Shakespeare, with none to six letters of context:
+letters before it. This is the loss on Tiny Shakespeare, with zero to six letters of context:
 
 [Counting letters, by the length of the context](../../results/counting.json#tables.contexts)
 
@@ -90,9 +90,10 @@ class BackOff:
     “abracadabra”. Is “a” certain, then?
 
     The answer of Witten and Bell: a context that was followed by many *different* letters will be
-    followed by yet another one. A context $c$ came up $N$ times, with $T$ different letters after
-    it. It keeps $N$ of $N + T$ parts of the probability for what it saw. The other $T$ parts go to
-    the prediction of $c'$, the context without its first letter:
+    followed by yet another one. A context $c$ came up $N(c)$ times, with $T(c)$ different letters
+    after it, and the letter $x$ came after it $N(c\,x)$ times. It keeps $N$ of $N + T$ parts of the
+    probability for what it saw. The other $T$ parts go to the prediction of $c'$, the context
+    without its first letter:
 
     $$
     p(x \mid c) = \frac{N(c\,x) + T(c) \, p(x \mid c')}{N(c) + T(c)}
@@ -159,7 +160,7 @@ class BackOff:
         """
         total = 0.0
         for place in range(1, len(text)):
-            # The first letter of a window has no other before it.
+            # Where the window begins. The context doesn't reach back beyond that.
             window = (place - 1) // seq_len * seq_len
             context = text[max(window, place - self.n_letters) : place]
 

@@ -19,10 +19,12 @@ targets  i r s t _ C i t
 ```
 
 This one window holds eight examples. After “F” comes “i”, after “Fi” comes “r”, and so on, up to
-eight characters of context.
+eight characters of context. What a model reads and writes one of at a time is called a *token*.
+On this site a token is a character.
 
 **In:** a text. **Out:** a tokenizer, and batches of inputs and targets, `[seq_len, batch_size]`
-each. The sequence is the first axis, as everywhere on this site, so one column is one window.
+each. The sequence is the first axis, as on nearly all pages of this site, so one column is one
+window.
 
 ## Cross entropy
 
@@ -123,7 +125,7 @@ class RandomWindows:
     ## Training batches
 
     Windows at random places of the training text. Another way is to cut the text into windows and
-    take each one once before any is taken again. This one needs no list of what was taken.
+    take each one once before any is taken again. Random windows need no list of what was taken.
     """
 
     def __init__(self, tokens: Tensor, seq_len: int, batch_size: int, seed: int) -> None:
@@ -141,8 +143,9 @@ class RandomWindows:
 
         Inputs and targets, `[seq_len, batch_size]` each.
         """
-        # The batch depends on the seed and the step alone. So a run that was interrupted at step
-        # 500 goes on with the batch that it would have had, and nothing has to be saved for that.
+        # The batch depends on the seed and the step alone, so a run that was interrupted goes on
+        # with the batches that it would have had. The factor keeps seeds apart: with a plain sum,
+        # seed 2 would draw at step 0 what seed 1 draws at step 1.
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + step)
 
         # The last possible start leaves one more character for the last target.
@@ -165,7 +168,8 @@ def fixed_windows(tokens: Tensor, seq_len: int) -> list[tuple[Tensor, Tensor]]:
     Measuring is different from training: nothing about it should be random. The windows lie side
     by side over the *whole* text. So every character but the first is predicted once, from at
     most `seq_len` characters before it. Many scripts average 20 random batches of 12 windows of the
-    validation text instead. For counted letter pairs, the standard deviation of such an estimate is
+    validation text instead. For [counted letter pairs](counting.py#count_pairs), the standard
+    deviation of such an estimate is
     [0.010](../../results/counting.json#values.estimate_deviation) nats, as much as the difference
     between two models can be.
 

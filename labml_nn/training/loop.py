@@ -48,7 +48,7 @@ def learning_rate(step: int, steps: int, warmup: float = 0.05, final: float = 0.
     size of that gradient, and in the first steps it has no idea what is usual; so the rate rises
     slowly. At the end, small steps let the weights settle. Here the fall is worth
     [0.101](../../results/loop_parts.json#tables.parts.The%20rate%20doesn%27t%20fall.worth) nats and
-    the rise [0.016](../../results/loop_parts.json#tables.parts.No%20warm-up.worth), as much as
+    the rise [0.016](../../results/loop_parts.json#tables.parts.No%20warm-up.worth), no more than
     three seeds differ.
 
     [The learning rate in the course of 2,000 steps](../../results/drawings.json#figures.schedule)
@@ -153,8 +153,8 @@ def train(
     * `gradients` and `clip` are the two functions above, or what a larger run has in their place
     * `after_step` gets the number of steps done and the loss; if it returns true, training stops
     """
-    # `lr` will hold the rate of the current step. So the highest rate gets another name beside it;
-    # a resumed run, whose `lr` is that of the step where it stopped, then still knows the highest.
+    # Each step overwrites `lr`, so the highest rate is kept under another name. The optimizer saves
+    # it with its state: a run that is resumed still knows it.
     groups = [group for optimizer in optimizers for group in optimizer.param_groups]
     for group in groups:
         group.setdefault("initial_lr", group["lr"])

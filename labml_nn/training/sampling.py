@@ -40,8 +40,8 @@ def draw(logits: Tensor, generator: torch.Generator | None = None) -> Tensor:
     # The softmax makes probabilities of the logits: all positive, with a sum of 1.
     probabilities = logits.softmax(dim=-1)
 
-    # Random numbers are made where their generator lives. If that is the CPU, a seed gives the same
-    # text on every device, so we draw there.
+    # A generator makes its numbers on its own device, so we draw there. With a generator on the
+    # CPU, a seed gives the same random numbers whether the model is on a CPU or on a GPU.
     if generator is not None:
         probabilities = probabilities.to(generator.device)
 
@@ -68,9 +68,10 @@ def with_temperature(temperature: float) -> Choose:
     p_i = \frac{e^{z_i / T}}{\sum_j e^{z_j / T}}
     $$
 
-    The logits $z$ are divided by the temperature $T$ before the softmax. Below 1 their differences
-    grow, and likely tokens get likelier: the text is safer, and repeats itself more. Above 1 all
-    tokens come closer to each other. At 0 only the likeliest is left.
+    Token $i$ has the logit $z_i$, and gets the probability $p_i$; the sum is over all tokens $j$.
+    The logits are divided by the temperature $T$ before the softmax. Below 1 their differences
+    grow, and likely tokens get likelier: the text is safer, and repeats itself more. Above 1 the
+    probabilities come closer to each other. At 0 only the likeliest token is left.
     [More ways to change the probabilities](strategies.py) plug in at the same place.
 
     [Five tokens with logits of 4 to 0, drawn at four
@@ -125,8 +126,8 @@ def generate(
         # Append the token, and go on with the longer text.
         tokens = torch.cat([tokens, choose(logits, generator).unsqueeze(0)])
 
-    # Dropout is on again if it was on before, so that sampling can't end it in the middle of a
-    # training. (Without a generator of its own, drawing still moves the global random numbers.)
+    # Dropout is on again if it was on before, so you can sample in the middle of a training.
+    # (Without a generator of its own, drawing still moves the global random numbers.)
     model.train(was_training)
     return tokens
 

@@ -44,7 +44,8 @@ tokens      vectors      attention, feed-forward, four times    scores    next t
 * [The autoregressive model](basic/autoregressive_model.py) is all of that together, in 50 lines.
 * [A transformer learns to write](basic/autoregressive_experiment.py): train it, and read what it
   writes.
-* [One part exchanged](basic/comparison_experiment.py): the same model with another part beside it.
+* [One part exchanged](basic/comparison_experiment.py): train the model twice, once with another
+  part.
 * [The key/value cache](kv_cache.py): write without computing everything anew for each token.
 
 **What has changed since 2017**

@@ -15,11 +15,10 @@ terms:
 [Attention](mha.py) moves information from position to position, but what it computes is an average:
 once the weights are chosen, its output is linear in the values. The feed-forward network works on
 what attention has gathered. It takes the features of one position at a time, the same way at each,
-and an activation in the middle makes it more than a linear layer. Without it the small transformer
-reaches a loss of
+and an activation in the middle makes it more than a linear layer. Without the network, the small
+transformer has a third of its weights left, and reaches a loss of
 [1.943](../../results/without.json#tables.without.No%20feed-forward%20network.loss) in place of
-[1.846](../../results/without.json#tables.without.The%20whole%20model.loss), with a third of the
-weights.
+[1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
 
 **In** and **out:** one vector for each position, `[seq_len, batch_size, d_model]`.
 
@@ -30,8 +29,8 @@ $$
 The maximum with zero is the paper's activation, ReLU. Without an activation the two layers would be
 no more than a single linear one.
 
-You can read the network as a list of patterns. Each column of $W_1$ is a pattern to look for, and
-the same row of $W_2$ is what to add to the result when that pattern is found. (That is an
+You can read the network as a list of patterns. Column $n$ of $W_1$ is a pattern to look for, and
+row $n$ of $W_2$ is what to add to the result when that pattern is found. (That is an
 interpretation, of [Geva et al. 2020](https://arxiv.org/abs/2012.14913); the code only multiplies.)
 
 [ReLU, the paper's activation, and two smooth ones](../../results/drawings.json#figures.activations)

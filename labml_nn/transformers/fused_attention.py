@@ -109,7 +109,7 @@ def example(
         The one with the flag. A mask is only numbers, and the kernel computes a score before it
         hides it. From the flag it knows which blocks of scores it can skip.
 
-    ??? question "The kernel has a query with a mask of false everywhere. What does it return?"
+    ??? question "A mask hides every key from one query. What does the kernel return for it?"
         Zero, as multi-head attention does: the output is then the bias of the last projection.
 
     ??? question "Which variants of attention can't use this kernel?"

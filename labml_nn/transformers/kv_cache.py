@@ -129,9 +129,9 @@ class CachedTransformer(AutoregressiveTransformer):
     A model has `seq_len` positions. When the text gets longer, the window moves on by one token at
     each step. Every token in it then has another position than before, so its key in the first
     layer is another, and so is everything in the layers above. The cache is of no use any more, and
-    this model reads the whole window for each token, as without a cache. It takes positions that
-    only count [distances](rotary.py), and a [window in each layer](memory/sliding_window.py), to
-    do better.
+    this model reads the whole window for each token, as without a cache. To do better, a model
+    needs positions that only count [distances](rotary.py), and a [window in each
+    layer](memory/sliding_window.py).
     """
 
     def __init__(self, *sizes: int) -> None:
@@ -150,7 +150,7 @@ class CachedTransformer(AutoregressiveTransformer):
         Do this after loading other weights: the caches still hold the keys of the old ones.
         """
         # The tokens whose keys and values are in the caches.
-        self.read = torch.empty(0, 0, dtype=torch.long)
+        self.read = torch.empty(0)
 
         # One cache of keys and one of values in each layer.
         for module in self.modules():
@@ -159,10 +159,10 @@ class CachedTransformer(AutoregressiveTransformer):
 
     @torch.no_grad()
     def forward(self, tokens: Tensor) -> Tensor:
-        # The caches help only if this text continues the one that was read. If it begins otherwise,
-        # or isn't longer, it is another text: its keys are others, and all of them are new.
+        # The caches help only if this text continues the one that was read. If nothing was read, or
+        # if the text begins otherwise or isn't longer, all of its keys are new.
         n_read = len(self.read)
-        if n_read >= len(tokens) or not torch.equal(tokens[:n_read], self.read):
+        if not 0 < n_read < len(tokens) or not torch.equal(tokens[:n_read], self.read):
             self.clear()
             n_read = 0
 

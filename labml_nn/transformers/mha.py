@@ -13,7 +13,7 @@ paper:
 Everything else in a transformer looks at one position at a time. Attention is where positions look
 at each other. Without it, [the small transformer](basic/autoregressive_model.py) predicts a letter
 from the one before it and its position. After 1,000 steps its loss is
-[2.489](../../results/without.json#tables.without.No%20attention.loss), as that of [counting
+[2.489](../../results/without.json#tables.without.No%20attention.loss), about that of [counting
 pairs](../training/counting.py). With attention it is
 [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
 
@@ -43,14 +43,14 @@ reason usually given. On this text and at this size we found no gain: one wide h
 
 $$\operatorname{MultiHead} = \operatorname{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O$$
 
-In the code, $i$ is the position of a query, $j$ that of a key, $b$ the sequence in the batch, $h$
-the head and $d$ the feature. `torch.einsum` sums over the letters that its result doesn't have.
-Biases and dropout aren't the paper's.
+In the code, $i$ is the position of a query, $j$ that of a key, $b$ the sequence in the batch, $d$
+the feature and $h$ the head (in the formulas, the number of heads). `torch.einsum` sums over the
+letters that its result doesn't have. Biases and dropout aren't the paper's.
 
 A model that predicts the next token must not see it, so each query may look only at its own
 position and those before it. Without this [mask](mha.py#causal_mask) the loss falls to
 [0.040](../../results/without.json#tables.without.No%20mask.loss), since each position sees the
-answer; from a prefix alone, it is
+answer. When you write, there is no later token to see, and the loss is
 [10.682](../../results/without.json#tables.without.No%20mask.honest).
 """
 
@@ -125,7 +125,8 @@ class MultiHeadAttention(nn.Module):
         r"""
         ### Mask
 
-        `mask[i, j, b]` is true where query $i$ of sequence $b$ may look at key $j$.
+        `mask[i, j, b]` is true where query $i$ of sequence $b$ may look at key $j$. With a length
+        of 1, the first axis stands for all queries, and the last for the whole batch.
         """
         # A mask of numbers is refused: zero means *hidden* to some libraries, *visible* to others.
         expected = [query_shape[0], key_shape[0], query_shape[1]]
@@ -234,8 +235,7 @@ def example(
         `attn.sum(1)`, over keys. The other axis is a [mistake](mistakes/axes.py): queries compete.
 
     ??? question "Write `causal_mask` as `torch.ones(n, n, 1).tril()`. Which test notices?"
-        Nothing is masked, and every shape is right. Only this notices: change the last token; no
-        earlier output may move.
+        Every shape is right. Only this notices: change the last token; no earlier output may move.
     """
     # One module for both calls; the second one would usually have its own.
     d_model = heads * d_k

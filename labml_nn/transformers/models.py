@@ -39,8 +39,8 @@ The additions are there because of what happens without them. When the output of
 The normalisations keep deep stacks and high learning rates from going astray. That is the reason
 usually given, and at this size we can't confirm it: with four layers and 1,000 steps the model
 without any normalisation does *better*,
-[1.763](../../results/without.json#tables.without.No%20normalisation.loss). It is here because
-models with more layers have it.
+[1.763](../../results/without.json#tables.without.No%20normalisation.loss). They are here because
+models with more layers have them.
 
 Each of the two sublayers reads a normalised copy of the stream:
 
@@ -50,8 +50,8 @@ $$
 
 The paper normalises the sum of a sublayer and the stream instead, which is called *post-norm*. Then
 every normalisation of the stack stands between the loss and the first layer. With *pre-norm*, as
-here, a path of plain additions leads from the loss to every layer, and training needs no slow start
-([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)).
+here, only the last one does: from there a path of plain additions leads back to every layer, and
+training needs no slow start ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)).
 
 [The training loss without each of the parts](../../results/without.json#figures.curves)
 """
@@ -192,8 +192,9 @@ def example(
 
     ### The residual stream grows
 
-    Each layer adds something. In a trained model the stream after four layers is several times as
-    large as the embeddings that it began with. The last normalisation undoes that for the logits:
+    Each layer adds something. In the trained model the stream after four layers is two to three
+    times as large as the embeddings that it began with. The last normalisation undoes that for the
+    logits:
 
     [The residual stream in the trained model](../../results/without.json#figures.stream)
 

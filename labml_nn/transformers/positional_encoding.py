@@ -27,7 +27,10 @@ the pair of features number $i$, counted from 0,
 
 $$
 PE_{p,\,2i} = \sin\left(p\, \omega_i\right) \qquad
-PE_{p,\,2i+1} = \cos\left(p\, \omega_i\right) \qquad
+PE_{p,\,2i+1} = \cos\left(p\, \omega_i\right)
+$$
+
+$$
 \omega_i = 10000^{-2i/d_{model}}
 $$
 
@@ -95,9 +98,9 @@ def shift_positions(encodings: Tensor, offset: int) -> Tensor:
     $$
     \begin{aligned}
     \sin \omega (p + k) &=
-    \sin \omega p \, \cos \omega k + \cos \omega p \, \sin \omega k \\
+    \sin \omega p \cos \omega k + \cos \omega p \sin \omega k \\
     \cos \omega (p + k) &=
-    \cos \omega p \, \cos \omega k - \sin \omega p \, \sin \omega k
+    \cos \omega p \cos \omega k - \sin \omega p \sin \omega k
     \end{aligned}
     $$
 
@@ -191,9 +194,10 @@ def example(
         At none, because $2 \pi$ is no whole number. Position 44 is close, since $44 \approx 7
         \cdot 2\pi$.
 
-    ??? question "Give all positions the encoding of position 0. Which test notices?"
-        Not those of shapes and types. The one that computes the encodings again, as complex
-        numbers, does. A model trained like this has no positions, and its loss is higher.
+    ??? question "Make `positions` a row of zeros in `sinusoidal_positions`. Which test notices?"
+        Not those of shapes and types. Those do that compute the encodings in another way, as
+        complex numbers for one, or that shuffle a sequence. A model trained like this knows no
+        positions, and its loss is higher.
     """
     # Both kinds are added to the same tokens.
     d_model = 2 * n_pairs

@@ -27,7 +27,8 @@ $$
 $$
 
 where $d$ is the number of features, $\odot$ multiplies feature by feature, and $g$ is a learned
-*gain* for each feature. The same token through both, without gains:
+*gain* for each feature. $\epsilon$ is a tiny number that keeps a token of zeros from being divided
+by zero. The same token through both, without gains:
 
 | features | 1 | 2 | 3 | 4 |
 | --- | --- | --- | --- | --- |

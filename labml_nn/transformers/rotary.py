@@ -176,8 +176,8 @@ def example(
 
     ??? question "Take `x[..., 0::2]` and `x[..., 1::2]` in place of the two halves. What breaks?"
         Nothing in training: scores still depend on the distance only. But a model that was trained
-        with halves now has other pairs, and writes nonsense. Of the tests, only the one that
-        computes each pair as a complex number notices.
+        with halves now has other pairs, and writes nonsense. The tests that look at distances don't
+        notice. Those that compare with complex numbers, with a formula or with Llama's code do.
     """
     d_k = 2 * n_pairs
     rotate = RotaryPositions(inverse_frequencies(d_k), max_len)

@@ -26,9 +26,13 @@ Think of the volume control of a radio: one sum is the sound, the other one the 
 knob. The first one is called the *value*, the second one the *gate*:
 
 $$
-\operatorname{SwiGLU}(x) = \bigl( \operatorname{Swish}(x\, W_{gate}) \odot x\, W_{value} \bigr)\,
-W_{output}
-\qquad
+\begin{aligned}
+\text{hidden} &= \operatorname{Swish}(x\, W_{gate}) \odot x\, W_{value} \\
+\operatorname{SwiGLU}(x) &= \text{hidden}\; W_{output}
+\end{aligned}
+$$
+
+$$
 \operatorname{Swish}(z) = \frac{z}{1 + e^{-z}}
 $$
 
@@ -67,8 +71,8 @@ class SwiGLU(nn.Module):
         * `dropout_prob` is the probability that a hidden feature is dropped
         """
         super().__init__()
-        # Three matrices where the usual network has two. With a `d_ff` of two thirds, there are as
-        # many weights: 8/3 of `d_model` and not 4 times.
+        # Three matrices where the usual network has two. To have as many weights, make `d_ff` two
+        # thirds of the usual: 8/3 of `d_model`, not 4 times `d_model`.
         self.gate = nn.Linear(d_model, d_ff, bias=False)
         self.value = nn.Linear(d_model, d_ff, bias=False)
         self.output = nn.Linear(d_ff, d_model, bias=False)

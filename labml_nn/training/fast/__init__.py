@@ -18,9 +18,8 @@ step of the small transformer, so that is what we measured on two cores of a CPU
 * [Compilation](compiled.py): many small operations become few large ones
 * [The key/value cache](../../transformers/kv_cache.py), for writing
 
-Here the fused kernel saves most, then the compiler and the fused optimizer. Two measures did not
-help by a twentieth of a step: one matrix product for three projections, and 16-bit numbers, with
-which a step even took longer. Neither did a third one, all small parameters in one vector, which
-has no page. On a GPU, for longer sequences and for wider models the order is another one: measure
-before you choose.
+Here fused attention saves most, then the compiler and the fused optimizer. Two measures saved less
+than a twentieth of a step: one matrix product for three projections, and 16-bit numbers, with which
+a step even took longer. On a GPU, for longer sequences and for wider models the order is another
+one: measure before you choose.
 """

@@ -57,8 +57,8 @@ def fit(
     `tokens` is the training text, on the device of the model. `after_step` is called
     with the number of steps done and the loss.
     """
-    # Every step sees `seq_len` times `batch_size` predictions. With 64 and 12, the model has seen
-    # 1.5 million characters after 2,000 steps, each one of the text about one and a half times.
+    # A step makes `seq_len` times `batch_size` predictions, 64 times 12 here. After 2,000 steps the
+    # model has seen 1.5 million characters: the training text about one and a half times.
     batches = RandomWindows(tokens, seq_len, batch_size, seed)
     train(model, batches.at, [adamw(model)], steps, after_step=after_step)
 
@@ -68,7 +68,8 @@ def read_text(corpus: str) -> str:
     ## The text
 
     Tiny Shakespeare for `shakespeare`, the sources of PyTorch's modules for `python`, which needs
-    no network, or the path of a file of yours.
+    no network, or the path of a file of yours. A notebook has no copy of the package, so it fetches
+    Tiny Shakespeare.
     """
     # A file of yours.
     if corpus not in ("shakespeare", "python"):
@@ -126,7 +127,7 @@ def notebook(
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}")
 
     # ### Before training
-    # It has learned nothing, so all characters are about equally likely.
+    # It has learned nothing: any character can follow any other.
     print(write(model, tokenizer, "\n", 100, seq_len))
 
     # ### Training

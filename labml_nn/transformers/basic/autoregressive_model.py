@@ -9,7 +9,8 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 ---
 
-A model is *autoregressive* if it predicts each token from those before it,
+A model is *autoregressive* if it predicts each of the $n$ tokens $x_t$ of a text from those before
+it,
 
 $$
 p(x_1, \dots, x_n) = \prod_t p(x_t \mid x_1, \dots, x_{t-1}),
@@ -119,11 +120,11 @@ def example(
     ??? question "How many parameters has the model with 66 tokens? Which part has most of them?"
         810,306. The four layers have 198,272 each: 66,048 in attention, 131,712 in the feed-forward
         network, 512 in the two normalisations. The embedding has 8,448, the logits 8,514, the last
-        normalisation 256.
+        normalisation 256. So the four feed-forward networks have most: 526,848, or 65 %.
 
     ??? question "What is the loss before training, roughly?"
-        $\ln 66 \approx 4.19$ if all tokens were equally likely. It starts a little above, since
-        random logits are not all equal.
+        About 4.3. If all tokens were equally likely, it would be $\ln 66 \approx 4.19$. Random
+        logits are not all equal, and that costs a little.
 
     ??? question "Train it on windows of a single character. Which loss can it reach at best?"
         That of [counting pairs](../../training/counting.py): the one character it sees is all that

@@ -18,8 +18,8 @@ the training below. On this page, the activation of the
 A difference of 0.01 says nothing. After 1,000 steps, three seeds of the *same* model lie between
 [1.838](../../../results/without.json#tables.without.The%20whole%20model.low) and
 [1.857](../../../results/without.json#tables.without.The%20whole%20model.high). Of these ten parts
-of the [modern model](../modern/ablation.py), exchanged one at a time, six stay within the band that
-the seeds of the unchanged model cover:
+of the [modern model](../modern/ablation.py), exchanged one at a time, the losses of six overlap
+with the band that the seeds of the unchanged model cover:
 
 [The lowest and the highest loss of three seeds](../../../results/ablation.json#figures.spread)
 """

@@ -176,6 +176,7 @@ def fit_changed(name: str, model: ModernTransformer, batches: RandomWindows, ste
     Changes `model` and trains it. Returns the loss of each step.
     """
     # The change comes first: an optimizer has to be given the new parameters, not the old ones.
+    # Without Muon, all of them get the classic recipe's AdamW, with its rate and its weight decay.
     CHANGES[name](model)
     optimizers = [adamw(model)] if "no Muon" in name else muon_and_adamw(model)
 

@@ -17,8 +17,8 @@ layer's values. **Out:** what is added to the stream, and this layer's values.
 
 * Queries and keys are **rotated** by their [positions](../rotary.py), so that scores depend on the
   distance.
-* Before, they are **normalised** to one length by [RMSNorm](../rms_norm.py), so that a score says
-  how well the directions match and not how large the weights are
+* Before that, they are **normalised** to one length by [RMSNorm](../rms_norm.py), so that a score
+  says how well the directions match and not how large the weights are
   ([Henry et al. 2020](https://arxiv.org/abs/2010.04245)).
 * The **values of the first layer** are mixed into those of all others.
 
@@ -31,7 +31,7 @@ The other two did not help at its size: [the ablation](ablation.py) finds
 [0.005](../../../results/ablation.json#tables.changes.queries%20and%20keys%20not%20normalised.worth)
 and
 [−0.001](../../../results/ablation.json#tables.changes.no%20values%20of%20the%20first%20layer.worth)
-nats, within the noise.
+nats, within the noise. Nor does the factor of 1.5 in the scores help there.
 
 The mask is always the causal one, and the [fused kernel](../fused_attention.py) computes the rest.
 """
@@ -110,7 +110,7 @@ class ModernAttention(nn.Module):
         # All three from the same tokens: this is self-attention.
         query, key, value = self.query(x), self.key(x), self.value(x)
 
-        # The higher the layer, the more have tokens gathered from others. The first layer's values
+        # The higher the layer, the more a token has gathered from others. The first layer's values
         # come from the token and the [two before it](model.py#Smear). The mixture keeps those.
         if self.mix is not None and first_value is not None:
             share = self.mix.sigmoid().to(value.dtype)

@@ -133,7 +133,8 @@ class ModernTransformer(nn.Module):
         * `d_model` is the number of features
         * `heads` is the number of heads of each attention
         * `n_layers` is the number of layers
-        * `d_ff` is the number of features inside the feed-forward networks
+        * `d_ff` is the number of features inside the feed-forward networks: here two thirds of four
+          times `d_model`, rounded to a multiple of 16
         * `seq_len` is the greatest length of a sequence, the *context*
         * `dropout_prob` is the probability of dropping a feature
         """

@@ -28,7 +28,9 @@ tag the **key**, and what is said the **value**:
 
 $$
 \text{answer} = \sum_j w_j \, v_j
-\qquad
+$$
+
+$$
 w = \operatorname{softmax}\!\left(\frac{q \cdot k_1}{\sqrt{d_k}}, \frac{q \cdot k_2}{\sqrt{d_k}},
 \dots\right)
 $$
@@ -159,7 +161,7 @@ class OneHeadAtATime(nn.Module):
     scores: each head has its own.
 
     Does it help? In the paper's translation (table 3), one head reaches a BLEU score of 24.9, eight
-    reach 25.8, and 32 fall back to 25.4.
+    reach 25.8, and 32 fall back to 25.4. In our small transformer we found [no gain](../mha.py).
     """
 
     def __init__(self, heads: int, d_model: int) -> None:
@@ -210,7 +212,8 @@ def example(batch_size: int = 3, seq_len: int = 7, heads: int = 5, d_k: int = 2)
 
     ??? question "Make `heads` a plain list. What breaks, and when do you notice?"
         The optimizer never gets the weights of the heads, because `parameters()` doesn't find them.
-        Nothing fails. Only a test that counts the parameters notices at once.
+        Training doesn't fail: the heads just stay random. The tests that list, save or compare the
+        parameters notice at once.
     """
     keys = [[2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0]]
     answer([0.0, 2.0, 0.0, 0.0], keys, values=[[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])

@@ -94,6 +94,13 @@ def test_another_text_begins_anew(other: Tensor) -> None:
     assert largest([cached(other)], [model(other)]) < 1e-10
 
 
+def test_the_first_text_may_be_on_another_device_than_the_model_was_made_on() -> None:
+    r"""A model is made on a CPU and moved to a GPU; tensors of the two can't be compared."""
+    model, cached = pair()
+    cached.read = cached.read.to("meta")
+    assert (cached(tokens()) - model(tokens())).abs().max() < 1e-10
+
+
 def test_what_the_caller_changes_later_was_read_as_it_was() -> None:
     model, cached = pair()
     changing = tokens()
