@@ -1,4 +1,4 @@
-r"""The numbers of the table of all attentions, against formulas that know nothing of the modules."""
+r"""The numbers of the table of all attentions, against formulas that know no module."""
 
 import json
 from pathlib import Path
@@ -109,9 +109,9 @@ def test_every_page_about_attention_has_a_row(repository: Path) -> None:
 
 
 def test_the_losses_are_those_of_the_results_that_the_columns_name(repository: Path) -> None:
-    result = recorded(repository)
-    rows = {row["page"].removeprefix(f"{FOLDER}/"): row for row in result["tables"]["attentions"]["rows"]}
-    titles = {one["name"]: one["title"] for one in result["tables"]["attentions"]["columns"]}
+    table = recorded(repository)["tables"]["attentions"]
+    rows = {row["page"].removeprefix(f"{FOLDER}/"): row for row in table["rows"]}
+    titles = {one["name"]: one["title"] for one in table["columns"]}
     for column, page, name, key, value in [
         ("variants", "mha.py", "multi-head attention", "attention", "loss"),
         ("variants", "memory/grouped_query.py", "one head of keys", "attention", "loss"),
