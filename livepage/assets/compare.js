@@ -20,6 +20,15 @@ function make(name, className = "", ...content) {
   return element;
 }
 
+// Its style sheet lies beside this script, and is there before anything is shown.
+const sheet = make("link");
+sheet.rel = "stylesheet";
+sheet.href = new URL("compare.css", import.meta.url).href;
+await new Promise((resolve) => {
+  sheet.onload = sheet.onerror = resolve;
+  document.head.append(sheet);
+});
+
 // ## What can be chosen
 
 // A page is named in the address as below the folder of all attentions: `mha`, `positions/alibi`.
