@@ -1,7 +1,7 @@
 // Which lines of two programs belong together, and which words of two lines differ.
 
 // A line is words, signs and blanks: the blanks at its beginning are its place in the program.
-export const words = (text) => text.match(/\w+|\s+|[^\w\s]/g) ?? [];
+const words = (text) => text.match(/\w+|\s+|[^\w\s]/g) ?? [];
 
 // Each element of one list beside an element of the other, or beside nothing, in the order of both;
 // so that the sum of `gain` over all pairs is as large as it can be. Pairs with no gain are none.
@@ -61,8 +61,7 @@ export function alignLines(left, right) {
 // Where two lines differ: for each a list of [start, end], in characters.
 export function differingWords(left, right) {
   const [one, other] = [words(left), words(right)];
-  // A blank is no reason to take two places for one.
-  const pairs = align(one, other, (a, b) => (a === b ? (a.trim() ? 1 : 0.1) : 0));
+  const pairs = align(one, other, (a, b) => Number(a === b));
   return [ranges(one, pairs, 0), ranges(other, pairs, 1)];
 }
 

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from urllib.parse import urljoin
 
 import pytest
@@ -109,6 +110,9 @@ def test_in_a_line_of_both_the_words_that_differ_are_marked(page: Page, address:
     marks = "one => [...one.querySelectorAll('mark')].map(mark => mark.textContent).join('')"
     assert changed.locator(".left").evaluate(marks) == ""
     assert changed.locator(".right").evaluate(marks) == "[:, :-1]"
+    head = page.locator("#compare .changed", has_text="class ")
+    assert head.locator(".left").evaluate(marks) == "MultiHeadAttentionnn.Module"
+    assert head.locator(".right").evaluate(marks) == "LearnedSinkAttentionMultiHeadAttention"
 
 
 def test_a_page_is_the_same_as_itself(page: Page, address: str) -> None:
@@ -140,6 +144,11 @@ def test_shapes_that_the_other_side_has_not_are_in_colour(page: Page, address: s
     last = page.locator("#compare .pair", has_text="self.output(x.flatten").last
     expect(last.locator(".shape")).to_have_count(2)
     expect(last.locator(".shape.differs")).to_have_count(0)
+    # Of two tensors of a line one is as on the other side.
+    opened(page, f"{address}?a=memory/latent_attention&b=mha")
+    row = page.locator("#compare .changed", has_text="query, rotated = self.get_queries(query)")
+    expect(row.locator(".shape")).to_have_count(2)
+    expect(row.locator(".shape.differs")).to_have_count(0)
 
 
 def test_the_numbers_are_those_of_the_result(page: Page, address: str, repository: Path) -> None:
@@ -242,3 +251,51 @@ def test_there_is_no_barrier(
                 " one.nodes.map(node => one.id + ' ' + node.html)))"
             )
     assert found == []
+
+
+def common(left: str, right: str) -> int:
+    r"""How many signs two texts have in common, in their order."""
+    best = [0] * (len(right) + 1)
+    for one in left:
+        before = best[:]
+        for at, other in enumerate(right):
+            best[at + 1] = before[at] + 1 if one == other else max(best[at], before[at + 1])
+    return best[-1]
+
+
+def test_no_more_is_marked_than_differs(page: Page, address: str) -> None:
+    page.goto(address)
+    random = Random(1)
+    text = lambda: "".join(random.choices("+-*(", k=random.randrange(12)))  # noqa: E731
+    texts = [[text(), text()] for _ in range(300)]
+    marked = page.evaluate(
+        """async texts => {
+            const { differingWords } = await import('../assets/live/alignment.js');
+            return texts.map(([left, right]) => differingWords(left, right));
+        }""",
+        texts,
+    )
+    for pair, both in zip(texts, marked, strict=True):
+        unmarked = []
+        for text, ranges in zip(pair, both, strict=True):
+            places = {at for start, end in ranges for at in range(start, end)}
+            unmarked.append("".join(one for at, one in enumerate(text) if at not in places))
+        # What isn't marked is the same on both sides, and they have no more in common.
+        assert unmarked[0] == unmarked[1]
+        assert len(unmarked[0]) == common(*pair)
+
+
+def test_a_page_that_does_not_come_is_said_and_can_be_asked_for_again(
+    browser: Browser, address: str
+) -> None:
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.route("**/positions/alibi/", lambda route: route.abort())
+        page.goto(f"{address}?a=mha&b=positions/alibi")
+        expect(status(page)).to_have_text(re.compile("can't be compared"))
+        assert page.locator("#compare .pair").count() == 0
+        page.unroute("**/positions/alibi/")
+        page.get_by_label("Right").select_option("variants/soft_cap")
+        expect(page.locator("#compare .numbers")).to_contain_text("Soft-Capped Scores")
+        page.get_by_label("Right").select_option("positions/alibi")
+        expect(page.locator("#compare .numbers")).to_contain_text("Linear Biases")
