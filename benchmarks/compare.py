@@ -7,8 +7,8 @@ products only. What a model that writes has to keep is measured, too: where a pa
 state of its own, that is asked for its size; elsewhere it is what the projections to keys and
 values give, as in `kv_cache.py`. Measured with 64 tokens and with 65, it tells what one token adds.
 
-Losses are those of other results, which the columns name. Nothing here depends on how busy the
-machine is.
+Losses are those of two other results, families.json and extrapolation.json. Nothing here depends on
+how busy the machine is.
 
 The result is results/compare.json.
 """
@@ -335,8 +335,8 @@ def main() -> None:
                     {"name": "token", "title": "Cache, one token", "unit": "bytes"},
                     {"name": "kept", "title": "Cache, 64 tokens", "unit": "bytes"},
                     {"name": "flops", "title": "Forward pass", "unit": "FLOPs"},
-                    {"name": "variants", "title": "Loss in families.json", "digits": 3},
-                    {"name": "positions", "title": "Loss in extrapolation.json", "digits": 3},
+                    {"name": "variants", "title": "Loss among variants", "digits": 3},
+                    {"name": "positions", "title": "Loss among positions", "digits": 3},
                     {"name": "code", "title": "Code"},
                     {"name": "remark", "title": "Remark"},
                 ],

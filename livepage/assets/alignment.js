@@ -58,11 +58,17 @@ export function alignLines(left, right) {
   });
 }
 
-// Where two lines differ: for each a list of [start, end], in characters.
+// Where two lines differ: for each a list of [start, end], in characters. Blanks at the beginning
+// count only if nothing else differs.
 export function differingWords(left, right) {
   const [one, other] = [words(left), words(right)];
   const pairs = align(one, other, (a, b) => Number(a === b));
-  return [ranges(one, pairs, 0), ranges(other, pairs, 1)];
+  const found = [ranges(one, pairs, 0), ranges(other, pairs, 1)];
+  const indents = [left, right].map((text) => text.length - text.trimStart().length);
+  const behind = found.map((list, side) =>
+    list.map(([start, end]) => [Math.max(start, indents[side]), end]).filter(([start, end]) => start < end),
+  );
+  return behind.flat().length ? behind : found;
 }
 
 function ranges(list, pairs, side) {
