@@ -270,7 +270,7 @@ def test_no_more_is_marked_than_differs(page: Page, address: str) -> None:
     texts = [[text(), text()] for _ in range(300)]
     marked = page.evaluate(
         """async texts => {
-            const { differingWords } = await import('../assets/live/alignment.js');
+            const { differingWords } = await import('../assets/alignment.js');
             return texts.map(([left, right]) => differingWords(left, right));
         }""",
         texts,
