@@ -56,8 +56,9 @@ tokens      vectors      attention, feed-forward, four times    scores    next t
 
 Then come the families, each about one part: [four ways](ways/__init__.py) to write attention,
 [mistakes](mistakes/__init__.py) that are in print, [saving memory](memory/__init__.py),
-[positions](positions/__init__.py) and [variants](variants/__init__.py). Last of all comes speed:
-[fused attention](fused_attention.py) and what else makes a training step faster.
+[positions](positions/__init__.py) and [variants](variants/__init__.py). Any two attentions can be
+[compared](../../docs/compare.md), in numbers and line by line. Last of all comes speed: [fused
+attention](fused_attention.py) and what else makes a training step faster.
 
 The paper has an encoder and a decoder, for translation. Here is one stack only. Its mask makes it
 the decoder of a language model.

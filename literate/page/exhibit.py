@@ -180,7 +180,7 @@ def show(result: Result, place: str, caption: Caption, at: Spot) -> str:
     """
     thing = result.find(place)[1]
     if isinstance(thing, Table):
-        content = _table(thing)
+        content = _table(thing, at)
     else:
         content = HTML.picture(thing.picture, html.escape(f"{caption.words}: {thing.title}"))
     return HTML.figure(content, caption.html, _run(result, place, at), since(result, at))
@@ -190,8 +190,7 @@ def caption_of(result: Result, place: str) -> Caption:
     r"""
     ## What a figure or a table is called by itself
     """
-    thing = result.find(place)[1]
-    title = thing.title if isinstance(thing, Figure) else ""
+    title = getattr(result.find(place)[1], "title", "")
     words = title or place.partition(".")[2].replace("_", " ").capitalize()
     return Caption(escaped(words), words)
 
@@ -231,12 +230,12 @@ def file_link(name: str, at: Spot) -> str:
     return HTML.link(html.escape(address), shown, html.escape(told(name)))
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, at: Spot) -> str:
     r"""
-    A column of numbers ends at its right edge.
+    A column of numbers ends at its right edge, and the path of a source leads to its page.
     """
     columns = table.columns
-    rows = [[_cell(row.get(column.name), column) for column in columns] for row in table.rows]
+    rows = [[_cell(row.get(column.name), column, at) for column in columns] for row in table.rows]
     numbers = [any(_is_number(row.get(one.name)) for row in table.rows) for one in columns]
     return HTML.table([_head(column) for column in columns], rows, numbers)
 
@@ -250,9 +249,10 @@ def _head(column: Column) -> str:
     return HTML.small(title, escaped(column.unit)) if column.unit else title
 
 
-def _cell(value: Any, column: Column) -> str:
+def _cell(value: Any, column: Column, at: Spot) -> str:
     # A text of several lines, as a model may have written, keeps them.
-    return HTML.lines([escaped(line) for line in spelled(value, column.digits).split("\n")])
+    lines = spelled(value, column.digits).split("\n")
+    return HTML.lines([file_link(x, at) if x in at.links.pages else escaped(x) for x in lines])
 
 
 def spelled(value: Any, digits: int | None = None) -> str:

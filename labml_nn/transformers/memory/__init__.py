@@ -25,7 +25,8 @@ features, a text of 8,192 tokens, and count the numbers of one layer:
 | [a sliding window](sliding_window.py) of 1,024 | 8,192 | 1,024 | 8,388,608 |
 | [latent attention](latent_attention.py), 512 + 64 | 576 | 8,192 | 4,718,592 |
 
-What they cost in loss is [measured](../variants/__init__.py), with the other variants.
+What they cost in loss is [measured](../variants/__init__.py), with the other variants, and what
+they keep of a small layer stands in [one table](../../../docs/compare.md).
 
 * [A learned sink](learned_sink.py) lets a window forget the first tokens, too.
 * [Absorbed latent attention](absorbed_attention.py) attends to the latents themselves.

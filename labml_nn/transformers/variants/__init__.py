@@ -33,4 +33,6 @@ large models, which a small one doesn't have.
 [The numbers](../../../results/families.json#tables.losses)
 
 All but the last can be trained in [the small transformer](../basic/comparison_experiment.py).
+Parameters, caches and FLOPs of all, and the code of any two side by side, are on [a page of their
+own](../../../docs/compare.md).
 """

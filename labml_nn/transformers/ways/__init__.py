@@ -23,7 +23,8 @@ compute is the same. These pages write it in the four ways that you meet most of
    attention of all other pages.
 
 [Side by side](side_by_side.py) all four get the same weights and give the same results and the same
-gradients, at different costs.
+gradients, at different costs. The code of any two can be [compared](../../../docs/compare.md), line
+by line.
 
 To train a large model, use none of them but [fused attention](../fused_attention.py).
 """

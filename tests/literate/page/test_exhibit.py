@@ -184,13 +184,14 @@ def test_a_picture_stands_in_the_page_with_words_for_those_who_do_not_see_it(
     assert "<text>a</text></svg><figcaption>" in html
 
 
-def test_a_table_has_its_digits(tmp_path: Path) -> None:
+def test_a_table_has_its_digits_and_leads_to_the_pages_it_is_about(tmp_path: Path) -> None:
     found = exhibit_of(written(f"[All ways]({FILE}#tables.ways)", tmp_path))
     assert found.cells == [
         ["Way", "Page", "Loss nats", "Steps"],
-        ["one at a time", "pkg/a.py", "1.500", "12,345"],
+        ["one at a time", "a.py", "1.500", "12,345"],
         ["v1.2", "pkg/a.py#mean", "1.250", "–"],
     ]
+    assert found.links["a.py"]["href"] == "./"
     assert found.values("class", ".//th") + found.values("class", ".//td") == ["number"] * 6
     assert found.text(".//strong") == "All ways"
 
