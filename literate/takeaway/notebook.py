@@ -31,9 +31,12 @@ from literate.reading.front_matter import of_source
 from literate.reading.rows import Note, rows
 from literate.reading.source import Source
 from literate.takeaway.addresses import Addresses, with_addresses
+from literate.takeaway.exercises import Exercises
+from literate.takeaway.exercises import cells as exercise_cells
 from literate.takeaway.notebook_cells import (
     ENTRY,
     EXAMPLE,
+    HIDDEN,
     Body,
     Cell,
     code_cell,
@@ -49,9 +52,8 @@ from literate.takeaway.snippet import import_lines, path_of, without
 
 # What pip calls the packages that Python imports, of those that are installed.
 DISTRIBUTIONS = cache(packages_distributions)
-HIDDEN: Cell = {"cellView": "form", "jupyter": {"source_hidden": True}}
 # What a notebook defines that no page does.
-BROUGHT = ("set_up_notebook", "show_shapes")
+BROUGHT = ("set_up_notebook", "show_shapes", "judge_line")
 # The ids of headings that fold what comes from other pages.
 FOLDED = "from-other-pages"
 FOLDED_TOO = "for-what-follows"
@@ -65,6 +67,7 @@ def build(
     module: str,
     addresses: Addresses = UNKNOWN,
     sequels: Mapping[str, str] = NO_SEQUELS,
+    exercises: Exercises = NO_SEQUELS,
 ) -> str:
     r"""
     ## Build a notebook
@@ -73,6 +76,7 @@ def build(
     * `module` is the page, which has something to run
     * `addresses` are where its links lead
     * `sequels` maps the name of a function to the path of the page that uses it in its notebook
+    * `exercises` are the [holes](exercises.py) of all pages
 
     Returns the text of the `.ipynb` file. Raises a [LiterateError](../problems.py#LiterateError)
     where a copy can't do what the original does.
@@ -98,7 +102,8 @@ def build(
 
     page = _Page(sources, module, addresses)
     cells = [*page.introduction()]
-    cells.append(_set_up(third_party(found.outside), example is not None))
+    shown, judged = example is not None, source.path in exercises
+    cells.append(_set_up(third_party(found.outside), shown, judged))
     imports = import_lines(found.imports, found.lazy_annotations).rstrip("\n")
     if imports:
         cells.append(code_cell(imports))
@@ -107,6 +112,7 @@ def build(
         cells += [*page.other_pages(before, about, FOLDED), text_cell("## On this page")]
     cells += page.definitions(one for one in own if one != example)
     cells += page.example(example)
+    cells += exercise_cells(own, exercises, source.path)
     if after:
         about = "## For what follows\n\nWhat else the rest of the notebook needs:"
         cells += page.other_pages(after, about, FOLDED_TOO)
@@ -327,11 +333,12 @@ class _Page:
         return text if address is None else f"[{text}]({address})"
 
 
-def _set_up(packages: Iterable[str], shows_shapes: bool) -> Cell:
+def _set_up(packages: Iterable[str], shows_shapes: bool, judges: bool) -> Cell:
     r"""
     The first code of a notebook: it looks at the machine, and brings what shows the shapes of an
-    example.
+    example and what judges exercises.
     """
     needed = json.dumps({name: min(DISTRIBUTIONS().get(name, [name])) for name in packages})
     template = TEMPLATES.get_template("set_up.py.jinja")
-    return code_cell(template.render(needed=needed, shows_shapes=shows_shapes), HIDDEN)
+    text = template.render(needed=needed, shows_shapes=shows_shapes, judges=judges)
+    return code_cell(text, HIDDEN)

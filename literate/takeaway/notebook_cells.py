@@ -46,6 +46,7 @@ FIELDS = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 Cell = dict[str, Any]
 NO_METADATA: Cell = {}
+HIDDEN: Cell = {"cellView": "form", "jupyter": {"source_hidden": True}}
 _FOLDED = re.compile(
     r'(?m)^\?\?\?(?P<open>\+?) [\w -]*"(?P<title>.*)"$(?P<text>(?:\n(?: {4}.*|[ \t]*$))+)'
 )

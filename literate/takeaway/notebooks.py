@@ -12,6 +12,7 @@ from pathlib import Path
 
 from literate.problems import LiterateError, Problem
 from literate.reading.source import Source
+from literate.takeaway.exercises import Exercises
 from literate.takeaway.notebook import NO_SEQUELS, build, file_name
 from literate.takeaway.notebook_cells import has_notebook
 
@@ -22,6 +23,7 @@ def build_all(
     sequels: Mapping[str, str] = NO_SEQUELS,
     chosen: Iterable[str] | None = None,
     machinery: Sequence[str] = (),
+    exercises: Exercises = NO_SEQUELS,
 ) -> dict[Path, str]:
     r"""
     ## Build all notebooks
@@ -39,7 +41,7 @@ def build_all(
                 sentence = f"would be {path}, as another page is; give it a folder of its own."
                 problems.add(Problem(sources[module].path, 1, sentence))
             try:
-                built[path] = build(sources, module, sequels=sequels)
+                built[path] = build(sources, module, sequels=sequels, exercises=exercises)
             except LiterateError as error:
                 problems.update(error.problems)
     if problems:

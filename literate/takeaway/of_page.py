@@ -19,6 +19,7 @@ from literate.python.statements import by_module, module_name
 from literate.reading.source import Source
 from literate.settings import Settings
 from literate.takeaway.addresses import Addresses
+from literate.takeaway.exercises import load
 from literate.takeaway.notebook import build, file_name
 from literate.takeaway.notebook_cells import has_notebook
 from literate.takeaway.repository import address
@@ -40,6 +41,7 @@ class Taken:
         self.by_module = by_module(sources)
         self.sequels = settings.sequels
         self.machinery = settings.machinery
+        self.exercises = load(settings.root, settings.exercises)
         paths = {module_name(path): uri for path, uri in uris.items()}
         self.addresses = Addresses(
             page=(lambda module: posixpath.join(url, folder(paths[module]), "")) if url else None,
@@ -64,7 +66,7 @@ class Taken:
         module = module_name(source.path)
         name = file_name(source, module)
         try:
-            text = build(self.by_module, module, self.addresses, self.sequels)
+            text = build(self.by_module, module, self.addresses, self.sequels, self.exercises)
         except LiterateError as error:
             return Takeaways(None, None, snippets, bare, address), list(error.problems)
         notebook = File(f"notebooks/{name}", text)
