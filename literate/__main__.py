@@ -28,7 +28,7 @@ from literate.python.statements import by_module, module_name
 from literate.reading.count import table
 from literate.reading.source import Source
 from literate.site import Site
-from literate.takeaway import exercises, notebooks
+from literate.takeaway import notebooks
 from literate.takeaway.snippet import snippets
 
 PATHS = click.argument("paths", nargs=-1, metavar="[PATH]...")
@@ -173,8 +173,7 @@ def _notebooks(paths: Sequence[str], out: Path | None, check: bool) -> None:
     sources = by_module(loaded.sources.values())
     modules = [module_name(one.path) for one in _choose(loaded, paths)] if paths else None
     out = out or Path(os.path.relpath(known.root / known.notebooks))
-    holes = exercises.load(known.root, known.exercises)
-    built = notebooks.build_all(sources, out, known.sequels, modules, known.machinery, holes)
+    built = notebooks.build_all(sources, out, known, modules)
     if check:
         problems = notebooks.stale(built, out if modules is None else None)
         if problems:

@@ -161,10 +161,7 @@ def uri(relative: str, prefix: str) -> str:
 
 
 def measurements(
-    site: Site,
-    chosen: Iterable[Source],
-    report: Callable[[str], None],
-    bench: Bench | None = None,
+    site: Site, chosen: Iterable[Source], report: Callable[[str], None], bench: Bench | None = None
 ) -> dict[str, Measurement]:
     r"""
     ## Measure the examples of the chosen sources

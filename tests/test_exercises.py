@@ -2,6 +2,7 @@ r"""Every exercise can be solved, does no harm unsolved, and its wrong lines are
 
 import linecache
 import re
+import tomllib
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -11,10 +12,9 @@ import nbformat
 import pytest
 
 from labml_nn.transformers import mistakes
-from literate.takeaway.exercises import load
 
 ROOT = Path(__file__).resolve().parents[1]
-EXERCISES = load(ROOT, "labml_nn/exercises.toml")
+EXERCISES = tomllib.loads((ROOT / "labml_nn/exercises.toml").read_text(encoding="utf-8"))
 HOLES = [(path, number) for path, holes in EXERCISES.items() for number in range(len(holes))]
 RIGHT = "Right: the same numbers as the lesson's, wherever one can look.\n"
 UNSOLVED = "Nothing to judge yet: write your line in the cell above, and run both cells.\n"
@@ -40,7 +40,9 @@ def cells(path: str) -> tuple[list[str], dict[str, object]]:
     r"""The cells of a page's exercises, and the names that those before them have left behind."""
     file = ROOT / "notebooks" / Path(path).relative_to("labml_nn").with_suffix(".ipynb")
     code = [one.source for one in nbformat.read(file, as_version=4).cells if "outputs" in one]
-    (first, *_) = (number for number, one in enumerate(code) if "YOUR_LINE" in one and "def my_" in one)
+    (first, *_) = (
+        number for number, one in enumerate(code) if "YOUR_LINE" in one and "def my_" in one
+    )
     names: dict[str, object] = {}
     for one in code[:first]:
         execute(one, names)
@@ -66,9 +68,7 @@ def test_the_page_s_own_line_is_right_and_each_wrong_line_is_named(
     exercise = EXERCISES[path][number]
     assert judged(path, number, "", capsys) == UNSOLVED
     assert judged(path, number, exercise["right"], capsys) == RIGHT
-    said = {
-        name: judged(path, number, line, capsys) for name, line in exercise["wrong"].items()
-    }
+    said = {name: judged(path, number, line, capsys) for name, line in exercise["wrong"].items()}
     assert said == {name: f"Not yet. This is a known mistake: {name}.\n" for name in said}
     # Nothing is left of them.
     assert judged(path, number, exercise["right"], capsys) == RIGHT
@@ -79,7 +79,9 @@ def test_each_lesson_of_the_core_path_has_an_exercise() -> None:
 
 
 def test_what_the_museum_is_said_to_have_is_there() -> None:
-    modules = [import_module(f"{mistakes.__name__}.{one.name}") for one in iter_modules(mistakes.__path__)]
+    modules = [
+        import_module(f"{mistakes.__name__}.{one.name}") for one in iter_modules(mistakes.__path__)
+    ]
     exhibits = {name for module in modules for name in vars(module)}
     wrong = [name for holes in EXERCISES.values() for one in holes for name in one["wrong"]]
     named = {name for one in wrong for name in re.findall(r"in the museum: (\w+)", one)}

@@ -24,13 +24,14 @@ import json
 import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 from literate.problems import LiterateError, Problem
 from literate.python.scopes import bindings
 from literate.python.statements import Piece, first_line
 from literate.reading.source import parse
+from literate.settings import Settings
 from literate.takeaway.notebook_cells import EXAMPLE, HIDDEN, Cell, code_cell, text_cell
 from literate.takeaway.snippet import without
 
@@ -39,24 +40,26 @@ TEXT = """## Write a line yourself
 Below, a line is missing. Put yours in the place of `YOUR_LINE`, run the cell, and then the next
 one: it runs the example with your line and with the lesson's, and compares all results."""
 
-Exercises = Mapping[str, Sequence[Mapping[str, Any]]]
+# The same text is read once for all pages.
+_read = cache(tomllib.loads)
 
 
-def load(root: Path, name: str) -> Exercises:
+def exercises(settings: Settings, path: str) -> Sequence[Mapping[str, Any]]:
     r"""
-    ## The exercises of all pages, by their paths
+    ## The exercises of a page
     """
-    return tomllib.loads((root / name).read_text(encoding="utf-8")) if name else {}
+    name = settings.exercises
+    return _read((settings.root / name).read_text("utf-8")).get(path, ()) if name else ()
 
 
-def cells(pieces: Iterable[Piece], exercises: Exercises, path: str) -> Iterator[Cell]:
+def cells(pieces: Iterable[Piece], holes: Sequence[Mapping[str, Any]], path: str) -> Iterator[Cell]:
     r"""
     ## The cells of a page's exercises
     """
-    if path in exercises:
+    if holes:
         yield text_cell(TEXT)
     known = {name: without(one.text, "docstring") for one in pieces for name in one.names}
-    for number, one in enumerate(exercises.get(path, ()), 1):
+    for number, one in enumerate(holes, 1):
         text = known.get(one["of"].partition(".")[0], "")
         right = ast.dump(ast.parse(one["right"]).body[0])
         found = [
@@ -69,14 +72,14 @@ def cells(pieces: Iterable[Piece], exercises: Exercises, path: str) -> Iterator[
         if len(found) != 1:
             sentence = f"`{one['of']}` has an exercise, and not once the line `{one['right']}`."
             raise LiterateError([Problem(path, 1, sentence)])
-        yield from _hole(text, *found[0], one, f"_{number}" if number > 1 else "")
+        yield from _hole(text, *found[0], one, number)
 
 
 def _hole(
-    text: str, function: ast.stmt, line: Any, exercise: Mapping[str, Any], number: str
+    text: str, function: ast.stmt, line: Any, exercise: Mapping[str, Any], number: int
 ) -> Iterator[Cell]:
     name, above = exercise["of"].rpartition(".")[2], first_line(function) - 1
-    mine, lines = f"my_{name}{number}", text.splitlines()[above : function.end_lineno]
+    mine, lines = f"my_{name}_{number}", text.splitlines()[above : function.end_lineno]
     bound, place = [*bindings([line])], (line.lineno - above, line.end_lineno - above)
     line.value = ast.Name("YOUR_LINE")
     lines[place[0] - 1 : place[1]] = [" " * line.col_offset + ast.unparse(line)]

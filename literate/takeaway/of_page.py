@@ -19,7 +19,6 @@ from literate.python.statements import by_module, module_name
 from literate.reading.source import Source
 from literate.settings import Settings
 from literate.takeaway.addresses import Addresses
-from literate.takeaway.exercises import load
 from literate.takeaway.notebook import build, file_name
 from literate.takeaway.notebook_cells import has_notebook
 from literate.takeaway.repository import address
@@ -39,9 +38,7 @@ class Taken:
     ) -> None:
         self.uris = uris
         self.by_module = by_module(sources)
-        self.sequels = settings.sequels
-        self.machinery = settings.machinery
-        self.exercises = load(settings.root, settings.exercises)
+        self.settings = settings
         paths = {module_name(path): uri for path, uri in uris.items()}
         self.addresses = Addresses(
             page=(lambda module: posixpath.join(url, folder(paths[module]), "")) if url else None,
@@ -61,12 +58,12 @@ class Taken:
         for name, noted, without in self.snippets(source):
             snippets[name], bare[name] = noted, without
         address = self.addresses.of_file(source.path)
-        if not has_notebook(source, self.machinery):
+        if not has_notebook(source, self.settings.machinery):
             return Takeaways(None, None, snippets, bare, address), []
         module = module_name(source.path)
         name = file_name(source, module)
         try:
-            text = build(self.by_module, module, self.addresses, self.sequels, self.exercises)
+            text = build(self.by_module, module, self.addresses, self.settings)
         except LiterateError as error:
             return Takeaways(None, None, snippets, bare, address), list(error.problems)
         notebook = File(f"notebooks/{name}", text)

@@ -22,7 +22,7 @@ from nbformat import NotebookNode
 from literate.page.templates import TEMPLATES
 from literate.problems import LiterateError
 from literate.reading.source import Source
-from literate.settings import load
+from literate.settings import Settings, load
 from literate.takeaway.addresses import Addresses
 from literate.takeaway.notebook import build, file_name
 from literate.takeaway.notebook_cells import has_notebook, unfolded
@@ -267,11 +267,6 @@ def changed(old: str, new: str) -> tuple[dict[str, str], str]:
         (*changed('name: str = "a"', "name: str = train"), "the parameter `name` of `notebook`"),
         (*changed("import tqdm", "import pkg.layers"), "imports pkg.layers inside `notebook`"),
         (*changed("RATE = 0.1", "show_shapes = RATE = 0"), "`show_shapes` is the name of what"),
-        (
-            changed("import tqdm", "tqdm = main()")[0],
-            "return notebook()",
-            "`main` calls `notebook`, which is no function in a notebook.",
-        ),
         ({PATH: "def notebook():\n  pass"}, "def", "the module has no docstring"),
         (CIRCLE, "class", "`Base` has to be defined before what pkg.training.page imports"),
     ],
@@ -299,7 +294,7 @@ def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_s
     known = load(repository)
     sources = own_sources(repository)
     folder = repository / "notebooks"
-    built = build_all(sources, folder, known.sequels, machinery=known.machinery)
+    built = build_all(sources, folder, known)
     assert stale(built, folder) == []
     # What is inside the function `notebook` is at the top of a cell, so all depths are looked at.
     originals = {
@@ -317,7 +312,9 @@ def test_our_notebooks_are_what_was_committed_valid_and_say_what_their_sources_s
         inlined = [
             one
             for one in definitions(notebook)
-            if one.name not in ("set_up_notebook", "show_shapes")
+            if one.name not in ("set_up_notebook", "show_shapes", "judge_line")
+            # What a reader should write is nowhere in the sources.
+            and "YOUR_LINE" not in ast.dump(one)
         ]
         texts = {one.name: program(one) for one in inlined}
         assert [name for name, text in texts.items() if text not in originals] == [], path
@@ -402,7 +399,12 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def set_up(needed: dict[str, str]) -> dict[str, object]:
     r"""Run the set-up of a notebook; the names that it leaves behind."""
     names: dict[str, object] = {}
-    exec(TEMPLATES.get_template("set_up.py.jinja").render(needed=needed, shows_shapes=True), names)
+    exec(
+        TEMPLATES.get_template("set_up.py.jinja").render(
+            needed=needed, shows_shapes=True, judges=False
+        ),
+        names,
+    )
     return names
 
 
@@ -452,7 +454,8 @@ def notebook(times: int = 2):
 """,
     "pkg/other.py": f"{HEAD}def in_place(): return 1.0 / 3\n",
 }
-SEQUELS = {"in_place": "pkg/trial.py"}
+PLAIN = Settings(Path(), {})
+SEQUELS = Settings(Path(), {}, sequels={"in_place": "pkg/trial.py"})
 
 
 def run_notebook(text: str) -> dict[str, object]:
@@ -469,11 +472,11 @@ def run_notebook(text: str) -> dict[str, object]:
 )
 def test_the_sequel_of_a_page_uses_the_function_of_that_page(page: str, found: float) -> None:
     # A page has a notebook if there is something to run: this one has nothing but its sequel.
-    assert run_notebook(build(package(SEQUEL), page, sequels=SEQUELS))["found"] == found
+    assert run_notebook(build(package(SEQUEL), page, settings=SEQUELS))["found"] == found
 
 
 def test_a_sequel_comes_last_and_only_by_the_setting() -> None:
-    found = [build(package(SEQUEL), "pkg.part", sequels=one) for one in (SEQUELS, {})]
+    found = [build(package(SEQUEL), "pkg.part", settings=one) for one in (SEQUELS, PLAIN)]
     last = [nbformat.reads(text, as_version=4).cells[-1].source for text in found]
     assert last == ["found = times * in_place()\nassert judge(found)", "show_shapes(example)"]
 
@@ -493,7 +496,7 @@ def test_an_answer_that_the_site_folds_is_folded() -> None:
 def test_a_page_that_cannot_be_tried_is_an_error_that_says_why() -> None:
     other = SEQUEL["pkg/other.py"] + "judge = 3\n"
     with pytest.raises(LiterateError) as caught:
-        build(package(SEQUEL | {"pkg/other.py": other}), "pkg.other", sequels=SEQUELS)
+        build(package(SEQUEL | {"pkg/other.py": other}), "pkg.other", settings=SEQUELS)
     assert str(caught.value).startswith(
         "pkg/other.py:8: `judge` is one thing here and another at pkg/trial.py:10, and a copy in"
     )
