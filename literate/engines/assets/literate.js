@@ -366,6 +366,22 @@ for (const box of every(".task-list-item > input")) {
   });
 }
 
+// ## What shape is this?
+
+// The questions are at the end of a page with shapes, and what asks them comes when it is wanted.
+const row = document.querySelector(".row:has(.shape)") && every(".row").at(-1);
+if (row) {
+  const quiz = make("section", "quiz");
+  const button = make("button", "", "What shape is this? Guess the shapes of this page");
+  button.type = "button";
+  button.addEventListener("click", () => {
+    const failed = () => say(button, "It can’t be fetched");
+    Promise.all([import("./quiz.js"), about(location.href)]).then(([{ start }, known]) => start(quiz, known), failed);
+  });
+  quiz.append(button);
+  row.after(quiz);
+}
+
 // ## Search
 
 // The dialogue is there at once, so no letter is lost that is typed behind the `/`. What it does is
