@@ -294,7 +294,7 @@ def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
     Each with its path on the site: the tool's own style sheet and script, and of KaTeX the licence
     and the fonts in the one format that every browser of today reads.
     """
-    for path in sorted([*ASSETS.iterdir(), *LIVE.iterdir()]):
+    for path in sorted([*ASSETS.iterdir(), *LIVE.glob("*")]):
         yield f"assets/{path.name}", path
     folder = katex.folder(settings)
     yield "assets/katex/LICENSE", folder / "LICENSE"

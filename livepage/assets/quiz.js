@@ -217,7 +217,8 @@ export async function start(section, about) {
     next.hidden = true;
     check.hidden = shows.hidden = false;
     tell();
-    field.focus();
+    field.focus({ preventScroll: true });
+    section.scrollIntoView({ block: "nearest" });
   }
 
   const over = () => {
