@@ -352,20 +352,6 @@ document.addEventListener("keydown", (event) => {
 // The theme calls two things “Navigation”.
 document.querySelector(".md-path")?.setAttribute("aria-label", "Path");
 
-// ## Lists to tick off
-
-// What is ticked is kept in the reader's browser, by the place that the item leads to.
-for (const box of every(".task-list-item > input")) {
-  const link = box.closest("li").querySelector("a");
-  const key = `ticked ${link.pathname}${link.hash}`;
-  box.setAttribute("aria-label", `${link.textContent}: done`);
-  box.checked = key in localStorage;
-  box.addEventListener("change", () => {
-    if (box.checked) localStorage.setItem(key, "yes");
-    else localStorage.removeItem(key);
-  });
-}
-
 // ## What shape is this?
 
 // The questions are at the end of a page with shapes, and what asks them comes when it is wanted.
@@ -380,6 +366,20 @@ if (row) {
   });
   quiz.append(button);
   row.after(quiz);
+}
+
+// ## Lists to tick off
+
+// What is ticked is kept in the reader's browser, by the place that the item leads to.
+for (const box of every(".task-list-item > input")) {
+  const link = box.closest("li").querySelector("a");
+  const key = `ticked ${link.pathname}${link.hash}`;
+  box.setAttribute("aria-label", `${link.textContent}: done`);
+  box.checked = key in localStorage;
+  box.addEventListener("change", () => {
+    if (box.checked) localStorage.setItem(key, "yes");
+    else localStorage.removeItem(key);
+  });
 }
 
 // ## Search
