@@ -125,7 +125,7 @@ def notebook(
     ).to(device)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}")
 
-    print(write(model, tokenizer, "\n", 100, seq_len))  # All characters are about equally likely.
+    print(write(model, tokenizer, "\n", 100, seq_len))  # It has learned nothing yet.
 
     # ### Training
     # The loss of each step, and now and then what the model would write.
