@@ -19,6 +19,7 @@ setup(
     python_requires=">=3.11",
     packages=find_packages(include=["labml_nn", "labml_nn.*", "literate", "literate.*"]),
     package_data={
+        "labml_nn": ["exercises.toml"],
         "labml_nn.training": ["tiny_shakespeare.txt"],
         "literate": ["settings.json"],
         "literate.reading": ["front_matter.json"],

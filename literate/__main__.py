@@ -173,7 +173,7 @@ def _notebooks(paths: Sequence[str], out: Path | None, check: bool) -> None:
     sources = by_module(loaded.sources.values())
     modules = [module_name(one.path) for one in _choose(loaded, paths)] if paths else None
     out = out or Path(os.path.relpath(known.root / known.notebooks))
-    built = notebooks.build_all(sources, out, known.sequels, modules, known.machinery)
+    built = notebooks.build_all(sources, out, known, modules)
     if check:
         problems = notebooks.stale(built, out if modules is None else None)
         if problems:

@@ -37,6 +37,8 @@ class Settings:
       [notebook](takeaway/notebook.py), where a page with such a function ends
     * `machinery` are patterns of paths, of programs that nobody copies out of their package, so
       their pages have no [notebooks](takeaway/notebook.py)
+    * `exercises` is a file with lines that a reader should [write](takeaway/exercises.py) in a
+      notebook, if there are any
     * `words` maps [words](reading/rules.py) that notes should not say to what to say for them
     * `limits` has, for patterns of paths, what a page should keep to, as it is
       [counted](reading/count.py)
@@ -54,6 +56,7 @@ class Settings:
     results: str = "results"
     sequels: Mapping[str, str] = field(default_factory=dict)
     machinery: Sequence[str] = ()
+    exercises: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     katex: str = ""

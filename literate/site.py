@@ -32,6 +32,8 @@ from literate.settings import Settings
 from literate.takeaway.of_page import Taken
 
 ASSETS = Path(__file__).parent / "engines" / "assets"
+# What runs on a page.
+LIVE = Path(__file__).parents[1] / "livepage" / "assets"
 # What the theme of an engine is told to do otherwise.
 THEME = Path(__file__).parent / "engines" / "theme"
 
@@ -161,10 +163,7 @@ def uri(relative: str, prefix: str) -> str:
 
 
 def measurements(
-    site: Site,
-    chosen: Iterable[Source],
-    report: Callable[[str], None],
-    bench: Bench | None = None,
+    site: Site, chosen: Iterable[Source], report: Callable[[str], None], bench: Bench | None = None
 ) -> dict[str, Measurement]:
     r"""
     ## Measure the examples of the chosen sources
@@ -295,7 +294,7 @@ def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
     Each with its path on the site: the tool's own style sheet and script, and of KaTeX the licence
     and the fonts in the one format that every browser of today reads.
     """
-    for path in sorted(ASSETS.iterdir()):
+    for path in sorted([*ASSETS.iterdir(), *LIVE.glob("*")]):
         yield f"assets/{path.name}", path
     folder = katex.folder(settings)
     yield "assets/katex/LICENSE", folder / "LICENSE"

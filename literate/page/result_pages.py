@@ -68,7 +68,8 @@ def page_of(result: Result, links: Links) -> Page:
         summary = f"{result.title}: measured on {result.made}."
     files = {result.path: result.text}
     facts = [(name, value) for name, value in facts if value]
-    return _page(result.uri, result.title, summary, facts, since(result, at), parts, files)
+    content = {"facts": facts, "text": since(result, at), "parts": parts}
+    return _page(result.uri, result.title, summary, files, **content)
 
 
 def overview(links: Links) -> Page:
@@ -90,26 +91,14 @@ def overview(links: Links) -> Page:
     ]
     heads = ["Result", "Command", "Day", "Machine", "Changed since"]
     shown = HTML.plain(HTML.table(heads, rows, [False] * len(heads)))
-    return _page(uri, TITLE, SUMMARY, [], TEXT, [{"name": "", "shown": shown}], {})
+    return _page(uri, TITLE, SUMMARY, {}, facts=[], text=TEXT, parts=[{"name": "", "shown": shown}])
 
 
 def _page(
-    uri: str,
-    title: str,
-    summary: str,
-    facts: list[tuple[str, str]],
-    text: str,
-    parts: list[dict[str, str]],
-    files: Mapping[str, str | bytes],
+    uri: str, title: str, summary: str, files: Mapping[str, str | bytes], **content: object
 ) -> Page:
-    markdown = TEMPLATES.get_template("result.md.jinja").render(
-        title=stated(title),
-        summary=stated(summary),
-        heading=literal(title),
-        facts=facts,
-        text=text,
-        parts=parts,
-    )
+    told = {"title": stated(title), "summary": stated(summary), "heading": literal(title)}
+    markdown = TEMPLATES.get_template("result.md.jinja").render(told | content)
     return Page(uri, title, summary, markdown, files, ())
 
 

@@ -21,14 +21,7 @@ from dataclasses import dataclass
 from literate.problems import LiterateError, Problem
 from literate.python.order import Found, Needs, in_order
 from literate.python.scopes import Use
-from literate.python.statements import (
-    Import,
-    Module,
-    Modules,
-    Piece,
-    absolute,
-    take_apart,
-)
+from literate.python.statements import Import, Module, Modules, Piece, absolute, take_apart
 from literate.reading.source import Source
 
 # What these say depends on the file that asks.

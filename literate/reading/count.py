@@ -35,13 +35,7 @@ def count(source: Source) -> dict[str, float]:
     code, comments = kinds["code"], kinds["comment"]
     ratio = {"ratio": comments / code} if code else {}
     words = sum(_words(row.note, source) for row in rows(source) if row.note)
-    return {
-        "code": code,
-        "comments": comments,
-        **ratio,
-        "words": words,
-        "lines": len(source.lines),
-    }
+    return {"code": code, "comments": comments, **ratio, "words": words, "lines": len(source.lines)}
 
 
 def _words(note: Note, source: Source) -> int:

@@ -17,10 +17,11 @@ The same sources give the same bytes, so that a check can compare them.
 
 import json
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import packages_distributions
 from itertools import groupby
+from pathlib import Path
 
 from literate.page.templates import TEMPLATES
 from literate.problems import LiterateError, Problem
@@ -30,41 +31,29 @@ from literate.python.statements import Piece, is_main_guard, module_name, take_a
 from literate.reading.front_matter import of_source
 from literate.reading.rows import Note, rows
 from literate.reading.source import Source
+from literate.settings import Settings
+from literate.takeaway import exercises, notebook_cells
 from literate.takeaway.addresses import Addresses, with_addresses
-from literate.takeaway.notebook_cells import (
-    ENTRY,
-    EXAMPLE,
-    Body,
-    Cell,
-    code_cell,
-    comment,
-    defines,
-    take_body,
-    text_cell,
-    together,
-    unfolded,
-    written,
-)
+from literate.takeaway.notebook_cells import ENTRY, EXAMPLE, Body, Cell, code_cell, text_cell
 from literate.takeaway.snippet import import_lines, path_of, without
 
 # What pip calls the packages that Python imports, of those that are installed.
 DISTRIBUTIONS = cache(packages_distributions)
-HIDDEN: Cell = {"cellView": "form", "jupyter": {"source_hidden": True}}
 # What a notebook defines that no page does.
-BROUGHT = ("set_up_notebook", "show_shapes")
+BROUGHT = ("set_up_notebook", "show_shapes", "judge_line")
 # The ids of headings that fold what comes from other pages.
 FOLDED = "from-other-pages"
 FOLDED_TOO = "for-what-follows"
 UNKNOWN = Addresses()
 NO_BODY = Body("", (), {})
-NO_SEQUELS: Mapping[str, str] = {}
+PLAIN = Settings(Path(), {})
 
 
 def build(
     sources: Mapping[str, Source],
     module: str,
     addresses: Addresses = UNKNOWN,
-    sequels: Mapping[str, str] = NO_SEQUELS,
+    settings: Settings = PLAIN,
 ) -> str:
     r"""
     ## Build a notebook
@@ -72,21 +61,21 @@ def build(
     * `sources` are all modules of the package, in reading order
     * `module` is the page, which has something to run
     * `addresses` are where its links lead
-    * `sequels` maps the name of a function to the path of the page that uses it in its notebook
+    * `settings` name sequels and [exercises](exercises.py)
 
     Returns the text of the `.ipynb` file. Raises a [LiterateError](../problems.py#LiterateError)
     where a copy can't do what the original does.
     """
     source = sources[module]
     following, also, instead = module, [], {}
-    sequel = _sequel(source, module, sequels)
+    sequel = _sequel(source, module, settings.sequels)
     if sequel is not None:
         name, following = sequel
         also, instead = [(following, ENTRY)], {(following, name): (module, name)}
     found = closure(sources, module, _names(source), also, instead)
     entry = next((one for one in found.pieces if _is(one, following, ENTRY)), None)
     example = next((one for one in found.pieces if _is(one, module, EXAMPLE)), None)
-    body = take_body(entry, sources[following].path) if entry else NO_BODY
+    body = notebook_cells.take_body(entry, sources[following].path) if entry else NO_BODY
     _check_names(found, body, sources, following)
 
     # What the page imports has run before the page, and never needs what comes after it.
@@ -94,11 +83,14 @@ def build(
     before = [one for one in found.pieces if one.module in imported]
     own = [one for one in found.pieces if one.module == module and one != entry]
     after = [one for one in found.pieces if one not in (*before, *own, entry)]
-    _check_order(found, before, own, source)
+    if before and own and found.pieces.index(before[-1]) > found.pieces.index(own[0]):
+        sentence = f"`{own[0].names[0]}` has to be defined before what {module} imports."
+        raise LiterateError([Problem(source.path, own[0].line, sentence)])
 
     page = _Page(sources, module, addresses)
     cells = [*page.introduction()]
-    cells.append(_set_up(third_party(found.outside), example is not None))
+    holes = exercises.exercises(settings, source.path)
+    cells.append(_set_up(third_party(found.outside), example is not None, bool(holes)))
     imports = import_lines(found.imports, found.lazy_annotations).rstrip("\n")
     if imports:
         cells.append(code_cell(imports))
@@ -107,11 +99,12 @@ def build(
         cells += [*page.other_pages(before, about, FOLDED), text_cell("## On this page")]
     cells += page.definitions(one for one in own if one != example)
     cells += page.example(example)
+    cells += exercises.cells(own, holes, source.path)
     if after:
         about = "## For what follows\n\nWhat else the rest of the notebook needs:"
         cells += page.other_pages(after, about, FOLDED_TOO)
     cells += page.body(entry, body)
-    return written(cells)
+    return notebook_cells.written(cells)
 
 
 def _is(piece: Piece, module: str, name: str) -> bool:
@@ -136,11 +129,10 @@ def _sequel(source: Source, module: str, sequels: Mapping[str, str]) -> tuple[st
     The function that the page's notebook goes on with, and the page that does. One that has an end
     of its own does not go on.
     """
-    if defines(source, ENTRY):
+    if notebook_cells.defines(source, ENTRY):
         return None
-    return next(
-        ((name, module_name(path)) for name, path in sequels.items() if defines(source, name)), None
-    )
+    known = (name for name in sequels if notebook_cells.defines(source, name))
+    return next(((name, module_name(sequels[name])) for name in known), None)
 
 
 def file_name(source: Source, module: str) -> str:
@@ -167,16 +159,9 @@ def _check_names(found: Closure, body: Body, sources: Mapping[str, Source], modu
             sentence = f"`{name}` would replace {taken[name]} in the notebook; rename it."
             raise LiterateError([Problem(sources[module].path, line, sentence)])
     for one in found.pieces:
-        path = sources[one.module].path
-        for name in BROUGHT:
-            if name in one.names:
-                sentence = f"`{name}` is the name of what every notebook has; rename it."
-                raise LiterateError([Problem(path, one.line, sentence)])
-        statements = one.statements if ENTRY in found.reads else ()
-        for use in (use for statement in statements for use in uses(statement)):
-            if use.name == ENTRY:
-                sentence = f"`{one.names[0]}` calls `{ENTRY}`, which is no function in a notebook."
-                raise LiterateError([Problem(path, use.line, sentence)])
+        for name in set(BROUGHT).intersection(one.names):
+            sentence = f"`{name}` is the name of what every notebook has; rename it."
+            raise LiterateError([Problem(sources[one.module].path, one.line, sentence)])
 
 
 def _imported(sources: Mapping[str, Source], module: str) -> set[str]:
@@ -192,19 +177,6 @@ def _imported(sources: Mapping[str, Source], module: str) -> set[str]:
             imports = sources[name].once(take_apart).imports.values()
             waiting += [one.module for them in imports for one in them if not one.typing_only]
     return found - {module}
-
-
-def _check_order(
-    found: Closure, before: Sequence[Piece], own: Sequence[Piece], source: Source
-) -> None:
-    place = {piece: number for number, piece in enumerate(found.pieces)}
-    if before and own and place[before[-1]] > place[own[0]]:
-        sentence = (
-            f"`{own[0].names[0]}` has to be defined before what {module_name(source.path)} "
-            "imports, because the modules import each other; a notebook needs pages that import "
-            "earlier pages only."
-        )
-        raise LiterateError([Problem(source.path, own[0].line, sentence)])
 
 
 class _Page:
@@ -250,8 +222,10 @@ class _Page:
             title = of_source(source)[0].title or module
             names = ", ".join(f"`{each}`" for one in taken for each in one.names)
             listed.append(f"* {names} from {self.linked(title, module)}, `{path}`")
-            code = without(together(taken), "docstring")
-            cells.append(code_cell(f"#@title {title} ({path})\n{code}".rstrip(), HIDDEN))
+            code = without(notebook_cells.together(taken), "docstring")
+            cells.append(
+                code_cell(f"#@title {title} ({path})\n{code}".rstrip(), notebook_cells.HIDDEN)
+            )
         yield text_cell("\n".join([f"{heading}", "", *listed]), metadata)
         yield from cells
 
@@ -261,7 +235,7 @@ class _Page:
         """
         for constants, group in groupby(pieces, lambda one: one.definition is None):
             if constants:
-                yield code_cell(together(group))
+                yield code_cell(notebook_cells.together(group))
                 continue
             for piece in group:
                 text = "\n\n".join(self.notes(piece))
@@ -274,7 +248,7 @@ class _Page:
         The comment above a definition, its docstring and those of all that is inside, in order.
         Each but the first says which method it is about.
         """
-        above = comment(piece)
+        above = notebook_cells.comment(piece)
         if above is not None:
             yield self.markdown(above, piece.module)
         assert piece.definition is not None
@@ -320,18 +294,19 @@ class _Page:
         if note is None:
             return ""
         text = with_addresses(note, self.sources[module].path, self.sources, self.addresses)
-        return unfolded(text).strip()
+        return notebook_cells.unfolded(text).strip()
 
     def linked(self, text: str, module: str) -> str:
         address = self.addresses.of_module(self.sources[module])
         return text if address is None else f"[{text}]({address})"
 
 
-def _set_up(packages: Iterable[str], shows_shapes: bool) -> Cell:
+def _set_up(packages: Iterable[str], shows_shapes: bool, judges: bool) -> Cell:
     r"""
     The first code of a notebook: it looks at the machine, and brings what shows the shapes of an
-    example.
+    example and what judges exercises.
     """
     needed = json.dumps({name: min(DISTRIBUTIONS().get(name, [name])) for name in packages})
     template = TEMPLATES.get_template("set_up.py.jinja")
-    return code_cell(template.render(needed=needed, shows_shapes=shows_shapes), HIDDEN)
+    text = template.render(needed=needed, shows_shapes=shows_shapes, judges=judges)
+    return code_cell(text, notebook_cells.HIDDEN)

@@ -46,6 +46,7 @@ FIELDS = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 Cell = dict[str, Any]
 NO_METADATA: Cell = {}
+HIDDEN: Cell = {"cellView": "form", "jupyter": {"source_hidden": True}}
 _FOLDED = re.compile(
     r'(?m)^\?\?\?(?P<open>\+?) [\w -]*"(?P<title>.*)"$(?P<text>(?:\n(?: {4}.*|[ \t]*$))+)'
 )
@@ -166,7 +167,7 @@ def take_body(piece: Piece, path: str) -> Body:
             sentence = f"the parameter `{parameter.arg}` of `notebook` needs a literal as default."
             raise error(parameter.lineno, sentence)
         value = " ".join((ast.get_source_segment(piece.text, default) or "").split())
-        form.append(f"{parameter.arg} = {value}  #@param {_field(parameter, default)}\n")
+        form.append(f"{parameter.arg} = {value}  #@param {_field(default)}\n")
     for node in _same_scope(function.body):
         if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom | ast.Await | ast.Nonlocal):
             sentence = "a cell of a notebook has no {}: the body of `notebook` becomes cells."
@@ -198,17 +199,10 @@ def _is_literal(default: ast.expr | None) -> TypeGuard[ast.expr]:
     return True
 
 
-def _field(parameter: ast.arg, default: ast.expr) -> str:
+def _field(default: ast.expr) -> str:
     r"""
-    Colab shows a field of the right kind; a `Literal` of strings is a list to choose from.
+    Colab shows a field of the right kind.
     """
-    match parameter.annotation:
-        case ast.Subscript(
-            value=ast.Name(id="Literal") | ast.Attribute(attr="Literal"), slice=choices
-        ):
-            options = ast.literal_eval(choices)
-            if isinstance(options, tuple) and all(isinstance(one, str) for one in options):
-                return json.dumps(options, ensure_ascii=False)
     kind = FIELDS.get(type(ast.literal_eval(default)), "raw")
     return f'{{type:"{kind}"}}'
 

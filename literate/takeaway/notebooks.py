@@ -7,21 +7,21 @@ summary: The notebooks of a package are written, or compared with those that wer
 Nothing is written if one [notebook](notebook.py) can't be built.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from literate.problems import LiterateError, Problem
 from literate.reading.source import Source
-from literate.takeaway.notebook import NO_SEQUELS, build, file_name
+from literate.settings import Settings
+from literate.takeaway.notebook import PLAIN, build, file_name
 from literate.takeaway.notebook_cells import has_notebook
 
 
 def build_all(
     sources: Mapping[str, Source],
     out: Path,
-    sequels: Mapping[str, str] = NO_SEQUELS,
+    settings: Settings = PLAIN,
     chosen: Iterable[str] | None = None,
-    machinery: Sequence[str] = (),
 ) -> dict[Path, str]:
     r"""
     ## Build all notebooks
@@ -33,13 +33,13 @@ def build_all(
     built: dict[Path, str] = {}
     problems: set[Problem] = set()
     for module in sources if chosen is None else chosen:
-        if has_notebook(sources[module], machinery):
+        if has_notebook(sources[module], settings.machinery):
             path = out / file_name(sources[module], module)
             if path in built:
                 sentence = f"would be {path}, as another page is; give it a folder of its own."
                 problems.add(Problem(sources[module].path, 1, sentence))
             try:
-                built[path] = build(sources, module, sequels=sequels)
+                built[path] = build(sources, module, settings=settings)
             except LiterateError as error:
                 problems.update(error.problems)
     if problems:

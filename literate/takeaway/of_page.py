@@ -38,8 +38,7 @@ class Taken:
     ) -> None:
         self.uris = uris
         self.by_module = by_module(sources)
-        self.sequels = settings.sequels
-        self.machinery = settings.machinery
+        self.settings = settings
         paths = {module_name(path): uri for path, uri in uris.items()}
         self.addresses = Addresses(
             page=(lambda module: posixpath.join(url, folder(paths[module]), "")) if url else None,
@@ -59,12 +58,12 @@ class Taken:
         for name, noted, without in self.snippets(source):
             snippets[name], bare[name] = noted, without
         address = self.addresses.of_file(source.path)
-        if not has_notebook(source, self.machinery):
+        if not has_notebook(source, self.settings.machinery):
             return Takeaways(None, None, snippets, bare, address), []
         module = module_name(source.path)
         name = file_name(source, module)
         try:
-            text = build(self.by_module, module, self.addresses, self.sequels)
+            text = build(self.by_module, module, self.addresses, self.settings)
         except LiterateError as error:
             return Takeaways(None, None, snippets, bare, address), list(error.problems)
         notebook = File(f"notebooks/{name}", text)

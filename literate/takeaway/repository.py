@@ -20,15 +20,10 @@ def address(root: Path) -> str | None:
     r"""
     ## The address of the repository
 
-    Without a slash at its end: from the variable `REPOSITORY_URL`, from the variables that GitHub
-    sets for its builds, or from the remote `origin` of git. None if none of them gives an “https”
-    address; then a page offers no such links.
+    Without a slash at its end: from the variable `REPOSITORY_URL`, or from the remote `origin` of
+    git. None if neither gives an “https” address; then a page offers no such links.
     """
-    environment = os.environ
-    given = environment.get("REPOSITORY_URL")
-    if given is None and "GITHUB_REPOSITORY" in environment:
-        server = environment.get("GITHUB_SERVER_URL", "https://github.com")
-        given = f"{server}/{environment['GITHUB_REPOSITORY']}"
+    given = os.environ.get("REPOSITORY_URL")
     return _https(_remote(root) if given is None else given)
 
 

@@ -143,6 +143,16 @@ def test_every_example_has_tensors_whose_shapes_are_shown(expected: dict[str, st
     }
 
 
+def test_a_kernel_judges_the_line_of_a_reader(execute: Run) -> None:
+    # It finds the source of a function that was defined in a cell.
+    text = (ROOT / "notebooks/training/data.ipynb").read_text(encoding="utf-8")
+    assert text.count("return YOUR_LINE") == 1
+    done = execute(text.replace("YOUR_LINE", "self.tokens[places], self.tokens[places]"), {})
+    (said,) = (printed(cell) for cell in done.cells if "#@title Is the line" in cell.source)
+    name = "inputs and targets are the same (in the museum: TargetsNotShifted)"
+    assert said == f"Not yet. This is a known mistake: {name}.\n"
+
+
 TRAINING = [path for path in NOTEBOOKS if "#@title Settings" in path.read_text(encoding="utf-8")]
 
 

@@ -53,8 +53,7 @@ def test_wrong_settings_are_named(tmp_path: Path, text: str, words: str) -> None
 
 @pytest.fixture
 def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("REPOSITORY_URL", "GITHUB_REPOSITORY", "GITHUB_SERVER_URL"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("REPOSITORY_URL", raising=False)
 
 
 @pytest.mark.usefixtures("no_variables")
@@ -84,8 +83,6 @@ def test_the_address_comes_from_the_remote(
 def test_the_environment_comes_before_the_remote(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GITHUB_REPOSITORY", "c/d")
-    assert repository.address(tmp_path) == "https://github.com/c/d"
     monkeypatch.setenv("REPOSITORY_URL", "https://example.org/e/f/")
     assert repository.address(tmp_path) == "https://example.org/e/f"
     monkeypatch.setenv("REPOSITORY_URL", "")

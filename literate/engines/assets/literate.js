@@ -352,6 +352,22 @@ document.addEventListener("keydown", (event) => {
 // The theme calls two things “Navigation”.
 document.querySelector(".md-path")?.setAttribute("aria-label", "Path");
 
+// ## What shape is this?
+
+// The questions are at the end of a page with shapes, and what asks them comes when it is wanted.
+const row = document.querySelector(".row:has(.shape)") && every(".row").at(-1);
+if (row) {
+  const quiz = make("section", "quiz");
+  const button = make("button", "", "What shape is this? Guess the shapes of this page");
+  button.type = "button";
+  button.addEventListener("click", () => {
+    const failed = () => say(button, "It can’t be fetched");
+    Promise.all([import("./quiz.js"), about(location.href)]).then(([{ start }, known]) => start(quiz, known), failed);
+  });
+  quiz.append(button);
+  row.after(quiz);
+}
+
 // ## Lists to tick off
 
 // What is ticked is kept in the reader's browser, by the place that the item leads to.

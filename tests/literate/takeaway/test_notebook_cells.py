@@ -127,7 +127,7 @@ def test_parameters_become_a_form() -> None:
             rate: float = 3e-4,
             shift: float = -1.0,
             fast: bool = True,
-            corpus: Literal["a", "é"] = "a",
+            corpus: Literal["a", "é"] = "é",
             *,
             text: str = "'\\n",
             size: int | None = None,
@@ -135,7 +135,6 @@ def test_parameters_become_a_form() -> None:
                 1,
                 2,
             ),
-            bad: Literal[1, 2] = 1,
         ):
             pass
     """)
@@ -144,11 +143,10 @@ def test_parameters_become_a_form() -> None:
         'rate = 3e-4  #@param {type:"number"}\n'
         'shift = -1.0  #@param {type:"number"}\n'
         'fast = True  #@param {type:"boolean"}\n'
-        'corpus = "a"  #@param ["a", "é"]\n'
+        'corpus = "é"  #@param {type:"string"}\n'
         'text = "\'\\n"  #@param {type:"string"}\n'
         'size = None  #@param {type:"raw"}\n'
         'shape = ( 1, 2, )  #@param {type:"raw"}\n'
-        'bad = 1  #@param {type:"integer"}\n'
     )
 
 

@@ -1,0 +1,150 @@
+r"""A hole in a notebook, and what is said about what fills it."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from literate.problems import LiterateError
+from literate.settings import Settings
+from literate.takeaway.notebook import build
+from tests.literate.packages import package
+from tests.test_exercises import RIGHT, UNSOLVED, execute
+
+PAGE = '''r"""
+---
+title: A page
+summary: S.
+---
+"""
+import torch
+from torch import Tensor, nn
+
+
+class Layer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.factor = 2.0
+
+    @torch.no_grad()
+    def forward(self, x: Tensor, power: int = 1) -> Tensor:
+        # To a power,
+        y = (
+            x**power
+        )
+        # and larger.
+        y, z = y * self.factor, y.sum(0)
+        return y if power else z
+
+
+def tell(word: str) -> str:
+    return f"{word}!"
+
+
+def example(n: int = 3) -> tuple[Tensor, dict[str, object]]:
+    layer = Layer()
+    return layer(torch.randn(n, 2)), {"word": tell("a"), "power": layer(torch.ones(n, 2), 0)}
+'''
+HOLES = """
+[["pkg/page.py"]]
+of = "Layer.forward"
+right = "y, z = y * self.factor, y.sum(0)"
+["pkg/page.py".wrong]
+"it stops" = "y, z = y * self.nothing, y"
+"it is halved" = "y, z = y / self.factor, y.sum(0)"
+[["pkg/page.py"]]
+of = "tell"
+right = 'return f"{word}!"'
+wrong = {}
+[["pkg/page.py"]]
+of = "Layer.forward"
+right = "y = x**power"
+wrong = {}
+"""
+
+
+def notebook(folder: Path, holes: str = HOLES) -> list[str]:
+    r"""The code of the notebook of the page."""
+    (folder / "holes.toml").write_text(holes)
+    settings = Settings(folder, {}, exercises="holes.toml")
+    built = build(package({"pkg/page.py": PAGE}), "pkg.page", settings=settings)
+    return [one.source for one in nbformat.reads(built, 4).cells if "outputs" in one]
+
+
+@pytest.mark.parametrize(
+    ("number", "line", "expected"),
+    [
+        (0, "YOUR_LINE", UNSOLVED),
+        (0, "y * self.factor, y.sum(0)", RIGHT),
+        (0, "torch.add(y, y), torch.einsum('ab->b', y)", RIGHT),
+        (0, "y / self.factor, y.sum(0)", "Not yet. This is a known mistake: it is halved.\n"),
+        (
+            *(0, "y * 3, y.sum(0)"),
+            "Not yet: what it returns has the right shape, but other numbers than the lesson's.\n",
+        ),
+        (
+            *(0, "y.t() * self.factor, y.sum(0)"),
+            "Not yet: what it returns has the shape [2, 3], and the lesson's [3, 2].\n",
+        ),
+        (
+            *(0, "(y * self.factor).double(), y.sum(0)"),
+            "Not yet: what it returns is torch.float64, and the lesson's torch.float32.\n",
+        ),
+        (
+            *(0, "None, y.sum(0)"),
+            "Not yet: something is missing in the results, or there is too much.\n",
+        ),
+        (
+            *(0, "y * self.factors, 0"),
+            "With your line the example stops. AttributeError: 'Layer' object has no attribute "
+            "'factors'\n",
+        ),
+        # The example returns the sum in one call and the product in the other.
+        (
+            *(0, "(y * self.factor if power else y), y.sum(0)"),
+            "The example gives the right results, so it can't tell. But `y` has the right shape, "
+            "but other numbers than the lesson's.\n",
+        ),
+        (1, "word + '!'", RIGHT),
+        (1, "word", "Not yet: what it returns is 'a', and the lesson's 'a!'.\n"),
+        (2, "x.pow(power)", RIGHT),
+    ],
+)
+def test_a_line_is_judged_by_all_that_the_example_gives(
+    tmp_path: Path, number: int, line: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = notebook(tmp_path)
+    hole, judge = code[-6 + 2 * number : len(code) - 4 + 2 * number]
+    names: dict[str, object] = {}
+    for one in [*code[:-6], hole.replace("YOUR_LINE", line)]:
+        execute(one, names)
+    for _ in range(2):
+        capsys.readouterr()
+        execute(judge, names)
+        assert capsys.readouterr().out == expected
+
+
+def test_a_hole_keeps_the_function_with_its_notes(tmp_path: Path) -> None:
+    code = notebook(tmp_path)
+    assert code[-2] == (
+        "# `Layer.forward`, with a hole.\n@torch.no_grad()\n"
+        "def my_forward_3(self, x: Tensor, power: int = 1) -> Tensor:\n"
+        "    # To a power,\n    y = YOUR_LINE\n    # and larger.\n"
+        "    y, z = y * self.factor, y.sum(0)\n    return y if power else z"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('of = "tell"', 'of = "told"'),
+        ('of = "tell"', 'of = "Layer.tell"'),
+        ('"y = x**power"', '"y = x**2"'),
+    ],
+)
+def test_a_line_that_is_not_there_stops_the_build(tmp_path: Path, old: str, new: str) -> None:
+    assert old in HOLES
+    with pytest.raises(LiterateError) as caught:
+        notebook(tmp_path, HOLES.replace(old, new))
+    assert str(caught.value).startswith("pkg/page.py:1: `")
+    assert "has an exercise, and not once the line" in str(caught.value)
