@@ -126,9 +126,7 @@ def notebook(
     ).to(device)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}")
 
-    # ### Before training
-    # It has learned nothing: any character can follow any other.
-    print(write(model, tokenizer, "\n", 100, seq_len))
+    print(write(model, tokenizer, "\n", 100, seq_len))  # It has learned nothing yet.
 
     # ### Training
     # The loss of each step, and now and then what the model would write.
