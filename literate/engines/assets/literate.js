@@ -349,7 +349,7 @@ for (const box of every(".task-list-item > input")) {
 
 // ## The recorded run can be stepped through once it is in view
 
-const run = document.querySelector(".run");
+const run = document.querySelector("section.run");
 const seen = ([{ isIntersecting }], watch) => {
   if (!isIntersecting) return;
   watch.disconnect();
