@@ -23,7 +23,7 @@ PRIORITY = 22
 
 _CODE = re.compile(
     r'^(<div class="code"[^\n]*?)(<pre\b.*?</pre>(?:<div class="actions">[^\n]*?</div>)?)'
-    r'|^(<figure class="exhibit">)([^\n]*)(?=</figure>$)'
+    r'|^(<figure class="exhibit"[^>\n]*>)([^\n]*)(?=</figure>$)'
     r'|^()(<details class="uses">[^\n]*</details>)$',
     re.MULTILINE | re.DOTALL,
 )

@@ -366,6 +366,25 @@ for (const box of every(".task-list-item > input")) {
   });
 }
 
+// ## A model that writes
+
+// What a model wrote for the record, it does again in the browser for a reader who asks.
+for (const figure of every("[data-write]")) {
+  const button = make("button", "live", `Write your own (${(figure.dataset.bytes / 1e6).toFixed(1)} MB)`);
+  button.type = "button";
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    try {
+      await (await import("./live/writing.js")).begin(figure);
+      button.remove();
+    } catch {
+      button.disabled = false;
+      say(button, "The model can’t be fetched");
+    }
+  });
+  figure.prepend(button);
+}
+
 // ## Search
 
 // The dialogue is there at once, so no letter is lost that is typed behind the `/`. What it does is

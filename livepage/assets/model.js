@@ -1,0 +1,105 @@
+// A model in a thread of its own: its files are fetched with a progress, and it answers questions.
+
+// ## Elements
+
+export function make(name, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(name), properties);
+  element.append(...children);
+  return element;
+}
+
+// A style sheet beside this script. Nothing is shown before it has come, or it would jump.
+export function styled(file) {
+  const href = new URL(file, import.meta.url).href;
+  if (document.querySelector(`link[href="${href}"]`)) return Promise.resolve();
+  const link = make("link", { rel: "stylesheet", href });
+  document.head.append(link);
+  return new Promise((resolve) => (link.onload = link.onerror = resolve));
+}
+
+// ## What a character looks like
+
+const SEEN = { "\n": "⏎", " ": "␣", "\t": "⇥" };
+
+// In quotation marks a blank is seen for what it is; alone it needs a sign.
+export const sign = (character) => SEEN[character] ?? character;
+export const quoted = (character) => `“${character === "\n" ? "⏎" : character}”`;
+
+// ## Files
+
+// The bytes of a file; `report` gets how many have come, again and again.
+export async function fetched(address, report = () => {}) {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(`${new URL(address).pathname} can’t be fetched (${answer.status})`);
+  const reader = answer.body.getReader();
+  const parts = [];
+  for (let came = 0; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return new Blob(parts).arrayBuffer();
+    parts.push(value);
+    report((came += value.length));
+  }
+}
+
+const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
+
+// A bar that fills while a file comes. `total` is what was announced.
+export function progress(total) {
+  const bar = make("progress", { max: total, value: 0, ariaLabel: "Fetched" });
+  const words = make("span");
+  const report = (bytes) => {
+    bar.value = bytes;
+    words.textContent = ` ${megabytes(bytes)} of ${megabytes(total)} MB`;
+  };
+  report(0);
+  return { element: make("p", { className: "fetching" }, bar, words), report };
+}
+
+// ## Questions and answers
+
+export class Model {
+  // `files` is what the worker needs to begin; it is kept, so that a worker that has ended with the
+  // page can begin again when the reader comes back to it.
+  constructor(files) {
+    this.files = files;
+    this.waiting = new Map();
+    this.asked = 0;
+    addEventListener("pagehide", () => this.end());
+  }
+
+  // An answer, or an error. `heard` gets what the worker says in between.
+  async ask(action, options = {}, heard = () => {}) {
+    if (!this.worker) {
+      this.begin();
+      await this.send("load", this.files);
+    }
+    return this.send(action, options, heard);
+  }
+
+  begin() {
+    this.worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+    this.worker.onmessage = ({ data: { id, heard, answer, error } }) => {
+      const one = this.waiting.get(id);
+      if (heard !== undefined) return one?.heard(heard);
+      this.waiting.delete(id);
+      if (error === undefined) one?.resolve(answer);
+      else one?.reject(new Error(error));
+    };
+    this.worker.onerror = (event) => {
+      for (const one of this.waiting.values()) one.reject(new Error(event.message || "The worker failed"));
+      this.end();
+    };
+  }
+
+  send(action, options, heard) {
+    const id = ++this.asked;
+    this.worker.postMessage({ id, action, options });
+    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject, heard }));
+  }
+
+  end() {
+    this.worker?.terminate();
+    this.worker = null;
+    this.waiting.clear();
+  }
+}

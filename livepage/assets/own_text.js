@@ -1,0 +1,221 @@
+// The page runs with the reader's own text: the same steps as in the record, with live values, what
+// the model would say after each layer, and what changes without a head. Fetched by a click.
+
+import { Model, fetched, make, progress, quoted, sign, styled } from "./model.js";
+
+// How long nobody types before the text is run, and how far the model goes on by itself.
+const PATIENCE = 250;
+const GOES_ON = 24;
+
+const number = (value) => value.toFixed(3);
+const percent = (probability) => `${(100 * probability).toFixed(probability < 0.095 ? 1 : 0)} %`;
+const nameOf = (layer) => `${Number(/\d+$/.exec(layer)[0]) + 1}`;
+
+// ## Fetch
+
+// `section` names the graph, and the panel shows what comes out. The weights are many times larger
+// than all else, so the bar is theirs.
+export async function begin(panel, section) {
+  const page = new URL(section.dataset.live, document.baseURI);
+  const bar = progress(Number(section.dataset.bytes));
+  panel.details.append(bar.element);
+  const [graph] = await Promise.all([fetch(page).then((answer) => answer.json()), styled("own_text.css")]);
+  const [weights, constants] = await Promise.all([
+    fetched(new URL(`../weights/${graph.weights}`, import.meta.url).href, bar.report),
+    fetched(new URL("live.safetensors", page).href),
+  ]);
+  bar.element.remove();
+  const own = new OwnText(panel, graph, new Model({ graph, weights, constants }));
+  await own.again();
+  return own;
+}
+
+// ## The controls, and what they show
+
+export class OwnText {
+  constructor(panel, graph, model) {
+    Object.assign(this, { panel, graph, model, off: [] });
+    this.layers = [...new Set(graph.steps.map((step) => step.layer))].filter((layer) => layer !== null);
+    this.build();
+
+    // The worker has ended when the reader left; who comes back finds everything as it was.
+    addEventListener("pageshow", (event) => event.persisted && this.again());
+  }
+
+  build() {
+    const typed = () => {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.again(), PATIENCE);
+      this.tellText();
+    };
+    this.text = make("textarea", { rows: 2, spellcheck: false, autocomplete: "off", oninput: typed });
+    this.text.value = this.graph.text;
+    this.text.setAttribute("aria-describedby", "own-said");
+    this.said = make("p", { id: "own-said", className: "said" });
+    this.layer = make("select", { onchange: () => this.changeLayer() });
+    for (const layer of this.layers) this.layer.append(make("option", { value: layer }, nameOf(layer)));
+    this.heads = make("fieldset", { className: "heads" });
+    this.loss = make("p", { className: "loss" });
+    this.goesOn = make("div", { className: "goes-on" });
+    this.at = make("input", { type: "range", min: 0, oninput: () => this.showNext() });
+    this.character = make("output");
+    this.next = make("ol", { className: "next" });
+    this.lens = make("table", { className: "lens" });
+    this.status = make("p", { className: "visually-hidden" });
+    this.status.setAttribute("role", "status");
+    this.element = make(
+      "div",
+      { className: "own-text" },
+      make("label", { className: "text" }, "Your text ", this.text),
+      this.said,
+      this.graph.stale ? make("p", { className: "outdated" }, "This page has changed since its model was trained.") : "",
+      make("p", { className: "choices" }, make("label", {}, "Layer ", this.layer)),
+      this.heads,
+      this.loss,
+      this.goesOn,
+      make("label", { className: "after" }, "After character ", this.at, this.character),
+      this.next,
+      make("div", { className: "scrolled", tabIndex: 0 }, this.lens),
+      this.status,
+    );
+    this.panel.details.append(this.element);
+    this.tellText();
+  }
+
+  // ## The text
+
+  // What the model can read: no more than its context, no characters but those that it has learned.
+  tellText() {
+    const [all, most] = [Array.from(this.text.value), this.graph.seq_len];
+    const known = new Set(Array.from(this.graph.symbols).slice(0, -1));
+    const unknown = [...new Set(all.slice(-most).filter((one) => !known.has(one)))];
+    const words = [`${Math.min(all.length, most)} of ${most} characters.`];
+    if (all.length > most) words.push(`The model reads the last ${most}.`);
+    if (unknown.length) words.push(`It doesn’t know ${unknown.map(quoted).join(", ")}, and reads “�”.`);
+    if (!all.length) words.push("Without a text there is nothing to run.");
+    this.said.textContent = words.join(" ");
+    this.said.classList.toggle("outdated", unknown.length > 0);
+    this.characters = all.slice(-most);
+  }
+
+  // ## Run
+
+  // An answer that is older than the newest question is not shown.
+  async again() {
+    const asked = (this.asked = {});
+    if (!this.characters.length) return;
+    const [text, off] = [this.characters.join(""), this.off];
+    const shown = this.characters;
+    const found = await this.model.ask("run", { text, off });
+    if (this.asked !== asked) return;
+    const follows = !this.found || Number(this.at.value) === this.shown.length - 1;
+    Object.assign(this, { found, shown });
+    this.at.max = shown.length - 1;
+    if (follows) this.at.value = this.at.max;
+    this.showHeads();
+    this.showLoss();
+    this.showNext();
+    await this.showSteps(this.panel.step);
+    const [[token, probability]] = found.next.at(-1);
+    this.status.textContent = `${this.loss.textContent} Next: ${quoted(this.graph.symbols[token])}, ${percent(probability)}.`;
+    await this.writeOn(asked, text, off);
+  }
+
+  // The steps of the chosen layer, and those that belong to none.
+  async showSteps(at) {
+    const chosen = this.layer.value;
+    this.steps = this.graph.steps.filter((step) => step.layer === null || step.layer === chosen);
+    await this.panel.show(
+      {
+        title: "Your text",
+        steps: this.steps,
+        value: (i) => this.model.ask("value", { nodes: this.steps[i].values }),
+        words: { seq_len: this.shown },
+      },
+      Math.min(at, this.steps.length - 1),
+    );
+  }
+
+  async changeLayer() {
+    this.showHeads();
+    await this.showSteps(this.panel.step);
+  }
+
+  // ## Knock out heads
+
+  showHeads() {
+    const layer = this.layer.value;
+    const n = this.found.heads[layer] ?? 0;
+    const isOff = (head) => this.off.some((one) => one.layer === layer && one.head === head);
+    const boxes = Array.from({ length: n }, (_, head) => {
+      const onchange = ({ target }) => this.knockOut({ layer, head }, target.checked);
+      return make("label", {}, make("input", { type: "checkbox", checked: isOff(head), onchange }), ` ${head + 1}`);
+    });
+    this.heads.hidden = n === 0;
+    // The one that the reader is on stays, and with it the focus.
+    if (this.heads.dataset.layer === layer && boxes.length) return;
+    this.heads.dataset.layer = layer;
+    this.heads.replaceChildren(make("legend", {}, `Knock out heads of layer ${nameOf(layer)}`), ...boxes);
+  }
+
+  knockOut(head, gone) {
+    const others = this.off.filter((one) => one.layer !== head.layer || one.head !== head.head);
+    this.off = gone ? [...others, head] : others;
+    return this.again();
+  }
+
+  withoutHeads() {
+    const names = this.off.map(({ layer, head }) => `head ${head + 1} of layer ${nameOf(layer)}`);
+    return `without ${names.join(" and ")}`;
+  }
+
+  showLoss() {
+    const { loss, whole } = this.found;
+    if (loss === null) this.loss.textContent = "";
+    else if (!this.off.length) this.loss.textContent = `Loss of this text: ${number(loss)} nats a character.`;
+    else {
+      const more = `${loss < whole ? "−" : "+"}${number(Math.abs(loss - whole))}`;
+      this.loss.textContent = `Loss of this text ${this.withoutHeads()}: ${number(loss)} nats a character (${more}).`;
+    }
+  }
+
+  // How the model goes on, first as it is now, then with all its heads.
+  async writeOn(asked, text, off) {
+    const ways = off.length ? [[this.withoutHeads(), off], ["with all heads", []]] : [["", []]];
+    const lines = ways.map(([way]) => {
+      const line = make("code");
+      return { line, row: make("p", {}, way ? `It goes on, ${way}: ` : "It goes on: ", line) };
+    });
+    this.goesOn.replaceChildren(...lines.map(({ row }) => row));
+    for (const [at, [, heads]] of ways.entries()) {
+      const { line } = lines[at];
+      await this.model.ask("goOn", { text, off: heads, n: GOES_ON }, (written) => {
+        if (this.asked === asked) line.textContent = Array.from(written, sign).join("");
+      });
+    }
+  }
+
+  // ## Next characters, and the logit lens
+
+  showNext() {
+    const at = Number(this.at.value);
+    const { symbols } = this.graph;
+    this.character.textContent = ` ${at + 1}, ${quoted(this.shown[at])}`;
+    this.at.setAttribute("aria-valuetext", `${at + 1}, ${quoted(this.shown[at])}`);
+    this.next.replaceChildren(
+      ...this.found.next[at].map(([token, probability]) => {
+        const bar = make("i");
+        bar.style.inlineSize = `${100 * probability}%`;
+        return make("li", {}, make("b", {}, sign(symbols[token])), make("span", {}, bar), percent(probability));
+      }),
+    );
+    const rows = this.found.layers.map(({ layer, next }) => {
+      const cells = next[at].map(([token, probability]) =>
+        make("td", {}, make("b", {}, sign(symbols[token])), ` ${percent(probability)}`),
+      );
+      return make("tr", {}, make("th", { scope: "row" }, `layer ${nameOf(layer)}`), ...cells);
+    });
+    const caption = make("caption", {}, "What the model would say if it ended after …");
+    this.lens.replaceChildren(caption, make("tbody", {}, ...rows));
+  }
+}

@@ -1,0 +1,134 @@
+// A model writes in the browser, with its cache and without, side by side. Fetched by a click.
+
+import { Model, fetched, make, progress, styled } from "./model.js";
+
+// Each choice with its bounds, in the order in which they are applied.
+const CHOICES = [
+  { name: "temperature", title: "Temperature", min: 0, max: 2, step: 0.1, value: 0.8, off: null },
+  { name: "topK", title: "Top-k", min: 0, max: 66, step: 1, value: 0, off: 0 },
+  { name: "topP", title: "Top-p", min: 0.05, max: 1, step: 0.05, value: 1, off: 1 },
+  { name: "minP", title: "Min-p", min: 0, max: 1, step: 0.05, value: 0, off: 0 },
+];
+const WAYS = [
+  { name: "cached", title: "With the cache" },
+  { name: "whole", title: "Without" },
+];
+const LENGTHS = { min: 1, max: 1000, value: 200 };
+
+const rate = (perSecond) => `${perSecond.toFixed(perSecond < 20 ? 1 : 0)} characters a second`;
+
+// ## Fetch
+
+export async function begin(figure) {
+  const page = new URL(figure.dataset.write, document.baseURI);
+  const bar = progress(Number(figure.dataset.bytes));
+  figure.prepend(bar.element);
+  const [graphs] = await Promise.all([fetch(page).then((answer) => answer.json()), styled("own_text.css")]);
+  const weights = await fetched(new URL(`../weights/${graphs.weights}`, import.meta.url).href, bar.report);
+  bar.element.remove();
+  return new Writing(figure, graphs, weights);
+}
+
+// ## The form
+
+export class Writing {
+  // Each way has a thread of its own: neither waits for the other.
+  constructor(figure, graphs, weights) {
+    this.graphs = graphs;
+    this.ways = WAYS.map((way) => {
+      const model = new Model({ graph: graphs[way.name], weights });
+      const text = make("div", { className: "written" });
+      const speed = make("p", { className: "speed" }, " ");
+      return { ...way, model, text, speed };
+    });
+    this.seed = 0;
+    this.build();
+    figure.prepend(this.element);
+    this.prompt.focus();
+  }
+
+  build() {
+    this.prompt = make("textarea", { rows: 2, spellcheck: false, autocomplete: "off" });
+    this.prompt.value = this.graphs.text;
+    this.said = make("p", { id: "prompt-said", className: "said" });
+    this.prompt.setAttribute("aria-describedby", "prompt-said");
+    this.prompt.oninput = () => this.tellPrompt();
+    this.length = make("input", { type: "number", required: true, ...LENGTHS });
+    this.choices = CHOICES.map((one) => {
+      const { name, title, off, ...bounds } = one;
+      return { ...one, input: make("input", { type: "number", required: true, inputMode: "decimal", ...bounds }) };
+    });
+    this.start = make("button", { type: "submit" }, "Write");
+    this.stop = make("button", { type: "button", disabled: true, onclick: () => this.end() }, "Stop");
+    this.status = make("p", { className: "visually-hidden" });
+    this.status.setAttribute("role", "status");
+    const labelled = (title, input) => make("label", {}, `${title} `, input);
+    const onsubmit = (event) => {
+      event.preventDefault();
+      this.write();
+    };
+    this.element = make(
+      "form",
+      { className: "writing", onsubmit },
+      make("label", { className: "text" }, "The text begins with ", this.prompt),
+      this.said,
+      make(
+        "p",
+        { className: "choices" },
+        ...this.choices.map(({ title, input }) => labelled(title, input)),
+        labelled("Characters", this.length),
+      ),
+      make("p", { className: "choices" }, this.start, this.stop),
+      make(
+        "div",
+        { className: "ways" },
+        ...this.ways.map(({ title, text, speed }) => make("section", {}, make("h3", {}, title), speed, text)),
+      ),
+      make("p", { className: "said" }, `Both draw with the same random numbers. The model has ${this.graphs.seq_len} ` +
+        "positions; when they are full, both go on from the last quarter."),
+      this.status,
+    );
+    this.tellPrompt();
+  }
+
+  tellPrompt() {
+    const known = new Set(Array.from(this.graphs.symbols).slice(0, -1));
+    const unknown = [...new Set(Array.from(this.prompt.value).filter((one) => !known.has(one)))];
+    const words = unknown.map((one) => `“${one}”`).join(", ");
+    this.said.textContent = unknown.length ? `The model doesn’t know ${words}, and reads “�”.` : "";
+    this.prompt.setCustomValidity(this.prompt.value ? "" : "The model needs at least one character to go on from.");
+  }
+
+  // ## Write
+
+  // A new seed each time: the same prompt gives another text.
+  async write() {
+    const options = Object.fromEntries(this.choices.map(({ name, input }) => [name, input.valueAsNumber]));
+    const job = { prompt: this.prompt.value, n: this.length.valueAsNumber, seed: this.seed++, options };
+    [this.start.disabled, this.stop.disabled] = [true, false];
+    this.stop.focus();
+    this.status.textContent = "Writing.";
+    const spoken = await Promise.all(this.ways.map((way) => this.writeOne(way, job)));
+    const stopped = document.activeElement === this.stop;
+    [this.start.disabled, this.stop.disabled] = [false, true];
+    if (stopped) this.start.focus();
+    this.status.textContent = `${spoken.join(" ")} The text: ${this.ways[0].text.textContent}`;
+  }
+
+  async writeOne({ name, title, model, text, speed }, job) {
+    speed.textContent = "…";
+    const beginning = make("b", {}, job.prompt);
+    const rest = make("span");
+    text.replaceChildren(beginning, rest);
+    await model.ask("write", { ...job, cached: name === "cached" }, ({ written, seconds, passes }) => {
+      rest.textContent = written;
+      speed.textContent = rate(passes / seconds);
+    });
+    return `${title}: ${speed.textContent}.`;
+  }
+
+  // What is written by then stays.
+  end() {
+    for (const { model } of this.ways) model.ask("stop");
+  }
+}
