@@ -41,27 +41,40 @@ export async function fetched(address, report = () => {}) {
   }
 }
 
+// The numbers of a graph: its constants, which stand beside it, and the weights, which many pages
+// share. The weights are many times larger, so the progress is theirs.
+export async function numbers(address, weights, report) {
+  const files = [new URL(`weights/${weights}`, import.meta.url).href, address.replace(/json$/, "safetensors")];
+  const [learned, constants] = await Promise.all([fetched(files[0], report), fetched(files[1])]);
+  return { weights: learned, constants };
+}
+
+export const fetchedJson = async (address) => JSON.parse(new TextDecoder().decode(await fetched(address)));
+
 const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
 
-// A bar that fills while a file comes. `total` is what was announced.
-export function progress(total) {
-  const bar = make("progress", { max: total, value: 0, ariaLabel: "Fetched" });
+// A bar that fills while a file comes, as soon as its size is known.
+export function progress() {
+  const bar = make("progress", { ariaLabel: "Fetched" });
   const words = make("span");
   const report = (bytes) => {
     bar.value = bytes;
-    words.textContent = ` ${megabytes(bytes)} of ${megabytes(total)} MB`;
+    words.textContent = ` ${megabytes(bytes)} of ${megabytes(bar.max)} MB`;
   };
-  report(0);
-  return { element: make("p", { className: "fetching" }, bar, words), report };
+  const total = (bytes) => {
+    bar.max = bytes;
+    report(0);
+  };
+  return { element: make("p", { className: "fetching" }, bar, words), total, report };
 }
 
 // ## Questions and answers
 
 export class Model {
-  // `files` is what the worker needs to begin; it is kept, so that a worker that has ended with the
-  // page can begin again when the reader comes back to it.
-  constructor(files) {
-    this.files = files;
+  // The graph, and its numbers when they come. Both are kept: a worker that has ended with the page
+  // can begin again when the reader comes back to it.
+  constructor(graph, files) {
+    Object.assign(this, { graph, files });
     this.waiting = new Map();
     this.asked = 0;
     addEventListener("pagehide", () => this.end());
@@ -69,10 +82,8 @@ export class Model {
 
   // An answer, or an error. `heard` gets what the worker says in between.
   async ask(action, options = {}, heard = () => {}) {
-    if (!this.worker) {
-      this.begin();
-      await this.send("load", this.files);
-    }
+    if (!this.worker) this.begin();
+    await this.loaded;
     return this.send(action, options, heard);
   }
 
@@ -89,6 +100,7 @@ export class Model {
       for (const one of this.waiting.values()) one.reject(new Error(event.message || "The worker failed"));
       this.end();
     };
+    this.loaded = this.files.then((files) => this.send("load", { graph: this.graph, ...files }));
   }
 
   send(action, options, heard) {

@@ -1,7 +1,7 @@
 // The page runs with the reader's own text: the same steps as in the record, with live values, what
 // the model would say after each layer, and what changes without a head. Fetched by a click.
 
-import { Model, fetched, make, progress, quoted, sign, styled } from "./model.js";
+import { Model, fetchedJson, make, numbers, progress, quoted, sign, styled } from "./model.js";
 
 // How long nobody types before the text is run, and how far the model goes on by itself.
 const PATIENCE = 250;
@@ -9,25 +9,40 @@ const GOES_ON = 24;
 
 const number = (value) => value.toFixed(3);
 const percent = (probability) => `${(100 * probability).toFixed(probability < 0.095 ? 1 : 0)} %`;
-const nameOf = (layer) => `${Number(/\d+$/.exec(layer)[0]) + 1}`;
+const nameOf = (layer) => `${layer + 1}`;
+
+// What a step shows: its nodes, with the names that it binds. Where these are not as many, in a line
+// that runs several times, all have the same name.
+function named({ bound, shown }) {
+  const names = bound.split(", ");
+  return shown.map((node, at) => [names.length === shown.length ? names[at] : bound, node]);
+}
 
 // ## Fetch
 
-// `section` names the graph, and the panel shows what comes out. The weights are many times larger
-// than all else, so the bar is theirs.
-export async function begin(panel, section) {
-  const page = new URL(section.dataset.live, document.baseURI);
-  const bar = progress(Number(section.dataset.bytes));
-  panel.details.append(bar.element);
-  const [graph] = await Promise.all([fetch(page).then((answer) => answer.json()), styled("own_text.css")]);
-  const [weights, constants] = await Promise.all([
-    fetched(new URL(`../weights/${graph.weights}`, import.meta.url).href, bar.report),
-    fetched(new URL("live.safetensors", page).href),
-  ]);
-  bar.element.remove();
-  const own = new OwnText(panel, graph, new Model({ graph, weights, constants }));
-  await own.again();
-  return own;
+// `section` names the graph, and the panel shows what comes out.
+// While the weights come, the first step is there already, without its numbers. What has failed can
+// be tried again.
+export async function start(panel, section, button) {
+  const bar = progress();
+  button.replaceWith(bar.element);
+  try {
+    await begin(panel, new URL(section.dataset.live, document.baseURI).href, bar);
+    bar.element.remove();
+  } catch (error) {
+    bar.element.replaceWith(button);
+    button.disabled = false;
+    button.textContent = `${error.message}. Try again`;
+  }
+}
+
+async function begin(panel, address, bar) {
+  const [graph] = await Promise.all([fetchedJson(address), styled("own_text.css")]);
+  bar.total(graph.bytes);
+  const own = new OwnText(panel, graph, new Model(graph, numbers(address, graph.weights, bar.report)));
+  own.again().catch(() => own.element.remove());
+  own.showSteps(panel.step);
+  await own.hasRun;
 }
 
 // ## The controls, and what they show
@@ -106,7 +121,7 @@ export class OwnText {
     if (!this.characters.length) return;
     const [text, off] = [this.characters.join(""), this.off];
     const shown = this.characters;
-    const found = await this.model.ask("run", { text, off });
+    const found = await (this.hasRun = this.model.ask("run", { text, off }));
     if (this.asked !== asked) return;
     const follows = !this.found || Number(this.at.value) === this.shown.length - 1;
     Object.assign(this, { found, shown });
@@ -123,14 +138,14 @@ export class OwnText {
 
   // The steps of the chosen layer, and those that belong to none.
   async showSteps(at) {
-    const chosen = this.layer.value;
+    const chosen = Number(this.layer.value);
     this.steps = this.graph.steps.filter((step) => step.layer === null || step.layer === chosen);
     await this.panel.show(
       {
         title: "Your text",
         steps: this.steps,
-        value: (i) => this.model.ask("value", { nodes: this.steps[i].values }),
-        words: { seq_len: this.shown },
+        value: async (i) => (await this.hasRun, this.model.ask("value", { nodes: named(this.steps[i]) })),
+        words: { seq_len: this.characters },
       },
       Math.min(at, this.steps.length - 1),
     );
@@ -144,7 +159,7 @@ export class OwnText {
   // ## Knock out heads
 
   showHeads() {
-    const layer = this.layer.value;
+    const layer = Number(this.layer.value);
     const n = this.found.heads[layer] ?? 0;
     const isOff = (head) => this.off.some((one) => one.layer === layer && one.head === head);
     const boxes = Array.from({ length: n }, (_, head) => {
@@ -153,7 +168,7 @@ export class OwnText {
     });
     this.heads.hidden = n === 0;
     // The one that the reader is on stays, and with it the focus.
-    if (this.heads.dataset.layer === layer && boxes.length) return;
+    if (this.heads.dataset.layer === `${layer}` && boxes.length) return;
     this.heads.dataset.layer = layer;
     this.heads.replaceChildren(make("legend", {}, `Knock out heads of layer ${nameOf(layer)}`), ...boxes);
   }

@@ -25,11 +25,20 @@ function lossOf(logits, tokens) {
 
 // ## Heads
 
-const layerOf = (node) => /^(.*?layers\.\d+)/.exec(graph.modules[node[5]])?.[1] ?? null;
+// The first number in the path of a module: 2 in `encoder.layers.2.self_attn`.
+function layerOf(node) {
+  const number = /\.(\d+)(\.|$)/.exec(graph.modules[node[5]]);
+  return number && Number(number[1]);
+}
 const isSoftmax = (node) => /(^|_)softmax/.test(node[1]) && layerOf(node) !== null;
 
 // Heads are an axis of the attention weights; or each has a softmax of its own, one after another.
-const axisOfHeads = (node) => graph.axes[node[6]].findIndex((name) => name.includes("heads"));
+// With one text, what is folded into the axis of texts is heads.
+function axisOfHeads(node) {
+  const names = graph.axes[node[6]];
+  const named = names.findIndex((name) => name.includes("heads"));
+  return named < 0 && values[node[0]]?.shape[names.indexOf("batch_size")] > 1 ? names.indexOf("batch_size") : named;
+}
 
 // Which heads a layer has: for each, the softmaxes that it is part of, and its place there.
 function headsOf(layer) {
@@ -85,8 +94,9 @@ function described(name, node) {
     if (one > high) high = one;
     total += one;
   }
-  const kind = isSoftmax(node) ? "weights" : "values";
-  return { name, axes: graph.axes[node[6]], shape, data: data.slice(), kind, low, mean: total / data.length, high };
+  const about = { name, axes: graph.axes[node[6]], shape, low, mean: total / data.length, high };
+  if (!isSoftmax(node)) return { ...about, data: data.slice(), kind: node[7] === "bool" ? "mask" : "values" };
+  return { ...about, data: data.slice(), kind: "weights", axis: node[2][1] < 0 ? node[2][1] + shape.length : node[2][1] };
 }
 
 // ## Reading on
@@ -106,6 +116,7 @@ function reader(read) {
   };
 }
 
+const step = () => wholePass; // TODO
 const wholePass = (window) => rowOf(run(graph, weights, [asInput(window)])[0], window.length - 1);
 
 // ## What the page can ask for

@@ -1,6 +1,6 @@
 // A model writes in the browser, with its cache and without, side by side. Fetched by a click.
 
-import { Model, fetched, make, progress, styled } from "./model.js";
+import { Model, fetchedJson, make, numbers, progress, styled } from "./model.js";
 
 // Each choice with its bounds, in the order in which they are applied.
 const CHOICES = [
@@ -15,36 +15,41 @@ const WAYS = [
 ];
 const LENGTHS = { min: 1, max: 1000, value: 200 };
 
-const rate = (perSecond) => `${perSecond.toFixed(perSecond < 20 ? 1 : 0)} characters a second`;
+const rate = (perSecond) => `${perSecond.toFixed(perSecond < 20 ? 1 : 0)} tokens a second`;
 
 // ## Fetch
 
-export async function begin(figure) {
-  const page = new URL(figure.dataset.write, document.baseURI);
-  const bar = progress(Number(figure.dataset.bytes));
-  figure.prepend(bar.element);
-  const [graphs] = await Promise.all([fetch(page).then((answer) => answer.json()), styled("own_text.css")]);
-  const weights = await fetched(new URL(`../weights/${graphs.weights}`, import.meta.url).href, bar.report);
-  bar.element.remove();
-  return new Writing(figure, graphs, weights);
+export async function start(figure, button) {
+  const bar = progress();
+  button.replaceWith(bar.element);
+  try {
+    const address = new URL(figure.dataset.write, document.baseURI).href;
+    const [graphs] = await Promise.all([fetchedJson(address), styled("own_text.css")]);
+    bar.total(graphs.bytes);
+    const files = numbers(address, graphs.weights, bar.report);
+    await files;
+    bar.element.replaceWith(new Writing(graphs, files).element);
+    figure.querySelector("textarea").focus();
+  } catch (error) {
+    bar.element.replaceWith(button);
+    button.textContent = `${error.message}. Try again`;
+  }
 }
 
 // ## The form
 
 export class Writing {
   // Each way has a thread of its own: neither waits for the other.
-  constructor(figure, graphs, weights) {
+  constructor(graphs, files) {
     this.graphs = graphs;
     this.ways = WAYS.map((way) => {
-      const model = new Model({ graph: graphs[way.name], weights });
+      const model = new Model(graphs[way.name], files);
       const text = make("div", { className: "written" });
       const speed = make("p", { className: "speed" }, " ");
       return { ...way, model, text, speed };
     });
     this.seed = 0;
     this.build();
-    figure.prepend(this.element);
-    this.prompt.focus();
   }
 
   build() {
@@ -62,7 +67,8 @@ export class Writing {
     this.stop = make("button", { type: "button", disabled: true, onclick: () => this.end() }, "Stop");
     this.status = make("p", { className: "visually-hidden" });
     this.status.setAttribute("role", "status");
-    const labelled = (title, input) => make("label", {}, `${title} `, input);
+    const labelled = (title, input, off) =>
+      make("label", {}, title, off === null ? "" : make("small", {}, ` ${off}: off`), input);
     const onsubmit = (event) => {
       event.preventDefault();
       this.write();
@@ -75,8 +81,8 @@ export class Writing {
       make(
         "p",
         { className: "choices" },
-        ...this.choices.map(({ title, input }) => labelled(title, input)),
-        labelled("Characters", this.length),
+        ...this.choices.map(({ title, input, off }) => labelled(title, input, off)),
+        labelled("Characters", this.length, null),
       ),
       make("p", { className: "choices" }, this.start, this.stop),
       make(

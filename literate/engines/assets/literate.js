@@ -372,15 +372,9 @@ for (const box of every(".task-list-item > input")) {
 for (const figure of every("[data-write]")) {
   const button = make("button", "live", `Write your own (${(figure.dataset.bytes / 1e6).toFixed(1)} MB)`);
   button.type = "button";
-  button.addEventListener("click", async () => {
-    button.disabled = true;
-    try {
-      await (await import("./live/writing.js")).begin(figure);
-      button.remove();
-    } catch {
-      button.disabled = false;
-      say(button, "The model can’t be fetched");
-    }
+  button.addEventListener("click", () => {
+    const failed = () => say(button, "It can’t be fetched");
+    import("./writing.js").then(({ start }) => start(figure, button), failed);
   });
   figure.prepend(button);
 }
