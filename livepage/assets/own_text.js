@@ -1,7 +1,15 @@
-// The page runs with the reader's own text: the same steps as in the record, with live values, what
-// the model would say after each layer, and what changes without a head. Fetched by a click.
+// ---
+// title: Own text
+// summary: The page runs with the reader’s own text, layer by layer, with or without a head.
+// ---
+//
+// The steps are those of the page's own lines, as in the record. The values are live: of the reader's
+// text, in any layer. Besides them it shows what the model would say after each layer (the *logit
+// lens*), which characters it expects next, and what changes if heads are knocked out. All of it is
+// fetched by a click on a button that says how much that is.
 
-import { Model, fetchedJson, make, numbers, progress, quoted, sign, styled } from "./model.js";
+import { make, quoted, sign, styled } from "./elements.js";
+import { Model, fetchedJson, numbers, progress } from "./model.js";
 
 // How long nobody types before the text is run, and how far the model goes on by itself.
 const PATIENCE = 250;

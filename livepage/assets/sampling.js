@@ -1,4 +1,9 @@
-// Draws the next token from a model's logits, as labml_nn/training/strategies.py does in Python.
+// ---
+// title: Sampling
+// summary: The next token is drawn from logits, as the lesson on strategies does in Python.
+// ---
+//
+// Compared with labml_nn/training/strategies.py by the tests.
 
 // ## Probabilities
 

@@ -1,5 +1,11 @@
-// The thread that runs a page's graph, so that the page itself never waits. It owns the weights and
-// every value of the last run; the page asks for what it shows.
+// ---
+// title: Worker
+// summary: The thread that runs a graph, so that the page itself never waits.
+// ---
+//
+// It owns the weights, and every value of the last run. The page asks for what it shows, one question
+// after another: `{ id, action, options }`, answered by `{ id, answer }` or `{ id, error }`, and
+// `{ id, heard }` as often as there is something to say in between.
 
 import { readWeights, run } from "./interpreter.js";
 import { draw, likeliest, randomNumbers, softmax } from "./sampling.js";

@@ -1,6 +1,13 @@
-// A model writes in the browser, with its cache and without, side by side. Fetched by a click.
+// ---
+// title: Writing
+// summary: A model writes in the browser, with its cache and without, side by side.
+// ---
+//
+// Both write the same text, as they draw with the same random numbers. What differs is the time: with
+// the cache a token costs one position, without it the whole text so far. Fetched by a click.
 
-import { Model, fetchedJson, make, numbers, progress, styled } from "./model.js";
+import { make, quoted, styled } from "./elements.js";
+import { Model, fetchedJson, numbers, progress } from "./model.js";
 
 // Each choice with its bounds, in the order in which they are applied.
 const CHOICES = [
@@ -100,7 +107,7 @@ export class Writing {
   tellPrompt() {
     const known = new Set(Array.from(this.graphs.symbols).slice(0, -1));
     const unknown = [...new Set(Array.from(this.prompt.value).filter((one) => !known.has(one)))];
-    const words = unknown.map((one) => `“${one}”`).join(", ");
+    const words = unknown.map(quoted).join(", ");
     this.said.textContent = unknown.length ? `The model doesn’t know ${words}, and reads “�”.` : "";
     this.prompt.setCustomValidity(this.prompt.value ? "" : "The model needs at least one character to go on from.");
   }
