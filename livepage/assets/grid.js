@@ -39,9 +39,12 @@ export const named = (axes, shape) =>
 // belong together; and weights are read along the axis on which they sum to one.
 export function shown({ axes, shape, axis }) {
   const long = shape.flatMap((size, at) => (size > 1 ? [at] : []));
-  if (axis !== undefined && shape[axis] > 1) return [long.find((at) => at !== axis) ?? -1, axis];
-  if (long.length < 2) return [-1, long[0] ?? -1];
   const stem = (at) => axes[at].replace(/_[a-z]$/, "");
+  if (axis !== undefined && shape[axis] > 1) {
+    const others = long.filter((at) => at !== axis);
+    return [others.find((at) => stem(at) === stem(axis)) ?? others[0] ?? -1, axis];
+  }
+  if (long.length < 2) return [-1, long[0] ?? -1];
   const [rows, ...others] = long;
   return [rows, others.find((at) => stem(at) === stem(rows)) ?? others.at(-1)];
 }

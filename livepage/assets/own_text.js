@@ -17,13 +17,15 @@ const GOES_ON = 24;
 
 const number = (value) => value.toFixed(3);
 const percent = (probability) => `${(100 * probability).toFixed(probability < 0.095 ? 1 : 0)} %`;
-const nameOf = (layer) => `${layer + 1}`;
 
 // What a step shows: its nodes, with the names that it binds. Where these are not as many, in a line
-// that runs several times, all have the same name.
-function named({ bound, shown }) {
+// that runs several times, all have the same name. The attention weights are worth a look even if
+// another page has bound them.
+function named({ bound, shown, nodes }, graph) {
   const names = bound.split(", ");
-  return shown.map((node, at) => [names.length === shown.length ? names[at] : bound, node]);
+  const found = shown.map((node, at) => [names.length === shown.length ? names[at] : bound, node]);
+  const inside = nodes.filter((node) => graph.nodes[node][1] === "softmax" && !shown.includes(node));
+  return [...inside.map((node) => ["attention weights", node]), ...found];
 }
 
 // ## Fetch
@@ -76,7 +78,7 @@ export class OwnText {
     this.text.setAttribute("aria-describedby", "own-said");
     this.said = make("p", { id: "own-said", className: "said" });
     this.layer = make("select", { onchange: () => this.changeLayer() });
-    for (const layer of this.layers) this.layer.append(make("option", { value: layer }, nameOf(layer)));
+    for (const layer of this.layers) this.layer.append(make("option", { value: layer }, `${layer}`));
     this.heads = make("fieldset", { className: "heads" });
     this.loss = make("p", { className: "loss" });
     this.goesOn = make("div", { className: "goes-on" });
@@ -96,7 +98,7 @@ export class OwnText {
       this.heads,
       this.loss,
       this.goesOn,
-      make("label", { className: "after" }, "After character ", this.at, this.character),
+      make("label", { className: "after" }, "What comes after place ", this.at, this.character),
       this.next,
       make("div", { className: "scrolled", tabIndex: 0 }, this.lens),
       this.status,
@@ -152,7 +154,7 @@ export class OwnText {
       {
         title: "Your text",
         steps: this.steps,
-        value: async (i) => (await this.hasRun, this.model.ask("value", { nodes: named(this.steps[i]) })),
+        value: async (i) => (await this.hasRun, this.model.ask("value", { nodes: named(this.steps[i], this.graph) })),
         words: { seq_len: this.characters },
       },
       Math.min(at, this.steps.length - 1),
@@ -172,13 +174,13 @@ export class OwnText {
     const isOff = (head) => this.off.some((one) => one.layer === layer && one.head === head);
     const boxes = Array.from({ length: n }, (_, head) => {
       const onchange = ({ target }) => this.knockOut({ layer, head }, target.checked);
-      return make("label", {}, make("input", { type: "checkbox", checked: isOff(head), onchange }), ` ${head + 1}`);
+      return make("label", {}, make("input", { type: "checkbox", checked: isOff(head), onchange }), ` ${head}`);
     });
     this.heads.hidden = n === 0;
     // The one that the reader is on stays, and with it the focus.
     if (this.heads.dataset.layer === `${layer}` && boxes.length) return;
     this.heads.dataset.layer = layer;
-    this.heads.replaceChildren(make("legend", {}, `Knock out heads of layer ${nameOf(layer)}`), ...boxes);
+    this.heads.replaceChildren(make("legend", {}, `Knock out heads of layer ${layer}`), ...boxes);
   }
 
   knockOut(head, gone) {
@@ -188,7 +190,7 @@ export class OwnText {
   }
 
   withoutHeads() {
-    const names = this.off.map(({ layer, head }) => `head ${head + 1} of layer ${nameOf(layer)}`);
+    const names = this.off.map(({ layer, head }) => `head ${head} of layer ${layer}`);
     return `without ${names.join(" and ")}`;
   }
 
@@ -223,8 +225,9 @@ export class OwnText {
   showNext() {
     const at = Number(this.at.value);
     const { symbols } = this.graph;
-    this.character.textContent = ` ${at + 1}, ${quoted(this.shown[at])}`;
-    this.at.setAttribute("aria-valuetext", `${at + 1}, ${quoted(this.shown[at])}`);
+    const place = `${at}, ${quoted(this.shown[at])}`;
+    this.character.textContent = place;
+    this.at.setAttribute("aria-valuetext", place);
     this.next.replaceChildren(
       ...this.found.next[at].map(([token, probability]) => {
         const bar = make("i");
@@ -236,7 +239,7 @@ export class OwnText {
       const cells = next[at].map(([token, probability]) =>
         make("td", {}, make("b", {}, sign(symbols[token])), ` ${percent(probability)}`),
       );
-      return make("tr", {}, make("th", { scope: "row" }, `layer ${nameOf(layer)}`), ...cells);
+      return make("tr", {}, make("th", { scope: "row" }, `layer ${layer}`), ...cells);
     });
     const caption = make("caption", {}, "What the model would say if it ended after …");
     this.lens.replaceChildren(caption, make("tbody", {}, ...rows));
