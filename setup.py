@@ -17,13 +17,16 @@ setup(
     license="MIT",
     license_files=["LICENSE"],
     python_requires=">=3.11",
-    packages=find_packages(include=["labml_nn", "labml_nn.*", "literate", "literate.*"]),
+    packages=find_packages(
+        include=["labml_nn", "labml_nn.*", "literate", "literate.*", "livepage", "livepage.*"]
+    ),
     package_data={
         "labml_nn.training": ["tiny_shakespeare.txt"],
         "literate": ["settings.json"],
         "literate.reading": ["front_matter.json"],
         "literate.engines": ["assets/*", "theme/**/*"],
         "literate.results": ["schema.json"],
+        "livepage": ["assets/*"],
         "literate.page": ["*.js", "npm/*", "npm/.npmrc", "templates/*"],
     },
     # The model library needs torch, and nothing else.

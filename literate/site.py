@@ -30,8 +30,11 @@ from literate.results import files
 from literate.results.records import Result
 from literate.settings import Settings
 from literate.takeaway.of_page import Taken
+from livepage import trace
 
 ASSETS = Path(__file__).parent / "engines" / "assets"
+# What runs on a page.
+LIVE = Path(trace.__file__).parent / "assets"
 # What the theme of an engine is told to do otherwise.
 THEME = Path(__file__).parent / "engines" / "theme"
 
@@ -295,7 +298,7 @@ def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
     Each with its path on the site: the tool's own style sheet and script, and of KaTeX the licence
     and the fonts in the one format that every browser of today reads.
     """
-    for path in sorted(ASSETS.iterdir()):
+    for path in sorted([*ASSETS.iterdir(), *LIVE.iterdir()]):
         yield f"assets/{path.name}", path
     folder = katex.folder(settings)
     yield "assets/katex/LICENSE", folder / "LICENSE"

@@ -18,6 +18,7 @@ import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from literate.measuring.measure import Measurement
 from literate.page.columns import columns
@@ -33,6 +34,7 @@ from literate.reading import front_matter
 from literate.reading.notes import literal
 from literate.reading.rows import rows
 from literate.reading.source import Source
+from livepage import trace
 
 _DISPLAYED = re.compile(r'<math [^>]*display="block".*?</math>')
 
@@ -47,8 +49,8 @@ class Page:
     ## A page
 
     * `uri` is where it goes on the site, `transformers/mha.md`
-    * `files` go with it, by where they go: its notebook, its snippets, and what is
-      [told about it](tooltips.py)
+    * `files` go with it, by where they go: its notebook, its snippets, what is
+      [told about it](tooltips.py), and its [recorded run](../../livepage/trace.py)
     * `problems` is what its author has to correct; a site is built only when there are none
     """
 
@@ -110,6 +112,7 @@ def page(
     """
     uri = links.uris[source.path]
     measurement = measurements.get(source.path)
+    record = measurement.record if measurement else {}
     references = references or network(links.pages.values())
     notes = Notes(source, links, formulas, measurement)
     code = Listing(source, links, references, measurement)
@@ -148,14 +151,22 @@ def page(
         source=html.escape(takeaways.source or ""),
         known=_known(source, links, references, _before(matter.know, source, notes)),
         rows=[row for row in written if row["note"] or row["code"]],
+        run=_run(source, record) if trace.is_worth_showing(record) else "",
     )
     files = [*takeaways.snippets.values(), *takeaways.bare.values()]
     files += [takeaways.notebook] if takeaways.notebook else []
     texts: dict[str, str | bytes] = {file.uri: file.text for file in files}
-    told = posixpath.join(folder(uri), "about.json")
-    texts[told] = about(source, title, measurement)
+    texts[posixpath.join(folder(uri), "about.json")] = about(source, title, measurement)
+    if record:
+        texts[posixpath.join(folder(uri), "trace.json")] = trace.written(record)
     found = (*problems, *notes.problems)
     return Page(uri, title, matter.summary, markdown, texts, found)
+
+
+def _run(source: Source, record: Mapping[str, Any]) -> str:
+    step = trace.first_step(record)
+    code = html.escape(source.lines[step["line"] - 1].text.strip())
+    return TEMPLATES.get_template("run.html.jinja").module.run(step, code)
 
 
 def _before(know: str, source: Source, notes: Notes) -> list[str]:

@@ -250,28 +250,56 @@ export class Panel extends EventTarget {
 
 // ## The recorded run
 //
-// `trace.json` lies beside the page. Numbers are a text there, which is read when a step needs them.
-export async function recorded(address) {
-  const answer = await fetch(address);
-  if (!answer.ok) throw new Error(`${address}: ${answer.status}`);
-  const { steps, tensors, limit, left_out: left } = await answer.json();
-  const number = (word) => Number(word.replace("inf", "Infinity"));
-  const tensor = ([name, axes, index]) => {
-    const [shape, slice, dtype, axis, low, mean, high, data] = tensors[index];
-    return {
-      ...{ name, axes, low, mean, high, shape: slice ?? shape, data: data ? data.split(" ").map(number) : [] },
-      kind: axis === null ? (dtype === "bool" ? "mask" : "values") : "weights",
-      axis: axis ?? undefined,
-      whole: slice ? shape : undefined,
-    };
+// `trace.json` lies beside the page, and is fetched once. Numbers are a text there, which is read
+// when they are looked at.
+const files = new Map();
+
+function fetched(address) {
+  if (!files.has(address)) {
+    files.set(
+      address,
+      fetch(address).then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(`${address}: ${answer.status}`)))),
+    );
+  }
+  return files.get(address);
+}
+
+const beside = (name) => new URL(name, location.href.split("#")[0]).href;
+const number = (word) => Number(word.replace("inf", "Infinity"));
+
+function tensor(record, [name, axes, index]) {
+  const [whole, slice, dtype, axis, low, mean, high, data] = record.tensors[index];
+  return {
+    ...{ name, axes, low, mean, high, shape: slice ?? whole, data: data ? data.split(" ").map(number) : [] },
+    kind: axis === null ? (dtype === "bool" ? "mask" : "values") : "weights",
+    axis: axis ?? undefined,
+    whole: slice ? whole : undefined,
   };
+}
+
+export async function recorded(address) {
+  const record = await fetched(address);
+  const left = record.left_out;
   return {
     title: "The recorded run",
-    limit,
+    limit: record.limit,
     more: left ? `${left} more steps, in further rounds of these lines, are left out.` : "",
-    steps: steps.map(([line, parts]) => ({ line, bound: parts.map(([name]) => name).join(", ") })),
-    value: async (step) => steps[step][1].map(tensor),
+    steps: record.steps.map(([line, parts]) => ({ line, bound: parts.map(([name]) => name).join(", ") })),
+    value: async (step) => record.steps[step][1].map((part) => tensor(record, part)),
   };
+}
+
+// ## The picture of one tensor, for the card of a line
+export async function picture(axes, index) {
+  const [record] = await Promise.all([fetched(beside("trace.json")), styled()]);
+  const found = tensor(record, ["", axes, index]);
+  if (!found.data.length) return [];
+  const grid = new Grid();
+  // It can be drawn once it knows its style.
+  document.body.append(grid.element);
+  grid.show(found, { limit: record.limit });
+  grid.element.remove();
+  return [grid.element];
 }
 
 // ## Begin
@@ -279,20 +307,27 @@ export async function recorded(address) {
 // Called when the section comes into view. Where the page can run the reader's own text, a button
 // fetches what that needs.
 export async function start(section) {
-  const sheet = make("link", { rel: "stylesheet", href: new URL("live.css", import.meta.url).href });
-  const styled = new Promise((done) => (sheet.onload = sheet.onerror = done));
-  document.head.append(sheet);
-  const [run] = await Promise.all([recorded(new URL(section.dataset.trace, location.href.split("#")[0])), styled]);
+  const [run] = await Promise.all([recorded(beside(section.dataset.trace)), styled()]);
   const panel = new Panel(section);
   await panel.show(run);
   if (section.dataset.live) {
-    const own = make("button", { type: "button", textContent: `Run it with your own text (${section.dataset.size ?? "0.8 MB"})` });
+    const own = make("button", { type: "button", textContent: "Run it with your own text (0.8 MB)" });
     own.addEventListener("click", async () => {
       own.disabled = true;
-      const { start: begin } = await import(new URL("own_text.js", import.meta.url).href);
+      const { start: begin } = await import("./own_text.js");
       await begin(panel, section, own);
     });
     panel.details.append(own);
   }
   return panel;
+}
+
+let sheet = null;
+
+function styled() {
+  sheet ??= new Promise((done) => {
+    const href = new URL("live.css", import.meta.url).href;
+    document.head.append(make("link", { rel: "stylesheet", href, onload: done, onerror: done }));
+  });
+  return sheet;
 }
