@@ -35,10 +35,12 @@ function named({ bound, shown, nodes }, graph) {
 // be tried again.
 export async function start(panel, section, button) {
   const bar = progress();
+  const here = document.activeElement === button;
   button.replaceWith(bar.element);
   try {
-    await begin(panel, new URL(section.dataset.live, document.baseURI).href, bar);
+    const own = await begin(panel, new URL(section.dataset.live, document.baseURI).href, bar);
     bar.element.remove();
+    if (here) own.text.focus({ preventScroll: true });
   } catch (error) {
     bar.element.replaceWith(button);
     button.disabled = false;
@@ -53,6 +55,7 @@ async function begin(panel, address, bar) {
   own.again().catch(() => own.element.remove());
   own.showSteps(panel.step);
   await own.hasRun;
+  return own;
 }
 
 // ## The controls, and what they show
@@ -196,7 +199,7 @@ export class OwnText {
 
   showLoss() {
     const { loss, whole } = this.found;
-    if (loss === null) this.loss.textContent = "";
+    if (loss === null) this.loss.textContent = "A loss takes more than one character.";
     else if (!this.off.length) this.loss.textContent = `Loss of this text: ${number(loss)} nats a character.`;
     else {
       const more = `${loss < whole ? "−" : "+"}${number(Math.abs(loss - whole))}`;

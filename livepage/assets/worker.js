@@ -7,7 +7,7 @@
 // after another: `{ id, action, options }`, answered by `{ id, answer }` or `{ id, error }`, and
 // `{ id, heard }` as often as there is something to say in between.
 
-import { readWeights, run } from "./interpreter.js";
+import { readSafetensors, run, tensorsOf } from "./interpreter.js";
 import { draw, likeliest, randomNumbers, softmax } from "./sampling.js";
 
 let graph, weights, symbols, unknown;
@@ -19,7 +19,7 @@ let newest = 0;
 // ## The text
 
 const tokensOf = (text) => Array.from(text, (one) => (symbols.has(one) ? symbols.get(one) : unknown));
-const asInput = (tokens) => ({ shape: [tokens.length, 1], data: Float32Array.from(tokens), dtype: "int64" });
+const asInput = (tokens) => ({ shape: [tokens.length, 1], data: Float64Array.from(tokens), dtype: "int64" });
 const rowOf = (logits, at) => logits.data.subarray(at * graph.symbols.length, (at + 1) * graph.symbols.length);
 
 // In nats a character: how little the model expected what came.
@@ -136,7 +136,7 @@ const pause = () => new Promise((resolve) => setTimeout(resolve));
 const actions = {
   load(files) {
     graph = files.graph;
-    weights = readWeights(graph, files.weights, files.constants);
+    weights = tensorsOf(graph, readSafetensors(files.weights), readSafetensors(files.constants));
     symbols = new Map(Array.from(graph.symbols, (symbol, token) => [symbol, token]));
     unknown = graph.symbols.length - 1;
   },
