@@ -42,7 +42,7 @@ window.times = {};
 addEventListener("click", () => (times.click ??= performance.now()), true);
 document.addEventListener("DOMContentLoaded", () => {
   const watch = new MutationObserver(() => {
-    const run = document.querySelector(".run");
+    const run = document.querySelector("section.run");
     if (!times.click || run?.ariaLabel !== "Your text") return;
     times.step ??= performance.now();
     if (run.querySelector(".next li")) times.value ??= performance.now();
@@ -117,7 +117,7 @@ def started(page: Page, address: str) -> dict[str, float]:
     r"""Click the button of a page, and return when what happened, in milliseconds after it."""
     page.add_init_script(WATCH)
     page.goto(address, wait_until="networkidle")
-    page.locator(".run").scroll_into_view_if_needed()
+    page.locator("section.run").scroll_into_view_if_needed()
     page.get_by_role("button", name="own text").click()
     page.wait_for_function("window.times.value")
     times: dict[str, float] = page.evaluate(TIMES)

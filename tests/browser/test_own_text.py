@@ -89,7 +89,7 @@ def without_head(layer: int, head: int) -> Iterator[None]:
 def start(page: Page, address: str, text: str | None = TEXT) -> None:
     r"""Open a page, click the button, and wait for what the text gave."""
     page.goto(address, wait_until="networkidle")
-    page.locator(".run").scroll_into_view_if_needed()
+    page.locator("section.run").scroll_into_view_if_needed()
     page.get_by_role("button", name=BUTTON).click()
     expect(page.locator(".next li")).to_have_count(8, timeout=60_000)
     if text is not None:
@@ -120,7 +120,7 @@ def test_nothing_is_fetched_before_the_click(page: Page, root: str) -> None:
 
     page.on("request", note)
     page.goto(urljoin(root, MHA), wait_until="networkidle")
-    page.locator(".run").scroll_into_view_if_needed()
+    page.locator("section.run").scroll_into_view_if_needed()
     button = page.get_by_role("button", name=BUTTON)
     expect(button).to_be_visible()
     before = set(asked)
@@ -222,13 +222,13 @@ def test_attention_is_told_in_words_and_by_the_keyboard(page: Page, root: str) -
     for _ in range(softmax):
         page.get_by_role("button", name="Next step").click()
     expect(page.locator(".numbers")).to_contain_text("it sums to one")
-    page.locator(".run canvas").focus()
+    page.locator("section.run canvas").focus()
     page.keyboard.press("ArrowDown")
-    expect(page.locator(".run .cell")).to_have_text(
+    expect(page.locator("section.run .cell")).to_have_text(
         re.compile(r"“u” looks at “B” [\d.]+ \(places 1 and 0\)")
     )
     # The status says what the keyboard has moved to.
-    expect(page.locator(".run [role=status]").first).to_contain_text("“u” looks at “B”")
+    expect(page.locator("section.run [role=status]").first).to_contain_text("“u” looks at “B”")
 
 
 def layer_steps(steps: list[dict[str, Any]], layer: int) -> list[dict[str, Any]]:
@@ -257,7 +257,7 @@ def test_it_works_offline_once_it_is_fetched(page: Page, root: str) -> None:
     give(page, "ROMEO:")
     page.get_by_label("Layer").select_option("2")
     page.get_by_role("button", name="Next step").click()
-    expect(page.locator(".run .where")).to_contain_text("step 2 of")
+    expect(page.locator("section.run .where")).to_contain_text("step 2 of")
     page.context.set_offline(False)
 
 
@@ -283,7 +283,7 @@ def test_what_could_not_be_fetched_can_be_tried_again(browser: Browser, root: st
         page = context.new_page()
         page.route("**/weights/**", lambda route: route.abort())
         page.goto(urljoin(root, MHA), wait_until="networkidle")
-        page.locator(".run").scroll_into_view_if_needed()
+        page.locator("section.run").scroll_into_view_if_needed()
         page.get_by_role("button", name=BUTTON).click()
         again = page.get_by_role("button", name="Try again")
         expect(again).to_be_enabled()
@@ -316,7 +316,7 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.add_script_tag(path=ROOT / "node_modules/axe-core/axe.min.js")
         found = page.evaluate(
-            "axe.run('.run').then(result => result.violations.flatMap(one =>"
+            "axe.run('section.run').then(result => result.violations.flatMap(one =>"
             " one.nodes.map(node => one.id + ' ' + node.html)))"
         )
         small = page.evaluate(
@@ -329,7 +329,7 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(
 
 def test_the_keyboard_alone_does_everything(page: Page, root: str) -> None:
     page.goto(urljoin(root, MHA), wait_until="networkidle")
-    page.locator(".run").scroll_into_view_if_needed()
+    page.locator("section.run").scroll_into_view_if_needed()
     page.get_by_role("button", name=BUTTON).focus()
     page.keyboard.press("Enter")
     # When all is there, the reader is where the text is typed.
