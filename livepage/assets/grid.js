@@ -85,7 +85,7 @@ export class Grid {
     this.canvas.setAttribute("role", "img");
     this.across = make("span", { className: "across" });
     this.down = make("span", { className: "down" });
-    this.element = make("div", { className: "grid" }, this.across, this.down, this.canvas);
+    this.element = make("div", { className: "tensor-grid" }, this.across, this.down, this.canvas);
     this.sliders = make("div", { className: "sliders" });
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
     this.canvas.addEventListener("pointerdown", (event) => this.point(event));
@@ -178,12 +178,13 @@ export class Grid {
         context.fillStyle = place > 0 ? more : less;
         context.fillRect(x, y, cell[0], cell[1]);
         context.globalAlpha = 1;
-        context.fillStyle = context.strokeStyle = ink;
+        // On a strong colour the letters have the colour of the ground.
+        context.fillStyle = Math.abs(place ?? 0) > 0.6 ? zero : ink;
         if (numbers) context.fillText(brief(number), x + cell[0] / 2, y + cell[1] / 2 + 1, cell[0] - 2);
         else if (place === null) context.fillRect(x + cell[0] / 4, y + cell[1] / 2, cell[0] / 2, 1);
       }
     }
-    context.fillStyle = ink;
+    context.fillStyle = context.strokeStyle = ink;
     this.ticks(context, this.row, rows, cell[1], (at) => [gutter[0] / 2, gutter[1] + (at + 0.5) * cell[1]]);
     this.ticks(context, this.column, columns, cell[0], (at) => [gutter[0] + (at + 0.5) * cell[0], gutter[1] / 2]);
     if (document.activeElement === canvas) {

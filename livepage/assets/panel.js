@@ -65,14 +65,17 @@ export class Panel extends EventTarget {
     this.where = make("a", { className: "where" });
     this.code = make("code");
     this.bar = make("div", { className: "bar" }, this.before, this.after, make("p", {}, this.where, this.code), this.folds, this.closes);
+    this.bar.setAttribute("role", "toolbar");
+    this.bar.setAttribute("aria-label", "Steps");
     this.parts = make("div", { className: "parts" });
     this.shape = make("p", { className: "shape-of" });
     this.numbers = make("p", { className: "numbers" });
     this.cell = make("p", { className: "cell" });
-    this.alternative = make("details", {}, make("summary", {}, "As a table"));
-    this.alternative.addEventListener("toggle", () => this.changed());
+    this.tables = make("button", { type: "button", textContent: "As a table", onclick: () => this.#tabulate(!this.table) });
+    this.table = null;
     this.details = make("div", { className: "more" });
-    this.body = make("div", { className: "body" }, this.parts, this.shape, this.grid.element, this.grid.sliders, this.cell, this.numbers, this.details, this.alternative);
+    const told = make("div", { className: "told" }, this.parts, this.shape, this.grid.sliders, this.cell, this.numbers, this.tables, this.details);
+    this.body = make("div", { className: "body" }, this.grid.element, told);
     this.said = make("p", { className: "visually-hidden" });
     this.said.setAttribute("role", "status");
     this.element = make("div", { className: "panel" }, this.bar, this.body, this.said);
@@ -150,7 +153,7 @@ export class Panel extends EventTarget {
         return button;
       }),
     );
-    this.grid.element.hidden = this.alternative.hidden = !part?.data.length;
+    this.grid.element.hidden = this.tables.hidden = !part?.data.length;
     if (!part) return;
     const slice = part.whole ? `, of which [${named(part.axes, part.shape)}] is shown` : "";
     this.shape.replaceChildren(make("code", {}, `${part.name.replace(/^return/, "→")} [${named(part.axes, part.whole ?? part.shape)}]`), slice);
@@ -168,13 +171,20 @@ export class Panel extends EventTarget {
       return;
     }
     const { low, mean, high, others = 0 } = part.low === null || part.low === undefined ? summary(part.data) : part;
-    const scale = part.kind === "values" ? `colours from −${text(this.grid.limit)} to ${text(this.grid.limit)}` : "colours from 0 to 1";
+    const [from, to] = part.kind === "values" ? [`−${text(this.grid.limit)}`, text(this.grid.limit)] : ["0", "1"];
+    const colours = make("span", { className: "scale" }, `${from} `, make("i", { className: part.kind }), ` ${to}`);
     const finite = others ? ` (of the finite ones; ${others} are not)` : "";
     const asks = part.kind === "weights" ? " · a row is who asks; it sums to one" : "";
-    this.numbers.textContent = `min ${text(low)}, mean ${text(mean)}, max ${text(high)}${finite}${asks} · ${scale} ${this.ends}`;
+    this.numbers.replaceChildren(`min ${text(low)}, mean ${text(mean)}, max ${text(high)}${finite}${asks} `, colours, ` ${this.ends}`);
     this.cell.textContent = this.grid.sentence();
-    this.alternative.querySelector("table")?.remove();
-    if (this.alternative.open) this.alternative.append(this.grid.table());
+    this.#tabulate(this.table);
+  }
+
+  #tabulate(wanted) {
+    this.table?.remove();
+    this.table = wanted ? make("div", { className: "table", tabIndex: 0 }, this.grid.table()) : null;
+    if (this.table) this.tables.after(this.table);
+    this.tables.setAttribute("aria-expanded", Boolean(this.table));
   }
 
   // ### In its place, or docked
@@ -201,6 +211,7 @@ export class Panel extends EventTarget {
     const row = docked && document.querySelector(".row:not(.wide) > .code");
     const [column, code] = row ? [row.parentElement.getBoundingClientRect(), row.getBoundingClientRect()] : [{}, {}];
     const beside = code.left - column.left > 200;
+    this.element.classList.toggle("beside", beside);
     this.element.style.left = beside ? `${column.left}px` : "";
     this.element.style.width = beside ? `${code.left - column.left - 12}px` : "";
     document.documentElement.classList.toggle("run-below", docked && !beside);

@@ -362,7 +362,7 @@ for (const figure of every("[data-write]")) {
 
 // ## The recorded run can be stepped through once it is in view
 
-const run = document.querySelector(".run");
+const run = document.querySelector("section.run");
 const seen = ([{ isIntersecting }], watch) => {
   if (!isIntersecting) return;
   watch.disconnect();
