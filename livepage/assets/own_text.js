@@ -94,19 +94,27 @@ export class OwnText {
     this.element = make(
       "div",
       { className: "own-text" },
-      make("label", { className: "text" }, "Your text ", this.text),
-      this.said,
-      this.graph.stale ? make("p", { className: "outdated" }, "This page has changed since its model was trained.") : "",
-      make("p", { className: "choices" }, make("label", {}, "Layer ", this.layer)),
-      this.heads,
-      this.loss,
-      this.goesOn,
-      make("label", { className: "after" }, "What comes after place ", this.at, this.character),
-      this.next,
-      make("div", { className: "scrolled", tabIndex: 0 }, this.lens),
+      make(
+        "div",
+        {},
+        make("label", { className: "text" }, "Your text ", this.text),
+        this.said,
+        this.graph.stale ? make("p", { className: "outdated" }, "This page has changed since its model was trained.") : "",
+        make("label", { className: "layer" }, "Layer ", this.layer),
+        this.heads,
+        this.loss,
+        this.goesOn,
+      ),
+      make(
+        "div",
+        {},
+        make("label", { className: "after" }, "What comes after place ", this.at, this.character),
+        this.next,
+        make("div", { className: "scrolled", tabIndex: 0 }, this.lens),
+      ),
       this.status,
     );
-    this.panel.details.append(this.element);
+    this.panel.body.append(this.element);
     this.tellText();
   }
 
