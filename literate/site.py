@@ -27,9 +27,11 @@ from literate.python.references import network
 from literate.reading import rules
 from literate.reading.source import Source, read
 from literate.results import files
+from literate.results.fingerprints import fingerprint
 from literate.results.records import Result
 from literate.settings import Settings
 from literate.takeaway.of_page import Taken
+from livepage.build import Live, LiveError
 
 ASSETS = Path(__file__).parent / "engines" / "assets"
 # What the theme of an engine is told to do otherwise.
@@ -276,16 +278,37 @@ def _measured(
     return finished.measured
 
 
-def generated(settings: Settings) -> dict[str, str]:
+def generated(settings: Settings) -> dict[str, str | bytes]:
     r"""
-    ## The texts that belong to the site as a whole
+    ## What belongs to the site as a whole
 
-    By where they go: the style sheet of KaTeX. Formulas don't wait for their fonts, which KaTeX
-    would let them do.
+    By where they go: the style sheet of KaTeX, and what [runs on pages](../livepage/build.py).
+    Formulas don't wait for their fonts, which KaTeX would let them do.
     """
     sheet = (katex.folder(settings) / "dist/katex.min.css").read_text(encoding="utf-8")
     swapped = sheet.replace("font-display:block", "font-display:swap")
-    return {"assets/katex/katex.min.css": swapped}
+    return {"assets/katex/katex.min.css": swapped, **live_files(settings)}
+
+
+def live_files(settings: Settings) -> dict[str, bytes]:
+    r"""
+    ## What runs on pages
+    """
+    if not settings.live:
+        return {}
+    table = dict(settings.live)
+    pages = {page: model for model, of_it in table.pop("models").items() for page in of_it}
+    store = settings.root / settings.store / "live"
+    live = Live(settings.root, store, **table, pages=pages, fingerprint=fingerprint)
+
+    def place(path: str) -> str:
+        package, _, relative = path.partition("/")
+        return uri(relative, settings.sources[package]).removesuffix(".md") + "/"
+
+    try:
+        return live.files(place)
+    except LiveError as error:
+        raise LiterateError([Problem(table["record"], 1, str(error))]) from None
 
 
 def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
