@@ -85,6 +85,7 @@ class Takeaways:
       name is the whole module
     * `bare` are the same without their notes
     * `source` is the address of the file in the repository, if that is known
+    * `live` are the bytes of the weights with which the reader's browser can run the page
     """
 
     notebook: File | None
@@ -92,6 +93,7 @@ class Takeaways:
     snippets: Mapping[str, File]
     bare: Mapping[str, File]
     source: str | None = None
+    live: int = 0
 
 
 NOTHING = Takeaways(None, None, {}, {})
@@ -151,7 +153,7 @@ def page(
         source=html.escape(takeaways.source or ""),
         known=_known(source, links, references, _before(matter.know, source, notes)),
         rows=[row for row in written if row["note"] or row["code"]],
-        run=_run(source, record) if trace.is_worth_showing(record) else "",
+        run=_run(source, record, takeaways.live) if trace.is_worth_showing(record) else "",
     )
     files = [*takeaways.snippets.values(), *takeaways.bare.values()]
     files += [takeaways.notebook] if takeaways.notebook else []
@@ -163,10 +165,10 @@ def page(
     return Page(uri, title, matter.summary, markdown, texts, found)
 
 
-def _run(source: Source, record: Mapping[str, Any]) -> str:
+def _run(source: Source, record: Mapping[str, Any], live: int) -> str:
     step = trace.first_step(record)
     code = html.escape(source.lines[step["line"] - 1].text.strip())
-    return TEMPLATES.get_template("run.html.jinja").module.run(step, code)
+    return TEMPLATES.get_template("run.html.jinja").module.run(step, code, live)
 
 
 def _before(know: str, source: Source, notes: Notes) -> list[str]:
