@@ -17,9 +17,7 @@ setup(
     license="MIT",
     license_files=["LICENSE"],
     python_requires=">=3.11",
-    packages=find_packages(
-        include=["labml_nn", "labml_nn.*", "literate", "literate.*", "livepage", "livepage.*"]
-    ),
+    packages=find_packages(include=["labml_nn*", "literate*", "livepage*"]),
     package_data={
         "labml_nn.training": ["tiny_shakespeare.txt"],
         "literate": ["settings.json"],
@@ -37,6 +35,7 @@ setup(
             "labml>=0.5.3,<0.6",
             "labml-helpers>=0.4.89,<0.5",
             "matplotlib>=3.8",
+            "safetensors>=0.5",
             "tokenizers>=0.20",
             "tqdm>=4.66",
         ],
@@ -55,6 +54,7 @@ setup(
             "pymdown-extensions>=10.8",
             "PyYAML>=6.0",
             "pyyaml_env_tag>=1.0",
+            "safetensors>=0.5",
             "zensical==0.0.73",
         ],
         # Run the checks.

@@ -84,6 +84,7 @@ class Takeaways:
       name is the whole module
     * `bare` are the same without their notes
     * `source` is the address of the file in the repository, if that is known
+    * `live` are the bytes of the weights with which the reader's browser can run the page
     """
 
     notebook: File | None
@@ -91,6 +92,7 @@ class Takeaways:
     snippets: Mapping[str, File]
     bare: Mapping[str, File]
     source: str | None = None
+    live: int = 0
 
 
 NOTHING = Takeaways(None, None, {}, {})
@@ -151,6 +153,7 @@ def page(
         known=_known(source, links, references, _before(matter.know, source, notes)),
         rows=[row for row in written if row["note"] or row["code"]],
         run=trace.first_step(record, source.text),
+        live=takeaways.live,
     )
     files = [*takeaways.snippets.values(), *takeaways.bare.values()]
     files += [takeaways.notebook] if takeaways.notebook else []

@@ -11,11 +11,9 @@
 // * "mask" is 0 or 1
 // * "values" go from minus a limit to the limit, with zero in the colour of the ground
 
-export const make = (name, properties = {}, ...children) => {
-  const element = Object.assign(document.createElement(name), properties);
-  element.append(...children);
-  return element;
-};
+import { make, quoted, sign } from "./elements.js";
+
+export { make };
 
 // ## Numbers as text
 
@@ -41,9 +39,12 @@ export const named = (axes, shape) =>
 // belong together; and weights are read along the axis on which they sum to one.
 export function shown({ axes, shape, axis }) {
   const long = shape.flatMap((size, at) => (size > 1 ? [at] : []));
-  if (axis !== undefined && shape[axis] > 1) return [long.find((at) => at !== axis) ?? -1, axis];
-  if (long.length < 2) return [-1, long[0] ?? -1];
   const stem = (at) => axes[at].replace(/_[a-z]$/, "");
+  if (axis !== undefined && shape[axis] > 1) {
+    const others = long.filter((at) => at !== axis);
+    return [others.find((at) => stem(at) === stem(axis)) ?? others[0] ?? -1, axis];
+  }
+  if (long.length < 2) return [-1, long[0] ?? -1];
   const [rows, ...others] = long;
   return [rows, others.find((at) => stem(at) === stem(rows)) ?? others.at(-1)];
 }
@@ -125,7 +126,7 @@ export class Grid {
 
   label(name, at) {
     const word = this.words[name]?.[at];
-    return word === undefined ? `${at}` : `${at} “${word}”`;
+    return word === undefined ? `${at}` : `${at} ${quoted(word)}`;
   }
 
   at(row, column) {
@@ -204,7 +205,7 @@ export class Grid {
     const every = words ? Math.ceil(8 / size) : Math.ceil(16 / size);
     for (let at = 0; at < count; at += every) {
       const word = words?.[at] ?? `${at}`;
-      context.fillText(word === " " ? "␣" : word === "\n" ? "⏎" : word, ...where(at), 20);
+      context.fillText(sign(word), ...where(at), 20);
     }
   }
 
@@ -230,9 +231,12 @@ export class Grid {
     this.onCell(this.sentence(), byKey);
   }
 
-  // `seq_len_q 2, d_k 5: 0.318`
+  // `seq_len_q 2, d_k 5: 0.318`; of attention between characters, `“l” looks at “ ” 0.61`
   sentence() {
-    const { axes } = this.tensor;
+    const { axes, kind } = this.tensor;
+    const [asks, seen] = [this.row, this.column].map((axis, which) => this.words[axes[axis]]?.[this.cell[which]]);
+    if (kind === "weights" && asks !== undefined && seen !== undefined)
+      return `${quoted(asks)} looks at ${quoted(seen)} ${text(this.at(...this.cell), 2)} (places ${this.cell[0]} and ${this.cell[1]})`;
     const place = [this.row, this.column].flatMap((axis, which) => (axis < 0 ? [] : [`${axes[axis]} ${this.label(axes[axis], this.cell[which])}`]));
     return `${place.join(", ")}${place.length ? ": " : ""}${text(this.at(...this.cell), 4)}`;
   }

@@ -347,6 +347,19 @@ for (const box of every(".task-list-item > input")) {
   });
 }
 
+// ## A model that writes
+
+// What a model wrote for the record, it does again in the browser for a reader who asks.
+for (const figure of every("[data-write]")) {
+  const button = make("button", "live", `Write your own (${(figure.dataset.bytes / 1e6).toFixed(1)} MB)`);
+  button.type = "button";
+  button.addEventListener("click", () => {
+    const failed = () => say(button, "It can’t be fetched");
+    import("./writing.js").then(({ start }) => start(figure, button), failed);
+  });
+  figure.prepend(button);
+}
+
 // ## The recorded run can be stepped through once it is in view
 
 const run = document.querySelector("section.run");

@@ -1,0 +1,187 @@
+r"""
+---
+title: Files of the Site
+summary: Graphs, constants, weights and the interpreter, for every page that runs.
+---
+
+**In:** a table that names the model of each page, and the record of the training. **Out:** the
+files, by their places on the site.
+
+An export takes a second or two. So its result is kept under a hash of all that it depends on, and
+the pages of one model share it. For each page only the [steps](steps.py) are its own.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from livepage.steps import steps
+
+HERE = Path(__file__).parent
+ASSETS = HERE / "assets"
+# When one of these changes, everything is exported again.
+TOOLS = [HERE / f"{name}.py" for name in ("child", "exporter", "weights")]
+
+
+class LiveError(Exception):
+    r"""
+    ## What the author has to do first
+    """
+
+
+@dataclass(frozen=True)
+class Live:
+    r"""
+    ## What runs
+
+    * `root` is the folder of the project, and `store` the one that keeps exports
+    * `package` is the annotated package, `my_package`, and `maker` the function that makes a model,
+      `my_package.models:make`
+    * `record` is the file that the training has written, and `weights` the folder beside it
+    * `pages` maps the path of a page to the name of its model
+    * `text` is what stands in the field for the reader's own at first
+    * `fingerprint` tells whether a file is still the same as when the model was trained
+    """
+
+    root: Path
+    store: Path
+    package: str
+    maker: str
+    record: str
+    weights: str
+    pages: Mapping[str, str]
+    text: str
+    fingerprint: Callable[[Path], str] = lambda path: ""
+    graphs: dict[str, Any] = field(default_factory=dict)
+
+    def recorded(self) -> dict[str, Any]:
+        r"""
+        ### The record
+
+        A file of weights that isn't the recorded one stops the build: the losses on the site would
+        be those of another model.
+        """
+        values = json.loads((self.root / self.record).read_bytes())["values"]
+        for name in sorted(set(self.pages.values())):
+            if name not in values["models"]:
+                raise LiveError(f"{self.record} has no model {name!r}: train it first.")
+            entry = values["models"][name]
+            path = self.root / self.weights / entry["file"]
+            if not path.is_file() or sha256(path.read_bytes()).hexdigest() != entry["sha256"]:
+                raise LiveError(f"{self.weights}/{entry['file']} isn't the file of {self.record}.")
+        return values
+
+    def stale(self, entry: Mapping[str, Any]) -> list[str]:
+        r"""
+        ### The sources that have changed since the training
+        """
+        return [
+            path
+            for path, known in entry["sources"].items()
+            if not (self.root / path).is_file() or self.fingerprint(self.root / path) != known
+        ]
+
+    def key(self, entry: Mapping[str, Any]) -> str:
+        r"""
+        ### What an export depends on
+        """
+        files = [*TOOLS, *(self.root / path for path in sorted(entry["sources"]))]
+        parts = [path.read_bytes() for path in files if path.is_file()]
+        digest = sha256(version("torch").encode() + self.maker.encode())
+        for part in parts:
+            digest.update(sha256(part).digest())
+        return digest.hexdigest()[:32]
+
+    def exports(self, models: Mapping[str, Any], report: Callable[[str], None]) -> None:
+        r"""
+        ### The graphs of all models
+
+        Those that aren't kept are made, two processes at a time.
+        """
+        self.store.mkdir(parents=True, exist_ok=True)
+        requests, places = [], {}
+        for name in sorted(set(self.pages.values())):
+            entry = models[name]
+            stem = f"{Path(entry['file']).stem}-{self.key(entry)}"
+            graph, constants = (self.store / f"{stem}.{end}" for end in ("json", "safetensors"))
+            places[name] = graph, constants
+            if not graph.is_file():
+                requests.append({
+                    "maker": self.maker,
+                    "name": name,
+                    "n_vocab": entry["config"]["n_vocab"],
+                    "config": entry["config"],
+                    "package": str(self.root / self.package),
+                    "graph": str(graph),
+                    "constants": str(constants),
+                })  # fmt: skip
+                report(f"exported {name}")
+        running = []
+        for chosen in filter(None, (requests[::2], requests[1::2])):
+            child = subprocess.Popen(
+                [sys.executable, "-m", "livepage.child"],
+                cwd=self.root, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            child.stdin.write(json.dumps(chosen))
+            child.stdin.close()
+            running.append(child)
+        for child in running:
+            said = child.stderr.read()
+            if child.wait():
+                raise LiveError(f"a model can't be exported: {said.strip().splitlines()[-1]}")
+        for name, (graph, constants) in places.items():
+            self.graphs[name] = json.loads(graph.read_bytes()), constants.read_bytes()
+
+    def sizes(self) -> dict[str, int]:
+        r"""
+        ### How many bytes of weights a page fetches
+        """
+        models = json.loads((self.root / self.record).read_bytes())["values"]["models"]
+        return {path: models[name]["bytes"] for path, name in self.pages.items() if name in models}
+
+    def page(self, path: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        r"""
+        ### What a page needs to run
+        """
+        name = self.pages[path]
+        entry = values["models"][name]
+        graph, _ = self.graphs[name]
+        return {
+            "page": path,
+            "symbols": values["symbols"],
+            "seq_len": entry["config"]["seq_len"],
+            "weights": entry["file"],
+            "bytes": entry["bytes"],
+            "text": self.text,
+            "loss": entry["loss"],
+            "stale": self.stale(entry),
+            "steps": steps(graph, path, (self.root / path).read_text(encoding="utf-8")),
+            **graph,
+        }
+
+    def files(
+        self, place: Callable[[str], str], report: Callable[[str], None] = lambda line: None
+    ) -> dict[str, bytes]:
+        r"""
+        ### All files
+
+        `place` gives the folder of a page on the site, `transformers/mha/`.
+        """
+        values = self.recorded()
+        self.exports(values["models"], report)
+        found: dict[str, bytes] = {}
+        for path, name in self.pages.items():
+            content = json.dumps(
+                self.page(path, values), separators=(",", ":"), ensure_ascii=False
+            )
+            found[f"{place(path)}live.json"] = content.encode()
+            found[f"{place(path)}live.safetensors"] = self.graphs[name][1]
+            file = values["models"][name]["file"]
+            found[f"assets/weights/{file}"] = (self.root / self.weights / file).read_bytes()
+        return found
