@@ -98,17 +98,25 @@ def rows_and_columns(
     ## Which axes are rows and columns
 
     Rows are the first axis and columns the last. Two axes of one kind, `seq_len_q` and `seq_len_k`,
-    belong together; and weights are read along the axis on which they sum to one. The panel does
+    belong together; and weights are read along the `axis` on which they sum to one. The panel does
     the same.
     """
     long = [at for at, size in enumerate(shape) if size > 1]
-    if axis is not None and shape[axis] > 1:
-        return next((at for at in long if at != axis), None), axis
     if len(long) < 2:
         return None, (long[0] if long else None)
-    stems = [re.sub(r"_[a-z]$", "", axes[at]) for at in long]
-    pair = [at for at, stem in zip(long, stems, strict=True) if stem == stems[0]]
-    return long[0], (pair[1] if len(pair) > 1 else long[-1])
+
+    def partner(of: int, otherwise: int) -> int:
+        others = [at for at in long if at != of]
+        same = [at for at in others if _stem(axes[at]) == _stem(axes[of])]
+        return [*same, others[otherwise]][0]
+
+    if axis is not None and shape[axis] > 1:
+        return partner(axis, 0), axis
+    return long[0], partner(long[0], -1)
+
+
+def _stem(axis: str) -> str:
+    return re.sub(r"_[a-z]$", "", axis)
 
 
 def _corner(

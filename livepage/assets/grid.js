@@ -13,8 +13,6 @@
 
 import { make, quoted, sign } from "./elements.js";
 
-export { make };
-
 // ## Numbers as text
 
 export function text(number, digits = 3) {
