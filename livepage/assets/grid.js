@@ -33,18 +33,16 @@ export const named = (axes, shape) =>
 
 // ## Which axes are rows and columns
 //
-// Rows are the first axis, columns the last. Two axes of one kind, `seq_len_q` and `seq_len_k`,
-// belong together; and weights are read along the axis on which they sum to one.
+// Two axes of one kind, `seq_len_q` and `seq_len_k`, belong together; otherwise rows are the first
+// axis and columns the last. Weights are read along the axis on which they sum to one.
 export function shown({ axes, shape, axis }) {
   const long = shape.flatMap((size, at) => (size > 1 ? [at] : []));
-  const stem = (at) => axes[at].replace(/_[a-z]$/, "");
-  if (axis !== undefined && shape[axis] > 1) {
-    const others = long.filter((at) => at !== axis);
-    return [others.find((at) => stem(at) === stem(axis)) ?? others[0] ?? -1, axis];
-  }
   if (long.length < 2) return [-1, long[0] ?? -1];
-  const [rows, ...others] = long;
-  return [rows, others.find((at) => stem(at) === stem(rows)) ?? others.at(-1)];
+  const stems = axes.map((name) => name.replace(/_[a-z]$/, ""));
+  const partner = (of) => long.find((at) => at !== of && stems[at] === stems[of]);
+  if (axis !== undefined && shape[axis] > 1) return [partner(axis) ?? long.find((at) => at !== axis), axis];
+  const first = long.find((at) => partner(at) !== undefined);
+  return first === undefined ? [long[0], long.at(-1)] : [first, partner(first)];
 }
 
 // ## The place of a number on its scale, from -1 to 1
