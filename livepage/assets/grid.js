@@ -148,7 +148,7 @@ export class Grid {
 
   draw() {
     if (!this.tensor) return;
-    const { axes, shape, kind, data } = this.tensor;
+    const { axes, shape, whole = shape, kind, data } = this.tensor;
     const [rows, columns] = this.size;
     const { gutter, cell, numbers } = (this.place = this.fit());
     const scale = devicePixelRatio || 1;
@@ -190,7 +190,7 @@ export class Grid {
     const { low, high } = this.tensor.low === null ? summary(data) : this.tensor;
     canvas.setAttribute(
       "aria-label",
-      `[${named(axes, shape)}]: rows ${axes[this.row] ?? "none"}, columns ${axes[this.column] ?? "none"}, from ${text(low)} to ${text(high)}`,
+      `[${named(axes, whole)}]: rows ${axes[this.row] ?? "none"}, columns ${axes[this.column] ?? "none"}, from ${text(low)} to ${text(high)}`,
     );
   }
 
@@ -246,7 +246,7 @@ export class Grid {
     const heads = count(columns).map((column) => head("col", this.column < 0 ? "" : this.label(axes[this.column], column)));
     return make(
       "table",
-      {},
+      { className: "tensor" },
       make("caption", {}, `${axes[this.row] ?? ""} ↓ ${axes[this.column] ?? ""} →`),
       make("thead", {}, make("tr", {}, make("td"), ...heads)),
       make(

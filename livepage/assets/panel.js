@@ -156,7 +156,7 @@ export class Panel extends EventTarget {
     );
     this.grid.element.hidden = this.tables.hidden = !part?.data.length;
     if (!part) return;
-    const slice = part.whole ? `, of which [${named(part.axes, part.shape)}] is shown` : "";
+    const slice = part.whole ? `, of which the first ${part.shape.join(" × ")} are shown` : "";
     this.shape.replaceChildren(make("code", {}, `${part.name.replace(/^return/, "→")} [${named(part.axes, part.whole ?? part.shape)}]`), slice);
     if (part.data.length) this.grid.show(part, { limit: this.#run.limit, words: this.#run.words });
     else this.grid.sliders.replaceChildren();
