@@ -31,6 +31,7 @@ from literate.results.fingerprints import fingerprint
 from literate.results.records import Result
 from literate.settings import Settings
 from literate.takeaway.of_page import Taken
+from livepage.build import ASSETS as RUNS
 from livepage.build import Live, LiveError
 
 ASSETS = Path(__file__).parent / "engines" / "assets"
@@ -198,12 +199,14 @@ def pages(
     references = network(site.sources.values())
     names = names_in_notes.names(site.sources.values(), site.settings.root)
     kept = finished.pages if finished else {}
+    sizes = live(site.settings).sizes() if site.settings.live else {}
     with Formulas(katex.folder(site.settings)) as formulas:
         for source in chosen:
             origin = made_from(source, links, measured.get(source.path), references)
             before, written = kept.get(source.path, (None, None))
             if written is None or origin != before:
                 takeaways, problems = taken.of(source)
+                takeaways = replace(takeaways, live=sizes.get(source.path, 0))
                 written = page(source, links, formulas, measured, takeaways, references)
                 written = replace(written, problems=(*written.problems, *problems))
                 kept[source.path] = origin, written
@@ -290,25 +293,31 @@ def generated(settings: Settings) -> dict[str, str | bytes]:
     return {"assets/katex/katex.min.css": swapped, **live_files(settings)}
 
 
+def live(settings: Settings) -> Live:
+    r"""
+    ## The models that run on pages
+    """
+    table = dict(settings.live)
+    pages = {page: model for model, of_it in table.pop("models").items() for page in of_it}
+    store = settings.root / settings.store / "live"
+    return Live(settings.root, store, **table, pages=pages, fingerprint=fingerprint)
+
+
 def live_files(settings: Settings) -> dict[str, bytes]:
     r"""
     ## What runs on pages
     """
     if not settings.live:
         return {}
-    table = dict(settings.live)
-    pages = {page: model for model, of_it in table.pop("models").items() for page in of_it}
-    store = settings.root / settings.store / "live"
-    live = Live(settings.root, store, **table, pages=pages, fingerprint=fingerprint)
 
     def place(path: str) -> str:
         package, _, relative = path.partition("/")
         return uri(relative, settings.sources[package]).removesuffix(".md") + "/"
 
     try:
-        return live.files(place)
+        return live(settings).files(place)
     except LiveError as error:
-        raise LiterateError([Problem(table["record"], 1, str(error))]) from None
+        raise LiterateError([Problem(settings.live["record"], 1, str(error))]) from None
 
 
 def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
@@ -318,7 +327,7 @@ def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
     Each with its path on the site: the tool's own style sheet and script, and of KaTeX the licence
     and the fonts in the one format that every browser of today reads.
     """
-    for path in sorted(ASSETS.iterdir()):
+    for path in sorted([*ASSETS.iterdir(), *RUNS.iterdir()]):
         yield f"assets/{path.name}", path
     folder = katex.folder(settings)
     yield "assets/katex/LICENSE", folder / "LICENSE"

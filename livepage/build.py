@@ -24,6 +24,7 @@ from typing import Any
 from livepage.steps import steps
 
 HERE = Path(__file__).parent
+# Scripts and styles.
 ASSETS = HERE / "assets"
 # When one of these changes, everything is exported again.
 TOOLS = [HERE / f"{name}.py" for name in ("child", "exporter", "weights")]
@@ -47,6 +48,7 @@ class Live:
     * `pages` maps the path of a page to the name of its model
     * `graphs` has further graphs, by their places on the site: for each a `maker` of its own, and
       the `model` whose weights it has
+    * `text` is what stands in the field for the reader's own at first
     * `fingerprint` tells whether a file is still the same as when the model was trained
     """
 
@@ -57,6 +59,7 @@ class Live:
     record: str
     weights: str
     pages: Mapping[str, str]
+    text: str = ""
     graphs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     fingerprint: Callable[[Path], str] = lambda path: ""
     exported: dict[tuple[str, str], Any] = field(default_factory=dict)
@@ -149,6 +152,13 @@ class Live:
         for key, (graph, constants) in places.items():
             self.exported[key] = json.loads(graph.read_bytes()), constants.read_bytes()
 
+    def sizes(self) -> dict[str, int]:
+        r"""
+        ### How many bytes of weights a page fetches
+        """
+        models = json.loads((self.root / self.record).read_bytes())["values"]["models"]
+        return {path: models[name]["bytes"] for path, name in self.pages.items() if name in models}
+
     def graph(self, maker: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
         r"""
         ### A graph with what there is to say about its model
@@ -158,6 +168,8 @@ class Live:
             "symbols": values["symbols"],
             "seq_len": entry["config"]["seq_len"],
             "weights": entry["file"],
+            "bytes": entry["bytes"],
+            "text": self.text,
             "loss": entry["loss"],
             "stale": self.stale(entry),
             **self.exported[maker, name][0],
@@ -173,9 +185,7 @@ class Live:
         """
         values = self.recorded()
         self.export(values["models"], report)
-        found: dict[str, bytes] = {
-            f"assets/live/{path.name}": path.read_bytes() for path in sorted(ASSETS.iterdir())
-        }
+        found: dict[str, bytes] = {}
         graphs = {place: (one["maker"], one["model"]) for place, one in self.graphs.items()}
         contents = {place: self.graph(*key, values) for place, key in graphs.items()}
         for path, name in self.pages.items():
