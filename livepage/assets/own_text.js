@@ -163,7 +163,7 @@ export class OwnText {
     this.steps = this.graph.steps.filter((step) => step.layer === null || step.layer === chosen);
     await this.panel.show(
       {
-        title: "Your text",
+        title: "A run with your own text",
         steps: this.steps,
         value: async (i) => (await this.hasRun, this.model.ask("value", { nodes: named(this.steps[i], this.graph) })),
         words: { seq_len: this.characters },
