@@ -23,11 +23,27 @@ ROWS, COLUMNS = 7, 8
 FEWEST_STEPS = 2
 
 
-def is_worth_showing(record: Mapping[str, Any]) -> bool:
+def with_axes(
+    record: Mapping[str, Any], lines: Mapping[int, Mapping[Any, Any]]
+) -> Mapping[str, Any]:
     r"""
-    ## Is there a run to show?
+    ## Name the axes of the record
+
+    `lines` are the tensors of each line that have names, with their `name`, `sizes` and `axes`. An
+    axis that has none there, such as that of a list that is longer in one run, is its length.
     """
-    return len(record.get("steps", ())) >= FEWEST_STEPS
+    axes_of = {
+        (line, one.name, one.sizes[0]): list(one.axes)
+        for line, found in lines.items()
+        for one in found.values()
+    }
+
+    def named(line: int, name: str, index: int) -> list[Any]:
+        shape = tuple(record["tensors"][index][0])
+        return [name, axes_of.get((line, name, shape), list(map(str, shape))), index]
+
+    steps = [[line, [named(line, *part) for part in parts]] for line, parts in record["steps"]]
+    return {**record, "steps": steps}
 
 
 def written(record: Mapping[str, Any]) -> str:
@@ -39,13 +55,15 @@ def written(record: Mapping[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def first_step(record: Mapping[str, Any]) -> dict[str, Any]:
+def first_step(record: Mapping[str, Any], text: str) -> dict[str, Any] | None:
     r"""
     ## The first step, for the template
 
-    Texts are escaped. Where a line has bound several, it is the one that the panel shows: weights,
-    or else the last.
+    `text` is that of the source; what is returned is escaped. Where a line has bound several, it is
+    the one that the panel shows: weights, or else the last. None if there is no run to show.
     """
+    if len(record.get("steps", ())) < FEWEST_STEPS:
+        return None
     line, parts = record["steps"][0]
     tensors = record["tensors"]
     weights = [part for part in parts if tensors[part[2]][3] is not None]
@@ -56,8 +74,9 @@ def first_step(record: Mapping[str, Any]) -> dict[str, Any]:
         str(size) if axis == str(size) else f"{axis} {size}"
         for axis, size in zip(axes, shape, strict=True)
     )
-    state = {
+    return {
         "line": line,
+        "code": html.escape(text.split("\n")[line - 1].strip()),
         "steps": len(record["steps"]),
         "tensor": html.escape(f"{name.replace('return', '→')} [{named}]"),
         "rows": html.escape(axes[rows]) if rows is not None else "",
@@ -70,7 +89,6 @@ def first_step(record: Mapping[str, Any]) -> dict[str, Any]:
         "cells": _corner(numbers.split(), slice_ or shape, rows, columns),
         "numbers": [_short(str(one)) for one in (low, mean, high)] if low is not None else [],
     }
-    return state
 
 
 def rows_and_columns(

@@ -176,7 +176,7 @@ def test_every_import_is_a_requirement_in_setup_py(
         (place, name)
         for path in sources(folder, pattern)
         for place, name in packages(path)
-        if name not in {"labml_nn", "literate", "tests", "benchmarks"}
+        if name not in {"labml_nn", "literate", "livepage", "tests", "benchmarks"}
         and not declared & {canonicalize_name(one) for one in distributions.get(name, [])}
     ]
     assert undeclared == []

@@ -33,11 +33,11 @@ from typing import Any
 
 from literate.measuring import axes, instrument
 from literate.measuring.axes import Sizes
-from literate.measuring.child import Child, Died, NotStarted
+from literate.measuring.child import PACKAGES, Child, Died, NotStarted
 from literate.measuring.store import Store
 from literate.problems import LiterateError, Problem
 from literate.reading.source import Source
-from livepage import recording
+from livepage import trace
 
 # The line, the qualified name that the value is part of, and its name.
 Place = tuple[int, str | None, str]
@@ -47,9 +47,12 @@ Seen = list[Any]
 
 # When one of these changes, everything is measured again.
 TOOLS = [
-    Path(__file__).with_name(f"{name}.py")
-    for name in ("axes", "child", "instrument", "measure", "measured_run")
-] + [Path(recording.__file__)]
+    *(
+        Path(__file__).with_name(f"{name}.py")
+        for name in ("axes", "child", "instrument", "measure", "measured_run")
+    ),
+    Path(PACKAGES, "livepage", "recording.py"),
+]
 
 
 @dataclass(frozen=True)
@@ -261,20 +264,11 @@ class _Page:
                 lines.setdefault(line, {}).setdefault((name, sizes, dtype), tensor)
                 if owner is not None:
                     functions.setdefault(owner, {}).setdefault((name, sizes, dtype), tensor)
-        axes_of = {
-            (line, one.name, one.sizes[0]): one.axes
-            for line, found in lines.items()
-            for one in found.values()
-        }
-        for line, parts in record["steps"]:
-            for part in parts:
-                shape = tuple(record["tensors"][part[1]][0])
-                part[1:1] = [axes_of.get((line, part[0], shape)) or list(map(str, shape))]
         return Measurement(
             axes=known,
             lines={line: tuple(found.values()) for line, found in sorted(lines.items())},
             functions={name: tuple(found.values()) for name, found in functions.items()},
-            record=_from_lists(record),
+            record=_from_lists(trace.with_axes(record, lines)),
         )
 
     def matched(self, place: Place, runs: Sequence[Sequence[Seen]]) -> list[tuple[Seen, ...]]:

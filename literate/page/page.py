@@ -18,7 +18,6 @@ import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from literate.measuring.measure import Measurement
 from literate.page.columns import columns
@@ -153,7 +152,8 @@ def page(
         source=html.escape(takeaways.source or ""),
         known=_known(source, links, references, _before(matter.know, source, notes)),
         rows=[row for row in written if row["note"] or row["code"]],
-        run=_run(source, record, takeaways.live) if trace.is_worth_showing(record) else "",
+        run=trace.first_step(record, source.text),
+        live=takeaways.live,
     )
     files = [*takeaways.snippets.values(), *takeaways.bare.values()]
     files += [takeaways.notebook] if takeaways.notebook else []
@@ -163,12 +163,6 @@ def page(
         texts[posixpath.join(folder(uri), "trace.json")] = trace.written(record)
     found = (*problems, *notes.problems)
     return Page(uri, title, matter.summary, markdown, texts, found)
-
-
-def _run(source: Source, record: Mapping[str, Any], live: int) -> str:
-    step = trace.first_step(record)
-    code = html.escape(source.lines[step["line"] - 1].text.strip())
-    return TEMPLATES.get_template("run.html.jinja").module.run(step, code, live)
 
 
 def _before(know: str, source: Source, notes: Notes) -> list[str]:
