@@ -329,10 +329,9 @@ export async function start(section) {
   await panel.show(run);
   if (section.dataset.live) {
     const own = make("button", { type: "button", textContent: `Run it with your own text (${section.dataset.size})` });
-    own.addEventListener("click", async () => {
-      own.disabled = true;
-      const { start: begin } = await import("./own_text.js");
-      await begin(panel, section, own);
+    own.addEventListener("click", () => {
+      const failed = () => (own.textContent = "It can’t be fetched. Try again");
+      import("./own_text.js").then(({ start: begin }) => begin(panel, section, own), failed);
     });
     panel.details.append(own);
   }
