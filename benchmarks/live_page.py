@@ -43,7 +43,7 @@ addEventListener("click", () => (times.click ??= performance.now()), true);
 document.addEventListener("DOMContentLoaded", () => {
   const watch = new MutationObserver(() => {
     const run = document.querySelector("section.run");
-    if (!times.click || run?.ariaLabel !== "Your text") return;
+    if (!times.click || run?.ariaLabel !== "A run with your own text") return;
     times.step ??= performance.now();
     if (run.querySelector(".next li")) times.value ??= performance.now();
   });

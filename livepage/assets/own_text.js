@@ -34,6 +34,8 @@ function named({ bound, shown, nodes }, graph) {
 // While the weights come, the first step is there already, without its numbers. What has failed can
 // be tried again.
 export async function start(panel, section, button) {
+  // It may have been clicked twice.
+  if (!button.isConnected) return;
   const bar = progress();
   const here = document.activeElement === button;
   button.replaceWith(bar.element);
@@ -43,7 +45,6 @@ export async function start(panel, section, button) {
     if (here) own.text.focus({ preventScroll: true });
   } catch (error) {
     bar.element.replaceWith(button);
-    button.disabled = false;
     button.textContent = `${error.message}. Try again`;
   }
 }
@@ -86,7 +87,7 @@ export class OwnText {
     this.loss = make("p", { className: "loss" });
     this.goesOn = make("div", { className: "goes-on" });
     this.at = make("input", { type: "range", min: 0, oninput: () => this.showNext() });
-    this.character = make("output");
+    this.character = make("span", { className: "character" });
     this.next = make("ol", { className: "next" });
     this.lens = make("table", { className: "lens" });
     this.status = make("p", { className: "visually-hidden" });
@@ -99,7 +100,7 @@ export class OwnText {
         {},
         make("label", { className: "text" }, "Your text ", this.text),
         this.said,
-        this.graph.stale ? make("p", { className: "outdated" }, "This page has changed since its model was trained.") : "",
+        this.graph.stale.length ? make("p", { className: "outdated" }, "This page has changed since its model was trained.") : "",
         make("label", { className: "layer" }, "Layer ", this.layer),
         this.heads,
         this.loss,
@@ -163,7 +164,7 @@ export class OwnText {
     this.steps = this.graph.steps.filter((step) => step.layer === null || step.layer === chosen);
     await this.panel.show(
       {
-        title: "Your text",
+        title: "A run with your own text",
         steps: this.steps,
         value: async (i) => (await this.hasRun, this.model.ask("value", { nodes: named(this.steps[i], this.graph) })),
         words: { seq_len: this.characters },

@@ -122,7 +122,22 @@ function reader(read) {
   };
 }
 
-const step = () => wholePass; // TODO
+// With a cache: keys and values come in beside the text, and go out one position longer. Without
+// any, nothing has been read yet. One position is computed for each token.
+function cachedSteps() {
+  const empty = ({ shape }) => shape.map((size) => (typeof size === "string" ? 0 : size));
+  let caches;
+  return (window, from) => {
+    if (from === 0) caches = graph.inputs.slice(1).map((input) => ({ shape: empty(input), data: new Float32Array(0) }));
+    let logits;
+    for (let at = from; at < window.length; at++) {
+      [logits, ...caches] = run(graph, weights, [asInput(window.slice(0, at + 1)), ...caches]);
+    }
+    return rowOf(logits, 0);
+  };
+}
+
+// Without: the whole text is computed, for the sake of its last position.
 const wholePass = (window) => rowOf(run(graph, weights, [asInput(window)])[0], window.length - 1);
 
 // ## What the page can ask for
@@ -180,7 +195,7 @@ const actions = {
   // without that of the prompt.
   async write({ prompt, n, seed, options, cached }, say) {
     const mine = ++newest;
-    const read = reader(cached ? step() : wholePass);
+    const read = reader(cached ? cachedSteps() : wholePass);
     const random = randomNumbers(seed);
     let logits = read(tokensOf(prompt));
     let [written, seconds, count] = ["", 0, 0];

@@ -27,6 +27,8 @@ const rate = (perSecond) => `${perSecond.toFixed(perSecond < 20 ? 1 : 0)} tokens
 // ## Fetch
 
 export async function start(figure, button) {
+  // It may have been clicked twice.
+  if (!button.isConnected) return;
   const bar = progress();
   button.replaceWith(bar.element);
   try {

@@ -185,7 +185,7 @@ def test_without_a_head_loss_and_text_change_as_torch_says(
     page: Page, root: str, site: Path
 ) -> None:
     start(page, urljoin(root, MHA))
-    page.get_by_label("Layer").select_option("1")
+    page.get_by_role("combobox", name="Layer").select_option("1")
     page.get_by_role("group", name="heads of layer 1").get_by_label("2").check()
     tokens = tokens_of(site, MHA, TEXT)
     model, whole = model_of(site, MHA), logits_of(site, MHA, TEXT)
@@ -228,7 +228,7 @@ def test_attention_is_told_in_words_and_by_the_keyboard(page: Page, root: str) -
         re.compile(r"“u” looks at “B” [\d.]+ \(places 1 and 0\)")
     )
     # The status says what the keyboard has moved to.
-    expect(page.locator("section.run [role=status]").first).to_contain_text("“u” looks at “B”")
+    expect(page.locator(".panel > [role=status]")).to_contain_text("“u” looks at “B”")
 
 
 def layer_steps(steps: list[dict[str, Any]], layer: int) -> list[dict[str, Any]]:
@@ -255,7 +255,7 @@ def test_it_works_offline_once_it_is_fetched(page: Page, root: str) -> None:
     start(page, urljoin(root, MHA))
     page.context.set_offline(True)
     give(page, "ROMEO:")
-    page.get_by_label("Layer").select_option("2")
+    page.get_by_role("combobox", name="Layer").select_option("2")
     page.get_by_role("button", name="Next step").click()
     expect(page.locator("section.run .where")).to_contain_text("step 2 of")
     page.context.set_offline(False)
@@ -339,7 +339,7 @@ def test_the_keyboard_alone_does_everything(page: Page, root: str) -> None:
     expect(page.locator("#own-said")).to_contain_text("7 of 64")
     expect(page.get_by_label("What comes after place")).to_have_attribute("max", "6")
     page.keyboard.press("Tab")
-    expect(page.get_by_label("Layer")).to_be_focused()
+    expect(page.get_by_role("combobox", name="Layer")).to_be_focused()
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("group", name="heads of layer 1")).to_be_visible()
     page.keyboard.press("Tab")
@@ -349,4 +349,4 @@ def test_the_keyboard_alone_does_everything(page: Page, root: str) -> None:
         page.keyboard.press("Tab")
     expect(page.get_by_label("What comes after place")).to_be_focused()
     page.keyboard.press("ArrowLeft")
-    expect(page.locator(".own-text output")).to_have_text("5, “e”")
+    expect(page.locator(".own-text .character")).to_have_text("5, “e”")
