@@ -25,7 +25,7 @@ from typing import Any
 
 WIDTH, BOX, HEIGHT, GAP, LANE = 360, 270, 38, 34, 13
 # Of the text in a box: more would be cut off at its edge.
-LETTERS = 40
+LETTERS = 37
 
 
 @dataclass
