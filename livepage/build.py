@@ -24,6 +24,7 @@ from typing import Any
 from livepage.steps import steps
 
 HERE = Path(__file__).parent
+# Scripts and styles.
 ASSETS = HERE / "assets"
 # When one of these changes, everything is exported again.
 TOOLS = [HERE / f"{name}.py" for name in ("child", "exporter", "weights")]
@@ -45,6 +46,8 @@ class Live:
       `my_package.models:make`
     * `record` is the file that the training has written, and `weights` the folder beside it
     * `pages` maps the path of a page to the name of its model
+    * `graphs` has further graphs, by their places on the site: for each a `maker` of its own, and
+      the `model` whose weights it has
     * `text` is what stands in the field for the reader's own at first
     * `fingerprint` tells whether a file is still the same as when the model was trained
     """
@@ -56,9 +59,19 @@ class Live:
     record: str
     weights: str
     pages: Mapping[str, str]
-    text: str
+    text: str = ""
+    graphs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     fingerprint: Callable[[Path], str] = lambda path: ""
-    graphs: dict[str, Any] = field(default_factory=dict)
+    exported: dict[tuple[str, str], Any] = field(default_factory=dict)
+
+    def wanted(self) -> list[tuple[str, str]]:
+        r"""
+        ### What is exported
+
+        Makers, each with the name of the model that it makes.
+        """
+        pages = {(self.maker, name) for name in self.pages.values()}
+        return sorted(pages | {(one["maker"], one["model"]) for one in self.graphs.values()})
 
     def recorded(self) -> dict[str, Any]:
         r"""
@@ -68,7 +81,7 @@ class Live:
         be those of another model.
         """
         values = json.loads((self.root / self.record).read_bytes())["values"]
-        for name in sorted(set(self.pages.values())):
+        for name in sorted({name for _, name in self.wanted()}):
             if name not in values["models"]:
                 raise LiveError(f"{self.record} has no model {name!r}: train it first.")
             entry = values["models"][name]
@@ -87,18 +100,19 @@ class Live:
             if not (self.root / path).is_file() or self.fingerprint(self.root / path) != known
         ]
 
-    def key(self, entry: Mapping[str, Any]) -> str:
+    def key(self, maker: str, entry: Mapping[str, Any]) -> str:
         r"""
         ### What an export depends on
         """
-        files = [*TOOLS, *(self.root / path for path in sorted(entry["sources"]))]
+        sources = {*entry["sources"], maker.partition(":")[0].replace(".", "/") + ".py"}
+        files = [*TOOLS, *(self.root / path for path in sorted(sources))]
         parts = [path.read_bytes() for path in files if path.is_file()]
-        digest = sha256(version("torch").encode() + self.maker.encode())
+        digest = sha256(version("torch").encode() + maker.encode())
         for part in parts:
             digest.update(sha256(part).digest())
         return digest.hexdigest()[:32]
 
-    def exports(self, models: Mapping[str, Any], report: Callable[[str], None]) -> None:
+    def export(self, models: Mapping[str, Any], report: Callable[[str], None]) -> None:
         r"""
         ### The graphs of all models
 
@@ -106,14 +120,14 @@ class Live:
         """
         self.store.mkdir(parents=True, exist_ok=True)
         requests, places = [], {}
-        for name in sorted(set(self.pages.values())):
+        for maker, name in self.wanted():
             entry = models[name]
-            stem = f"{Path(entry['file']).stem}-{self.key(entry)}"
+            stem = f"{Path(entry['file']).stem}-{self.key(maker, entry)}"
             graph, constants = (self.store / f"{stem}.{end}" for end in ("json", "safetensors"))
-            places[name] = graph, constants
+            places[maker, name] = graph, constants
             if not graph.is_file():
                 requests.append({
-                    "maker": self.maker,
+                    "maker": maker,
                     "name": name,
                     "n_vocab": entry["config"]["n_vocab"],
                     "config": entry["config"],
@@ -135,8 +149,8 @@ class Live:
             said = child.stderr.read()
             if child.wait():
                 raise LiveError(f"a model can't be exported: {said.strip().splitlines()[-1]}")
-        for name, (graph, constants) in places.items():
-            self.graphs[name] = json.loads(graph.read_bytes()), constants.read_bytes()
+        for key, (graph, constants) in places.items():
+            self.exported[key] = json.loads(graph.read_bytes()), constants.read_bytes()
 
     def sizes(self) -> dict[str, int]:
         r"""
@@ -145,15 +159,12 @@ class Live:
         models = json.loads((self.root / self.record).read_bytes())["values"]["models"]
         return {path: models[name]["bytes"] for path, name in self.pages.items() if name in models}
 
-    def page(self, path: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    def graph(self, maker: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
         r"""
-        ### What a page needs to run
+        ### A graph with what there is to say about its model
         """
-        name = self.pages[path]
         entry = values["models"][name]
-        graph, _ = self.graphs[name]
         return {
-            "page": path,
             "symbols": values["symbols"],
             "seq_len": entry["config"]["seq_len"],
             "weights": entry["file"],
@@ -161,8 +172,7 @@ class Live:
             "text": self.text,
             "loss": entry["loss"],
             "stale": self.stale(entry),
-            "steps": steps(graph, path, (self.root / path).read_text(encoding="utf-8")),
-            **graph,
+            **self.exported[maker, name][0],
         }
 
     def files(
@@ -174,14 +184,19 @@ class Live:
         `place` gives the folder of a page on the site, `transformers/mha/`.
         """
         values = self.recorded()
-        self.exports(values["models"], report)
+        self.export(values["models"], report)
         found: dict[str, bytes] = {}
+        graphs = {place: (one["maker"], one["model"]) for place, one in self.graphs.items()}
+        contents = {place: self.graph(*key, values) for place, key in graphs.items()}
         for path, name in self.pages.items():
-            content = json.dumps(
-                self.page(path, values), separators=(",", ":"), ensure_ascii=False
-            )
-            found[f"{place(path)}live.json"] = content.encode()
-            found[f"{place(path)}live.safetensors"] = self.graphs[name][1]
-            file = values["models"][name]["file"]
+            at = f"{place(path)}live"
+            graphs[at] = self.maker, name
+            graph = contents[at] = {"page": path, **self.graph(self.maker, name, values)}
+            graph["steps"] = steps(graph, path, (self.root / path).read_text(encoding="utf-8"))
+        for at, key in graphs.items():
+            content = json.dumps(contents[at], separators=(",", ":"), ensure_ascii=False)
+            found[f"{at}.json"] = content.encode()
+            found[f"{at}.safetensors"] = self.exported[key][1]
+            file = values["models"][key[1]]["file"]
             found[f"assets/weights/{file}"] = (self.root / self.weights / file).read_bytes()
         return found

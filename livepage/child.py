@@ -52,7 +52,7 @@ def run(request: Mapping[str, Any]) -> None:
     ## One export
 
     * `maker` is `module:function`, which makes a module from its `name` and the `n_vocab` tokens
-    * `inputs` is a function of the same module for other inputs than tokens, if there is one
+      (A module that doesn't take tokens has a method `inputs`, which makes what it takes.)
     * `package` is the folder of the annotated package
     * `graph` and `constants` are the files to be written
     """
@@ -63,7 +63,8 @@ def run(request: Mapping[str, Any]) -> None:
     names = sizes_of(module, package.name) | {
         size: name for name, size in request["config"].items() if name.startswith(("n_v", "d_"))
     }
-    graph, constants = export(module, tokens, package, names)
+    inputs = getattr(module, "inputs", tokens)
+    graph, constants = export(module, inputs, package, names)
     for key, content in (
         ("constants", to_file(constants)),
         ("graph", json.dumps(graph, separators=(",", ":")).encode()),

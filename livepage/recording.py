@@ -35,7 +35,7 @@ MOST_NUMBERS = ROWS * COLUMNS
 # Below this part of the largest number, the mean of 32-bit numbers is rounding noise.
 NOISE = 1e-6
 
-# How far the sum of weights may be from one.
+# How far the sum of weights may be from one; of types with fewer digits, farther.
 NEAR = 1e-3
 
 
@@ -91,7 +91,8 @@ class Recording:
         self._known: dict[Any, int] = {}
         self._rounds: Counter[int] = Counter()
         # The line and the names of the step that goes on, and the tensor that it has ended with.
-        self._line, self._names = 0, set[str]()
+        self._line: int | None = None
+        self._names: set[str] = set()
         self._last: Tensor | None = None
 
     def begins(self, line: int, name: str, tensor: Tensor) -> bool:
@@ -178,19 +179,20 @@ def read(tensor: Tensor) -> Kept:
         low, mean, high = found
         mean = 0.0 if abs(mean) < NOISE * max(-low, high) else mean
         kept.low, kept.mean, kept.high = (float(f"{one:.4g}") for one in (low, mean, high))
-        if tensor.is_floating_point() and low >= 0 and high < 1 + NEAR:
-            kept.axis = weights_axis(numbers)
+        near = max(NEAR, 4 * torch.finfo(tensor.dtype).eps) if tensor.is_floating_point() else 0
+        if near and low >= 0 and high < 1 + near:
+            kept.axis = weights_axis(numbers, near)
     return kept
 
 
-def weights_axis(numbers: Tensor) -> int | None:
+def weights_axis(numbers: Tensor, near: float) -> int | None:
     r"""
     ## The axis along which weights sum to one
 
     Where several axes do, as in a table of equal weights, it is the last.
     """
     for axis in reversed(range(numbers.dim())):
-        if numbers.shape[axis] > 1 and bool(((numbers.sum(axis) - 1).abs() < NEAR).all()):
+        if numbers.shape[axis] > 1 and bool(((numbers.sum(axis) - 1).abs() < near).all()):
             return axis
     return None
 
@@ -225,6 +227,6 @@ def cut(shape: tuple[int, ...], most: int) -> tuple[int, ...]:
     if math.prod(lengths) > most:
         lengths = [length if axis in longest else 1 for axis, length in enumerate(lengths)]
     while math.prod(lengths) > most:
-        axis = max(longest, key=lengths.__getitem__)
+        axis = max(sorted(longest), key=lengths.__getitem__)
         lengths[axis] = -(-lengths[axis] // 2)
     return tuple(lengths)

@@ -14,6 +14,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 # The corner of a tensor that the page itself shows.
@@ -97,18 +98,19 @@ def rows_and_columns(
     r"""
     ## Which axes are rows and columns
 
-    Rows are the first axis and columns the last. Two axes of one kind, `seq_len_q` and `seq_len_k`,
-    belong together; and weights are read along the axis on which they sum to one. The panel does
-    the same.
+    Two axes of one kind, `seq_len_q` and `seq_len_k`, belong together; otherwise rows are the first
+    axis and columns the last. Weights are read along the `axis` on which they sum to one. The panel
+    does the same.
     """
     long = [at for at, size in enumerate(shape) if size > 1]
-    if axis is not None and shape[axis] > 1:
-        return next((at for at in long if at != axis), None), axis
     if len(long) < 2:
         return None, (long[0] if long else None)
-    stems = [re.sub(r"_[a-z]$", "", axes[at]) for at in long]
-    pair = [at for at, stem in zip(long, stems, strict=True) if stem == stems[0]]
-    return long[0], (pair[1] if len(pair) > 1 else long[-1])
+    stems = [re.sub(r"_[a-z]$", "", one) for one in axes]
+    pairs = [(one, two) for one, two in combinations(long, 2) if stems[one] == stems[two]]
+    if axis is None or shape[axis] < 2:
+        return [*pairs, (long[0], long[-1])][0]
+    partners = [one + two - axis for one, two in pairs if axis in (one, two)]
+    return [*partners, *(at for at in long if at != axis)][0], axis
 
 
 def _corner(

@@ -13,8 +13,6 @@
 
 import { make, quoted, sign } from "./elements.js";
 
-export { make };
-
 // ## Numbers as text
 
 export function text(number, digits = 3) {
@@ -35,18 +33,16 @@ export const named = (axes, shape) =>
 
 // ## Which axes are rows and columns
 //
-// Rows are the first axis, columns the last. Two axes of one kind, `seq_len_q` and `seq_len_k`,
-// belong together; and weights are read along the axis on which they sum to one.
+// Two axes of one kind, `seq_len_q` and `seq_len_k`, belong together; otherwise rows are the first
+// axis and columns the last. Weights are read along the axis on which they sum to one.
 export function shown({ axes, shape, axis }) {
   const long = shape.flatMap((size, at) => (size > 1 ? [at] : []));
-  const stem = (at) => axes[at].replace(/_[a-z]$/, "");
-  if (axis !== undefined && shape[axis] > 1) {
-    const others = long.filter((at) => at !== axis);
-    return [others.find((at) => stem(at) === stem(axis)) ?? others[0] ?? -1, axis];
-  }
   if (long.length < 2) return [-1, long[0] ?? -1];
-  const [rows, ...others] = long;
-  return [rows, others.find((at) => stem(at) === stem(rows)) ?? others.at(-1)];
+  const stems = axes.map((name) => name.replace(/_[a-z]$/, ""));
+  const partner = (of) => long.find((at) => at !== of && stems[at] === stems[of]);
+  if (axis !== undefined && shape[axis] > 1) return [partner(axis) ?? long.find((at) => at !== axis), axis];
+  const first = long.find((at) => partner(at) !== undefined);
+  return first === undefined ? [long[0], long.at(-1)] : [first, partner(first)];
 }
 
 // ## The place of a number on its scale, from -1 to 1
@@ -152,7 +148,7 @@ export class Grid {
 
   draw() {
     if (!this.tensor) return;
-    const { axes, shape, kind, data } = this.tensor;
+    const { axes, shape, whole = shape, kind, data } = this.tensor;
     const [rows, columns] = this.size;
     const { gutter, cell, numbers } = (this.place = this.fit());
     const scale = devicePixelRatio || 1;
@@ -194,7 +190,7 @@ export class Grid {
     const { low, high } = this.tensor.low === null ? summary(data) : this.tensor;
     canvas.setAttribute(
       "aria-label",
-      `[${named(axes, shape)}]: rows ${axes[this.row] ?? "none"}, columns ${axes[this.column] ?? "none"}, from ${text(low)} to ${text(high)}`,
+      `[${named(axes, whole)}]: rows ${axes[this.row] ?? "none"}, columns ${axes[this.column] ?? "none"}, from ${text(low)} to ${text(high)}`,
     );
   }
 
@@ -250,7 +246,7 @@ export class Grid {
     const heads = count(columns).map((column) => head("col", this.column < 0 ? "" : this.label(axes[this.column], column)));
     return make(
       "table",
-      {},
+      { className: "tensor" },
       make("caption", {}, `${axes[this.row] ?? ""} ↓ ${axes[this.column] ?? ""} →`),
       make("thead", {}, make("tr", {}, make("td"), ...heads)),
       make(

@@ -23,7 +23,8 @@
 // The panel lies in its place in the page until the reader takes a step. Then it is docked: over the
 // column of notes, or at the bottom of a narrow screen. Nothing moves by itself.
 
-import { Grid, make, named, summary, text } from "./grid.js";
+import { make, styled } from "./elements.js";
+import { Grid, named, summary, text } from "./grid.js";
 
 const SWIPE = 40;
 
@@ -61,7 +62,7 @@ export class Panel extends EventTarget {
     this.before = button("‹", "Previous step", () => this.go(this.#step - 1));
     this.after = button("›", "Next step", () => this.go(this.#step + 1));
     this.folds = button("–", "Fold", () => this.fold(!this.folded));
-    this.closes = button("×", "Put the panel back into the page", () => this.dock(false));
+    this.closes = button("×", "Put the panel back into the page", () => (this.dock(false), this.after.focus({ preventScroll: true })));
     this.where = make("a", { className: "where" });
     this.code = make("code");
     this.bar = make("div", { className: "bar" }, this.before, this.after, make("p", {}, this.where, this.code), this.folds, this.closes);
@@ -155,7 +156,7 @@ export class Panel extends EventTarget {
     );
     this.grid.element.hidden = this.tables.hidden = !part?.data.length;
     if (!part) return;
-    const slice = part.whole ? `, of which [${named(part.axes, part.shape)}] is shown` : "";
+    const slice = part.whole ? `, of which the first ${part.shape.join(" × ")} are shown` : "";
     this.shape.replaceChildren(make("code", {}, `${part.name.replace(/^return/, "→")} [${named(part.axes, part.whole ?? part.shape)}]`), slice);
     if (part.data.length) this.grid.show(part, { limit: this.#run.limit, words: this.#run.words });
     else this.grid.sliders.replaceChildren();
@@ -199,6 +200,7 @@ export class Panel extends EventTarget {
   }
 
   fold(folded) {
+    if (folded && this.body.contains(document.activeElement)) this.folds.focus();
     this.body.hidden = folded;
     this.folds.textContent = folded ? "+" : "–";
     this.folds.setAttribute("aria-label", (this.folds.title = folded ? "Unfold" : "Fold"));
@@ -302,7 +304,7 @@ export async function recorded(address) {
 
 // ## The picture of one tensor, for the card of a line
 export async function picture(axes, index) {
-  const [record] = await Promise.all([fetched(beside("trace.json")), styled()]);
+  const [record] = await Promise.all([fetched(beside("trace.json")), styled("live.css")]);
   const found = tensor(record, ["", axes, index]);
   if (!found.data.length) return [];
   const grid = new Grid();
@@ -318,7 +320,7 @@ export async function picture(axes, index) {
 // Called when the section comes into view. Where the page can run the reader's own text, a button
 // fetches what that needs.
 export async function start(section) {
-  const [run] = await Promise.all([recorded(beside(section.dataset.trace)), styled()]);
+  const [run] = await Promise.all([recorded(beside(section.dataset.trace)), styled("live.css")]);
   const panel = new Panel(section);
   await panel.show(run);
   if (section.dataset.live) {
@@ -330,14 +332,4 @@ export async function start(section) {
     panel.details.append(own);
   }
   return panel;
-}
-
-let sheet = null;
-
-function styled() {
-  sheet ??= new Promise((done) => {
-    const href = new URL("live.css", import.meta.url).href;
-    document.head.append(make("link", { rel: "stylesheet", href, onload: done, onerror: done }));
-  });
-  return sheet;
 }

@@ -198,10 +198,11 @@ export function repeatEach(t, n, axis) {
   return view(wide, t.shape.with(axis, t.shape[axis] * n));
 }
 
-export const lowerTriangle = (t, diagonal = 0) => {
+// Zeros where the column minus the row isn't `kept`, in the last two axes.
+export function triangle(t, kept) {
   const [n, m] = t.shape.slice(-2);
-  return tensor(t.shape, t.data.map((x, i) => ((i % m) - (Math.floor(i / m) % n) <= diagonal ? x : 0)));
-};
+  return tensor(t.shape, t.data.map((x, i) => (kept((i % m) - (Math.floor(i / m) % n)) ? x : 0)));
+}
 
 export function arange(...numbers) {
   const [start, end, step = 1] = numbers.length === 1 ? [0, ...numbers] : numbers;

@@ -10,12 +10,12 @@ from urllib.parse import urljoin
 
 import pytest
 import torch
-from labml_nn.training.engine.live import make
-from livepage.weights import from_file
 from playwright.sync_api import Browser, Page, Request, Route, expect
 from torch import Tensor, nn
 from torch.testing import assert_close
 
+from labml_nn.training.engine.live import make
+from livepage.weights import from_file
 from tests.browser.conftest import complaints_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 import torch
-from labml_nn.training.engine.live import make
-from livepage.weights import from_file
 from playwright.sync_api import Browser, Page, Request, expect
 
+from labml_nn.training.engine.live import make
 from labml_nn.training.sampling import generate, greedy
+from livepage.weights import from_file
 from tests.browser.conftest import complaints_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -379,6 +379,43 @@ def test_numbers_are_those_of_the_first_run_with_four_digits(
     assert " ".join(types[name] for name in "aefgh") == "float32 bool complex64 int64 bfloat16"
 
 
+def test_the_first_run_is_recorded_in_the_order_of_execution(
+    measured: dict[str, Measurement],
+) -> None:
+    lines = textwrap.dedent(PAGES["package/attention.py"]).splitlines()
+    record = measured["package/attention.py"].record
+    # Neither arguments nor a parameter of the constructor; a result where it is made.
+    split = ["return x.unflatten", "return x.unflatten", "query, other = ("]
+    attend = ["scores = torch", "self.attn =", "return self.attn *"]
+    masked = [attend[0], "scores += mask", *attend[1:]]
+    expected = ["TABLE", "self.register_buffer", "x = torch.randn", *split, *attend]
+    expected += ["mask = torch.ones", *split, *masked]
+    found = [lines[line - 1].strip() for line, _ in record["steps"]]
+    assert [text[: len(start)] for text, start in zip(found, expected, strict=True)] == expected
+    assert record["left_out"] == 0
+    query, other = record["steps"][5][1]
+    assert query[:2] == ("query", ("n", "batch", "heads", "d_k")) and other[0] == "other"
+    weights = record["steps"][7][1][0]
+    assert weights[:2] == ("self.attn", ("n", "n", "batch", "heads"))
+    # The axis along which they sum to one.
+    assert record["tensors"][weights[2]][3] == 1
+
+
+def test_each_tensor_of_a_line_has_its_numbers_in_the_record(
+    measured: dict[str, Measurement],
+) -> None:
+    measurement = measured["package/numbers.py"]
+    tensors = measurement.record["tensors"]
+    texts = {
+        one.name: tensors[one.index][-1] for line in measurement.lines.values() for one in line
+    }
+    assert texts["a"] == "0 1 2 3" and texts["b"] == ".333 -.667" and texts["c"] == "1 nan"
+    assert texts["d"] == texts["f"] == texts["j"] == ""
+    assert texts["e"] == "1 0" and texts["g"] == "-12345678 12345678 1"
+    long = measured["package/loops.py"].record
+    assert 0 < len(long["steps"]) <= 100
+
+
 def test_what_a_page_does_ends_with_it(measured: dict[str, Measurement]) -> None:
     assert measured["package/numbers.py"] == measured["package/numbers2.py"]
     assert measured["package/selfish.py"] == measured["package/selfish2.py"]
