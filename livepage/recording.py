@@ -39,6 +39,10 @@ NOISE = 1e-6
 NEAR = 1e-3
 
 
+# What belongs to a function or a class and is bound by a line; arguments were bound by the call.
+_BINDS = re.compile(r"(?:return|yield)\b|self\.")
+
+
 @dataclass
 class Kept:
     r"""
@@ -95,13 +99,27 @@ class Recording:
         self._names: set[str] = set()
         self._last: Tensor | None = None
 
-    def begins(self, line: int, name: str, tensor: Tensor) -> bool:
+    def add(
+        self, line: int, owner: str | None, name: str, tensor: Tensor, needed: bool
+    ) -> int | None:
         r"""
-        ### Is this worth a step?
+        ### A line has bound a tensor
 
-        Several names of one line are one step. A name that is bound again begins a new one. A
-        result that was bound the moment before tells nothing new, and neither does a number alone,
-        or a weight that a constructor has made.
+        `owner` is the function or class that an argument, a result or an attribute belongs to. The
+        result is the place among the `tensors`; None if the tensor isn't kept, because it is
+        neither in a step nor `needed`.
+        """
+        is_step = (owner is None or bool(_BINDS.match(name))) and self._begins(line, name, tensor)
+        index = self._keep(tensor) if is_step or needed else None
+        if is_step:
+            self.steps[-1][2][name] = index
+        return index
+
+    def _begins(self, line: int, name: str, tensor: Tensor) -> bool:
+        r"""
+        Is this worth a step? Several names of one line are one step. A name that is bound again
+        begins a new one. A result that was bound the moment before tells nothing new, and neither
+        does a parameter that a constructor has made.
         """
         same, self._last = tensor is self._last, tensor
         if same and name.startswith("return"):
@@ -118,9 +136,9 @@ class Recording:
         self._names.add(name)
         return self._rounds[line] <= MOST_ROUNDS
 
-    def keep(self, tensor: Tensor) -> int:
+    def _keep(self, tensor: Tensor) -> int:
         r"""
-        ### Keep a tensor, as it is now
+        As it is now.
         """
         kept = read(tensor)
         numbers = None if kept.part is None else kept.part.numpy().tobytes()

@@ -47,11 +47,8 @@ Seen = list[Any]
 
 # When one of these changes, everything is measured again.
 TOOLS = [
-    *(
-        Path(__file__).with_name(f"{name}.py")
-        for name in ("axes", "child", "instrument", "measure", "measured_run")
-    ),
-    Path(PACKAGES, "livepage", "recording.py"),
+    *sorted(Path(__file__).parent.glob("*.py")),
+    *(Path(PACKAGES, "livepage", f"{name}.py") for name in ("recording", "trace")),
 ]
 
 
@@ -65,18 +62,13 @@ class Tensor:
     * `sizes` are its shapes, one for each run
     * `axes` are their names
     * `dtype` is `float32`, for example
-    * `low`, `mean` and `high` sum up its numbers in the first run, with four digits; None if there
-      are no finite numbers
-    * `index` is its place among the tensors of the record
+    * `index` is its place among the tensors of the record, which have its numbers in the first run
     """
 
     name: str
     sizes: tuple[tuple[int, ...], ...]
     axes: tuple[str, ...]
     dtype: str
-    low: float | None
-    mean: float | None
-    high: float | None
     index: int | None = None
 
 
@@ -202,7 +194,7 @@ class _Page:
             return _from_json(kept)
         child.start()
         started = time.perf_counter()
-        measurement = self.compare(**self.run(child, seconds))
+        measurement = self.compare(self.run(child, seconds))
         store.save(self.module, key, asdict(measurement))
         report(f"measured {self.source.path} in {time.perf_counter() - started:.1f} s")
         return measurement
@@ -238,11 +230,12 @@ class _Page:
         arguments = (f"{name}={size}" for name, size in self.runs[run].items())
         return f"example({', '.join(arguments)})"
 
-    def compare(self, runs: Sequence[Mapping[str, Any]], record: Mapping[str, Any]) -> Measurement:
+    def compare(self, answer: Mapping[str, Any]) -> Measurement:
         r"""
         What was seen at a place in the first run is the same tensor as what was seen there in the
         others. So its axes have names, which the steps of the record get, too.
         """
+        runs, record = answer["runs"], answer["record"]
         known = {name: tuple(run[name] for run in self.runs) for name in self.runs[0]}
         for name in runs[0]["axes"]:
             if all(name in run["axes"] for run in runs):
@@ -258,8 +251,7 @@ class _Page:
                 _, dtype, index = matching[0]
                 sizes = tuple(tuple(seen[0]) for seen in matching)
                 named = tuple(map(name_of, zip(*sizes, strict=True)))
-                numbers = record["tensors"][index][4:7]
-                tensor = Tensor(name, sizes, named, dtype, *numbers, index)
+                tensor = Tensor(name, sizes, named, dtype, index)
                 # The same again, with other numbers, is nothing new.
                 lines.setdefault(line, {}).setdefault((name, sizes, dtype), tensor)
                 if owner is not None:

@@ -69,9 +69,7 @@ class Recorder:
         """
         with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
             for part, tensor in tensors_in(name, value):
-                # An argument was bound by the call before.
-                binds = owner is None or name in ("return", "yield") or name.startswith("self.")
-                self._see((line, owner, part), tensor, binds)
+                self._see((line, owner, part), tensor)
         return value
 
     def axis(self, name: str, value: Any) -> None:
@@ -81,7 +79,7 @@ class Recorder:
         if type(value) is int and value > 0:
             self.axes[name] = value
 
-    def _see(self, place: Place, tensor: torch.Tensor, binds: bool) -> None:
+    def _see(self, place: Place, tensor: torch.Tensor) -> None:
         # The axes of a nested tensor have many lengths, or none that could be asked for.
         try:
             shape = tuple(int(size) for size in tensor.shape)
@@ -90,12 +88,9 @@ class Recorder:
         dtype = str(tensor.dtype).removeprefix("torch.")
         seen = self.places.setdefault(place, [])
         is_new = (shape, dtype) not in [one[:2] for one in seen]
-        step = self.record and binds and self.record.begins(place[0], place[2], tensor)
-        index = self.record.keep(tensor) if self.record and (is_new or step) else None
+        index = self.record.add(*place, tensor, is_new) if self.record else None
         if is_new:
             seen.append((shape, dtype, index))
-        if step:
-            self.record.steps[-1][2][place[2]] = index
 
 
 def tensors_in(name: str, value: Any, depth: int = 2) -> Iterator[tuple[str, torch.Tensor]]:

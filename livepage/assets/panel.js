@@ -302,17 +302,21 @@ export async function recorded(address) {
   };
 }
 
-// ## The picture of one tensor, for the card of a line
-export async function picture(axes, index) {
+// ## One tensor, for the card of a line
+export async function tell(name, axes, sizes, index) {
   const [record] = await Promise.all([fetched(beside("trace.json")), styled("live.css")]);
-  const found = tensor(record, ["", axes, index]);
-  if (!found.data.length) return [];
+  const found = tensor(record, [name, axes, index]);
+  const title = `${name.replace(/^return/, "→")}: ${record.tensors[index][2]} [${named(axes, sizes)}]`;
+  const told = make("div", { className: "tensor" }, make("code", {}, title));
+  if (found.low !== null) told.append(make("p", {}, `min ${found.low}, mean ${found.mean}, max ${found.high}`));
+  if (!found.data.length) return told;
   const grid = new Grid();
   // It can be drawn once it knows its style.
   document.body.append(grid.element);
   grid.show(found, { limit: record.limit });
   grid.element.remove();
-  return [grid.element];
+  told.append(grid.element);
+  return told;
 }
 
 // ## Begin

@@ -19,8 +19,7 @@ def record() -> Recording:
 
 def bind(record: Recording, line: int, name: str, tensor: Tensor) -> None:
     r"""What the recorder of a page does for each name that a line binds."""
-    if record.begins(line, name, tensor):
-        record.steps[-1][2][name] = record.keep(tensor)
+    record.add(line, None, name, tensor, False)
 
 
 def told(record: Recording) -> dict[str, Any]:

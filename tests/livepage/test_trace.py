@@ -28,8 +28,7 @@ def record_of(*steps: tuple[int, dict[str, torch.Tensor]]) -> dict[str, Any]:
     record = Recording()
     for line, bound in steps:
         for name, tensor in bound.items():
-            if record.begins(line, name, tensor):
-                record.steps[-1][2][name] = record.keep(tensor)
+            record.add(line, None, name, tensor, False)
     return record.told(set())
 
 

@@ -272,17 +272,8 @@ async function tellName(link) {
 }
 
 async function tellTensors(line) {
-  const [found, { picture }] = await Promise.all([about(location.href), import("./panel.js")]);
-  return Promise.all(
-    (found.tensors[line.id.slice(1)] ?? []).map(async ([name, axes, sizes, dtype, low, mean, high, index]) => {
-      const one = make("div", "tensor");
-      const shape = sizes.map((size, at) => (axes[at] === `${size}` ? size : `${axes[at]} ${size}`));
-      one.append(make("code", "", `${name.replace("return", "→")}: ${dtype} [${shape.join(", ")}]`));
-      if (low !== null) one.append(make("p", "", `min ${low}, mean ${mean}, max ${high}`));
-      one.append(...(await picture(axes, index)));
-      return one;
-    }),
-  );
+  const [{ tensors }, { tell }] = await Promise.all([about(location.href), import("./panel.js")]);
+  return Promise.all((tensors[line.id.slice(1)] ?? []).map((found) => tell(...found)));
 }
 
 // A pointer that only passes by opens nothing; one that goes to the card keeps it.
