@@ -26,7 +26,7 @@ def root(serve: Callable[[Path], str], site: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def graphs(site: Path) -> dict[str, Any]:
+def graph(site: Path) -> dict[str, Any]:
     return json.loads((site / "assets" / "live" / "write.json").read_text())
 
 
@@ -65,7 +65,8 @@ def test_nothing_is_fetched_before_the_click(page: Page, root: str) -> None:
     assert not [one for one in asked if re.search(r"writing|worker|weights|assets/live", one)]
     button.click()
     expect(page.locator("form.writing")).to_be_visible(timeout=60_000)
-    assert {"assets/writing.js", "assets/live/write.json"} <= set(asked)
+    live = {f"assets/live/{name}" for name in ("write.json", "whole.json")}
+    assert {"assets/writing.js", *live} <= set(asked)
     assert len([one for one in asked if "weights" in one]) == 1
 
 
@@ -79,18 +80,18 @@ def test_without_a_script_a_recorded_text_stands_there(browser: Browser, root: s
 
 
 def test_both_ways_write_what_torch_writes(
-    page: Page, root: str, site: Path, graphs: dict[str, Any]
+    page: Page, root: str, site: Path, graph: dict[str, Any]
 ) -> None:
     start(page, root)
-    n = graphs["seq_len"] - len(PROMPT)
+    n = graph["seq_len"] - len(PROMPT)
     choose(page, The_text=PROMPT, Temperature=0, Characters=n)
     found = write(page)
-    symbols = graphs["symbols"]
-    weights = site / "assets" / "weights" / graphs["weights"]
+    symbols = graph["symbols"]
+    weights = site / "assets" / "weights" / graph["weights"]
     model = make(weights.stem, len(symbols))
     model.load_state_dict(from_file(weights.read_bytes()))
     tokens = torch.tensor([symbols.index(one) for one in PROMPT])[:, None]
-    written = generate(model, tokens, n, graphs["seq_len"], greedy)[:, 0]
+    written = generate(model, tokens, n, graph["seq_len"], greedy)[:, 0]
     assert found == ["".join(symbols[token] for token in written)] * 2
 
 
