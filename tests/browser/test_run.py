@@ -88,12 +88,17 @@ def line_of(text: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def address(serve: Callable[[Path], str], tmp_path_factory: pytest.TempPathFactory) -> str:
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("project")
     files = {"pyproject.toml": projects.SETTINGS, "mkdocs.yml": MKDOCS, "pkg/__init__.py": PAGE}
     projects.write(root, {**files, "docs/note.txt": ""})
     built = projects.run(root, "mkdocs", "build", "--strict")
     assert built.returncode == 0, built.stderr
+    return root
+
+
+@pytest.fixture(scope="module")
+def address(serve: Callable[[Path], str], root: Path) -> str:
     return serve(root / "site")
 
 
@@ -160,6 +165,18 @@ def test_without_scripts_the_first_step_is_there(browser: Browser, address: str)
     shown = torch.tensor([float(cell.replace("−", "-")) for cell in cells]).reshape(7, 2)
     key = expected()["key"]
     assert torch.allclose(shown, key[:, 0, 0], rtol=0.006)
+
+
+def test_the_other_engine_has_the_same_run(root: Path) -> None:
+    built = projects.run(root, "literate", "zensical", "--site-dir", "other")
+    assert built.returncode == 0, built.stdout + built.stderr
+    sections = [
+        re.findall('<section class="run".*?</section>', (folder / "index.html").read_text(), re.S)
+        for folder in (root / "site", root / "other")
+    ]
+    assert sections[0] == sections[1] and len(sections[0]) == 1
+    for name in ("trace.json", "assets/panel.js", "assets/grid.js", "assets/live.css"):
+        assert (root / "other" / name).read_bytes() == (root / "site" / name).read_bytes()
 
 
 def test_nothing_is_fetched_before_the_run_is_in_view(browser: Browser, address: str) -> None:
