@@ -12,9 +12,10 @@ the pages of one model share it. For each page only the [steps](steps.py) are it
 """
 
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
@@ -101,14 +102,14 @@ class Live:
             if not (self.root / path).is_file() or self.fingerprint(self.root / path) != known
         ]
 
-    def key(self, maker: str, entry: Mapping[str, Any]) -> str:
+    def key(self, maker: str, name: str, entry: Mapping[str, Any]) -> str:
         r"""
         ### What an export depends on
         """
         sources = {*entry["sources"], maker.partition(":")[0].replace(".", "/") + ".py"}
         files = [*TOOLS, *(self.root / path for path in sorted(sources))]
         parts = [path.read_bytes() for path in files if path.is_file()]
-        digest = sha256(version("torch").encode() + maker.encode())
+        digest = sha256(f"{version('torch')} {maker} {name}".encode())
         for part in parts:
             digest.update(sha256(part).digest())
         return digest.hexdigest()[:32]
@@ -128,7 +129,7 @@ class Live:
         requests, places = [], {}
         for maker, name in sorted(wanted):
             entry = models[name]
-            stem = f"{Path(entry['file']).stem}-{self.key(maker, entry)}"
+            stem = f"{Path(entry['file']).stem}-{self.key(maker, name, entry)}"
             graph, constants = (self.store / f"{stem}.{end}" for end in ("json", "safetensors"))
             places[maker, name] = graph, constants
             if not graph.is_file():
@@ -142,21 +143,33 @@ class Live:
                     "constants": str(constants),
                 })  # fmt: skip
                 report(f"exported {name}")
-        running = []
-        for chosen in filter(None, (requests[::2], requests[1::2])):
-            child = subprocess.Popen(
-                [sys.executable, "-m", "livepage.child"],
-                cwd=self.root, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            )  # fmt: skip
-            child.stdin.write(json.dumps(chosen))
-            child.stdin.close()
-            running.append(child)
-        for child in running:
-            said = child.stderr.read()
-            if child.wait():
-                raise LiveError(f"a model can't be exported: {said.strip().splitlines()[-1]}")
+        self.run_children([*filter(None, (requests[::2], requests[1::2]))])
         for key, (graph, constants) in places.items():
             self.exported[key] = json.loads(graph.read_bytes()), constants.read_bytes()
+
+    def run_children(self, requests: Sequence[Sequence[Mapping[str, Any]]]) -> None:
+        r"""
+        ### Export in processes of their own
+        """
+        # The project's own modules come first. This package must be found wherever it lies.
+        paths = [str(HERE.parent), os.environ.get("PYTHONPATH", "")]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+        command = [sys.executable, "-m", "livepage.child"]
+        pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        children = [
+            subprocess.Popen(command, cwd=self.root, env=environment, **pipes) for _ in requests
+        ]
+        for child, chosen in zip(children, requests, strict=True):
+            child.stdin.write(json.dumps(chosen))
+            child.stdin.close()
+        failed = []
+        for child in children:
+            with child:
+                said = child.stderr.read().strip()
+            if child.returncode:
+                failed.append(said.splitlines()[-1])
+        if failed:
+            raise LiveError(f"a model can't be exported: {failed[0]}")
 
     def shown(self, paths: Iterable[str]) -> dict[str, tuple[int, str]]:
         r"""

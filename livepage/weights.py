@@ -9,8 +9,9 @@ one page. In 8 bits they are 0.8 MB.
 
 A row of a matrix is divided by its *scale*, which makes its largest number 127, and rounded. Each
 row has a scale of its own, so that a row of small numbers isn't rounded to zeros for the sake of a
-large number in another row. Vectors stay as they are: they are small, and rounding gains of a
-normalisation costs more than rounding weights.
+large number in another row. Vectors and small matrices stay as they are: they are a few kB. The one
+head of keys that all queries share, in multi-query attention, is such a matrix, and every score
+depends on it.
 
 **In:** tensors by their names. **Out:** a file in the format
 [safetensors](https://huggingface.co/docs/safetensors): eight bytes with the length of a header, the
@@ -25,6 +26,9 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor
 
+# A matrix of fewer numbers stays in 32 bits.
+SMALL = 2048
+
 
 def quantise(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     r"""
@@ -36,7 +40,7 @@ def quantise(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     for name, tensor in tensors.items():
         # A contiguous copy: the file has the numbers in the order of the axes.
         tensor = tensor.detach().cpu().contiguous()
-        if tensor.dim() < 2 or not tensor.is_floating_point():
+        if tensor.dim() < 2 or tensor.numel() < SMALL or not tensor.is_floating_point():
             found[name] = tensor
             continue
 
