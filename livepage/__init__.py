@@ -44,7 +44,7 @@ done this way.
 
 ## 3. The graph is run
 
-[The interpreter](assets/interpreter.js) is a loop over the list:
+The interpreter, “assets/interpreter.js”, is a loop over the list:
 
 ```js
   for (const [index, node] of graph.nodes.entries()) {
@@ -54,9 +54,9 @@ done this way.
   }
 ```
 
-`operations` is a [table](assets/operations.js) of some sixty functions, one for each operation that
-any page uses, and [tensors](assets/tensors.js) have what they need: a shape, an array, and one
-function that brings numbers into another order. `after` sees each value, which is how the panel
+“operations” is a table of some seventy functions, one for each operation that any page uses.
+“tensors.js” has what they need: a shape, an array, and one function that brings numbers into
+another order. “after” sees each value, which is how the panel
 shows it, and may give another one in its place, which is how a head is knocked out.
 
 A test runs all graphs in Node at four lengths. The largest difference from PyTorch is a millionth
@@ -97,8 +97,8 @@ weights = "results/weights"
 small = ["my_package/attention.py"]
 ```
 
-`make("small", n_vocab)` is the model before its weights are loaded: tokens in, `[seq_len,
-batch_size]`, logits out. The record is written by the program that trains; of each model it needs
+`make("small", n_vocab)` is the model before its weights are loaded: tokens in, an axis of positions
+and one of sequences, and logits out. The record is written by the program that trains; of each model it needs
 “file”, “sha256”, “bytes”, “loss”, “config” with `n_vocab` and `seq_len`, and the fingerprints of
 its “sources”. An operation that no page here uses is one more line in the table of the interpreter.
 
