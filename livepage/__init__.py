@@ -98,9 +98,10 @@ small = ["my_package/attention.py"]
 ```
 
 `make("small", n_vocab)` is the model before its weights are loaded: tokens in, an axis of positions
-and one of sequences, and logits out. The record is written by the program that trains; of each model it needs
-“file”, “sha256”, “bytes”, “loss”, “config” with `n_vocab` and `seq_len`, and the fingerprints of
-its “sources”. An operation that no page here uses is one more line in the table of the interpreter.
+and one of sequences, and logits out. The record is written by the program that trains. Of each
+model it needs “file”, “sha256”, “bytes”, “loss”, “config” with `n_vocab` and `seq_len`, and the
+fingerprints of its “sources”. An operation that no page here uses is one more line in the table of
+the interpreter.
 
 ## Pages that don't run
 

@@ -15,7 +15,8 @@ the attention is made of such matrices. They are 16 kB each, and each score depe
 **In:** tensors by their names. **Out:** a file in the format
 [safetensors](https://huggingface.co/docs/safetensors): eight bytes with the length of a header, the
 header as JSON, and the numbers. So the interpreter can read it in a few lines, and so can [a
-lesson](../labml_nn/training/trained.py). For a tensor `x` of whole numbers, the file also has `x.scale`.
+lesson](../labml_nn/training/trained.py). For a tensor `x` of whole numbers, the file also has
+`x.scale`.
 """
 
 from collections.abc import Mapping
