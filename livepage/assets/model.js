@@ -21,12 +21,15 @@ export async function fetched(address, report = () => {}) {
   }
 }
 
-// The numbers of a graph: its constants, which stand beside it, and the weights, which many pages
-// share. The weights are many times larger, so the progress is theirs.
-export async function numbers(address, weights, report) {
-  const files = [new URL(`weights/${weights}`, import.meta.url).href, address.replace(/json$/, "safetensors")];
-  const [learned, constants] = await Promise.all([fetched(files[0], report), fetched(files[1])]);
-  return { weights: learned, constants };
+// The weights, which many graphs share.
+export const learned = (name, report) => fetched(new URL(`weights/${name}`, import.meta.url).href, report);
+
+// The numbers of the graph at an address: the weights, when they have come, and its constants, which
+// stand beside it.
+export async function numbers(address, weights) {
+  const beside = fetched(address.replace(/json$/, "safetensors"));
+  const [first, constants] = await Promise.all([weights, beside]);
+  return { weights: first, constants };
 }
 
 export const fetchedJson = async (address) => JSON.parse(new TextDecoder().decode(await fetched(address)));

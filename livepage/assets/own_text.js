@@ -9,7 +9,7 @@
 // fetched by a click on a button that says how much that is.
 
 import { make, quoted, sign, styled } from "./elements.js";
-import { Model, fetchedJson, numbers, progress } from "./model.js";
+import { Model, fetchedJson, learned, numbers, progress } from "./model.js";
 
 // How long nobody types before the text is run, and how far the model goes on by itself.
 const PATIENCE = 250;
@@ -52,7 +52,8 @@ export async function start(panel, section, button) {
 async function begin(panel, address, bar) {
   const [graph] = await Promise.all([fetchedJson(address), styled("own_text.css")]);
   bar.total(graph.bytes);
-  const own = new OwnText(panel, graph, new Model(graph, numbers(address, graph.weights, bar.report)));
+  const files = numbers(address, learned(graph.weights, bar.report));
+  const own = new OwnText(panel, graph, new Model(graph, files));
   own.again().catch(() => own.element.remove());
   own.showSteps(panel.step);
   await own.hasRun;

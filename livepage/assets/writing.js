@@ -7,7 +7,7 @@
 // the cache a token costs one position, without it the whole text so far. Fetched by a click.
 
 import { make, quoted, styled } from "./elements.js";
-import { Model, fetchedJson, numbers, progress } from "./model.js";
+import { Model, fetchedJson, learned, numbers, progress } from "./model.js";
 
 // Each choice with its bounds, in the order in which they are applied.
 const CHOICES = [
@@ -16,9 +16,10 @@ const CHOICES = [
   { name: "topP", title: "Top-p", min: 0.05, max: 1, step: 0.05, value: 1, off: 1 },
   { name: "minP", title: "Min-p", min: 0, max: 1, step: 0.05, value: 0, off: 0 },
 ];
+// Two graphs of one model: a step whose cache comes in and goes out, and a pass over the whole text.
 const WAYS = [
-  { name: "cached", title: "With the cache" },
-  { name: "whole", title: "Without" },
+  { title: "With the cache", graph: "write.json", cached: true },
+  { title: "Without", graph: "whole.json", cached: false },
 ];
 const LENGTHS = { min: 1, max: 1000, value: 200 };
 
@@ -32,12 +33,14 @@ export async function start(figure, button) {
   const bar = progress();
   button.replaceWith(bar.element);
   try {
-    const address = new URL(figure.dataset.write, document.baseURI).href;
-    const [graphs] = await Promise.all([fetchedJson(address), styled("own_text.css")]);
-    bar.total(graphs.bytes);
-    const files = numbers(address, graphs.weights, bar.report);
-    await files;
-    bar.element.replaceWith(new Writing(graphs, files).element);
+    const folder = new URL(figure.dataset.write, document.baseURI);
+    const addresses = WAYS.map(({ graph }) => new URL(graph, folder).href);
+    const [graphs] = await Promise.all([Promise.all(addresses.map(fetchedJson)), styled("own_text.css")]);
+    bar.total(graphs[0].bytes);
+    const weights = learned(graphs[0].weights, bar.report);
+    const files = await Promise.all(addresses.map((address) => numbers(address, weights)));
+    const models = graphs.map((graph, at) => new Model(graph, Promise.resolve(files[at])));
+    bar.element.replaceWith(new Writing(graphs[0], models).element);
     figure.querySelector("textarea").focus();
   } catch (error) {
     bar.element.replaceWith(button);
@@ -49,10 +52,10 @@ export async function start(figure, button) {
 
 export class Writing {
   // Each way has a thread of its own: neither waits for the other.
-  constructor(graphs, files) {
-    this.graphs = graphs;
-    this.ways = WAYS.map((way) => {
-      const model = new Model(graphs[way.name], files);
+  constructor(about, models) {
+    this.about = about;
+    this.ways = WAYS.map((way, at) => {
+      const model = models[at];
       const text = make("div", { className: "written" });
       const speed = make("p", { className: "speed" }, " ");
       return { ...way, model, text, speed };
@@ -63,7 +66,7 @@ export class Writing {
 
   build() {
     this.prompt = make("textarea", { rows: 2, spellcheck: false, autocomplete: "off" });
-    this.prompt.value = this.graphs.text;
+    this.prompt.value = this.about.text;
     this.said = make("p", { id: "prompt-said", className: "said" });
     this.prompt.setAttribute("aria-describedby", "prompt-said");
     this.prompt.oninput = () => this.tellPrompt();
@@ -85,6 +88,7 @@ export class Writing {
     this.element = make(
       "form",
       { className: "writing", onsubmit },
+      this.about.stale.length ? make("p", { className: "outdated" }, "The model’s sources have changed since it was trained.") : "",
       make("label", { className: "text" }, "The text begins with ", this.prompt),
       this.said,
       make(
@@ -99,7 +103,7 @@ export class Writing {
         { className: "ways" },
         ...this.ways.map(({ title, text, speed }) => make("section", {}, make("h3", {}, title), speed, text)),
       ),
-      make("p", { className: "said" }, `Both draw with the same random numbers. The model has ${this.graphs.seq_len} ` +
+      make("p", { className: "said" }, `Both draw with the same random numbers. The model has ${this.about.seq_len} ` +
         "positions; when they are full, both go on from the last quarter."),
       this.status,
     );
@@ -107,7 +111,7 @@ export class Writing {
   }
 
   tellPrompt() {
-    const known = new Set(Array.from(this.graphs.symbols).slice(0, -1));
+    const known = new Set(Array.from(this.about.symbols).slice(0, -1));
     const unknown = [...new Set(Array.from(this.prompt.value).filter((one) => !known.has(one)))];
     const words = unknown.map(quoted).join(", ");
     this.said.textContent = unknown.length ? `The model doesn’t know ${words}, and reads “�”.` : "";
@@ -130,12 +134,12 @@ export class Writing {
     this.status.textContent = `${spoken.join(" ")} The text: ${this.ways[0].text.textContent}`;
   }
 
-  async writeOne({ name, title, model, text, speed }, job) {
+  async writeOne({ cached, title, model, text, speed }, job) {
     speed.textContent = "…";
     const beginning = make("b", {}, job.prompt);
     const rest = make("span");
     text.replaceChildren(beginning, rest);
-    await model.ask("write", { ...job, cached: name === "cached" }, ({ written, seconds, passes }) => {
+    await model.ask("write", { ...job, cached }, ({ written, seconds, passes }) => {
       rest.textContent = written;
       speed.textContent = rate(passes / seconds);
     });

@@ -25,9 +25,10 @@ BUTTON = re.compile(r"own text \(0\.\d MB\)")
 
 # The logits of a text, from a worker of its own with the same files.
 LOGITS = """async ([page, text]) => {
-  const { Model, fetchedJson, numbers } = await import(new URL("../../assets/model.js", page));
+  const address = document.querySelector("script[src*=literate]").src;
+  const { Model, fetchedJson, learned, numbers } = await import(new URL("model.js", address));
   const graph = await fetchedJson(page + "live.json");
-  const model = new Model(graph, numbers(page + "live.json", graph.weights, () => {}));
+  const model = new Model(graph, numbers(page + "live.json", learned(graph.weights)));
   await model.ask("run", { text });
   const node = graph.nodes.findIndex(([name]) => `%${name}` === graph.outputs[0]);
   const [{ data }] = await model.ask("value", { nodes: [["logits", node]] });
