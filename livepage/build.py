@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from livepage.dataflow import draw
@@ -44,10 +44,11 @@ class Live:
     ## What runs
 
     * `root` is the folder of the project, and `store` the one that keeps exports
+    * `sources` maps each package to the folder of the site that its pages go to
     * `package` is the annotated package, `my_package`, and `maker` the function that makes a model,
       `my_package.models:make`
     * `record` is the file that the training has written, and `weights` the folder beside it
-    * `pages` maps the path of a page to the name of its model
+    * `models` maps the name of a model to the paths of its pages
     * `graphs` has further graphs, by their places on the site: for each a `maker` of its own, and
       the `model` whose weights it has
     * `text` is what stands in the field for the reader's own at first
@@ -56,15 +57,34 @@ class Live:
 
     root: Path
     store: Path
+    sources: Mapping[str, str]
     package: str
     maker: str
     record: str
     weights: str
-    pages: Mapping[str, str]
+    models: Mapping[str, Sequence[str]]
     text: str = ""
     graphs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     fingerprint: Callable[[Path], str] = lambda path: ""
     exported: dict[tuple[str, str], Any] = field(default_factory=dict)
+
+    @property
+    def pages(self) -> dict[str, str]:
+        r"""
+        ### The model of each page
+        """
+        return {page: name for name, pages in self.models.items() for page in pages}
+
+    def place(self, page: str) -> str:
+        r"""
+        ### Where the graph of a page is on the site
+
+        Without its ending: `transformers/mha/live`.
+        """
+        path = PurePosixPath(page)
+        inside = path.relative_to(path.parts[0]).with_suffix("")
+        folder = inside.parent if inside.name == "__init__" else inside
+        return (PurePosixPath(self.sources[path.parts[0]]) / folder / "live").as_posix()
 
     def wanted(self) -> list[tuple[str, str]]:
         r"""
@@ -212,13 +232,11 @@ class Live:
             **self.exported[maker, name][0],
         }
 
-    def files(
-        self, place: Callable[[str], str], report: Callable[[str], None] = lambda line: None
-    ) -> dict[str, bytes]:
+    def files(self, report: Callable[[str], None] = lambda line: None) -> dict[str, bytes]:
         r"""
         ### All files
 
-        `place` gives the folder of a page on the site, `transformers/mha/`.
+        `report` gets a line for each model that is really exported.
         """
         values = self.recorded()
         self.export(values["models"], self.wanted(), report)
@@ -226,7 +244,7 @@ class Live:
         graphs = {place: (one["maker"], one["model"]) for place, one in self.graphs.items()}
         contents = {place: self.graph(*key, values) for place, key in graphs.items()}
         for path, name in self.pages.items():
-            at = f"{place(path)}live"
+            at = self.place(path)
             graphs[at] = self.maker, name
             contents[at], _ = self.page(path, values)
         for at, key in graphs.items():

@@ -68,28 +68,29 @@ def live(project: Path, model: str = "small", fingerprint: str = "as it was") ->
     return Live(
         root=project,
         store=project / "store",
+        sources={"tiny": "sub"},
         package="tiny",
         maker="tiny.models:make",
         record="live.json",
         weights="weights",
-        pages={"tiny/models.py": model},
+        models={model: ["tiny/models.py"]},
         fingerprint=lambda path: fingerprint,
     )
 
 
 def files(made: Live, reports: list[str] | None = None) -> dict[str, bytes]:
     found = [] if reports is None else reports
-    return made.files(lambda path: "models/", found.append)
+    return made.files(found.append)
 
 
 def test_a_page_gets_its_graph_its_constants_and_the_weights(project: Path) -> None:
     found = files(live(project))
     assert found.keys() == {
-        "models/live.json",
-        "models/live.safetensors",
+        "sub/models/live.json",
+        "sub/models/live.safetensors",
         "assets/weights/small.safetensors",
     }
-    graph = json.loads(found["models/live.json"])
+    graph = json.loads(found["sub/models/live.json"])
     assert graph["symbols"] == "abcde" and graph["loss"] == 1.5 and graph["stale"] == []
     assert [node[1] for node in graph["nodes"]][:3] == ["embedding", "slice", "add"]
     assert [step["bound"] for step in graph["steps"]] == ["x", "x", "return"]
@@ -105,7 +106,7 @@ def test_what_was_exported_is_not_exported_again(project: Path) -> None:
 
 
 def test_a_page_says_which_of_its_sources_have_changed(project: Path) -> None:
-    graph = json.loads(files(live(project, fingerprint="otherwise"))["models/live.json"])
+    graph = json.loads(files(live(project, fingerprint="otherwise"))["sub/models/live.json"])
     assert graph["stale"] == ["tiny/models.py"]
 
 
