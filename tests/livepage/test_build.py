@@ -17,9 +17,9 @@ from torch import nn
 class Model(nn.Module):
     def __init__(self, n_vocab):
         super().__init__()
-        self.width = 7
-        self.embedding = nn.Embedding(n_vocab, self.width)
-        self.register_buffer("table", torch.ones(64, 1, self.width))
+        self.d_model = self.window = 7
+        self.embedding = nn.Embedding(n_vocab, self.d_model)
+        self.register_buffer("table", torch.ones(64, 1, self.d_model))
 
     def forward(self, tokens):
         x = self.embedding(tokens)
@@ -94,7 +94,7 @@ def test_a_page_gets_its_graph_its_constants_and_the_weights(project: Path) -> N
     assert graph["symbols"] == "abcde" and graph["loss"] == 1.5 and graph["stale"] == []
     assert [node[1] for node in graph["nodes"]][:3] == ["embedding", "slice", "add"]
     assert [step["bound"] for step in graph["steps"]] == ["x", "x", "return"]
-    assert graph["axes"][graph["nodes"][0][6]] == ["seq_len", "batch_size", "width"]
+    assert graph["axes"][graph["nodes"][0][6]] == ["seq_len", "batch_size", "d_model"]
     assert found["assets/weights/small.safetensors"] == WEIGHTS
 
 
@@ -114,7 +114,7 @@ def test_the_page_shows_its_data_flow_before_it_runs(project: Path) -> None:
     shown = live(project).shown(["tiny/other.py", "tiny/models.py"])
     ((path, (size, drawing)),) = shown.items()
     assert path == "tiny/models.py" and size == len(WEIGHTS)
-    assert drawing.startswith("<svg") and "seq_len × batch_size × width" in drawing
+    assert drawing.startswith("<svg") and "seq_len × batch_size × d_model" in drawing
 
 
 @pytest.mark.parametrize(
