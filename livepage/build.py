@@ -67,6 +67,7 @@ class Live:
     graphs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     fingerprint: Callable[[Path], str] = lambda path: ""
     exported: dict[tuple[str, str], Any] = field(default_factory=dict)
+    prints: dict[str, str | None] = field(default_factory=dict)
 
     @property
     def pages(self) -> dict[str, str]:
@@ -116,11 +117,10 @@ class Live:
         r"""
         ### The sources that have changed since the training
         """
-        return [
-            path
-            for path, known in entry["sources"].items()
-            if not (self.root / path).is_file() or self.fingerprint(self.root / path) != known
-        ]
+        for path in {*entry["sources"]} - {*self.prints}:
+            file = self.root / path
+            self.prints[path] = self.fingerprint(file) if file.is_file() else None
+        return [path for path, known in entry["sources"].items() if self.prints[path] != known]
 
     def key(self, maker: str, name: str, entry: Mapping[str, Any]) -> str:
         r"""
