@@ -68,7 +68,7 @@ def first_step(record: Mapping[str, Any], text: str) -> dict[str, Any] | None:
     line, parts = record["steps"][0]
     tensors = record["tensors"]
     weights = [part for part in parts if tensors[part[2]][3] is not None]
-    name, axes, index = (weights or parts)[-1]
+    name, axes, index = (weights[:1] or parts)[-1]
     shape, slice_, _, axis, low, mean, high, numbers = tensors[index]
     rows, columns = rows_and_columns(axes, slice_ or shape, axis)
     named = ", ".join(
