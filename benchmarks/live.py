@@ -30,7 +30,7 @@ from livepage.weights import checksum, from_file, quantise, to_file  # noqa: E40
 SEED, SEQ_LEN = 1, 64
 # A model of two layers has learned most of what it will after so many steps.
 STEPS = {"classic": 2000, "modern": 2000}
-SMALL_STEPS = 1000
+SMALL_STEPS = 2000
 # A test computes the loss of this much of the validation text again.
 BEGINNING = 100 * SEQ_LEN + 1
 MODELS = (

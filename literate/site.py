@@ -182,7 +182,7 @@ def measurements(
 
 def pages(
     site: Site,
-    chosen: Iterable[Source],
+    chosen: Sequence[Source],
     measured: Mapping[str, Measurement],
     finished: Finished | None = None,
 ) -> Iterator[Page]:
@@ -200,8 +200,7 @@ def pages(
     references = network(site.sources.values())
     names = names_in_notes.names(site.sources.values(), site.settings.root)
     kept = finished.pages if finished else {}
-    chosen = list(chosen)
-    shown = live_pages(site.settings, chosen)
+    shown = live(site.settings, lambda runs: runs.shown(one.path for one in chosen))
     with Formulas(katex.folder(site.settings)) as formulas:
         for source in chosen:
             origin = made_from(source, links, measured.get(source.path), references)
@@ -293,36 +292,18 @@ def generated(settings: Settings) -> dict[str, str | bytes]:
     """
     sheet = (katex.folder(settings) / "dist/katex.min.css").read_text(encoding="utf-8")
     swapped = sheet.replace("font-display:block", "font-display:swap")
-    return {"assets/katex/katex.min.css": swapped, **live_files(settings)}
+    return {"assets/katex/katex.min.css": swapped, **live(settings, Live.files)}
 
 
-def live_files(settings: Settings) -> dict[str, bytes]:
+def live(settings: Settings, ask: Callable[[Live], dict[str, Any]]) -> dict[str, Any]:
     r"""
     ## What runs on pages
+
+    The answer of all that [runs](../livepage/build.py#Live), where the settings name something.
     """
-
-    def place(path: str) -> str:
-        package, _, relative = path.partition("/")
-        return uri(relative, settings.sources[package]).removesuffix(".md") + "/"
-
-    return _live(settings, lambda live: live.files(place))
-
-
-def live_pages(settings: Settings, chosen: Sequence[Source]) -> dict[str, tuple[int, str]]:
-    r"""
-    ## What those of these pages that run show before they do
-    """
-    return _live(settings, lambda live: live.shown(source.path for source in chosen))
-
-
-def _live(settings: Settings, ask: Callable[[Live], dict[str, Any]]) -> dict[str, Any]:
-    if not settings.live:
-        return {}
-    table = dict(settings.live)
-    pages = {page: model for model, of_it in table.pop("models").items() for page in of_it}
-    store = settings.root / settings.store / "live"
+    places = settings.root, settings.root / settings.store / "live", settings.sources
     try:
-        return ask(Live(settings.root, store, **table, pages=pages, fingerprint=fingerprint))
+        return ask(Live(*places, **settings.live, fingerprint=fingerprint)) if settings.live else {}
     except LiveError as error:
         raise LiterateError([Problem(settings.live["record"], 1, str(error))]) from None
 

@@ -12,13 +12,14 @@ the pages of one model share it. For each page only the [steps](steps.py) are it
 """
 
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from livepage.dataflow import draw
@@ -43,10 +44,11 @@ class Live:
     ## What runs
 
     * `root` is the folder of the project, and `store` the one that keeps exports
+    * `sources` maps each package to the folder of the site that its pages go to
     * `package` is the annotated package, `my_package`, and `maker` the function that makes a model,
       `my_package.models:make`
     * `record` is the file that the training has written, and `weights` the folder beside it
-    * `pages` maps the path of a page to the name of its model
+    * `models` maps the name of a model to the paths of its pages
     * `graphs` has further graphs, by their places on the site: for each a `maker` of its own, and
       the `model` whose weights it has
     * `text` is what stands in the field for the reader's own at first
@@ -55,15 +57,35 @@ class Live:
 
     root: Path
     store: Path
+    sources: Mapping[str, str]
     package: str
     maker: str
     record: str
     weights: str
-    pages: Mapping[str, str]
+    models: Mapping[str, Sequence[str]]
     text: str = ""
     graphs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     fingerprint: Callable[[Path], str] = lambda path: ""
     exported: dict[tuple[str, str], Any] = field(default_factory=dict)
+    prints: dict[str, str | None] = field(default_factory=dict)
+
+    @property
+    def pages(self) -> dict[str, str]:
+        r"""
+        ### The model of each page
+        """
+        return {page: name for name, pages in self.models.items() for page in pages}
+
+    def place(self, page: str) -> str:
+        r"""
+        ### Where the graph of a page is on the site
+
+        Without its ending: `transformers/mha/live`.
+        """
+        path = PurePosixPath(page)
+        inside = path.relative_to(path.parts[0]).with_suffix("")
+        folder = inside.parent if inside.name == "__init__" else inside
+        return (PurePosixPath(self.sources[path.parts[0]]) / folder / "live").as_posix()
 
     def wanted(self) -> list[tuple[str, str]]:
         r"""
@@ -95,20 +117,19 @@ class Live:
         r"""
         ### The sources that have changed since the training
         """
-        return [
-            path
-            for path, known in entry["sources"].items()
-            if not (self.root / path).is_file() or self.fingerprint(self.root / path) != known
-        ]
+        for path in {*entry["sources"]} - {*self.prints}:
+            file = self.root / path
+            self.prints[path] = self.fingerprint(file) if file.is_file() else None
+        return [path for path, known in entry["sources"].items() if self.prints[path] != known]
 
-    def key(self, maker: str, entry: Mapping[str, Any]) -> str:
+    def key(self, maker: str, name: str, entry: Mapping[str, Any]) -> str:
         r"""
         ### What an export depends on
         """
         sources = {*entry["sources"], maker.partition(":")[0].replace(".", "/") + ".py"}
         files = [*TOOLS, *(self.root / path for path in sorted(sources))]
         parts = [path.read_bytes() for path in files if path.is_file()]
-        digest = sha256(version("torch").encode() + maker.encode())
+        digest = sha256(f"{version('torch')} {maker} {name}".encode())
         for part in parts:
             digest.update(sha256(part).digest())
         return digest.hexdigest()[:32]
@@ -128,7 +149,7 @@ class Live:
         requests, places = [], {}
         for maker, name in sorted(wanted):
             entry = models[name]
-            stem = f"{Path(entry['file']).stem}-{self.key(maker, entry)}"
+            stem = f"{Path(entry['file']).stem}-{self.key(maker, name, entry)}"
             graph, constants = (self.store / f"{stem}.{end}" for end in ("json", "safetensors"))
             places[maker, name] = graph, constants
             if not graph.is_file():
@@ -142,21 +163,33 @@ class Live:
                     "constants": str(constants),
                 })  # fmt: skip
                 report(f"exported {name}")
-        running = []
-        for chosen in filter(None, (requests[::2], requests[1::2])):
-            child = subprocess.Popen(
-                [sys.executable, "-m", "livepage.child"],
-                cwd=self.root, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            )  # fmt: skip
-            child.stdin.write(json.dumps(chosen))
-            child.stdin.close()
-            running.append(child)
-        for child in running:
-            said = child.stderr.read()
-            if child.wait():
-                raise LiveError(f"a model can't be exported: {said.strip().splitlines()[-1]}")
+        self.run_children([*filter(None, (requests[::2], requests[1::2]))])
         for key, (graph, constants) in places.items():
             self.exported[key] = json.loads(graph.read_bytes()), constants.read_bytes()
+
+    def run_children(self, requests: Sequence[Sequence[Mapping[str, Any]]]) -> None:
+        r"""
+        ### Export in processes of their own
+        """
+        # The project's own modules come first. This package must be found wherever it lies.
+        paths = [str(HERE.parent), os.environ.get("PYTHONPATH", "")]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+        command = [sys.executable, "-m", "livepage.child"]
+        pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        children = [
+            subprocess.Popen(command, cwd=self.root, env=environment, **pipes) for _ in requests
+        ]
+        for child, chosen in zip(children, requests, strict=True):
+            child.stdin.write(json.dumps(chosen))
+            child.stdin.close()
+        failed = []
+        for child in children:
+            with child:
+                said = child.stderr.read().strip()
+            if child.returncode:
+                failed.append(said.splitlines()[-1])
+        if failed:
+            raise LiveError(f"a model can't be exported: {failed[0]}")
 
     def shown(self, paths: Iterable[str]) -> dict[str, tuple[int, str]]:
         r"""
@@ -199,13 +232,11 @@ class Live:
             **self.exported[maker, name][0],
         }
 
-    def files(
-        self, place: Callable[[str], str], report: Callable[[str], None] = lambda line: None
-    ) -> dict[str, bytes]:
+    def files(self, report: Callable[[str], None] = lambda line: None) -> dict[str, bytes]:
         r"""
         ### All files
 
-        `place` gives the folder of a page on the site, `transformers/mha/`.
+        `report` gets a line for each model that is really exported.
         """
         values = self.recorded()
         self.export(values["models"], self.wanted(), report)
@@ -213,7 +244,7 @@ class Live:
         graphs = {place: (one["maker"], one["model"]) for place, one in self.graphs.items()}
         contents = {place: self.graph(*key, values) for place, key in graphs.items()}
         for path, name in self.pages.items():
-            at = f"{place(path)}live"
+            at = self.place(path)
             graphs[at] = self.maker, name
             contents[at], _ = self.page(path, values)
         for at, key in graphs.items():

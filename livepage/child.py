@@ -11,6 +11,7 @@ in the files that the list names.
 """
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -23,19 +24,23 @@ from torch import Tensor, nn
 from livepage.exporter import export
 from livepage.weights import to_file
 
+# The names of sizes.
+SIZES = re.compile(r"[dn]_\w+|\w*heads")
+
 
 def sizes_of(module: nn.Module, package: str) -> dict[int, str]:
     r"""
     ## What the sizes of axes are called
 
-    A module of the package that has `self.heads = 4` calls an axis of size 4 `heads`. Where two
-    names have one size, no name is the right one for all axes, and there is none.
+    A module of the package that has `self.heads = 4` calls an axis of size 4 `heads`. A window of 4
+    positions isn't the size of an axis, so only names such as `d_k`, `n_pairs` and `key_heads`
+    count. Where two of them have one size, neither is right for all axes, and there is none.
     """
     names: dict[int, set[str]] = {}
     for one in module.modules():
         if type(one).__module__.split(".")[0] == package:
             for name, size in vars(one).items():
-                if type(size) is int and size > 1 and not name.startswith("_"):
+                if type(size) is int and size > 1 and SIZES.fullmatch(name):
                     names.setdefault(size, set()).add(name)
     return {size: found.pop() for size, found in names.items() if len(found) == 1}
 

@@ -189,7 +189,7 @@ class Export:
         if node.op != "call_function":
             return
 
-        # `aten.softmax.int` is the operation `softmax`, whichever of its forms it is.
+        # “aten.softmax.int” is the operation `softmax`, whichever of its forms it is.
         operation = getattr(node.target, "__name__", str(node.target)).split(".")[0]
         operation = {"_unsafe_view": "view", "reshape": "view"}.get(operation, operation)
         if operation in SAME and node.args[0].meta["val"].dtype == value.dtype:

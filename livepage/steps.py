@@ -74,12 +74,12 @@ def steps(graph: Mapping[str, Any], page: str, source: str) -> list[dict[str, An
         before = key
 
     # What a line binds is what other lines read. The rest is on the way to it.
+    readers: dict[str, set[int]] = {}
+    for index, node in [*enumerate(graph["nodes"]), (-1, ["", "", graph["outputs"], ""])]:
+        for name in re.findall(r"%(\w+)", f"{node[2]}{node[3]}"):
+            readers.setdefault(name, set()).add(index)
     for step in found:
-        inside = {graph["nodes"][index][0] for index in step["nodes"]}
-        read = " ".join(
-            f"{node[2]}{node[3]}" for node in graph["nodes"] if node[0] not in inside
-        ) + str(graph["outputs"])
-        names = set(re.findall(r"%(\w+)", read))
-        shown = [index for index in step["nodes"] if graph["nodes"][index][0] in names]
+        inside = set(step["nodes"])
+        shown = [i for i in step["nodes"] if readers.get(graph["nodes"][i][0], set()) - inside]
         step["shown"] = shown or step["nodes"][-1:]
     return found

@@ -9,13 +9,14 @@ one page. In 8 bits they are 0.8 MB.
 
 A row of a matrix is divided by its *scale*, which makes its largest number 127, and rounded. Each
 row has a scale of its own, so that a row of small numbers isn't rounded to zeros for the sake of a
-large number in another row. Vectors stay as they are: they are small, and rounding gains of a
-normalisation costs more than rounding weights.
+large number in another row. Vectors and small matrices stay as they are. In a model of 64 features,
+the attention is made of such matrices. They are 16 kB each, and each score depends on two of them.
 
 **In:** tensors by their names. **Out:** a file in the format
 [safetensors](https://huggingface.co/docs/safetensors): eight bytes with the length of a header, the
-header as JSON, and the numbers. So [the interpreter](assets/interpreter.js) can read it in a few
-lines, and so can everyone else. For a tensor `x` of whole numbers, the file also has `x.scale`.
+header as JSON, and the numbers. So the interpreter can read it in a few lines, and so can [a
+lesson](../labml_nn/training/trained.py). For a tensor `x` of whole numbers, the file also has
+`x.scale`.
 """
 
 from collections.abc import Mapping
@@ -24,6 +25,9 @@ from hashlib import sha256
 import torch
 from safetensors.torch import load, save
 from torch import Tensor
+
+# A matrix of fewer numbers stays in 32 bits.
+SMALL = 8192
 
 
 def quantise(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -36,7 +40,7 @@ def quantise(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     for name, tensor in tensors.items():
         # A contiguous copy: the file has the numbers in the order of the axes.
         tensor = tensor.detach().cpu().contiguous()
-        if tensor.dim() < 2 or not tensor.is_floating_point():
+        if tensor.dim() < 2 or tensor.numel() < SMALL or not tensor.is_floating_point():
             found[name] = tensor
             continue
 

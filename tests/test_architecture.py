@@ -101,7 +101,15 @@ def test_only_these_modules_of_the_tool_import(names: set[str], allowed: list[st
     assert importers == allowed
 
 
-@pytest.mark.parametrize("package", ["labml_nn", "literate"])
+def test_what_runs_a_page_knows_neither_notes_nor_lessons() -> None:
+    importers = {str(path): {name for _, name in packages(path)} for path in sources("livepage")}
+    assert not [path for path, names in importers.items() if names & {"labml_nn", "literate"}]
+    # A build imports these, and no PyTorch with them.
+    without = {f"livepage/{name}.py" for name in ("build", "dataflow", "steps", "trace")}
+    assert not [path for path in without if importers[path] - {"livepage"}]
+
+
+@pytest.mark.parametrize("package", ["labml_nn", "literate", "livepage"])
 def test_imports_are_absolute(package: str) -> None:
     relative = [
         f"{path}:{line}"
@@ -145,7 +153,7 @@ def test_the_rooms_of_the_tool_have_one_order() -> None:
     assert [arrow for arrow in arrows if ROOMS.index(arrow[1]) > ROOMS.index(arrow[0])] == []
 
 
-@pytest.mark.parametrize("package", ["labml_nn", "literate"])
+@pytest.mark.parametrize("package", ["labml_nn", "literate", "livepage"])
 def test_no_module_imports_itself_by_way_of_others(package: str) -> None:
     modules = {module_name(path): path for path in sources(package)}
     graph = {
@@ -160,6 +168,7 @@ def test_no_module_imports_itself_by_way_of_others(package: str) -> None:
     [
         ("labml_nn", "*.py", ["train"]),
         ("literate", "*.py", ["site"]),
+        ("livepage", "*.py", ["site"]),
         ("benchmarks", "*.py", ["train", "site", "test"]),
         # Not all of tests/: what the tool is tried on may import what it likes.
         ("tests", "test_*.py", ["train", "site", "test"]),

@@ -89,6 +89,12 @@ export class Panel extends EventTarget {
     new ResizeObserver(() => this.grid.draw()).observe(this.grid.element);
     new MutationObserver(() => this.grid.draw()).observe(document.body, { attributeFilter: ["data-md-color-scheme"] });
     addEventListener("resize", () => this.#align());
+    // A box of the data flow is a link to its line, and with a panel the step of that line.
+    document.querySelector("details.flow")?.addEventListener("click", (event) => {
+      const line = event.target.closest("a")?.getAttribute("href").slice(2);
+      const step = this.#run?.steps.findIndex((one) => String(one.line) === line) ?? -1;
+      if (step >= 0) (event.preventDefault(), this.go(step));
+    });
   }
 
   get step() {

@@ -21,6 +21,7 @@ from labml_nn.training.loop import evaluate
 from labml_nn.training.trained import load
 from literate import settings, site
 from literate.page.katex import program
+from livepage.build import Live
 
 ROOT = Path(__file__).resolve().parents[2]
 # One character, two, some, and as many as there are positions.
@@ -47,7 +48,7 @@ def trained(name: str) -> torch.nn.Module:
 @torch.no_grad()
 def compare(folder: Path) -> None:
     r"""Writes the files of the site, and what Node finds about them."""
-    for uri, content in site.live_files(settings.load(ROOT)).items():
+    for uri, content in site.live(settings.load(ROOT), Live.files).items():
         path = folder / uri
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)

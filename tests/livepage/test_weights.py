@@ -7,19 +7,20 @@ from labml_nn.training import trained
 from livepage.weights import from_file, quantise, to_file
 
 TENSORS = {
-    "matrix": torch.randn(7, 11, generator=torch.Generator().manual_seed(1)),
-    "cube": torch.randn(2, 3, 5, generator=torch.Generator().manual_seed(2)),
+    "matrix": torch.randn(80, 110, generator=torch.Generator().manual_seed(1)),
+    "cube": torch.randn(2, 80, 60, generator=torch.Generator().manual_seed(2)),
+    "small": torch.randn(80, 102, generator=torch.Generator().manual_seed(3)),
     "vector": torch.linspace(-1, 1, 13),
     "number": torch.tensor(0.3),
     "mask": torch.ones(5, 5, dtype=torch.bool).tril(),
-    "zeros": torch.zeros(3, 2),
+    "zeros": torch.zeros(100, 100),
 }
 
 
 def test_matrices_are_whole_numbers_with_a_scale_for_each_row() -> None:
     found = quantise(TENSORS)
     assert found["matrix"].dtype == found["cube"].dtype == torch.int8
-    assert found["matrix.scale"].shape == (7,) and found["cube.scale"].shape == (2, 3)
+    assert found["matrix.scale"].shape == (80,) and found["cube.scale"].shape == (2, 80)
     assert {name for name in found if "scale" not in name} == TENSORS.keys()
 
 

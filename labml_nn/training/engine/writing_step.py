@@ -9,9 +9,9 @@ In the browser the [live model](live.py) writes one character at a time. With it
 graph, and a graph has no attributes to keep a cache in. So here the caches are arguments and
 results.
 
-**In:** the text so far, `[n_tokens, batch_size]`, and the keys and values of all its tokens but the
-last, two tensors for each layer. **Out:** the logits of the last token, and the caches with that
-token in them.
+**In:** the text so far, an axis of tokens and one of sequences, and the keys and values of all its
+tokens but the last, two tensors for each layer. **Out:** the logits of the last token, and the
+caches with that token in them.
 """
 
 import torch
