@@ -84,8 +84,9 @@ oldest: $(made)/test node_modules/.made ## Execute the notebooks with the oldest
 soak: $(made)/train ## Run what takes longer: fifty kills, and three seeds of each recipe
 	$(run) -m tests.soak $(ARGS)
 
-results: $(made)/train ## Train the recipes from three seeds, and write results/recipes.json
+results: $(made)/site ## Train the recipes from three seeds, and the models that run in the browser
 	$(run) benchmarks/recipes.py $(ARGS)
+	$(run) benchmarks/live.py
 
 proof: $(made)/test ## Compare changed pages with the code of others, and break them; their row of the table
 	$(run) -m tests.proof $(ARGS)

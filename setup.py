@@ -17,7 +17,7 @@ setup(
     license="MIT",
     license_files=["LICENSE"],
     python_requires=">=3.11",
-    packages=find_packages(include=["labml_nn", "labml_nn.*", "literate", "literate.*"]),
+    packages=find_packages(include=["labml_nn*", "literate*", "livepage*"]),
     package_data={
         "labml_nn": ["exercises.toml"],
         "labml_nn.training": ["tiny_shakespeare.txt"],
@@ -25,6 +25,7 @@ setup(
         "literate.reading": ["front_matter.json"],
         "literate.engines": ["assets/*", "theme/**/*"],
         "literate.results": ["schema.json"],
+        "livepage": ["assets/*"],
         "literate.page": ["*.js", "npm/*", "npm/.npmrc", "templates/*"],
     },
     # The model library needs torch, and nothing else.
@@ -35,6 +36,7 @@ setup(
             "labml>=0.5.3,<0.6",
             "labml-helpers>=0.4.89,<0.5",
             "matplotlib>=3.8",
+            "safetensors>=0.5",
             "tokenizers>=0.20",
             "tqdm>=4.66",
         ],
@@ -53,6 +55,7 @@ setup(
             "pymdown-extensions>=10.8",
             "PyYAML>=6.0",
             "pyyaml_env_tag>=1.0",
+            "safetensors>=0.5",
             "zensical==0.0.73",
         ],
         # Run the checks.

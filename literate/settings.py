@@ -42,6 +42,7 @@ class Settings:
     * `words` maps [words](reading/rules.py) that notes should not say to what to say for them
     * `limits` has, for patterns of paths, what a page should keep to, as it is
       [counted](reading/count.py)
+    * `live` has the models that [run on pages](../livepage/__init__.py), and for each its pages
     * `katex` is the npm package that sets formulas, where the project has it; it is
       [fetched](page/katex.py) where it has not
     * `store` keeps what was measured, until the sources change
@@ -59,6 +60,7 @@ class Settings:
     exercises: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    live: Mapping[str, Any] = field(default_factory=dict)
     katex: str = ""
     store: str = ".cache/literate"
     strict: bool = True

@@ -10,9 +10,10 @@ are measured, and then the pages are written. Nothing here knows the engine that
 
 import posixpath
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from literate.measuring.measure import Bench, Measurement, measure
 from literate.page import katex, lists, result_pages, search
@@ -27,13 +28,14 @@ from literate.python.references import network
 from literate.reading import rules
 from literate.reading.source import Source, read
 from literate.results import files
+from literate.results.fingerprints import fingerprint
 from literate.results.records import Result
 from literate.settings import Settings
 from literate.takeaway.of_page import Taken
+from livepage.build import ASSETS as RUNS
+from livepage.build import Live, LiveError
 
 ASSETS = Path(__file__).parent / "engines" / "assets"
-# What runs on a page.
-LIVE = Path(__file__).parents[1] / "livepage" / "assets"
 # What the theme of an engine is told to do otherwise.
 THEME = Path(__file__).parent / "engines" / "theme"
 
@@ -177,7 +179,7 @@ def measurements(
 
 def pages(
     site: Site,
-    chosen: Iterable[Source],
+    chosen: Sequence[Source],
     measured: Mapping[str, Measurement],
     finished: Finished | None = None,
 ) -> Iterator[Page]:
@@ -195,12 +197,15 @@ def pages(
     references = network(site.sources.values())
     names = names_in_notes.names(site.sources.values(), site.settings.root)
     kept = finished.pages if finished else {}
+    shown = live(site.settings, lambda runs: runs.shown(one.path for one in chosen))
     with Formulas(katex.folder(site.settings)) as formulas:
         for source in chosen:
             origin = made_from(source, links, measured.get(source.path), references)
             before, written = kept.get(source.path, (None, None))
             if written is None or origin != before:
                 takeaways, problems = taken.of(source)
+                size, flow = shown.get(source.path, (0, ""))
+                takeaways = replace(takeaways, live=size, flow=flow)
                 written = page(source, links, formulas, measured, takeaways, references)
                 written = replace(written, problems=(*written.problems, *problems))
                 kept[source.path] = origin, written
@@ -275,16 +280,29 @@ def _measured(
     return finished.measured
 
 
-def generated(settings: Settings) -> dict[str, str]:
+def generated(settings: Settings) -> dict[str, str | bytes]:
     r"""
-    ## The texts that belong to the site as a whole
+    ## What belongs to the site as a whole
 
-    By where they go: the style sheet of KaTeX. Formulas don't wait for their fonts, which KaTeX
-    would let them do.
+    By where they go: the style sheet of KaTeX, and what [runs on pages](../livepage/build.py).
+    Formulas don't wait for their fonts, which KaTeX would let them do.
     """
     sheet = (katex.folder(settings) / "dist/katex.min.css").read_text(encoding="utf-8")
     swapped = sheet.replace("font-display:block", "font-display:swap")
-    return {"assets/katex/katex.min.css": swapped}
+    return {"assets/katex/katex.min.css": swapped, **live(settings, Live.files)}
+
+
+def live(settings: Settings, ask: Callable[[Live], dict[str, Any]]) -> dict[str, Any]:
+    r"""
+    ## What runs on pages
+
+    The answer of all that [runs](../livepage/build.py#Live), where the settings name something.
+    """
+    places = settings.root, settings.root / settings.store / "live", settings.sources
+    try:
+        return ask(Live(*places, **settings.live, fingerprint=fingerprint)) if settings.live else {}
+    except LiveError as error:
+        raise LiterateError([Problem(settings.live["record"], 1, str(error))]) from None
 
 
 def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
@@ -294,7 +312,7 @@ def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
     Each with its path on the site: the tool's own style sheet and script, and of KaTeX the licence
     and the fonts in the one format that every browser of today reads.
     """
-    for path in sorted([*ASSETS.iterdir(), *LIVE.glob("*")]):
+    for path in sorted([*ASSETS.iterdir(), *RUNS.iterdir()]):
         yield f"assets/{path.name}", path
     folder = katex.folder(settings)
     yield "assets/katex/LICENSE", folder / "LICENSE"

@@ -100,6 +100,14 @@ def test_only_these_modules_of_the_tool_import(names: set[str], allowed: list[st
     assert importers == allowed
 
 
+def test_what_runs_a_page_knows_neither_notes_nor_lessons() -> None:
+    importers = {str(path): {name for _, name in packages(path)} for path in sources("livepage")}
+    assert not [path for path, names in importers.items() if names & {"labml_nn", "literate"}]
+    # A build imports these, and no PyTorch with them.
+    without = {f"livepage/{name}.py" for name in ("build", "dataflow", "steps", "trace")}
+    assert not [path for path in without if importers[path] - {"livepage"}]
+
+
 # Each room of the tool imports from itself and from those before it.
 ROOMS = (
     "problems settings reading measuring python results page takeaway site engines __main__".split()
@@ -118,7 +126,7 @@ def test_the_rooms_of_the_tool_have_one_order() -> None:
     assert [arrow for arrow in arrows if ROOMS.index(arrow[1]) > ROOMS.index(arrow[0])] == []
 
 
-@pytest.mark.parametrize("package", ["labml_nn", "literate"])
+@pytest.mark.parametrize("package", ["labml_nn", "literate", "livepage"])
 def test_imports_are_absolute_and_no_module_imports_itself_by_way_of_others(package: str) -> None:
     modules = {module_name(path): path for path in sources(package)}
     graph = {name: {module for _, module in imports(path)} for name, path in modules.items()}
@@ -131,6 +139,7 @@ def test_imports_are_absolute_and_no_module_imports_itself_by_way_of_others(pack
     [
         ("labml_nn", "*.py", ["train"]),
         ("literate", "*.py", ["site"]),
+        ("livepage", "*.py", ["site"]),
         ("benchmarks", "*.py", ["train", "site", "test"]),
         # Not all of tests/: what the tool is tried on may import what it likes.
         ("tests", "test_*.py", ["train", "site", "test"]),
@@ -147,7 +156,7 @@ def test_every_import_is_a_requirement_in_setup_py(
         (place, name)
         for path in sources(folder, pattern)
         for place, name in packages(path)
-        if name not in {"labml_nn", "literate", "tests", "benchmarks"}
+        if name not in {"labml_nn", "literate", "livepage", "tests", "benchmarks"}
         and not declared & {canonicalize_name(one) for one in distributions.get(name, [])}
     ]
     assert undeclared == []

@@ -5,7 +5,7 @@ summary: Lines of code that are HTML already are not read again as Markdown.
 ---
 
 Most of the text of a page is HTML that is right as it is: the lines of code, with their numbers and
-colours, the lists of where a definition is used, and the [exhibits](../page/exhibit.py).
+colours, the lists of where a definition is used, the [exhibits](../page/exhibit.py), and the run.
 Python-Markdown would take it apart tag by tag to find out that there is nothing to do. With this
 extension it puts that aside before it begins, and back when it is done, and the page is the same.
 
@@ -23,7 +23,7 @@ PRIORITY = 22
 
 _CODE = re.compile(
     r'^(<div class="code"[^\n]*?)(<pre\b.*?</pre>(?:<div class="actions">[^\n]*?</div>)?)'
-    r'|^(<figure class="exhibit">)([^\n]*)(?=</figure>$)'
+    r'|^(<(?:figure class="exhibit"|section class="run")[^>\n]*>)([^\n]*)(?=</(?:figure|section)>$)'
     r'|^()(<details class="uses">[^\n]*</details>)$',
     re.MULTILINE | re.DOTALL,
 )

@@ -21,6 +21,9 @@ from typing import Any
 
 PROGRAM = Path(__file__).with_name("measured_run.py")
 
+# The program finds the record of a run where the tool itself is.
+PACKAGES = str(Path(__file__).parents[2])
+
 # For PyTorch to be imported for the first time on a slow disk.
 START_SECONDS = 300.0
 
@@ -61,11 +64,12 @@ class Child:
         """
         if self.process is not None:
             return
+        known = filter(None, (PACKAGES, os.environ.get("PYTHONPATH")))
         self.process = subprocess.Popen(
             # Without -P, the modules of this folder would stand before those of Python.
             [sys.executable, "-P", str(PROGRAM), str(self.root)],
             cwd=self.root,
-            env={**os.environ, **ENVIRONMENT},
+            env={**os.environ, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(known)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

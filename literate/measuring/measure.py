@@ -25,7 +25,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from marshal import dumps
 from pathlib import Path
@@ -33,21 +33,22 @@ from typing import Any
 
 from literate.measuring import axes, instrument
 from literate.measuring.axes import Sizes
-from literate.measuring.child import Child, Died, NotStarted
+from literate.measuring.child import PACKAGES, Child, Died, NotStarted
 from literate.measuring.store import Store
 from literate.problems import LiterateError, Problem
 from literate.reading.source import Source
+from livepage import trace
 
 # The line, the qualified name that the value is part of, and its name.
 Place = tuple[int, str | None, str]
 
-# What the child tells about one tensor: shape, dtype, low, mean, high, picture.
+# What the child tells about one tensor: shape, dtype, and in the first run its place in the record.
 Seen = list[Any]
 
 # When one of these changes, everything is measured again.
 TOOLS = [
-    Path(__file__).with_name(f"{name}.py")
-    for name in ("axes", "child", "instrument", "measure", "measured_run")
+    *sorted(Path(__file__).parent.glob("*.py")),
+    *(Path(PACKAGES, "livepage", f"{name}.py") for name in ("recording", "trace")),
 ]
 
 
@@ -61,19 +62,14 @@ class Tensor:
     * `sizes` are its shapes, one for each run
     * `axes` are their names
     * `dtype` is `float32`, for example
-    * `low`, `mean` and `high` sum up its numbers in the first run, with four digits; None if there
-      are no finite numbers
-    * `picture` shows them, as [the child draws it](measured_run.py#picture); or is empty
+    * `index` is its place among the tensors of the record, which have its numbers in the first run
     """
 
     name: str
     sizes: tuple[tuple[int, ...], ...]
     axes: tuple[str, ...]
     dtype: str
-    low: float | None
-    mean: float | None
-    high: float | None
-    picture: str = ""
+    index: int | None = None
 
 
 @dataclass(frozen=True)
@@ -87,11 +83,14 @@ class Measurement:
       argument of a function is on its own line
     * `functions` holds the arguments and results of each function, by qualified name; and for a
       class, what it binds in its body and on `self`
+    * `record` is the first run, [step by step](../../livepage/recording.py#Recording.told), with
+      the names of the axes
     """
 
     axes: dict[str, Sizes]
     lines: dict[int, tuple[Tensor, ...]]
     functions: dict[str, tuple[Tensor, ...]]
+    record: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Bench(AbstractContextManager):
@@ -200,9 +199,9 @@ class _Page:
         report(f"measured {self.source.path} in {time.perf_counter() - started:.1f} s")
         return measurement
 
-    def run(self, child: Child, seconds: float) -> list[dict[str, Any]]:
+    def run(self, child: Child, seconds: float) -> dict[str, Any]:
         r"""
-        What was seen in each run.
+        What was seen in each run, and the record of the first.
         """
         file = str(self.file)
         code = instrument.instrument(self.source.text, file)
@@ -218,7 +217,7 @@ class _Page:
         except Died as death:
             raise self.error(f"running the page {death}") from None
         if "error" not in answer:
-            return answer["runs"]
+            return answer
         reason = answer["error"].rstrip(".")
         if answer["stage"] == "import":
             raise self.error(f"can't be imported: {reason}", answer["line"])
@@ -231,11 +230,12 @@ class _Page:
         arguments = (f"{name}={size}" for name, size in self.runs[run].items())
         return f"example({', '.join(arguments)})"
 
-    def compare(self, runs: Sequence[Mapping[str, Any]]) -> Measurement:
+    def compare(self, answer: Mapping[str, Any]) -> Measurement:
         r"""
         What was seen at a place in the first run is the same tensor as what was seen there in the
-        others.
+        others. So its axes have names, which the steps of the record get, too.
         """
+        runs, record = answer["runs"], answer["record"]
         known = {name: tuple(run[name] for run in self.runs) for name in self.runs[0]}
         for name in runs[0]["axes"]:
             if all(name in run["axes"] for run in runs):
@@ -248,10 +248,10 @@ class _Page:
         for place in {place: None for places in by_place for place in places}:
             line, owner, name = place
             for matching in self.matched(place, [places.get(place, []) for places in by_place]):
-                _, dtype, *numbers = matching[0]
+                _, dtype, index = matching[0]
                 sizes = tuple(tuple(seen[0]) for seen in matching)
                 named = tuple(map(name_of, zip(*sizes, strict=True)))
-                tensor = Tensor(name, sizes, named, dtype, *numbers)
+                tensor = Tensor(name, sizes, named, dtype, index)
                 # The same again, with other numbers, is nothing new.
                 lines.setdefault(line, {}).setdefault((name, sizes, dtype), tensor)
                 if owner is not None:
@@ -260,6 +260,7 @@ class _Page:
             axes=known,
             lines={line: tuple(found.values()) for line, found in sorted(lines.items())},
             functions={name: tuple(found.values()) for name, found in functions.items()},
+            record=_from_lists(trace.with_axes(record, lines)),
         )
 
     def matched(self, place: Place, runs: Sequence[Sequence[Seen]]) -> list[tuple[Seen, ...]]:
@@ -303,8 +304,8 @@ def _from_json(kept: Any) -> Measurement:
     r"""
     JSON knows no tuples, and only strings as keys.
     """
-    axes, lines, functions = map(_from_lists, (kept["axes"], kept["lines"], kept["functions"]))
-    return Measurement(axes, {int(line): tensors for line, tensors in lines.items()}, functions)
+    kept = _from_lists(kept)
+    return Measurement(**kept | {"lines": {int(line): one for line, one in kept["lines"].items()}})
 
 
 def _from_lists(kept: Any) -> Any:

@@ -17,7 +17,6 @@ import importlib.util
 import itertools
 import json
 import marshal
-import math
 import os
 import random
 import resource
@@ -32,22 +31,15 @@ from typing import Any, TextIO
 
 import torch
 
+from livepage.recording import Recording
+
 MEMORY_LIMIT = 8 * 2**30
 
 # The first elements of a long list say enough.
 MOST_ELEMENTS = 8
 
-# Below this part of the largest number, the mean of 32-bit numbers is rounding noise.
-NOISE = 1e-6
-
-# A picture has at most so many rows and columns.
-PICTURE = (16, 32)
-
-# What one tensor was: shape, dtype, low, mean, high, picture.
-Seen = tuple[tuple[int, ...], str, float | None, float | None, float | None, str]
-
-# What is told of a tensor without numbers to tell.
-NOTHING = (None, None, None, "")
+# What one tensor was: shape, dtype, and in the first run its place in the record.
+Seen = tuple[tuple[int, ...], str, int | None]
 
 # The line, the qualified name that it is part of, and the name of the value.
 Place = tuple[int, str | None, str]
@@ -60,13 +52,13 @@ class Recorder:
     * `places` holds what was seen at each place, each shape and dtype once, in the order in which
       they were seen
     * `axes` holds the numbers that `example` assigned
-    * `sums_up` is whether the numbers of a tensor are read, not its shape alone
+    * `record` is that of the first run, with numbers; the other runs are there for their shapes
     """
 
     def __init__(self) -> None:
         self.places: dict[Place, list[Seen]] = {}
         self.axes: dict[str, int] = {}
-        self.sums_up = True
+        self.record: Recording | None = Recording()
 
     def __call__(self, line: int, owner: str | None, name: str, value: Any) -> Any:
         r"""
@@ -95,8 +87,10 @@ class Recorder:
             return
         dtype = str(tensor.dtype).removeprefix("torch.")
         seen = self.places.setdefault(place, [])
-        if (shape, dtype) not in [one[:2] for one in seen]:
-            seen.append((shape, dtype, *(summed_up(tensor) if self.sums_up else NOTHING)))
+        is_new = (shape, dtype) not in [one[:2] for one in seen]
+        index = self.record.add(*place, tensor, is_new) if self.record else None
+        if is_new:
+            seen.append((shape, dtype, index))
 
 
 def tensors_in(name: str, value: Any, depth: int = 2) -> Iterator[tuple[str, torch.Tensor]]:
@@ -127,49 +121,6 @@ def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
         # Keys of other kinds may print differently in every run.
         named = ((key, part) for key, part in value.items() if isinstance(key, str | int))
         yield from ((f"[{key!r}]", part) for key, part in named)
-
-
-def summed_up(tensor: torch.Tensor) -> tuple[float | None, float | None, float | None, str]:
-    r"""
-    ## Lowest, mean and highest number, and a picture
-
-    The numbers are rounded to four digits. All that is None, and the picture empty, for a tensor
-    that is empty or holds numbers which are not finite or have no order. Some tensors have no
-    numbers to read, such as those inside of `torch.vmap`.
-    """
-    try:
-        numbers = tensor.detach().to("cpu", torch.float64)
-        found = [float(one) for one in (numbers.min(), numbers.mean(), numbers.max())]
-        if tensor.is_complex() or not all(math.isfinite(one) for one in found):
-            return NOTHING
-        low, mean, high = found
-        drawn = picture(numbers, low, high)
-    except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
-        return NOTHING
-    if abs(mean) < NOISE * max(-low, high):
-        mean = 0.0
-    low, mean, high = (float(f"{one:.4g}") for one in (low, mean, high))
-    return low, mean, high, drawn
-
-
-def picture(numbers: torch.Tensor, low: float, high: float) -> str:
-    r"""
-    ## A small picture
-
-    `0,2:04f/8c0` is one of two rows: the axes that it shows, which are the two longest, while the
-    others are at their first place; then sixteen steps from the lowest number to the highest, as
-    digits from 0 to f.
-    """
-    shape = numbers.shape
-    longest = sorted(range(numbers.dim()), key=lambda axis: (-shape[axis], axis))[:2]
-    kept = sorted(longest)
-    shown = numbers[tuple(slice(None) if axis in kept else 0 for axis in range(numbers.dim()))]
-    # With fewer than two axes there is one row.
-    shown = shown.reshape(-1, shown.shape[-1] if shown.dim() else 1)
-    shown = shown[: PICTURE[0], : PICTURE[1]]
-    steps = ((shown - low) / ((high - low) or 1) * 15.999).long()
-    rows = "/".join("".join(f"{step:x}" for step in row) for row in steps.tolist())
-    return f"{','.join(map(str, kept))}:{rows}"
 
 
 class Importer(SourceFileLoader):
@@ -232,18 +183,19 @@ def measure(request: Mapping[str, Any], root: str) -> dict[str, Any]:
             stage = str(number)
             recorder.places = {place: list(seen) for place, seen in imported.items()}
             recorder.axes = {}
-            # The page shows the numbers of the first run.
-            recorder.sums_up = number == 0
             reset_torch()
             module.example(**sizes)
             places = [[*place, seen] for place, seen in recorder.places.items()]
             runs.append({"axes": recorder.axes, "places": places})
+            if recorder.record:
+                needed = {one[2] for *_, seen in places for one in seen}
+                record, recorder.record = recorder.record.told(needed), None
     # An example that leaves with `sys.exit` has failed too.
     except BaseException as error:
         return {"stage": stage, "line": last_line(error, importer.path), "error": in_a_line(error)}
     finally:
         sys.meta_path.remove(importer)
-    return {"runs": runs}
+    return {"runs": runs, "record": record}
 
 
 def forget_modules(root: str) -> None:

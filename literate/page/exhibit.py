@@ -179,11 +179,11 @@ def show(result: Result, place: str, caption: Caption, at: Spot) -> str:
     `place` is its dotted name.
     """
     thing = result.find(place)[1]
+    run, now = _run(result, place, at), since(result, at)
     if isinstance(thing, Table):
-        content = _table(thing, at)
-    else:
-        content = HTML.picture(thing.picture, html.escape(f"{caption.words}: {thing.title}"))
-    return HTML.figure(content, caption.html, _run(result, place, at), since(result, at))
+        return HTML.figure(_table(thing, at), caption.html, run, now, thing.live, at)
+    content = HTML.picture(thing.picture, html.escape(f"{caption.words}: {thing.title}"))
+    return HTML.figure(content, caption.html, run, now)
 
 
 def caption_of(result: Result, place: str) -> Caption:

@@ -33,6 +33,7 @@ from literate.reading import front_matter
 from literate.reading.notes import literal
 from literate.reading.rows import rows
 from literate.reading.source import Source
+from livepage import trace
 
 _DISPLAYED = re.compile(r'<math [^>]*display="block".*?</math>')
 
@@ -47,8 +48,8 @@ class Page:
     ## A page
 
     * `uri` is where it goes on the site, `transformers/mha.md`
-    * `files` go with it, by where they go: its notebook, its snippets, and what is
-      [told about it](tooltips.py)
+    * `files` go with it, by where they go: its notebook, its snippets, what is
+      [told about it](tooltips.py), and its [recorded run](../../livepage/trace.py)
     * `problems` is what its author has to correct; a site is built only when there are none
     """
 
@@ -83,6 +84,8 @@ class Takeaways:
       name is the whole module
     * `bare` are the same without their notes
     * `source` is the address of the file in the repository, if that is known
+    * `live` are the bytes of the weights with which the reader's browser can run the page, and
+      `flow` is the [drawing](../../livepage/dataflow.py) of its data flow
     """
 
     notebook: File | None
@@ -90,6 +93,8 @@ class Takeaways:
     snippets: Mapping[str, File]
     bare: Mapping[str, File]
     source: str | None = None
+    live: int = 0
+    flow: str = ""
 
 
 NOTHING = Takeaways(None, None, {}, {})
@@ -110,6 +115,7 @@ def page(
     """
     uri = links.uris[source.path]
     measurement = measurements.get(source.path)
+    record = measurement.record if measurement else {}
     references = references or network(links.pages.values())
     notes = Notes(source, links, formulas, measurement)
     code = Listing(source, links, references, measurement)
@@ -148,12 +154,16 @@ def page(
         source=html.escape(takeaways.source or ""),
         known=_known(source, links, references, _before(matter.know, source, notes)),
         rows=[row for row in written if row["note"] or row["code"]],
+        run=trace.first_step(record, source.text),
+        live=takeaways.live,
+        flow=takeaways.flow,
     )
     files = [*takeaways.snippets.values(), *takeaways.bare.values()]
     files += [takeaways.notebook] if takeaways.notebook else []
     texts: dict[str, str | bytes] = {file.uri: file.text for file in files}
-    told = posixpath.join(folder(uri), "about.json")
-    texts[told] = about(source, title, measurement)
+    texts[posixpath.join(folder(uri), "about.json")] = about(source, title, measurement)
+    if record:
+        texts[posixpath.join(folder(uri), "trace.json")] = trace.written(record)
     found = (*problems, *notes.problems)
     return Page(uri, title, matter.summary, markdown, texts, found)
 

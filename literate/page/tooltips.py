@@ -34,8 +34,8 @@ def about(source: Source, title: str, measurement: Measurement | None) -> str:
       list of numbers, line and column in turns
     * `definitions`: by its name, how each is called and the first sentence about it; the empty name
       is the page itself
-    * `tensors`: by the line, those measured there, each with name, axes, sizes, dtype, lowest
-      number, mean, highest number and [picture](../measuring/measured_run.py#picture)
+    * `tensors`: by the line, those measured there, each with name, axes, sizes, and place among
+      those of the [recorded run](../../livepage/recording.py), which has the numbers
     """
     lines = measurement.lines if measurement else {}
     content = {
@@ -99,6 +99,4 @@ def _first_sentence(texts: tuple[str, ...]) -> str:
 
 
 def _tensor(tensor: Tensor) -> list[object]:
-    sizes = list(tensor.sizes[0])
-    numbers = [tensor.low, tensor.mean, tensor.high]
-    return [tensor.name, list(tensor.axes), sizes, tensor.dtype, *numbers, tensor.picture]
+    return [tensor.name, list(tensor.axes), list(tensor.sizes[0]), tensor.index]

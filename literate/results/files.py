@@ -102,4 +102,4 @@ def _table(content: Any) -> Table:
         Column(one["name"], one.get("title", one["name"]), one.get("unit", ""), one.get("digits"))
         for one in content["columns"]
     )
-    return Table(tuple(columns), tuple(content["rows"]))
+    return Table(tuple(columns), tuple(content["rows"]), content.get("live", {}))

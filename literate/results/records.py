@@ -55,11 +55,13 @@ class Table:
     r"""
     ## A table
 
-    Each row has a value, or none, for each column.
+    Each row has a value, or none, for each column. If the reader's browser can do again what a
+    model did, `live` names the graph, and says how many bytes are fetched for it.
     """
 
     columns: tuple[Column, ...]
     rows: tuple[Mapping[str, Any], ...]
+    live: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -110,8 +112,7 @@ class Result:
         r"""
         ### The dotted names of its tables and figures
         """
-        tables = [f"tables.{name}" for name in self.tables]
-        return tables + [f"figures.{name}" for name in self.figures]
+        return [f"tables.{one}" for one in self.tables] + [f"figures.{one}" for one in self.figures]
 
     def find(self, dotted: str) -> tuple[str, Any]:
         r"""

@@ -272,36 +272,8 @@ async function tellName(link) {
 }
 
 async function tellTensors(line) {
-  const found = (await about(location.href)).tensors[line.id.slice(1)] ?? [];
-  return found.map(([name, axes, sizes, dtype, low, mean, high, picture]) => {
-    const one = make("div", "tensor");
-    const shape = sizes.map((size, index) => (axes[index] === `${size}` ? size : `${axes[index]} ${size}`));
-    one.append(make("code", "", `${name.replace("return", "→")}: ${dtype} [${shape.join(", ")}]`));
-    if (low !== null) one.append(make("p", "", `min ${low}, mean ${mean}, max ${high}`));
-    if (picture) one.append(...draw(picture, axes));
-    return one;
-  });
-}
-
-// The picture is a text: the two axes that it shows, and a digit from 0 to f for each number.
-function draw(picture, axes) {
-  const [shown, digits] = picture.split(":");
-  const rows = digits.split("/");
-  const canvas = make("canvas", "");
-  [canvas.width, canvas.height] = [rows[0].length, rows.length];
-  canvas.style.width = `${rows[0].length * 7}px`;
-  canvas.style.height = `${rows.length * 7}px`;
-  const context = canvas.getContext("2d");
-  context.fillStyle = getComputedStyle(card).color;
-  rows.forEach((row, y) =>
-    [...row].forEach((digit, x) => {
-      context.globalAlpha = parseInt(digit, 16) / 15;
-      context.fillRect(x, y, 1, 1);
-    }),
-  );
-  const names = shown.split(",").filter(Boolean).map((axis) => axes[axis]);
-  const others = axes.length > names.length ? ", the others at 0" : "";
-  return [canvas, make("p", "", `${names.join(" × ")}${others}`)];
+  const [{ tensors }, { tell }] = await Promise.all([about(location.href), import("./panel.js")]);
+  return Promise.all((tensors[line.id.slice(1)] ?? []).map((found) => tell(...found)));
 }
 
 // A pointer that only passes by opens nothing; one that goes to the card keeps it.
@@ -381,6 +353,29 @@ for (const box of every(".task-list-item > input")) {
     else localStorage.removeItem(key);
   });
 }
+
+// ## A model that writes
+
+// What a model wrote for the record, it does again in the browser for a reader who asks.
+for (const figure of every("[data-write]")) {
+  const button = make("button", "live", `Write your own (${(figure.dataset.bytes / 1e6).toFixed(1)} MB)`);
+  button.type = "button";
+  button.addEventListener("click", () => {
+    const failed = () => say(button, "It can’t be fetched");
+    import("./writing.js").then(({ start }) => start(figure, button), failed);
+  });
+  figure.prepend(button);
+}
+
+// ## The recorded run can be stepped through once it is in view
+
+const run = document.querySelector("section.run");
+const seen = (entries, watch) => {
+  if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+  watch.disconnect();
+  import("./panel.js").then(({ start }) => start(run));
+};
+if (run) new IntersectionObserver(seen).observe(run);
 
 // ## Search
 

@@ -23,7 +23,7 @@ def tensor(name: str, *sizes: Sizes, axes: str = "") -> Tensor:
     quote, or else by their sizes."""
     first, second = tuple(one for one, _ in sizes), tuple(two for _, two in sizes)
     names = tuple(axes.split()) or tuple(f"{one}|{two}" for one, two in sizes)
-    return Tensor(name, (first, second), names, "float32", 0.0, 0.0, 0.0)
+    return Tensor(name, (first, second), names, "float32")
 
 
 def named(name: str, *axes: str) -> Tensor:

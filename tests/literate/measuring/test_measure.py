@@ -360,11 +360,17 @@ def test_sizes_are_those_of_all_runs(measured: dict[str, Measurement]) -> None:
     assert list(names) == ["n", "m", "k", "p", "two"] and names["two"] == (2,) * 4
 
 
+def numbers(measurement: Measurement, tensor: Tensor) -> tuple[float | None, ...]:
+    r"""Lowest, mean and highest number, which the record of the first run has."""
+    return measurement.record["tensors"][tensor.index][4:7]
+
+
 def test_numbers_are_those_of_the_first_run_with_four_digits(
     measured: dict[str, Measurement],
 ) -> None:
-    lines = measured["package/numbers.py"].lines.values()
-    found = {one.name: (one.low, one.mean, one.high) for line in lines for one in line}
+    measurement = measured["package/numbers.py"]
+    lines = measurement.lines.values()
+    found = {one.name: numbers(measurement, one) for line in lines for one in line}
     nothing = (None, None, None)
     assert found.pop("l") == pytest.approx((0.8444,) * 3)
     assert found.pop("i") == pytest.approx((0.0885, 0.451, 0.7682), abs=1e-3)
@@ -377,11 +383,50 @@ def test_numbers_are_those_of_the_first_run_with_four_digits(
     assert " ".join(types[name] for name in "aefgh") == "float32 bool complex64 int64 bfloat16"
 
 
+def test_the_first_run_is_recorded_in_the_order_of_execution(
+    measured: dict[str, Measurement],
+) -> None:
+    lines = textwrap.dedent(PAGES["package/attention.py"]).splitlines()
+    record = measured["package/attention.py"].record
+    # Neither arguments nor a parameter of the constructor; a result where it is made.
+    split = ["return x.unflatten", "return x.unflatten", "query, other = ("]
+    attend = ["scores = torch", "self.attn =", "return self.attn *"]
+    masked = [attend[0], "scores += mask", *attend[1:]]
+    expected = ["TABLE", "self.register_buffer", "x = torch.randn", *split, *attend]
+    expected += ["mask = torch.ones", *split, *masked]
+    found = [lines[line - 1].strip() for line, _ in record["steps"]]
+    assert [text[: len(start)] for text, start in zip(found, expected, strict=True)] == expected
+    assert record["left_out"] == 0
+    query, other = record["steps"][5][1]
+    assert query[:2] == ("query", ("n", "batch", "heads", "d_k")) and other[0] == "other"
+    weights = record["steps"][7][1][0]
+    assert weights[:2] == ("self.attn", ("n", "n", "batch", "heads"))
+    # The axis along which they sum to one.
+    assert record["tensors"][weights[2]][3] == 1
+
+
+def test_each_tensor_of_a_line_has_its_numbers_in_the_record(
+    measured: dict[str, Measurement],
+) -> None:
+    measurement = measured["package/numbers.py"]
+    tensors = measurement.record["tensors"]
+    texts = {
+        one.name: tensors[one.index][-1] for line in measurement.lines.values() for one in line
+    }
+    assert texts["a"] == "0 1 2 3" and texts["b"] == ".333 -.667" and texts["c"] == "1 nan"
+    assert texts["d"] == texts["f"] == texts["j"] == ""
+    assert texts["e"] == "1 0" and texts["g"] == "-12345678 12345678 1"
+    long = measured["package/loops.py"].record
+    assert 0 < len(long["steps"]) <= 100
+
+
 def test_what_a_page_does_ends_with_it(measured: dict[str, Measurement]) -> None:
     assert measured["package/numbers.py"] == measured["package/numbers2.py"]
     assert measured["package/selfish.py"] == measured["package/selfish2.py"]
-    (defaults,) = measured["package/sub/__init__.py"].lines[11]
-    assert (defaults.dtype, defaults.low) == ("float32", 1.0)
+    sub = measured["package/sub/__init__.py"]
+    (defaults,) = sub.lines[11]
+    assert defaults.dtype == "float32"
+    assert numbers(sub, defaults) == (1.0, 1.0, 1.0)
 
 
 def test_pages_with_an_example_run_and_nothing_is_written_but_the_store(

@@ -172,6 +172,17 @@ def test_a_paragraph_that_is_a_link_becomes_the_figure_with_its_run(tmp_path: Pa
     assert "After, so." in shown.text() and "Before." in shown.text()
 
 
+def test_what_a_browser_can_do_again_says_with_which_graph_and_how_much_is_fetched(
+    tmp_path: Path,
+) -> None:
+    live = {"graph": "write.json", "bytes": 833564}
+    one = written(f"[All]({FILE}#tables.ways)", tmp_path, tables={"ways": TABLE | {"live": live}})
+    found = exhibit_of(one)
+    assert found.values("data-write") == ["../assets/live/write.json"]
+    assert found.values("data-bytes") == ["833564"]
+    assert not exhibit_of(written(f"[All]({FILE}#tables.ways)", tmp_path)).values("data-write")
+
+
 def test_a_picture_stands_in_the_page_with_words_for_those_who_do_not_see_it(
     tmp_path: Path,
 ) -> None:

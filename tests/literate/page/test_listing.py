@@ -27,7 +27,7 @@ def shown(measurement: Measurement | None = None) -> str:
 
 
 def tensor(name: str, *axes: str) -> Tensor:
-    return Tensor(name, (tuple(range(2, 2 + len(axes))),), axes, "float32", None, None, None)
+    return Tensor(name, (tuple(range(2, 2 + len(axes))),), axes, "float32")
 
 
 def test_names_lead_to_definitions_and_to_the_documentation_of_pytorch() -> None:

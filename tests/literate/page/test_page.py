@@ -4,11 +4,15 @@ When a difference is wanted, `python tests/literate/page/test_page.py` writes th
 the change is read like any other.
 """
 
+import json
+import re
 from pathlib import Path
 
 import markdown
 import pytest
 
+from literate.engines.raw_html import ReadyHtml
+from literate.measuring.measure import Measurement
 from literate.page.formulas import Formulas
 from literate.page.links import Links
 from literate.page.page import Page, page
@@ -117,6 +121,41 @@ def test_a_page_names_the_pages_to_know_and_those_that_its_code_takes_names_from
     assert [one.sentence for one in made["p/d.py"].problems] == [
         "`know` names `p/no.py`, which is no page."
     ]
+
+
+RUN = {
+    "steps": (
+        (10, (("x['<b>']", ("n", "*m*"), 0),)),
+        (11, (("weights", ("n", "*m*"), 0),)),
+    ),
+    "left_out": 0,
+    "limit": 1.0,
+    "tensors": (((2, 3), None, "float32", None, -0.5, 0.0, 0.5, "-.5 0 .5 0 0 0"),),
+}
+
+
+def test_the_recorded_run_stands_below_the_first_row_and_beside_the_page() -> None:
+    head = 'r"""\n---\ntitle: A\nsummary: B\n---\n"""\n\nx = 1\n'
+    text = f"{head}# Is it less?\ny = x * 2 < 3\nz = y\n"
+    source = parse(text, "a.py")
+    links = Links({source.path: source}, {source.path: "a.md"}, CASES, "docs")
+    measured = {"a.py": Measurement({"n": (2,)}, {}, {}, RUN)}
+    with Formulas(KATEX) as formulas:
+        made = page(source, links, formulas, measured)
+    assert json.loads(made.files["a/trace.json"]) == json.loads(json.dumps(RUN))
+    sections = re.findall(r'<section class="(run|row[ \w]*)"', made.markdown)
+    assert [one[:3] for one in sections] == ["row", "run", "row"]
+    # The engine takes it as it is, with the step that puts HTML aside and without.
+    body = made.markdown.split("\n---\n", 1)[1]
+    (run,) = re.findall(r'<section class="run".*</section>', body)
+    assert "x[&#x27;&lt;b&gt;&#x27;] [n 2, *m* 3]" in run and "<td>−0.5</td>" in run
+    assert "<code>y = x * 2 &lt; 3</code>" in run
+    for extensions in (["md_in_html"], ["md_in_html", ReadyHtml()]):
+        assert run in markdown.markdown(body, extensions=extensions)
+    # Without a measurement there is no run, nor a file of it.
+    with Formulas(KATEX) as formulas:
+        bare = page(source, links, formulas, {})
+    assert "a/trace.json" not in bare.files and 'class="run"' not in bare.markdown
 
 
 if __name__ == "__main__":

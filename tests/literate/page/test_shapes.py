@@ -15,7 +15,7 @@ from literate.reading.source import parse
 
 def tensor(name: str, axes: str) -> Tensor:
     named = tuple(axes.split())
-    return Tensor(name, ((2,) * len(named),), named, "float32", None, None, None)
+    return Tensor(name, ((2,) * len(named),), named, "float32")
 
 
 def page(code: str, lines: dict[int, list[tuple[str, str]]]) -> PageShapes:

@@ -85,11 +85,9 @@ def test_a_signature_has_the_parameters_that_python_sees(path: str, name: str, t
 
 
 def test_tensors_are_told_by_line() -> None:
-    tensor = Tensor("x", ((7, 3), (29, 19)), ("n", "m"), "float32", -1.5, 0.25, 2.0, "0,1:0f/f0")
+    tensor = Tensor("x", ((7, 3), (29, 19)), ("n", "m"), "float32", 6)
     measurement = Measurement({"n": (7, 29)}, {20: (tensor,)}, {})
-    assert told(measurement)["tensors"] == {
-        "20": [["x", ["n", "m"], [7, 3], "float32", -1.5, 0.25, 2.0, "0,1:0f/f0"]]
-    }
+    assert told(measurement)["tensors"] == {"20": [["x", ["n", "m"], [7, 3], 6]]}
     assert told()["tensors"] == {}
 
 

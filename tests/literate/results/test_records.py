@@ -175,6 +175,8 @@ def table(**other: Any) -> dict[str, Any]:
         (table(rows=[3]), "`tables.t.rows[0]`: 3 is not"),
         (table(rows=[{"a": 1}]), "`tables.t.rows[0]` has `a`, which is no column; they are `way`"),
         (table(rows=[{"way": []}]), "`tables.t.rows[0].way` is neither"),
+        (table(live={"bytes": 1}), "`tables.t.live`: 'graph' is a required property"),
+        (table(live={"graph": "../a", "bytes": 1}), "`tables.t.live.graph` is no name of a file"),
         ({"figures": {"f": {}}}, "`figures.f`: 'picture' is a required property"),
     ],
 )

@@ -1,0 +1,87 @@
+// Runs a graph that exporter.py has made, and reads the tensors that it needs.
+//
+//   const tensors = readSafetensors(await (await fetch("classic.safetensors")).arrayBuffer());
+//   const [logits] = run(graph, tensors, [{ shape: [4, 1], data: Float64Array.of(1, 2, 3, 4) }]);
+import { operations } from "./operations.js";
+import { tensor } from "./tensors.js";
+
+// Eight bytes with the length of the header, the header, and the numbers of all tensors. A tensor
+// of whole numbers has a scale for each of its rows, under the same name and `.scale`.
+export function readSafetensors(buffer) {
+  const length = Number(new DataView(buffer).getBigUint64(0, true));
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+  const kinds = { F32: Float32Array, F64: Float64Array, I64: BigInt64Array, I8: Int8Array, BOOL: Uint8Array };
+  const numbers = ({ dtype, data_offsets: [start, end] }) => {
+    // A copy, because four-byte numbers can't be read in place from an odd address.
+    return new kinds[dtype](buffer.slice(8 + length + start, 8 + length + end));
+  };
+  const tensors = {};
+  for (const [name, entry] of Object.entries(header)) {
+    if (name === "__metadata__") continue;
+    const { dtype, shape } = entry;
+    const scale = header[`${name}.scale`];
+    const raw = numbers(entry);
+    if (scale) tensors[name] = tensor(shape, scaled(raw, shape.at(-1), numbers(scale)));
+    else if (dtype === "I64") tensors[name] = tensor(shape, Float64Array.from(raw, Number), "int64");
+    else if (dtype === "BOOL") tensors[name] = tensor(shape, Float32Array.from(raw), "bool");
+    else tensors[name] = tensor(shape, raw, dtype === "F64" ? "float64" : "float32");
+  }
+  return tensors;
+}
+
+function scaled(rows, width, scales) {
+  const result = new Float32Array(rows.length);
+  for (let i = 0; i < rows.length; i++) result[i] = rows[i] * scales[Math.floor(i / width)];
+  return result;
+}
+
+// The tensors that a graph asks for, by the names that it has for them: parameters are in the file
+// of the weights, and constants in a file of their own.
+export function tensorsOf(graph, weights, constants = {}) {
+  const named = Object.entries(graph.parameters).map(([name, stored]) => [name, weights[stored]]);
+  return { ...constants, ...Object.fromEntries(named) };
+}
+
+// "@2+3" is 2 and 3 for each position.
+function lengthOf(graph, inputs) {
+  for (const [i, { shape }] of graph.inputs.entries()) {
+    const axis = shape.indexOf("@0+1");
+    if (axis >= 0) return inputs[i].shape[axis];
+  }
+}
+
+function affine(text, length) {
+  const [start, factor] = text.slice(1).split("+").map(Number);
+  return start + factor * length;
+}
+
+// A result has the type that PyTorch gave it.
+function typed(value, dtype) {
+  if (!dtype || value.dtype === dtype) return value;
+  const { shape, data } = value;
+  return tensor(shape, dtype === "float32" && data instanceof Float64Array ? Float32Array.from(data) : data, dtype);
+}
+
+// One node after the other. `after` sees each value, and may give another one in its place: that is
+// how a head is knocked out. The result are the outputs of the graph.
+export function run(graph, tensors, inputs, after = () => undefined) {
+  const values = new Map(Object.entries(tensors));
+  graph.inputs.forEach(({ name }, i) => values.set(name, inputs[i]));
+  const length = lengthOf(graph, inputs);
+
+  // An argument in the graph is a number, a reference to a value, or a list of these.
+  const resolved = (argument) => {
+    if (Array.isArray(argument)) return argument.map(resolved);
+    if (typeof argument !== "string") return argument ?? undefined;
+    if (argument[0] === "%") return values.get(argument.slice(1));
+    if (argument[0] === "@") return affine(argument, length);
+    return argument[0] === "#" ? Number(argument.slice(1).replace("inf", "Infinity")) : argument;
+  };
+
+  for (const [index, node] of graph.nodes.entries()) {
+    const [name, operation, args, options, , , , dtype] = node;
+    const value = typed(operations[operation](args.map(resolved), options), dtype);
+    values.set(name, after(node, value, index) ?? value);
+  }
+  return graph.outputs.map(resolved);
+}

@@ -1,0 +1,256 @@
+r"""
+---
+title: Files of the Site
+summary: Graphs, constants, weights and the interpreter, for every page that runs.
+---
+
+**In:** a table that names the model of each page, and the record of the training. **Out:** the
+files, by their places on the site.
+
+An export takes a second or two. So its result is kept under a hash of all that it depends on, and
+the pages of one model share it. For each page only the [steps](steps.py) are its own.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from livepage.dataflow import draw
+from livepage.steps import steps
+
+HERE = Path(__file__).parent
+# Scripts and styles.
+ASSETS = HERE / "assets"
+# When one of these changes, everything is exported again.
+TOOLS = [HERE / f"{name}.py" for name in ("child", "exporter", "weights")]
+
+
+class LiveError(Exception):
+    r"""
+    ## What the author has to do first
+    """
+
+
+@dataclass(frozen=True)
+class Live:
+    r"""
+    ## What runs
+
+    * `root` is the folder of the project, and `store` the one that keeps exports
+    * `sources` maps each package to the folder of the site that its pages go to
+    * `package` is the annotated package, `my_package`, and `maker` the function that makes a model,
+      `my_package.models:make`
+    * `record` is the file that the training has written, and `weights` the folder beside it
+    * `models` maps the name of a model to the paths of its pages
+    * `graphs` has further graphs, by their places on the site: for each a `maker` of its own, and
+      the `model` whose weights it has
+    * `text` is what stands in the field for the reader's own at first
+    * `fingerprint` tells whether a file is still the same as when the model was trained
+    """
+
+    root: Path
+    store: Path
+    sources: Mapping[str, str]
+    package: str
+    maker: str
+    record: str
+    weights: str
+    models: Mapping[str, Sequence[str]]
+    text: str = ""
+    graphs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    fingerprint: Callable[[Path], str] = lambda path: ""
+    exported: dict[tuple[str, str], Any] = field(default_factory=dict)
+    prints: dict[str, str | None] = field(default_factory=dict)
+
+    @property
+    def pages(self) -> dict[str, str]:
+        r"""
+        ### The model of each page
+        """
+        return {page: name for name, pages in self.models.items() for page in pages}
+
+    def place(self, page: str) -> str:
+        r"""
+        ### Where the graph of a page is on the site
+
+        Without its ending: `transformers/mha/live`.
+        """
+        path = PurePosixPath(page)
+        inside = path.relative_to(path.parts[0]).with_suffix("")
+        folder = inside.parent if inside.name == "__init__" else inside
+        return (PurePosixPath(self.sources[path.parts[0]]) / folder / "live").as_posix()
+
+    def wanted(self) -> list[tuple[str, str]]:
+        r"""
+        ### What is exported
+
+        Makers, each with the name of the model that it makes.
+        """
+        pages = {(self.maker, name) for name in self.pages.values()}
+        return sorted(pages | {(one["maker"], one["model"]) for one in self.graphs.values()})
+
+    def recorded(self) -> dict[str, Any]:
+        r"""
+        ### The record
+
+        A file of weights that isn't the recorded one stops the build: the losses on the site would
+        be those of another model.
+        """
+        values = json.loads((self.root / self.record).read_bytes())["values"]
+        for name in sorted({name for _, name in self.wanted()}):
+            if name not in values["models"]:
+                raise LiveError(f"{self.record} has no model {name!r}: train it first.")
+            entry = values["models"][name]
+            path = self.root / self.weights / entry["file"]
+            if not path.is_file() or sha256(path.read_bytes()).hexdigest() != entry["sha256"]:
+                raise LiveError(f"{self.weights}/{entry['file']} isn't the file of {self.record}.")
+        return values
+
+    def stale(self, entry: Mapping[str, Any]) -> list[str]:
+        r"""
+        ### The sources that have changed since the training
+        """
+        for path in {*entry["sources"]} - {*self.prints}:
+            file = self.root / path
+            self.prints[path] = self.fingerprint(file) if file.is_file() else None
+        return [path for path, known in entry["sources"].items() if self.prints[path] != known]
+
+    def key(self, maker: str, name: str, entry: Mapping[str, Any]) -> str:
+        r"""
+        ### What an export depends on
+        """
+        sources = {*entry["sources"], maker.partition(":")[0].replace(".", "/") + ".py"}
+        files = [*TOOLS, *(self.root / path for path in sorted(sources))]
+        parts = [path.read_bytes() for path in files if path.is_file()]
+        digest = sha256(f"{version('torch')} {maker} {name}".encode())
+        for part in parts:
+            digest.update(sha256(part).digest())
+        return digest.hexdigest()[:32]
+
+    def export(
+        self,
+        models: Mapping[str, Any],
+        wanted: Iterable[tuple[str, str]],
+        report: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        r"""
+        ### The graphs of models
+
+        Those that aren't kept are made, by two processes.
+        """
+        self.store.mkdir(parents=True, exist_ok=True)
+        requests, places = [], {}
+        for maker, name in sorted(wanted):
+            entry = models[name]
+            stem = f"{Path(entry['file']).stem}-{self.key(maker, name, entry)}"
+            graph, constants = (self.store / f"{stem}.{end}" for end in ("json", "safetensors"))
+            places[maker, name] = graph, constants
+            if not graph.is_file():
+                requests.append({
+                    "maker": maker,
+                    "name": name,
+                    "n_vocab": entry["config"]["n_vocab"],
+                    "config": entry["config"],
+                    "package": str(self.root / self.package),
+                    "graph": str(graph),
+                    "constants": str(constants),
+                })  # fmt: skip
+                report(f"exported {name}")
+        self.run_children([*filter(None, (requests[::2], requests[1::2]))])
+        for key, (graph, constants) in places.items():
+            self.exported[key] = json.loads(graph.read_bytes()), constants.read_bytes()
+
+    def run_children(self, requests: Sequence[Sequence[Mapping[str, Any]]]) -> None:
+        r"""
+        ### Export in processes of their own
+        """
+        # The project's own modules come first. This package must be found wherever it lies.
+        paths = [str(HERE.parent), os.environ.get("PYTHONPATH", "")]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+        command = [sys.executable, "-m", "livepage.child"]
+        pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        children = [
+            subprocess.Popen(command, cwd=self.root, env=environment, **pipes) for _ in requests
+        ]
+        for child, chosen in zip(children, requests, strict=True):
+            child.stdin.write(json.dumps(chosen))
+            child.stdin.close()
+        failed = []
+        for child in children:
+            with child:
+                said = child.stderr.read().strip()
+            if child.returncode:
+                failed.append(said.splitlines()[-1])
+        if failed:
+            raise LiveError(f"a model can't be exported: {failed[0]}")
+
+    def shown(self, paths: Iterable[str]) -> dict[str, tuple[int, str]]:
+        r"""
+        ### What some pages show before they run
+
+        How many bytes of weights they fetch, and the [drawing](dataflow.py) of their data flow.
+        """
+        paths = [path for path in paths if path in self.pages]
+        if not paths:
+            return {}
+        values = self.recorded()
+        self.export(values["models"], {(self.maker, self.pages[path]) for path in paths})
+        found = {}
+        for path in paths:
+            graph, source = self.page(path, values)
+            found[path] = graph["bytes"], draw(graph, source)
+        return found
+
+    def page(self, path: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+        r"""
+        ### The graph of a page with its steps, and the page's source
+        """
+        source = (self.root / path).read_text(encoding="utf-8")
+        graph = {"page": path, **self.graph(self.maker, self.pages[path], values)}
+        return graph | {"steps": steps(graph, path, source)}, source
+
+    def graph(self, maker: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        r"""
+        ### A graph with what there is to say about its model
+        """
+        entry = values["models"][name]
+        return {
+            "symbols": values["symbols"],
+            "seq_len": entry["config"]["seq_len"],
+            "weights": entry["file"],
+            "bytes": entry["bytes"],
+            "text": self.text,
+            "loss": entry["loss"],
+            "stale": self.stale(entry),
+            **self.exported[maker, name][0],
+        }
+
+    def files(self, report: Callable[[str], None] = lambda line: None) -> dict[str, bytes]:
+        r"""
+        ### All files
+
+        `report` gets a line for each model that is really exported.
+        """
+        values = self.recorded()
+        self.export(values["models"], self.wanted(), report)
+        found: dict[str, bytes] = {}
+        graphs = {place: (one["maker"], one["model"]) for place, one in self.graphs.items()}
+        contents = {place: self.graph(*key, values) for place, key in graphs.items()}
+        for path, name in self.pages.items():
+            at = self.place(path)
+            graphs[at] = self.maker, name
+            contents[at], _ = self.page(path, values)
+        for at, key in graphs.items():
+            content = json.dumps(contents[at], separators=(",", ":"), ensure_ascii=False)
+            found[f"{at}.json"] = content.encode()
+            found[f"{at}.safetensors"] = self.exported[key][1]
+            file = values["models"][key[1]]["file"]
+            found[f"assets/weights/{file}"] = (self.root / self.weights / file).read_bytes()
+        return found

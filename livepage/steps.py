@@ -1,0 +1,85 @@
+r"""
+---
+title: Steps of a Page
+summary: The nodes of a graph, gathered by the line of the page that asked for them.
+---
+
+A line like `scores = self.get_scores(query / math.sqrt(self.d_k), key)` is two operations in the
+graph, a division and an einsum. A reader steps through *lines*. And a reader of one page steps
+through the lines of that page: what a function of another page does is part of the step of the line
+that calls it.
+
+**In:** a [graph](exporter.py) and the source of a page. **Out:** a list of steps.
+"""
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+
+def statements(source: str) -> dict[int, tuple[int, str]]:
+    r"""
+    ## What each line binds
+
+    For each line the first line of its statement, and the names that it binds: `x` for `x = x + y`.
+    A statement that binds nothing says what it is: `return`.
+    """
+    found = {}
+    for node in ast.walk(ast.parse(source)):
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        bound = ", ".join(ast.unparse(target) for target in targets if target is not None)
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return | ast.Expr):
+            for line in range(node.lineno, node.end_lineno + 1):
+                found[line] = (node.lineno, bound.strip("()") or "return")
+
+        # Only the head of a loop belongs to it; the lines inside are statements themselves.
+        elif isinstance(node, ast.For | ast.comprehension) and hasattr(node, "lineno"):
+            found[node.lineno] = (node.lineno, bound.strip("()"))
+    return found
+
+
+def layer_of(module: str) -> int | None:
+    r"""
+    ## Layer
+
+    The first number in the path of a module: 2 in `encoder.layers.2.self_attn`.
+    """
+    number = re.search(r"\.(\d+)(\.|$)", module)
+    return int(number[1]) if number else None
+
+
+def steps(graph: Mapping[str, Any], page: str, source: str) -> list[dict[str, Any]]:
+    r"""
+    ## Steps
+
+    Each has its `line`, the names that are `bound` there, the `layer`, its `nodes`, and, of those,
+    the ones to be `shown`.
+    """
+    lines = statements(source)
+    found: list[dict[str, Any]] = []
+    before = None
+    for index, node in enumerate(graph["nodes"]):
+        # The calls on this page that led here, the last of which is the line itself.
+        calls = [line for file, line in graph["stacks"][node[4]] if graph["files"][file] == page]
+        if not calls:
+            continue
+
+        # The same line in another layer, or called from another line, is another step.
+        key = (calls, layer := layer_of(graph["modules"][node[5]]))
+        if key != before:
+            line, bound = lines.get(calls[-1], (calls[-1], ""))
+            found.append({"line": line, "bound": bound, "layer": layer, "nodes": []})
+        found[-1]["nodes"].append(index)
+        before = key
+
+    # What a line binds is what other lines read. The rest is on the way to it.
+    readers: dict[str, set[int]] = {}
+    for index, node in [*enumerate(graph["nodes"]), (-1, ["", "", graph["outputs"], ""])]:
+        for name in re.findall(r"%(\w+)", f"{node[2]}{node[3]}"):
+            readers.setdefault(name, set()).add(index)
+    for step in found:
+        inside = set(step["nodes"])
+        shown = [i for i in step["nodes"] if readers.get(graph["nodes"][i][0], set()) - inside]
+        step["shown"] = shown or step["nodes"][-1:]
+    return found

@@ -1,0 +1,481 @@
+r"""The recorded run of a page, stepped through in a browser."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Browser, Locator, Page, expect
+from torch import Tensor
+
+from tests.browser.conftest import complaints_of
+from tests.browser.test_exhibit import MKDOCS
+from tests.literate import projects
+
+ROOT = Path(__file__).resolve().parents[2]
+INTRODUCTION = "\n\n".join(f"{number}. What fills the first screen." for number in range(60))
+PAGE = f'''r"""
+---
+title: A run
+summary: A page whose run is stepped through.
+---
+
+{INTRODUCTION}
+"""
+
+import torch
+from torch import Tensor
+
+
+def attend(query: Tensor, key: Tensor) -> Tensor:
+    r"""
+    ## Attention
+    """
+    # A score for each pair of positions.
+    scores = torch.einsum("ibhd,jbhd->ijbh", query, key)
+
+    # Nobody looks ahead.
+    scores[0, 1:] = -torch.inf
+    return scores
+
+
+def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2) -> Tensor:
+    r"""
+    ## Example
+    """
+    shape = seq_len, batch_size, heads, d_k
+    # Two names on one line.
+    query, key = torch.randn(shape), torch.randn(shape)
+
+    # The same numbers once more, and a part of them.
+    half = query[:, 0, 0] / 2
+    scores = attend(query, key)
+
+    # Weights.
+    weights = scores.softmax(1)
+    for round in range(9):
+        many = torch.full((100, 90), float(round))
+    return weights
+
+
+def after() -> None:
+    r"""
+    ## What follows
+
+{indent(INTRODUCTION, "    ")}
+    """
+'''
+LAST = 3 + 2 + 6 + 1
+
+
+def expected() -> dict[str, Tensor]:
+    r"""What the example binds, by torch alone."""
+    torch.manual_seed(0)
+    query, key = torch.randn(7, 3, 5, 2), torch.randn(7, 3, 5, 2)
+    scores = torch.einsum("ibhd,jbhd->ijbh", query, key)
+    before = scores.clone()
+    scores[0, 1:] = -torch.inf
+    return {"query": query, "key": key, "before": before, "scores": scores}
+
+
+def line_of(text: str) -> int:
+    return PAGE[: PAGE.index(text)].count("\n") + 1
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("project")
+    files = {"pyproject.toml": projects.SETTINGS, "mkdocs.yml": MKDOCS, "pkg/__init__.py": PAGE}
+    projects.write(root, {**files, "docs/note.txt": ""})
+    built = projects.run(root, "mkdocs", "build", "--strict")
+    assert built.returncode == 0, built.stderr
+    return root
+
+
+@pytest.fixture(scope="module")
+def address(serve: Callable[[Path], str], root: Path) -> str:
+    return serve(root / "site")
+
+
+@contextmanager
+def opened(browser: Browser, address: str, **options: Any) -> Iterator[Page]:
+    r"""The page with its run in view, the panel ready; nothing may go wrong on it."""
+    options = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce"} | options
+    with browser.new_context(**options) as context:
+        page = context.new_page()
+        complaints = complaints_of(page)
+        page.goto(address, wait_until="networkidle")
+        page.locator("section.run").scroll_into_view_if_needed()
+        page.locator("section.run canvas").wait_for()
+        yield page
+    assert complaints == []
+
+
+@pytest.fixture
+def run(browser: Browser, address: str) -> Iterator[Page]:
+    with opened(browser, address) as page:
+        yield page
+
+
+def where(page: Page) -> Locator:
+    return page.locator("section.run .where")
+
+
+def following(page: Page) -> Locator:
+    return page.get_by_role("button", name="Next step")
+
+
+def step_to(page: Page, step: int) -> None:
+    r"""Press the button until it is that step, from 1."""
+    while not where(page).inner_text().startswith(f"step {step} "):
+        before = where(page).inner_text()
+        following(page).click()
+        expect(where(page)).not_to_have_text(before)
+
+
+def table(page: Page) -> Tensor:
+    r"""The numbers of the table, which is opened."""
+    button = page.get_by_role("button", name="As a table")
+    if button.get_attribute("aria-expanded") != "true":
+        button.click()
+    rows = page.locator("section.run tbody tr").evaluate_all(
+        "all => all.map(row => [...row.querySelectorAll('td')].map(one => one.textContent))"
+    )
+    plain = [[cell.replace("−", "-").replace("∞", "inf") for cell in row] for row in rows]
+    return torch.tensor([[float(cell) for cell in row] for row in plain])
+
+
+def test_without_scripts_the_first_step_is_there(browser: Browser, address: str) -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(address)
+        run = page.locator("section.run")
+        assert run.is_visible()
+        line = line_of("query, key = torch")
+        expect(run).to_contain_text(f"step 1 of {LAST} · line {line}")
+        expect(run).to_contain_text("query, key = torch.randn(shape), torch.randn(shape)")
+        expect(run).to_contain_text("key [seq_len 7, batch_size 3, heads 5, d_k 2]")
+        cells = run.locator("td").all_inner_texts()
+        assert run.locator("a").get_attribute("href") == f"#L{line}"
+    shown = torch.tensor([float(cell.replace("−", "-")) for cell in cells]).reshape(7, 2)
+    key = expected()["key"]
+    assert torch.allclose(shown, key[:, 0, 0], rtol=0.006)
+
+
+def test_the_other_engine_has_the_same_run(root: Path) -> None:
+    built = projects.run(root, "literate", "zensical", "--site-dir", "other")
+    assert built.returncode == 0, built.stdout + built.stderr
+    sections = [
+        re.findall('<section class="run".*?</section>', (folder / "index.html").read_text(), re.S)
+        for folder in (root / "site", root / "other")
+    ]
+    assert sections[0] == sections[1] and len(sections[0]) == 1
+    for name in ("trace.json", "assets/panel.js", "assets/grid.js", "assets/live.css"):
+        assert (root / "other" / name).read_bytes() == (root / "site" / name).read_bytes()
+
+
+def test_nothing_is_fetched_before_the_run_is_in_view(browser: Browser, address: str) -> None:
+    with browser.new_context(viewport={"width": 1400, "height": 900}) as context:
+        page = context.new_page()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(address, wait_until="networkidle")
+        assert page.locator("section.run").bounding_box()["y"] > 900
+        assert [one for one in asked if "/live" in one or "trace" in one or "panel" in one] == []
+        # Neither a script nor a sheet of it waits in the head.
+        sheets = page.locator("head link[rel=stylesheet]").evaluate_all(
+            "all => all.map(one => one.href)"
+        )
+        assert not [one for one in sheets if one.endswith("live.css")]
+        page.locator("section.run").scroll_into_view_if_needed()
+        page.locator("section.run canvas").wait_for()
+        names = {one.rpartition("/")[2] for one in asked}
+        assert {"panel.js", "grid.js", "live.css", "trace.json"} <= names
+        # No further level is fetched unasked.
+        assert not {"own_text.js", "worker.js", "interpreter.js", "live.json"} & names
+
+
+def test_buttons_step_and_the_line_lights_up_a_quarter_from_the_top(run: Page) -> None:
+    expect(where(run)).to_have_text(f"step 1 of {LAST} · line {line_of('query, key = torch')}")
+    assert run.locator(".line.stepped").count() == 0
+    following(run).click()
+    line = line_of("half = query")
+    expect(where(run)).to_have_text(f"step 2 of {LAST} · line {line}")
+    lit = run.locator(".line.stepped")
+    expect(lit).to_have_attribute("id", f"L{line}")
+    expect(lit.locator("a[aria-current=step]")).to_have_count(1)
+    assert abs(lit.bounding_box()["y"] - 225) < 2
+    # Into the function, and back.
+    for text in ("scores = torch.einsum", "scores = attend", "weights = scores"):
+        following(run).click()
+        expect(lit).to_have_attribute("id", f"L{line_of(text)}")
+    run.get_by_role("button", name="Previous step").click()
+    expect(lit).to_have_attribute("id", f"L{line_of('scores = attend')}")
+
+
+def test_the_ends_are_ends(run: Page) -> None:
+    before = run.get_by_role("button", name="Previous step")
+    expect(before).to_have_attribute("aria-disabled", "true")
+    before.press("Enter")
+    expect(where(run)).to_contain_text("step 1 of")
+    step_to(run, LAST)
+    expect(following(run)).to_have_attribute("aria-disabled", "true")
+    following(run).press("Enter")
+    expect(where(run)).to_contain_text(f"step {LAST} of")
+    # Of nine rounds six are there.
+    expect(run.locator("section.run .numbers")).to_contain_text("3 more steps")
+
+
+def test_arrow_keys_step_only_while_the_focus_is_inside(run: Page) -> None:
+    run.keyboard.press("ArrowRight")
+    expect(where(run)).to_contain_text("step 1 of")
+    following(run).focus()
+    run.keyboard.press("ArrowRight")
+    expect(where(run)).to_contain_text("step 2 of")
+    run.keyboard.press("ArrowRight")
+    run.keyboard.press("ArrowLeft")
+    expect(where(run)).to_contain_text("step 2 of")
+    # One status says where it is now, and nothing else speaks.
+    said = run.locator("section.run [role=status]")
+    expect(said).to_have_count(1)
+    expect(said).to_have_text(re.compile(r"^step 2 of \d+, line \d+, half: seq_len 7, d_k 2$"))
+
+
+def test_escape_folds_the_panel_and_it_goes_back_into_the_page(run: Page) -> None:
+    following(run).click()
+    body = run.locator("section.run .body")
+    run.locator("section.run canvas").focus()
+    run.keyboard.press("Escape")
+    expect(body).to_be_hidden()
+    # The focus isn't lost.
+    expect(run.get_by_role("button", name="Unfold")).to_be_focused()
+    run.keyboard.press("Enter")
+    expect(body).to_be_visible()
+    run.get_by_role("button", name="Put the panel back").click()
+    expect(run.locator("section.run .docked")).to_have_count(0)
+    expect(run.locator(".line.stepped")).to_have_count(0)
+    expect(where(run)).to_contain_text("step 2 of")
+
+
+def test_a_swipe_steps(browser: Browser, address: str) -> None:
+    phone = {"viewport": {"width": 400, "height": 800}, "has_touch": True}
+    with opened(browser, address, **phone) as page:
+        following(page).tap()
+        expect(where(page)).to_contain_text("step 2 of")
+        box = page.locator("section.run .numbers").bounding_box()
+        touch = page.context.new_cdp_session(page)
+
+        def swipe(across: int, down: int) -> None:
+            x, y = box["x"] + 150, box["y"] + 5
+            ends = [("touchStart", 0), ("touchMove", 0.5), ("touchMove", 1), ("touchEnd", None)]
+            for kind, part in ends:
+                at = [] if part is None else [{"x": x + part * across, "y": y + part * down}]
+                touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
+
+        swipe(-100, 5)
+        expect(where(page)).to_contain_text("step 3 of")
+        swipe(100, 5)
+        expect(where(page)).to_contain_text("step 2 of")
+        # Neither a tap nor a way down is a swipe.
+        swipe(-10, 0)
+        swipe(-50, -100)
+        expect(where(page)).to_contain_text("step 2 of")
+
+
+def test_the_values_are_those_of_torch(run: Page) -> None:
+    by_torch = expected()
+    # Two names on one line, and sliders for the axes that are neither rows nor columns.
+    run.get_by_role("button", name="query", exact=True).click()
+    assert torch.allclose(table(run), by_torch["query"][:, 0, 0], rtol=0.006)
+    run.get_by_role("slider", name="heads").fill("3")
+    run.get_by_role("slider", name="batch_size").fill("2")
+    assert torch.allclose(table(run), by_torch["query"][:, 2, 3], rtol=0.006)
+    step_to(run, 3)
+    # What was picked of an axis stays picked.
+    assert torch.allclose(table(run), by_torch["before"][:, :, 2, 3], rtol=0.006)
+    step_to(run, 4)
+    assert torch.allclose(table(run), by_torch["scores"][:, :, 2, 3], rtol=0.006)
+    expect(run.locator("section.run .numbers")).to_contain_text("90 are not")
+    step_to(run, 5)
+    weights = by_torch["scores"].softmax(1)
+    assert torch.allclose(table(run), weights[:, :, 2, 3], rtol=0.006, atol=1e-6)
+    numbers = run.locator("section.run .numbers")
+    expect(numbers).to_contain_text("a row is who asks; it sums to one")
+    low, mean, high = (
+        float(one) for one in re.findall(r"(?:min|mean|max) ([\d.]+)", numbers.inner_text())
+    )
+    assert (low, mean, high) == pytest.approx(
+        (weights.min().item(), weights.mean().item(), weights.max().item()), rel=0.006
+    )
+    # A slice says what it is a slice of.
+    step_to(run, 6)
+    shape = run.locator("section.run .shape-of")
+    expect(shape).to_contain_text("many [100, 90], of which the first 32 × 64 are shown")
+
+
+def test_a_cell_is_read_by_pointer_and_by_keys(run: Page) -> None:
+    key = expected()["key"]
+    canvas = run.locator("section.run canvas")
+    cell = run.locator("section.run .cell")
+
+    def says(row: int, column: int) -> None:
+        number = float(cell.inner_text().partition(": ")[2].replace("−", "-"))
+        assert cell.inner_text().startswith(f"seq_len {row}, d_k {column}: ")
+        assert number == pytest.approx(key[row, 0, 0, column].item(), rel=0.006)
+
+    says(0, 0)
+    canvas.focus()
+    for arrow in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"):
+        run.keyboard.press(arrow)
+    says(2, 1)
+    # Said aloud, too; and the step is the same.
+    expect(run.locator("section.run [role=status]")).to_have_text(cell.inner_text())
+    expect(where(run)).to_contain_text("step 1 of")
+    canvas.hover(position={"x": 5, "y": 5})
+    says(0, 0)
+    assert canvas.get_attribute("role") == "img"
+    assert re.match(
+        r"\[seq_len 7, batch_size 3, heads 5, d_k 2\]: rows seq_len, columns d_k, from −\d",
+        canvas.get_attribute("aria-label"),
+    )
+
+
+# The colour in the corner of the cell at a row and a column; letters don't reach it.
+COLOUR = """([row, column]) => {
+    const canvas = document.querySelector('section.run canvas');
+    const scale = devicePixelRatio;
+    const size = [canvas.width / scale, canvas.height / scale];
+    const [rows, columns] = window.sizes;
+    const gutter = [rows > 1 ? 22 : 2, columns > 1 ? 14 : 2];
+    const cell = [(size[0] - gutter[0] - 1) / columns, (size[1] - gutter[1] - 1) / rows];
+    const x = (gutter[0] + column * cell[0] + 2) * scale;
+    const y = (gutter[1] + row * cell[1] + 2) * scale;
+    const ground = document.createElement('canvas').getContext('2d');
+    ground.fillStyle = getComputedStyle(canvas).backgroundColor;
+    ground.fillRect(0, 0, 1, 1);
+    ground.drawImage(canvas, x, y, 1, 1, 0, 0, 1, 1);
+    return [...ground.getImageData(0, 0, 1, 1).data].slice(0, 3);
+}"""
+
+
+def colour(page: Page, sizes: list[int], row: int, column: int) -> list[int]:
+    page.evaluate("sizes => window.sizes = sizes", sizes)
+    return page.evaluate(COLOUR, [row, column])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_one_colour_means_one_number_on_the_whole_page(
+    browser: Browser, address: str, scheme: str
+) -> None:
+    with opened(browser, address, color_scheme=scheme) as page:
+        page.get_by_role("button", name="query", exact=True).click()
+        query = expected()["query"][:, 0, 0]
+        row, column = divmod(int(query.argmax()), 2)
+        whole = colour(page, [7, 2], row, column)
+        step_to(page, 2)
+        half = colour(page, [7, 2], row, column)
+        # The half is nearer to the ground than the whole, although it is the largest of its own.
+        step_to(page, 5)
+        zero = colour(page, [7, 7], 0, 5)
+        one = colour(page, [7, 7], 0, 0)
+    assert zero == ([255] * 3 if scheme == "light" else [0x14, 0x16, 0x1B])
+    far = [sum(abs(a - b) for a, b in zip(this, zero, strict=True)) for this in (whole, half, one)]
+    assert far[0] > 1.5 * far[1] > 0
+    assert far[2] >= far[0]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 400])
+def test_nobody_meets_a_barrier_and_nothing_scrolls_sideways(
+    browser: Browser, address: str, scheme: str, width: int
+) -> None:
+    size = {"viewport": {"width": width, "height": 800}, "has_touch": width == 400}
+    with opened(browser, address, color_scheme=scheme, **size) as page:
+        page.add_script_tag(path=ROOT / "node_modules/axe-core/axe.min.js")
+        found = []
+
+        def look() -> None:
+            found.extend(
+                page.evaluate(
+                    "axe.run('section.run').then(result => result.violations.flatMap(one =>"
+                    " one.nodes.map(node => one.id + ' ' + node.html)))"
+                )
+            )
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+
+        look()
+        step_to(page, 4)
+        look()
+        table(page)
+        look()
+        panel = page.locator("section.run .panel").bounding_box()
+        assert panel["height"] <= 400 and panel["y"] + panel["height"] == 800
+        for name in ("Previous step", "Next step"):
+            box = page.get_by_role("button", name=name).bounding_box()
+            assert min(box["width"], box["height"]) >= 44
+        # The line is in view above it.
+        lit = page.locator(".line.stepped").bounding_box()
+        assert lit["y"] > 50 and (lit["y"] + lit["height"] <= panel["y"] or width > 1000)
+    assert found == []
+
+
+def test_on_a_wide_screen_the_panel_lies_over_the_notes(run: Page) -> None:
+    step_to(run, 3)
+    panel = run.locator("section.run .panel").bounding_box()
+    code = run.locator(".row:not(.wide) > .code").first.bounding_box()
+    note = run.locator(".row:not(.wide) > .note").first.bounding_box()
+    assert panel["x"] == pytest.approx(note["x"], abs=1)
+    assert panel["x"] + panel["width"] <= code["x"]
+
+
+@pytest.mark.parametrize(
+    ("motion", "behavior"), [("reduce", "instant"), ("no-preference", "smooth")]
+)
+def test_the_page_glides_only_for_those_who_like_it(
+    browser: Browser, address: str, motion: str, behavior: str
+) -> None:
+    with opened(browser, address, reduced_motion=motion) as page:
+        page.evaluate(
+            "() => { window.asked = []; window.scrollTo = (to) => asked.push(to.behavior); }"
+        )
+        following(page).click()
+        expect(where(page)).to_contain_text("step 2 of")
+        assert page.evaluate("asked") == [behavior]
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_nothing_moves_by_itself(browser: Browser, address: str, width: int) -> None:
+    with browser.new_context(viewport={"width": width, "height": 800}) as context:
+        page = context.new_page()
+        page.add_init_script(
+            """window.moved = [];
+            new PerformanceObserver(list => moved.push(...list.getEntries().map(one => one.value)))
+                .observe({type: 'layout-shift', buffered: true});"""
+        )
+        page.goto(address, wait_until="networkidle")
+        page.locator("section.run").scroll_into_view_if_needed()
+        page.locator("section.run canvas").wait_for()
+        page.evaluate("new Promise(requestAnimationFrame)")
+        assert page.evaluate("moved") == []
+
+
+def test_quick_steps_end_at_the_last_one(run: Page) -> None:
+    run.evaluate(
+        """() => {
+            const next = document.querySelector('section.run button[aria-label="Next step"]');
+            for (let at = 0; at < 4; at += 1) next.click();
+        }"""
+    )
+    expect(where(run)).to_contain_text("step 5 of")
+    expect(run.locator("section.run .shape-of")).to_contain_text("weights [seq_len 7, seq_len 7")
+
+
+def test_the_file_of_the_run_is_small(address: str, run: Page) -> None:
+    text = run.evaluate("fetch('trace.json').then(answer => answer.text())")
+    assert len(text.encode()) < 60_000
+    assert len(json.loads(text)["steps"]) == LAST

@@ -1,0 +1,196 @@
+r"""The model that writes on the home page, with its cache and without, compared with torch."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from playwright.sync_api import Browser, Page, Request, expect
+
+from labml_nn.training.engine.live import make
+from labml_nn.training.sampling import generate, greedy
+from livepage.weights import from_file
+from tests.browser.conftest import complaints_of
+
+ROOT = Path(__file__).resolve().parents[2]
+BUTTON = re.compile(r"\(0\.\d MB\)")
+PROMPT = "JULIET:\nO "
+
+
+@pytest.fixture(scope="module")
+def root(serve: Callable[[Path], str], site: Path) -> str:
+    return serve(site)
+
+
+@pytest.fixture(scope="module")
+def graph(site: Path) -> dict[str, Any]:
+    return json.loads((site / "assets" / "live" / "write.json").read_text())
+
+
+def start(page: Page, root: str) -> None:
+    r"""Open the home page, and fetch the model."""
+    page.goto(root, wait_until="networkidle")
+    page.get_by_role("button", name=BUTTON).click()
+    expect(page.locator("form.writing")).to_be_visible(timeout=60_000)
+
+
+def choose(page: Page, **values: Any) -> None:
+    r"""Fill in the form, by the beginnings of the labels."""
+    for label, value in values.items():
+        page.get_by_label(re.compile(f"^{label.replace('_', '.')}")).fill(str(value))
+
+
+def write(page: Page) -> list[str]:
+    r"""Let the model write to the end; what was written in each way."""
+    status = page.locator(".writing [role=status]")
+    status.evaluate("one => one.textContent = ''")
+    page.get_by_role("button", name="Write", exact=True).click()
+    expect(status).to_contain_text("The text:", timeout=120_000)
+    return page.locator(".written").all_text_contents()
+
+
+def test_nothing_is_fetched_before_the_click(page: Page, root: str) -> None:
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        asked.append(request.url.removeprefix(root))
+
+    page.on("request", note)
+    page.goto(root, wait_until="networkidle")
+    button = page.get_by_role("button", name=BUTTON)
+    button.scroll_into_view_if_needed()
+    assert not [one for one in asked if re.search(r"writing|worker|weights|assets/live", one)]
+    button.click()
+    expect(page.locator("form.writing")).to_be_visible(timeout=60_000)
+    live = {f"assets/live/{name}" for name in ("write.json", "whole.json")}
+    assert {"assets/writing.js", *live} <= set(asked)
+    assert len([one for one in asked if "weights" in one]) == 1
+
+
+def test_without_a_script_a_recorded_text_stands_there(browser: Browser, root: str) -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(root)
+        figure = page.locator("figure[data-write]")
+        expect(figure).to_contain_text("ROMEO:")
+        expect(figure.locator("button")).to_have_count(0)
+
+
+def test_both_ways_write_what_torch_writes(
+    page: Page, root: str, site: Path, graph: dict[str, Any]
+) -> None:
+    start(page, root)
+    n = graph["seq_len"] - len(PROMPT)
+    choose(page, The_text=PROMPT, Temperature=0, Characters=n)
+    found = write(page)
+    symbols = graph["symbols"]
+    weights = site / "assets" / "weights" / graph["weights"]
+    model = make(weights.stem, len(symbols))
+    model.load_state_dict(from_file(weights.read_bytes()))
+    tokens = torch.tensor([symbols.index(one) for one in PROMPT])[:, None]
+    written = generate(model, tokens, n, graph["seq_len"], greedy)[:, 0]
+    assert found == ["".join(symbols[token] for token in written)] * 2
+
+
+def test_the_cache_changes_nothing_beyond_the_context_either(page: Page, root: str) -> None:
+    start(page, root)
+    choose(page, The_text=PROMPT, Temperature=0.9, Top_k=20, Top_p=0.95, Min_p=0.02, Characters=60)
+    cached, whole = write(page)
+    assert cached == whole
+    assert cached.startswith(PROMPT) and len(cached) == len(PROMPT) + 60
+    for speed in page.locator(".writing .speed").all_inner_texts():
+        assert re.fullmatch(r"[\d.]+ tokens a second", speed)
+
+    # Another time it writes something else.
+    again, _ = write(page)
+    assert again != cached
+
+
+def test_filters_leave_only_the_likeliest(page: Page, root: str) -> None:
+    start(page, root)
+    choose(page, The_text=PROMPT, Temperature=0, Characters=20)
+    greedy_text = write(page)
+    for choice in ({"Top_k": 1}, {"Top_k": 0, "Top_p": 0.05}, {"Top_p": 1, "Min_p": 1}):
+        choose(page, Temperature=1, **choice)
+        assert write(page) == greedy_text
+
+
+def test_it_can_be_stopped(page: Page, root: str) -> None:
+    start(page, root)
+    choose(page, The_text=PROMPT, Characters=1000)
+    page.get_by_role("button", name="Write", exact=True).click()
+    written = page.locator(".written").first
+    expect(written).not_to_have_text(PROMPT)
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Write", exact=True)).to_be_focused(timeout=30_000)
+    text = written.text_content()
+    assert len(PROMPT) < len(text) < len(PROMPT) + 1000
+    # And go on with something else.
+    choose(page, Characters=5)
+    assert [len(one) for one in write(page)] == [len(PROMPT) + 5] * 2
+
+
+def test_unknown_characters_are_said_and_an_empty_prompt_is_refused(page: Page, root: str) -> None:
+    start(page, root)
+    choose(page, The_text="café", Characters=3)
+    expect(page.locator("#prompt-said")).to_have_text("The model doesn’t know “é”, and reads “�”.")
+    assert [len(one) for one in write(page)] == [7, 7]
+    choose(page, The_text="")
+    page.get_by_role("button", name="Write", exact=True).click()
+    assert page.evaluate("document.querySelector('form.writing textarea').validity.customError")
+    expect(page.get_by_role("button", name="Stop")).to_be_disabled()
+
+
+def test_it_writes_offline_once_it_is_fetched(page: Page, root: str) -> None:
+    start(page, root)
+    page.context.set_offline(True)
+    choose(page, The_text=PROMPT, Characters=8)
+    assert [len(one) for one in write(page)] == [len(PROMPT) + 8] * 2
+    page.context.set_offline(False)
+
+
+def test_the_keyboard_alone_does_everything(page: Page, root: str) -> None:
+    page.goto(root, wait_until="networkidle")
+    page.get_by_role("button", name=BUTTON).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("The text begins with")).to_be_focused(timeout=60_000)
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.type("KING")
+    for name in ("Temperature", "Top-k", "Top-p", "Min-p", "Characters"):
+        page.keyboard.press("Tab")
+        expect(page.get_by_label(re.compile(f"^{name}"))).to_be_focused()
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.type("12")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Write", exact=True)).to_be_focused(timeout=60_000)
+    assert [len(one) for one in page.locator(".written").all_text_contents()] == [16, 16]
+    expect(page.locator(".writing [role=status]")).to_contain_text("tokens a second")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 400])
+def test_axe_finds_nothing_and_nothing_is_too_wide(
+    browser: Browser, root: str, scheme: str, width: int
+) -> None:
+    viewport = {"width": width, "height": 900}
+    with browser.new_context(color_scheme=scheme, viewport=viewport) as context:
+        page = context.new_page()
+        complaints = complaints_of(page)
+        start(page, root)
+        choose(page, Characters=30)
+        write(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.add_script_tag(path=ROOT / "node_modules/axe-core/axe.min.js")
+        found = page.evaluate(
+            "axe.run('figure[data-write]').then(result => result.violations.flatMap(one =>"
+            " one.nodes.map(node => one.id + ' ' + node.html)))"
+        )
+        small = page.evaluate(
+            """[...document.querySelectorAll('.writing :is(textarea, input, button)')]
+                .filter(one => one.getBoundingClientRect().height < 44)
+                .map(one => one.outerHTML)"""
+        )
+    assert (found, small, complaints) == ([], [], [])

@@ -1,0 +1,132 @@
+r"""A project of another package gets the files of its live pages."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from livepage.build import Live, LiveError
+
+MODELS = """\
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self, n_vocab):
+        super().__init__()
+        self.d_model = self.window = 7
+        self.embedding = nn.Embedding(n_vocab, self.d_model)
+        self.register_buffer("table", torch.ones(64, 1, self.d_model))
+
+    def forward(self, tokens):
+        x = self.embedding(tokens)
+        x = x + self.table[: len(x)]
+        return x @ self.embedding.weight.T
+
+
+class Loop(Model):
+    def forward(self, tokens):
+        return torch.stack([super(Loop, self).forward(row[None])[0] for row in tokens])
+
+
+def make(name, n_vocab):
+    return {"small": Model, "loop": Loop}[name](n_vocab)
+"""
+WEIGHTS = b"the weights"
+
+
+def entry(**changes: Any) -> dict[str, Any]:
+    return {
+        "config": {"n_vocab": 5, "seq_len": 64},
+        "file": "small.safetensors",
+        "bytes": len(WEIGHTS),
+        "sha256": sha256(WEIGHTS).hexdigest(),
+        "loss": 1.5,
+        "sources": {"tiny/models.py": "as it was"},
+    } | changes
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("project")
+    (root / "tiny").mkdir()
+    (root / "tiny" / "__init__.py").touch()
+    (root / "tiny" / "models.py").write_text(MODELS)
+    (root / "weights").mkdir()
+    (root / "weights" / "small.safetensors").write_bytes(WEIGHTS)
+    models = {"small": entry(), "loop": entry(), "lost": entry(file="lost.safetensors")}
+    models["changed"] = entry(sha256="another")
+    record = {"values": {"symbols": "abcde", "models": models}}
+    (root / "live.json").write_text(json.dumps(record))
+    return root
+
+
+def live(project: Path, model: str = "small", fingerprint: str = "as it was") -> Live:
+    return Live(
+        root=project,
+        store=project / "store",
+        sources={"tiny": "sub"},
+        package="tiny",
+        maker="tiny.models:make",
+        record="live.json",
+        weights="weights",
+        models={model: ["tiny/models.py"]},
+        fingerprint=lambda path: fingerprint,
+    )
+
+
+def files(made: Live, reports: list[str] | None = None) -> dict[str, bytes]:
+    found = [] if reports is None else reports
+    return made.files(found.append)
+
+
+def test_a_page_gets_its_graph_its_constants_and_the_weights(project: Path) -> None:
+    found = files(live(project))
+    assert found.keys() == {
+        "sub/models/live.json",
+        "sub/models/live.safetensors",
+        "assets/weights/small.safetensors",
+    }
+    graph = json.loads(found["sub/models/live.json"])
+    assert graph["symbols"] == "abcde" and graph["loss"] == 1.5 and graph["stale"] == []
+    assert [node[1] for node in graph["nodes"]][:3] == ["embedding", "slice", "add"]
+    assert [step["bound"] for step in graph["steps"]] == ["x", "x", "return"]
+    assert graph["axes"][graph["nodes"][0][6]] == ["seq_len", "batch_size", "d_model"]
+    assert found["assets/weights/small.safetensors"] == WEIGHTS
+
+
+def test_what_was_exported_is_not_exported_again(project: Path) -> None:
+    reports: list[str] = []
+    first = files(live(project))
+    assert files(live(project), reports) == first
+    assert reports == []
+
+
+def test_a_page_says_which_of_its_sources_have_changed(project: Path) -> None:
+    graph = json.loads(files(live(project, fingerprint="otherwise"))["sub/models/live.json"])
+    assert graph["stale"] == ["tiny/models.py"]
+
+
+def test_the_page_shows_its_data_flow_before_it_runs(project: Path) -> None:
+    shown = live(project).shown(["tiny/other.py", "tiny/models.py"])
+    ((path, (size, drawing)),) = shown.items()
+    assert path == "tiny/models.py" and size == len(WEIGHTS)
+    assert drawing.startswith("<svg") and "seq_len × batch_size × d_model" in drawing
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        ("unknown", "live.json has no model 'unknown': train it first."),
+        ("lost", "weights/lost.safetensors isn't the file of live.json."),
+        ("changed", "weights/small.safetensors isn't the file of live.json."),
+        ("loop", "a model can't be exported: ValueError: another length has other operations"),
+    ],
+)
+def test_what_stops_the_build_says_why(project: Path, model: str, sentence: str) -> None:
+    with pytest.raises(LiveError) as raised:
+        files(live(project, model))
+    assert str(raised.value).startswith(sentence)

@@ -1,0 +1,37 @@
+r"""The page that tells how a page runs tells what is so."""
+
+import re
+from pathlib import Path
+
+import livepage
+from literate import settings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_loop_is_that_of_the_interpreter() -> None:
+    (loop,) = re.findall(r"```js\n(.*?)```", livepage.__doc__ or "", flags=re.DOTALL)
+    source = (ROOT / "livepage" / "assets" / "interpreter.js").read_text("utf-8")
+    assert loop in source
+
+
+def test_the_export_is_that_of_the_exporter() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", livepage.__doc__ or "", flags=re.DOTALL)
+    source = (ROOT / "livepage" / "exporter.py").read_text("utf-8")
+    assert [line for line in code.splitlines() if line not in source] == []
+
+
+def test_each_attention_runs_or_is_listed_with_the_reason() -> None:
+    runs = {
+        page for pages in settings.load(ROOT).live["models"].values() for page in pages
+    }
+    listed = set(re.findall(r"\]\(\.\./(labml_nn/[\w/]+\.py)\)", livepage.__doc__ or ""))
+    folders = ("positions", "memory", "variants", "ways")
+    pages = {
+        path.relative_to(ROOT).as_posix()
+        for folder in folders
+        for path in (ROOT / "labml_nn" / "transformers" / folder).glob("[!_]*.py")
+    }
+    told = {page.replace("flash_backward", "flash") for page in pages - runs}
+    assert told <= listed
+    assert runs.isdisjoint(listed - {"labml_nn/transformers/kv_cache.py"})
