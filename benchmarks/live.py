@@ -31,6 +31,8 @@ SEED, SEQ_LEN = 1, 64
 # A model of two layers has learned most of what it will after so many steps.
 STEPS = {"classic": 2000, "modern": 2000}
 SMALL_STEPS = 1000
+# A test computes the loss of this much of the validation text again.
+BEGINNING = 100 * SEQ_LEN + 1
 MODELS = (
     "classic",
     "modern",
@@ -135,15 +137,20 @@ def main() -> None:
         print(f"not in results/ yet: {', '.join(missing)}")
     paths = {name: path for name, path in paths.items() if name not in missing}
     runs = {name: json.loads(path.read_text()) for name, path in paths.items()}
-    for name in runs:
-        keep(ROOT / "results/weights" / file_name(name), paths[name].with_suffix("").read_bytes())
+    tokenizer, _, validation = prepare(tiny_shakespeare(), SEQ_LEN)
+    for name, one in runs.items():
+        content = paths[name].with_suffix("").read_bytes()
+        keep(ROOT / "results/weights" / file_name(name), content)
+        model = make(name, len(tokenizer))
+        model.load_state_dict(from_file(content))
+        one["beginning"] = evaluate(model, validation[:BEGINNING], SEQ_LEN)
     columns = ("loss", "float_loss", "same", "parameters", "bytes")
     write(
         "live",
         title="Models that run in the browser",
         command="python benchmarks/live.py",
         sources={path: mark for one in runs.values() for path, mark in one["sources"].items()},
-        values={"symbols": prepare(tiny_shakespeare(), SEQ_LEN)[0].symbols, "models": runs},
+        values={"symbols": tokenizer.symbols, "models": runs},
         tables={
             "losses": {
                 "columns": [

@@ -10,9 +10,10 @@ are measured, and then the pages are written. Nothing here knows the engine that
 
 import posixpath
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from literate.measuring.measure import Bench, Measurement, measure
 from literate.page import katex, lists, result_pages, search
@@ -199,14 +200,16 @@ def pages(
     references = network(site.sources.values())
     names = names_in_notes.names(site.sources.values(), site.settings.root)
     kept = finished.pages if finished else {}
-    sizes = live(site.settings).sizes() if site.settings.live else {}
+    chosen = list(chosen)
+    shown = live_pages(site.settings, chosen)
     with Formulas(katex.folder(site.settings)) as formulas:
         for source in chosen:
             origin = made_from(source, links, measured.get(source.path), references)
             before, written = kept.get(source.path, (None, None))
             if written is None or origin != before:
                 takeaways, problems = taken.of(source)
-                takeaways = replace(takeaways, live=sizes.get(source.path, 0))
+                size, flow = shown.get(source.path, (0, ""))
+                takeaways = replace(takeaways, live=size, flow=flow)
                 written = page(source, links, formulas, measured, takeaways, references)
                 written = replace(written, problems=(*written.problems, *problems))
                 kept[source.path] = origin, written
@@ -293,29 +296,33 @@ def generated(settings: Settings) -> dict[str, str | bytes]:
     return {"assets/katex/katex.min.css": swapped, **live_files(settings)}
 
 
-def live(settings: Settings) -> Live:
-    r"""
-    ## The models that run on pages
-    """
-    table = dict(settings.live)
-    pages = {page: model for model, of_it in table.pop("models").items() for page in of_it}
-    store = settings.root / settings.store / "live"
-    return Live(settings.root, store, **table, pages=pages, fingerprint=fingerprint)
-
-
 def live_files(settings: Settings) -> dict[str, bytes]:
     r"""
     ## What runs on pages
     """
-    if not settings.live:
-        return {}
 
     def place(path: str) -> str:
         package, _, relative = path.partition("/")
         return uri(relative, settings.sources[package]).removesuffix(".md") + "/"
 
+    return _live(settings, lambda live: live.files(place))
+
+
+def live_pages(settings: Settings, chosen: Sequence[Source]) -> dict[str, tuple[int, str]]:
+    r"""
+    ## What those of these pages that run show before they do
+    """
+    return _live(settings, lambda live: live.shown(source.path for source in chosen))
+
+
+def _live(settings: Settings, ask: Callable[[Live], dict[str, Any]]) -> dict[str, Any]:
+    if not settings.live:
+        return {}
+    table = dict(settings.live)
+    pages = {page: model for model, of_it in table.pop("models").items() for page in of_it}
+    store = settings.root / settings.store / "live"
     try:
-        return live(settings).files(place)
+        return ask(Live(settings.root, store, **table, pages=pages, fingerprint=fingerprint))
     except LiveError as error:
         raise LiterateError([Problem(settings.live["record"], 1, str(error))]) from None
 

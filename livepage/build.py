@@ -14,13 +14,14 @@ the pages of one model share it. For each page only the [steps](steps.py) are it
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from livepage.dataflow import draw
 from livepage.steps import steps
 
 HERE = Path(__file__).parent
@@ -112,15 +113,20 @@ class Live:
             digest.update(sha256(part).digest())
         return digest.hexdigest()[:32]
 
-    def export(self, models: Mapping[str, Any], report: Callable[[str], None]) -> None:
+    def export(
+        self,
+        models: Mapping[str, Any],
+        wanted: Iterable[tuple[str, str]],
+        report: Callable[[str], None] = lambda line: None,
+    ) -> None:
         r"""
-        ### The graphs of all models
+        ### The graphs of models
 
-        Those that aren't kept are made, two processes at a time.
+        Those that aren't kept are made, by two processes.
         """
         self.store.mkdir(parents=True, exist_ok=True)
         requests, places = [], {}
-        for maker, name in self.wanted():
+        for maker, name in sorted(wanted):
             entry = models[name]
             stem = f"{Path(entry['file']).stem}-{self.key(maker, entry)}"
             graph, constants = (self.store / f"{stem}.{end}" for end in ("json", "safetensors"))
@@ -152,12 +158,30 @@ class Live:
         for key, (graph, constants) in places.items():
             self.exported[key] = json.loads(graph.read_bytes()), constants.read_bytes()
 
-    def sizes(self) -> dict[str, int]:
+    def shown(self, paths: Iterable[str]) -> dict[str, tuple[int, str]]:
         r"""
-        ### How many bytes of weights a page fetches
+        ### What some pages show before they run
+
+        How many bytes of weights they fetch, and the [drawing](dataflow.py) of their data flow.
         """
-        models = json.loads((self.root / self.record).read_bytes())["values"]["models"]
-        return {path: models[name]["bytes"] for path, name in self.pages.items() if name in models}
+        paths = [path for path in paths if path in self.pages]
+        if not paths:
+            return {}
+        values = self.recorded()
+        self.export(values["models"], {(self.maker, self.pages[path]) for path in paths})
+        found = {}
+        for path in paths:
+            graph, source = self.page(path, values)
+            found[path] = graph["bytes"], draw(graph, source)
+        return found
+
+    def page(self, path: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+        r"""
+        ### The graph of a page with its steps, and the page's source
+        """
+        source = (self.root / path).read_text(encoding="utf-8")
+        graph = {"page": path, **self.graph(self.maker, self.pages[path], values)}
+        return graph | {"steps": steps(graph, path, source)}, source
 
     def graph(self, maker: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
         r"""
@@ -184,15 +208,14 @@ class Live:
         `place` gives the folder of a page on the site, `transformers/mha/`.
         """
         values = self.recorded()
-        self.export(values["models"], report)
+        self.export(values["models"], self.wanted(), report)
         found: dict[str, bytes] = {}
         graphs = {place: (one["maker"], one["model"]) for place, one in self.graphs.items()}
         contents = {place: self.graph(*key, values) for place, key in graphs.items()}
         for path, name in self.pages.items():
             at = f"{place(path)}live"
             graphs[at] = self.maker, name
-            graph = contents[at] = {"page": path, **self.graph(self.maker, name, values)}
-            graph["steps"] = steps(graph, path, (self.root / path).read_text(encoding="utf-8"))
+            contents[at], _ = self.page(path, values)
         for at, key in graphs.items():
             content = json.dumps(contents[at], separators=(",", ":"), ensure_ascii=False)
             found[f"{at}.json"] = content.encode()

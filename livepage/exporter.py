@@ -336,5 +336,6 @@ def export(
         "stacks": first.stacks.entries,
         "modules": first.modules.entries,
         "axes": axes.entries,
+        "sizes": {name: size for size, name in (names or {}).items()} | {varies: LENGTHS[1]},
     }
     return graph, first.constants

@@ -29,6 +29,7 @@ can be read at any time:
 * [Sampling strategies](strategies.py): top-k, top-p and min-p
 * [Byte-pair encoding](byte_pairs.py) in place of characters
 * [Device and precision](device.py): CPU or GPU, 32 or 16 bits
+* [Weights in eight bits](trained.py), and how to load them
 * [Figures](figures.py) and [progress](progress.py)
 
 Long, resumed and distributed runs, and the command line, are made of the same pages, with

@@ -84,7 +84,8 @@ class Takeaways:
       name is the whole module
     * `bare` are the same without their notes
     * `source` is the address of the file in the repository, if that is known
-    * `live` are the bytes of the weights with which the reader's browser can run the page
+    * `live` are the bytes of the weights with which the reader's browser can run the page, and
+      `flow` is the [drawing](../../livepage/dataflow.py) of its data flow
     """
 
     notebook: File | None
@@ -93,6 +94,7 @@ class Takeaways:
     bare: Mapping[str, File]
     source: str | None = None
     live: int = 0
+    flow: str = ""
 
 
 NOTHING = Takeaways(None, None, {}, {})
@@ -154,6 +156,7 @@ def page(
         rows=[row for row in written if row["note"] or row["code"]],
         run=trace.first_step(record, source.text),
         live=takeaways.live,
+        flow=takeaways.flow,
     )
     files = [*takeaways.snippets.values(), *takeaways.bare.values()]
     files += [takeaways.notebook] if takeaways.notebook else []

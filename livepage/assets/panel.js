@@ -63,9 +63,10 @@ export class Panel extends EventTarget {
     this.after = button("›", "Next step", () => this.go(this.#step + 1));
     this.folds = button("–", "Fold", () => this.fold(!this.folded));
     this.closes = button("×", "Put the panel back into the page", () => (this.dock(false), this.after.focus({ preventScroll: true })));
+    this.title = make("span", { className: "title" });
     this.where = make("a", { className: "where" });
     this.code = make("code");
-    this.bar = make("div", { className: "bar" }, this.before, this.after, make("p", {}, this.where, this.code), this.folds, this.closes);
+    this.bar = make("div", { className: "bar" }, this.before, this.after, make("p", {}, this.title, this.where, this.code), this.folds, this.closes);
     this.bar.setAttribute("role", "toolbar");
     this.bar.setAttribute("aria-label", "Steps");
     this.parts = make("div", { className: "parts" });
@@ -109,6 +110,7 @@ export class Panel extends EventTarget {
   async show(run, step = 0) {
     this.#run = run;
     this.section.setAttribute("aria-label", run.title);
+    this.title.textContent = `${run.title}: `;
     await this.#take(step);
   }
 
@@ -313,9 +315,11 @@ export async function tell(name, axes, sizes, index) {
   const grid = new Grid();
   // It can be drawn once it knows its style.
   document.body.append(grid.element);
+  grid.element.style.setProperty("--height", 110);
   grid.show(found, { limit: record.limit });
   grid.element.remove();
-  told.append(grid.element);
+  const others = grid.others.map((axis) => `${axes[axis]} 0`).join(", ");
+  told.append(grid.element, ...(others ? [make("p", {}, `at ${others}`)] : []));
   return told;
 }
 

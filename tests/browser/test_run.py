@@ -106,7 +106,7 @@ def opened(browser: Browser, address: str, **options: Any) -> Iterator[Page]:
         complaints = complaints_of(page)
         page.goto(address, wait_until="networkidle")
         page.locator("section.run").scroll_into_view_if_needed()
-        expect(page.locator("section.run canvas")).to_be_visible()
+        page.locator("section.run canvas").wait_for()
         yield page
     assert complaints == []
 
@@ -176,7 +176,7 @@ def test_nothing_is_fetched_before_the_run_is_in_view(browser: Browser, address:
         )
         assert not [one for one in sheets if one.endswith("live.css")]
         page.locator("section.run").scroll_into_view_if_needed()
-        expect(page.locator("section.run canvas")).to_be_visible()
+        page.locator("section.run canvas").wait_for()
         names = {one.rpartition("/")[2] for one in asked}
         assert {"panel.js", "grid.js", "live.css", "trace.json"} <= names
         # No further level is fetched unasked.
@@ -442,7 +442,7 @@ def test_nothing_moves_by_itself(browser: Browser, address: str, width: int) -> 
         )
         page.goto(address, wait_until="networkidle")
         page.locator("section.run").scroll_into_view_if_needed()
-        expect(page.locator("section.run canvas")).to_be_visible()
+        page.locator("section.run canvas").wait_for()
         page.evaluate("new Promise(requestAnimationFrame)")
         assert page.evaluate("moved") == []
 

@@ -27,5 +27,7 @@ arguments. So it imports the lessons, and no lesson imports anything from here; 
 * **Look:** what is [measured](measurements.py), the [history](history.py) of a run and [its
   curves](curves.py), [samples](samples.py), [the result](result.py), [labml](recorder.py), [runs
   side by side](compare.py) and [memory](memory.py)
+* **Show:** the [live models](live.py), which run in the browser, and [their step of
+  writing](writing_step.py)
 * **Fail:** [errors](errors.py), and [programs](program.py) that tell them in one sentence
 """

@@ -33,7 +33,8 @@ from labml_nn.transformers.ways.side_by_side import attend, four_ways
 LARGE = {"d_model": 128, "heads": 4, "n_layers": 4, "d_ff": 512, "seq_len": 64}
 SMALL = {"d_model": 64, "heads": 4, "n_layers": 2, "d_ff": 256, "seq_len": 64}
 
-# The ways that have another order of axes, by their pages.
+# The ways that have another order of axes, by their pages. The names are those of the page that
+# compares them.
 WAYS = {
     "ways/batch_first": "batch first",
     "ways/folded_heads": "folded heads",
@@ -51,13 +52,15 @@ class Way(nn.Module):
 
     def __init__(self, name: str, heads: int, d_model: int) -> None:
         super().__init__()
+        # By which to call it.
         self.name = name
 
         # With its own random weights, like any other attention.
         self.way = four_ways(heads, d_model)[name]
 
     def forward(self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
-        # All of them are self-attention under the causal mask, with the batch as the first axis.
+        # All of them are self-attention under the causal mask, with the batch as the first axis. So
+        # key, value and mask say nothing new.
         return attend(self.name, self.way, query.transpose(0, 1)).transpose(0, 1)
 
 
@@ -68,6 +71,8 @@ def sizes_of(name: str) -> dict[str, int]:
     # [SwiGLU](../../transformers/swiglu.py) has three matrices, each smaller by a third.
     if name == "modern":
         return LARGE | {"d_ff": 336}
+
+    # Models of two layers train in a minute, and their weights are a tenth of the bytes.
     return LARGE if name == "classic" else SMALL
 
 
@@ -76,19 +81,26 @@ def make(name: str, n_vocab: int) -> nn.Module:
     ## Make a model
     """
     sizes = sizes_of(name)
+
+    # It has another layer and no part that could be exchanged.
     if name == "modern":
         return ModernTransformer(n_vocab, **sizes)
 
     # All others are the classic model, most of them with one part exchanged.
     model = AutoregressiveTransformer(n_vocab, **sizes)
+
+    # A way to write attention has no place in a layer by itself.
     if name in WAYS:
         heads, d_model = sizes["heads"], sizes["d_model"]
         put_in_place(model, {"self_attn": lambda: Way(WAYS[name], heads, d_model)})
 
-    # The page itself says what goes where.
+    # The page itself says what goes where. The module is found by the name of the page, because
+    # to import all of them for one model would take long.
     elif name != "classic":
         page = import_module(f"labml_nn.transformers.{name.replace('/', '.')}")
         put_in_place(model, page.in_transformer(**sizes, dropout_prob=0.0))
+
+    # With random weights.
     return model
 
 

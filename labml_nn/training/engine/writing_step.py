@@ -39,6 +39,8 @@ class WritingStep(CachedTransformer):
 
         # The page's own step. It computes one position, and extends the caches by it.
         logits = super().forward(tokens)
+
+        # What the next step needs goes out with the logits.
         return logits, *(projection.cache for projection in projections)
 
     def inputs(self, n_keys: int, batch_size: int) -> tuple[Tensor, ...]:
@@ -59,5 +61,6 @@ def make(name: str, n_vocab: int) -> WritingStep:
 
     There is one, that of the classic model.
     """
-    # Of the sizes that the weights were trained with.
+    # `name` is that of the model whose weights it has; makers are called with one. The sizes are
+    # those that the weights were trained with.
     return WritingStep(n_vocab, *LARGE.values())

@@ -354,8 +354,8 @@ for (const figure of every("[data-write]")) {
 // ## The recorded run can be stepped through once it is in view
 
 const run = document.querySelector("section.run");
-const seen = ([{ isIntersecting }], watch) => {
-  if (!isIntersecting) return;
+const seen = (entries, watch) => {
+  if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
   watch.disconnect();
   import("./panel.js").then(({ start }) => start(run));
 };

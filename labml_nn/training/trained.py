@@ -1,0 +1,151 @@
+r"""
+---
+title: Weights in Eight Bits
+summary: A trained model in a quarter of the bytes, and how to load it from a file.
+know: ../transformers/models.py
+terms:
+  quantisation: Storing weights as whole numbers of few bits, with a scale to multiply them by.
+---
+
+A weight is a number of 32 bits, though the model hardly needs the last 24. The [small
+transformer](../transformers/basic/autoregressive_model.py) has 810,306 of them, which is 3.2 MB. In
+eight bits it is a file of [860,152](../../results/live.json#values.models.classic.bytes) bytes, and
+its loss goes from [1.6796](../../results/live.json#values.models.classic.float_loss) to
+[1.6798](../../results/live.json#values.models.classic.loss). Seeds differ by a hundred times as
+much. This is the file that the pages of this site fetch when you run them with your own text.
+
+**In:** a matrix of weights, `[rows, columns]`. **Out:** whole numbers from -127 to 127 of the same
+shape, and one *scale* for each row.
+
+Think of a map. Its scale turns centimetres on the paper into kilometres, and each sheet has the
+scale that suits its country. A row of a weight matrix is a sheet: its largest number becomes 127,
+and the others are measured in the same unit.
+
+$$
+q_{ij} = \operatorname{round}\left(\frac{w_{ij}}{s_i}\right)
+\qquad s_i = \frac{\max_j |w_{ij}|}{127}
+\qquad w_{ij} \approx s_i\, q_{ij}
+$$
+
+Why a scale for each row, and not one for the matrix? One large number would set it, and rows of
+small numbers would be rounded to a few steps or to zero. A row is what makes one feature of the
+result, so nothing is gained by sharing further down.
+
+Only the storage is in eight bits here: the numbers are turned back before the model runs. Large
+models are also *computed* in eight bits or four, which takes other scales and trained corrections.
+That is left out. So are vectors, biases and gains: they are few, and stay as they are.
+"""
+
+import json
+
+import torch
+from torch import Tensor, nn
+
+# The types in such files, by their names there.
+TYPES = {"F32": torch.float32, "I8": torch.int8, "I64": torch.int64, "BOOL": torch.bool}
+
+
+def quantise(weights: Tensor) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Quantise
+
+    The whole numbers, `[rows, columns]`, and the scales, `[rows]`.
+    """
+    # The largest number of each row, with or without its sign, becomes 127. So -128 is not used,
+    # and the numbers are as good below zero as above.
+    scale = weights.abs().amax(dim=1) / 127
+
+    # A row of zeros has the scale 0, and 0/0 is not a number. Any other scale leaves it zero.
+    scale = scale.where(scale > 0, 1.0)
+
+    # To the nearest whole number: no weight is off by more than half a scale.
+    return (weights / scale[:, None]).round().to(torch.int8), scale
+
+
+def restore(whole: Tensor, scale: Tensor) -> Tensor:
+    r"""
+    ## Restore
+
+    The weights again, nearly.
+    """
+    # The scale has one number for each row, and multiplies all its columns.
+    return whole * scale[:, None]
+
+
+def read(content: bytes) -> dict[str, Tensor]:
+    r"""
+    ## Read a file
+
+    `content` is a file in the format [safetensors](https://huggingface.co/docs/safetensors), which
+    is as simple as can be: a header that says what is where, and then all numbers. It can't contain
+    code, unlike Python's pickle files.
+    """
+    # The first eight bytes are the length of the header, the last byte being the highest.
+    end = 8 + int.from_bytes(content[:8], "little")
+
+    # For each name its type, its shape, and where its bytes are, counted from the header's end.
+    header = json.loads(content[8:end])
+    header.pop("__metadata__", None)
+
+    tensors = {}
+    for name, entry in header.items():
+        # A copy of the bytes, because PyTorch wants to be allowed to change them.
+        start, stop = entry["data_offsets"]
+        numbers = bytearray(content[end + start : end + stop])
+        flat = torch.frombuffer(numbers, dtype=TYPES[entry["dtype"]])
+
+        # In the file a tensor is one long row.
+        tensors[name] = flat.view(entry["shape"])
+    return tensors
+
+
+def load(model: nn.Module, content: bytes) -> None:
+    r"""
+    ## Load a model
+
+    From a file in which `x.scale` are the scales of `x`.
+    """
+    tensors = read(content)
+    weights = {}
+    for name, tensor in tensors.items():
+        # A matrix comes with its scales, a vector without. The scales themselves are no weights.
+        scale = tensors.get(f"{name}.scale")
+        if name.endswith(".scale"):
+            continue
+        weights[name] = tensor if scale is None else restore(tensor, scale)
+
+    # Strictly: a name too many or too few is an error.
+    model.load_state_dict(weights)
+
+
+def example(rows: int = 5, columns: int = 7) -> tuple[Tensor, ...]:
+    r"""
+    ## Example
+
+    A matrix there and back.
+
+    ### Exercises
+
+    ??? question "A row is 0.5, -0.25, 0.1, 0. What are its whole numbers?"
+        The scale is 0.5/127. So they are 127, -64, 25 and 0. (-63.5 is rounded to the even
+        neighbour.)
+
+    ??? question "How many bytes has a matrix of 512 rows and 128 columns?"
+        65,536 for the numbers and 2,048 for the scales, where it was 262,144.
+
+    ??? question "Leave out `round()`. What happens to the weights, and which test notices?"
+        The conversion to whole numbers cuts off what is behind the point, so every weight moves
+        towards zero, by up to a whole scale. Only the bound of half a scale notices.
+
+    ??? question "Use one scale for the whole matrix. What does the largest error depend on now?"
+        On the largest number of the matrix. If it is 100 times the largest of some row, that row
+        has only whole numbers from -1 to 1 left.
+    """
+    # A layer like any in a model. One row is a thousand times as large as the others.
+    layer = nn.Linear(columns, rows, bias=False)
+    weights = layer.weight.detach() * torch.tensor([1000.0] + [1.0] * (rows - 1))[:, None]
+
+    # The errors of the small rows are small: each row has a scale of its own.
+    whole, scale = quantise(weights)
+    error = (restore(whole, scale) - weights).abs().amax(dim=1)
+    return whole, scale, error
