@@ -34,7 +34,7 @@ from tests.browser.chromium import running_browser  # noqa: E402
 
 ASSETS = ROOT / "livepage" / "assets"
 PROMPTS = ("ROMEO:\n", "JULIET:\nO ", "To be, or not ")
-WRITTEN, TEMPERATURE = 160, 0.8
+WRITTEN, TEMPERATURE = 100, 0.8
 # What the texts and the speeds depend on.
 SOURCES = [
     "labml_nn/training/engine/live.py",
