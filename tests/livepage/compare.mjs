@@ -39,7 +39,7 @@ for (const [place, expected] of Object.entries(logits)) {
   }
 
   // Of each operation once: what if it gave something else?
-  const changed = ({ dtype, data }) => data.map((x) => (dtype === "bool" ? 1 - x : 2 * x + 1));
+  const changed = ({ dtype, data }) => data.map((x) => (dtype === "bool" ? 1 - x : 3 - 2 * x));
   const other = (value) => (Array.isArray(value) ? value.map(other) : { ...value, data: changed(value) });
   const [length, values] = Object.entries(expected).find(([n]) => n > 2);
   for (const operation of new Set(graph.nodes.map((node) => node[1]))) {

@@ -55,13 +55,19 @@ def compare(folder: Path) -> None:
     for path in site.RUNS.glob("*.js"):
         (folder / "assets" / path.name).write_bytes(path.read_bytes())
     ids = prepare(tiny_shakespeare(), 64)[2][:64]
-    logits = {}
+    logits, rounding = {}, {}
     for name, pages in LIVE["models"].items():
-        model = trained(name)
-        logits[place(pages[0])] = {n: model(ids[:n, None]).flatten().tolist() for n in LENGTHS}
+        model, precise = trained(name), trained(name).double()
+        at = place(pages[0])
+        logits[at], rounding[at] = {}, {}
+        for n in LENGTHS:
+            found, exact = model(ids[:n, None]), precise(ids[:n, None])
+            logits[at][n] = found.flatten().tolist()
+            rounding[at][n] = ((found - exact).abs().max() / exact.abs().max()).item()
     writing = {"step": "assets/live/write", "whole": place(LIVE["models"]["classic"][0])}
     expected = {"ids": ids.tolist(), "logits": logits, "writing": writing}
     (folder / "expected.json").write_text(json.dumps(expected))
+    (folder / "rounding.json").write_text(json.dumps(rounding))
     script = Path(__file__).with_name("compare.mjs")
     command = [program("node"), "--no-warnings", script, folder]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -92,15 +98,21 @@ def graphs(folder: Path) -> dict[str, dict[str, Any]]:
     return {page: json.loads((folder / f"{place(page)}.json").read_bytes()) for page in PAGES}
 
 
-def test_each_model_agrees_with_torch_at_each_length(found: dict[str, Any]) -> None:
+def test_each_model_agrees_with_torch_at_each_length(folder: Path, found: dict[str, Any]) -> None:
     assert len(found["lengths"]) == len(LIVE["models"])
+    rounding = json.loads((folder / "rounding.json").read_text())
     far = {
         (page, length): difference
         for page, differences in found["lengths"].items()
         for length, difference in differences.items()
-        if not difference <= CLOSE
+        # PyTorch itself is off by more in linear attention, where sums of tiny weights are divided
+        # by: as far as its 32 bits are from its 64.
+        if not difference <= max(CLOSE, 3 * rounding[page][length])
     }
     assert far == {}
+    # That is one page.
+    loose = {page for page, one in rounding.items() if max(one.values()) > CLOSE / 3}
+    assert loose == {"transformers/variants/linear_attention/live"}
 
 
 def test_the_pages_of_a_model_run_one_graph(graphs: dict[str, dict[str, Any]]) -> None:
@@ -114,7 +126,8 @@ def test_a_wrong_result_of_any_operation_is_noticed(
 ) -> None:
     used = {node[1] for graph in graphs.values() for node in graph["nodes"]}
     assert found["wrong"].keys() == used
-    assert [name for name, difference in found["wrong"].items() if difference <= CLOSE] == []
+    # Far more than the one page that is off differs by.
+    assert [name for name, difference in found["wrong"].items() if difference <= 0.01] == []
 
 
 def test_with_a_cache_the_logits_are_those_without(found: dict[str, Any]) -> None:
