@@ -41,7 +41,7 @@ THEME = Path(__file__).parent / "engines" / "theme"
 
 # What pages need of an engine, beside what its settings name.
 SHEETS = ("assets/katex/katex.min.css", "assets/literate.css")
-SCRIPTS = ("assets/literate.js",)
+SCRIPTS = ("assets/literate.js", "assets/start.js")
 EXTENSIONS: Mapping[str, Mapping[str, object]] = {
     "footnotes": {},
     # The rows.

@@ -96,7 +96,7 @@ class LiteratePlugin(BasePlugin):
             (config.extra_css, site.SHEETS),
             (config.extra_javascript, site.SCRIPTS),
         ):
-            known[:0] = [one for one in needed if one not in map(str, known)]
+            known[:] = [*needed, *(one for one in known if str(one) not in needed)]
         return config
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:

@@ -324,22 +324,6 @@ document.addEventListener("keydown", (event) => {
 // The theme calls two things “Navigation”.
 document.querySelector(".md-path")?.setAttribute("aria-label", "Path");
 
-// ## What shape is this?
-
-// The questions are at the end of a page with shapes, and what asks them comes when it is wanted.
-const row = document.querySelector(".row:has(.shape)") && every(".row").at(-1);
-if (row) {
-  const quiz = make("section", "quiz");
-  const button = make("button", "", "What shape is this? Guess the shapes of this page");
-  button.type = "button";
-  button.addEventListener("click", () => {
-    const failed = () => say(button, "It can’t be fetched");
-    Promise.all([import("./quiz.js"), about(location.href)]).then(([{ start }, known]) => start(quiz, known), failed);
-  });
-  quiz.append(button);
-  row.after(quiz);
-}
-
 // ## Lists to tick off
 
 // What is ticked is kept in the reader's browser, by the place that the item leads to.
@@ -353,29 +337,6 @@ for (const box of every(".task-list-item > input")) {
     else localStorage.removeItem(key);
   });
 }
-
-// ## A model that writes
-
-// What a model wrote for the record, it does again in the browser for a reader who asks.
-for (const figure of every("[data-write]")) {
-  const button = make("button", "live", `Write your own (${(figure.dataset.bytes / 1e6).toFixed(1)} MB)`);
-  button.type = "button";
-  button.addEventListener("click", () => {
-    const failed = () => say(button, "It can’t be fetched");
-    import("./writing.js").then(({ start }) => start(figure, button), failed);
-  });
-  figure.prepend(button);
-}
-
-// ## The recorded run can be stepped through once it is in view
-
-const run = document.querySelector("section.run");
-const seen = (entries, watch) => {
-  if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-  watch.disconnect();
-  import("./panel.js").then(({ start }) => start(run));
-};
-if (run) new IntersectionObserver(seen).observe(run);
 
 // ## Search
 
