@@ -63,9 +63,14 @@ def every_requirement() -> list[Requirement]:
     return [one for extra in ("install", "train", "site", "test") for one in requirements(extra)]
 
 
-def test_no_file_but_tiny_shakespeare_is_larger_than_600_kilobytes() -> None:
+def test_no_file_but_tiny_shakespeare_and_weights_is_larger_than_600_kilobytes() -> None:
     text = Path("labml_nn/training/tiny_shakespeare.txt")
-    assert [path for path in files() if (ROOT / path).stat().st_size > 600_000] == [text]
+    sizes = {path: (ROOT / path).stat().st_size for path in files()}
+    weights = {path for path in sizes if path.suffix == ".safetensors"}
+    assert {path for path, size in sizes.items() if size > 600_000} - weights == {text}
+    # Those that pages fetch.
+    assert weights and all(path.parent == Path("results/weights") for path in weights)
+    assert max(sizes[path] for path in weights) <= 1_000_000
 
 
 def test_no_file_names_a_place_on_somebodys_machine() -> None:
