@@ -229,10 +229,16 @@ def line(edge: Edge) -> str:
 def label(box: Box, arrows: Sequence[Edge]) -> str:
     r"""
     ### The shapes of what leaves a box
+
+    Each once, below one another.
     """
-    shapes = dict.fromkeys(" × ".join(edge.shape) for edge in arrows if edge.source is box)
-    text = ", ".join(shape for shape in shapes if shape)
-    return f'<text x="36" y="{box.top + HEIGHT + 20}" fill="currentColor">{escape(text)}</text>'
+    found = dict.fromkeys(" × ".join(edge.shape) for edge in arrows if edge.source is box)
+    shapes = [shape for shape in found if shape]
+    first = box.top + HEIGHT + GAP // 2 + 4 - 6 * (len(shapes) - 1)
+    return "".join(
+        f'<text x="36" y="{first + 12 * index}" fill="currentColor">{escape(shape)}</text>'
+        for index, shape in enumerate(shapes)
+    )
 
 
 def drawn(box: Box) -> str:
