@@ -126,6 +126,8 @@ def test_a_shape_shows_the_numbers_of_the_run(mha: Page, repository: Path, site:
     # One card is enough.
     assert mha.locator(f"#{number} .shape").get_attribute("title") is None
     card = mha.locator(".card")
+    # What draws it is fetched first.
+    card.locator("canvas").first.wait_for()
     expect(card).to_contain_text(f"min {low}, mean {mean}, max {high}")
     expect(card).to_contain_text("scores: float32 [seq_len_q 7, seq_len_q 7, batch_size 3")
     picture = card.locator("canvas").first
