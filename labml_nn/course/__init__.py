@@ -63,8 +63,8 @@ Tick off what you have read; your browser remembers it, and nobody else does.
   [1.684](../../results/recipes.json#tables.losses.classic.loss).
 * [ ] **[The cache](../transformers/kv_cache.py).** The loss stays, but writing is slow: each new
   letter computes all the others again. With a cache, one more letter after 1,024 takes
-  [4.7](../../results/kv_cache.json#tables.tokens.1024.cached) ms in place of
-  [288.9](../../results/kv_cache.json#tables.tokens.1024.without) ms.
+  [4.1](../../results/kv_cache.json#tables.tokens.1024.cached) ms in place of
+  [211.4](../../results/kv_cache.json#tables.tokens.1024.without) ms.
 * [ ] **[The modern parts](../transformers/modern/__init__.py).** What has changed since 2017:
   [1.747](../../results/course.json#tables.steps.The%20modern%20parts.loss) after as many steps, and
   with 2,000 steps [1.538](../../results/recipes.json#tables.losses.modern.loss). What each part is
