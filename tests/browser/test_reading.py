@@ -26,6 +26,10 @@ ROWS = """() => [...document.querySelectorAll('.row')].map(row => {
     };
 }).filter(row => row.note && row.code)"""
 
+# The panel of the run has a status of its own.
+COPIED = """[...document.querySelectorAll('[role=status]')]
+    .some(one => one.textContent === 'Copied')"""
+
 
 @pytest.fixture(scope="module")
 def address(serve: Callable[[Path], str], site: Path) -> str:
@@ -237,7 +241,7 @@ def test_a_button_copies_the_lines_of_its_row(
         row.locator(".code").hover()
         row.get_by_role("button", name="Copy line").click()
         # The browser answers when it has written.
-        page.wait_for_function("document.querySelector('[role=status]').textContent === 'Copied'")
+        page.wait_for_function(COPIED)
         copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == "".join(line.text for line in code_beside(repository))
 
@@ -252,7 +256,7 @@ def test_a_definition_is_copied_with_all_that_it_needs(
         row = page.locator(".row", has=page.locator("[id='MultiHeadAttention']"))
         row.locator(".code").hover()
         row.get_by_role("link", name="Snippet").click()
-        page.wait_for_function("document.querySelector('[role=status]').textContent === 'Copied'")
+        page.wait_for_function(COPIED)
         copied = page.evaluate("navigator.clipboard.readText()")
     command = [sys.executable, "-m", "literate", "snippet"]
     printed = subprocess.run(
