@@ -23,6 +23,10 @@ ROWS = """() => [...document.querySelectorAll('.row')].map(row => {
     };
 }).filter(row => row.note && row.code)"""
 
+# The panel of the run has a status of its own.
+COPIED = """[...document.querySelectorAll('[role=status]')]
+    .some(one => one.textContent === 'Copied')"""
+
 
 def test_each_line_of_code_stands_on_the_page_once_with_its_number(
     mha: Page, repository: Path
@@ -203,7 +207,7 @@ def copied(page: Page, name: str, role: str, label: str) -> str:
     row.locator(".code").hover()
     row.get_by_role(role, name=label).click()
     # The browser answers when it has written.
-    page.wait_for_function("document.querySelector('[role=status]').textContent === 'Copied'")
+    page.wait_for_function(COPIED)
     return page.evaluate("navigator.clipboard.readText()")
 
 

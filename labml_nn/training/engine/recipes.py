@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from labml_nn.training.engine.config import ModelConfig, setting
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
@@ -49,6 +49,21 @@ class ClassicConfig(ModelConfig):
     fast: bool = setting(False, "use the fused attention")
 
 
+class CausalAttention(FusedAttention):
+    r"""
+    ### Its fused attention
+
+    The mask of this model is always the causal one, so the kernel gets a flag in its place.
+    """
+
+    def __init__(self, heads: int, d_model: int, dropout_prob: float) -> None:
+        super().__init__(heads, d_model, dropout_prob, is_causal=True)
+
+    def forward(self, *, mask: Tensor | None = None, **streams: Tensor) -> Tensor:
+        # The kernel knows which keys are hidden, so it needn't read a mask in each layer.
+        return super().forward(**streams)
+
+
 def classic(config: ClassicConfig, n_vocab: int) -> nn.Module:
     r"""
     ### The classic transformer
@@ -57,7 +72,7 @@ def classic(config: ClassicConfig, n_vocab: int) -> nn.Module:
     """
     # Both have the same weights and, up to rounding, the same result. On a GPU, and for long
     # contexts, the second one is faster.
-    attention = FusedAttention if config.fast else MultiHeadAttention
+    attention = CausalAttention if config.fast else MultiHeadAttention
     return AutoregressiveTransformer(n_vocab, **sizes(config), attention=attention)
 
 
