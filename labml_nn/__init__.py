@@ -14,6 +14,11 @@ random weights on:
 
 [What the classic model writes after more and more steps](../results/recipes.json#tables.written)
 
+It can write for you, here in your browser. It does so twice with the same random numbers: with a
+[cache of keys and values](transformers/kv_cache.py), and without one.
+
+[What it wrote in a browser, and how fast](../results/writing.json#tables.written)
+
 The [course](course/__init__.py) begins with guessing, at a loss of
 [4.190](../results/course.json#tables.steps.Guessing.loss), and ends with a modern transformer, at
 [1.538](../results/recipes.json#tables.losses.modern.loss). Each step answers a failure of the one

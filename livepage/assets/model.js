@@ -61,6 +61,8 @@ export class Model {
     this.waiting = new Map();
     this.asked = 0;
     addEventListener("pagehide", () => this.end());
+    // At once, so that its scripts are there when the reader goes offline.
+    this.begin();
   }
 
   // An answer, or an error. `heard` gets what the worker says in between.

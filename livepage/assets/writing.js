@@ -11,10 +11,10 @@ import { Model, fetchedJson, learned, numbers, progress } from "./model.js";
 
 // Each choice with its bounds, in the order in which they are applied.
 const CHOICES = [
-  { name: "temperature", title: "Temperature", min: 0, max: 2, step: 0.1, value: 0.8, off: null },
+  { name: "temperature", title: "Temperature", min: 0, max: 2, step: 0.05, value: 0.8, off: null },
   { name: "topK", title: "Top-k", min: 0, max: 66, step: 1, value: 0, off: 0 },
-  { name: "topP", title: "Top-p", min: 0.05, max: 1, step: 0.05, value: 1, off: 1 },
-  { name: "minP", title: "Min-p", min: 0, max: 1, step: 0.05, value: 0, off: 0 },
+  { name: "topP", title: "Top-p", min: 0.01, max: 1, step: 0.01, value: 1, off: 1 },
+  { name: "minP", title: "Min-p", min: 0, max: 1, step: 0.01, value: 0, off: 0 },
 ];
 // Two graphs of one model: a step whose cache comes in and goes out, and a pass over the whole text.
 const WAYS = [
@@ -40,6 +40,7 @@ export async function start(figure, button) {
     const weights = learned(graphs[0].weights, bar.report);
     const files = await Promise.all(addresses.map((address) => numbers(address, weights)));
     const models = graphs.map((graph, at) => new Model(graph, Promise.resolve(files[at])));
+    await Promise.all(models.map((model) => model.loaded));
     bar.element.replaceWith(new Writing(graphs[0], models).element);
     figure.querySelector("textarea").focus();
   } catch (error) {

@@ -2,6 +2,7 @@ r"""The reader's own text on a page, in a browser, compared with torch for the s
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,14 @@ from livepage.weights import from_file
 from tests.browser.conftest import complaints_of
 
 ROOT = Path(__file__).resolve().parents[2]
-MHA, MODERN = "transformers/mha/", "transformers/modern/model/"
+MHA = "transformers/mha/"
+# A page of each of the two transformers.
+MODELS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["literate"]["live"]["models"]
+PATHS = [
+    f"{MODELS[name][0].removeprefix('labml_nn/').removesuffix('.py')}/"
+    for name in ("classic", "modern")
+    if name in MODELS
+]
 TEXT = "But soft, what light through yonder window"
 BUTTON = re.compile(r"own text \(0\.\d MB\)")
 
@@ -134,7 +142,7 @@ def test_nothing_is_fetched_before_the_click(page: Page, root: str) -> None:
     assert [one for one in asked if "weights" in one] == ["assets/weights/classic.safetensors"]
 
 
-@pytest.mark.parametrize("path", [MHA, MODERN])
+@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("length", [1, 2, 24, 64])
 def test_logits_are_those_of_torch(
     page: Page, root: str, site: Path, path: str, length: int
