@@ -68,6 +68,10 @@ def steps(graph: Mapping[str, Any], page: str, source: str) -> list[dict[str, An
         # The same line in another layer, or called from another line, is another step.
         key = (calls, layer := layer_of(graph["modules"][node[5]]))
         if key != before:
+            # A line that goes on to call a function of this page has bound nothing yet: what it has
+            # made are arguments. The result is that of the function.
+            if before and calls[:-1][: len(before[0])] == before[0]:
+                found[-1]["bound"] = f"on the way to {found[-1]['bound']}"
             line, bound = lines.get(calls[-1], (calls[-1], ""))
             found.append({"line": line, "bound": bound, "layer": layer, "nodes": []})
         found[-1]["nodes"].append(index)

@@ -55,7 +55,9 @@ async function begin(panel, address, bar) {
   const files = numbers(address, learned(graph.weights, bar.report));
   const own = new OwnText(panel, graph, new Model(graph, files));
   own.again().catch(() => own.element.remove());
-  own.showSteps(panel.step);
+  // Where the reader was, if the text comes by that line; else at the first step.
+  const { line } = panel.run.steps[panel.step];
+  own.showSteps(Math.max(0, graph.steps.findIndex((step) => step.line === line)));
   await own.hasRun;
   return own;
 }

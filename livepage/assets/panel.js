@@ -30,7 +30,7 @@ const SWIPE = 40;
 
 // ## The panel
 //
-// * `show(run, step)` shows a run; the page stays where it is
+// * `show(run, step)` shows a run; the page stays where it is, unless the panel is docked at a line
 // * `go(step)` takes a step: the line lights up and comes into view
 // * `step` is the number of the step, from 0; an event of this name says that it has changed
 // * `values` are those of the step, `part` is the one in view, and `picked` what the sliders say,
@@ -117,7 +117,10 @@ export class Panel extends EventTarget {
     this.#run = run;
     this.section.setAttribute("aria-label", run.title);
     this.title.textContent = `${run.title}: `;
-    await this.#take(step);
+    const taken = this.#take(step);
+    // The same line again, with another text, needn't come into view again.
+    if (this.element.matches(".docked") && !document.querySelector(`#L${run.steps[this.#step].line}.stepped`)) this.#light();
+    await taken;
   }
 
   async go(step) {

@@ -70,3 +70,10 @@ def test_what_other_lines_read_is_shown() -> None:
         (9, "y", [2, 3]),
         (5, "x", [4]),
     ]
+
+
+def test_a_line_has_bound_nothing_before_the_function_of_the_page_that_it_calls() -> None:
+    graph = {**GRAPH, "stacks": [[[0, 3]], [[0, 3], [0, 7]], [[0, 7]]]}
+    graph["nodes"] = [node("half", ["%x"], 0), node("sum", ["%half"], 1), node("out", ["%sum"], 2)]
+    found = [(step["line"], step["bound"]) for step in steps(graph, "p/page.py", SOURCE)]
+    assert found == [(3, "on the way to scores"), (7, "scores"), (7, "scores")]
