@@ -34,13 +34,14 @@ def sizes_of(module: nn.Module, package: str) -> dict[int, str]:
 
     A module of the package that has `self.heads = 4` calls an axis of size 4 `heads`. A window of 4
     positions isn't the size of an axis, so only names such as `d_k`, `n_pairs` and `key_heads`
-    count. Where two of them have one size, neither is right for all axes, and there is none.
+    count. Where two of them have one size, neither is right for all axes, and there is none. An
+    axis of 2 may be anything: heads, halves, a pair.
     """
     names: dict[int, set[str]] = {}
     for one in module.modules():
         if type(one).__module__.split(".")[0] == package:
             for name, size in vars(one).items():
-                if type(size) is int and size > 1 and SIZES.fullmatch(name):
+                if type(size) is int and size > 2 and SIZES.fullmatch(name):
                     names.setdefault(size, set()).add(name)
     return {size: found.pop() for size, found in names.items() if len(found) == 1}
 

@@ -130,7 +130,7 @@ class DifferentialAttention(nn.Module):
 
     def get_lambda(self) -> Tensor:
         r"""
-        ### Share of the second map, $\lambda$
+        ### Share of the second map
 
         $$
         \lambda = e^{\lambda_{q1} \cdot \lambda_{k1}} - e^{\lambda_{q2} \cdot \lambda_{k2}} +
