@@ -56,7 +56,11 @@ call [tests your attention](transformers/mistakes/attention_tests.py) for them.
   last, on every page that doesn't say otherwise.
 * Names that are underlined with dots lead to their definition. Point at a symbol, and its other
   places light up, in formulas and in code.
-* Most pages end with exercises. Their answers are folded.
+* Below the introduction you can step through a run of the page: the arrows light up one line after
+  another, with the numbers that it bound. Pages of attentions and transformers also
+  [run with your own text](../livepage/__init__.py).
+* Most pages end with exercises. Their answers are folded. The last button asks for shapes, and the
+  notebooks have lines for you to write.
 
 ## What to take with you
 
