@@ -1,6 +1,6 @@
 r"""
 ---
-title: Weights in Eight Bits
+title: Files of Weights
 summary: A matrix as whole numbers from -127 to 127, with one scale for each row.
 ---
 

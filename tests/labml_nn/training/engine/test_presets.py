@@ -15,7 +15,6 @@ from labml_nn.training.engine.text import prepare_text
 from labml_nn.training.engine.trainer import Trainer
 from labml_nn.training.leaks import honest_loss
 from labml_nn.transformers.fused_attention import FusedAttention
-from labml_nn.transformers.mha import MultiHeadAttention
 from tests.labml_nn.training.engine.models import losses
 
 PACKAGE = Path(labml_nn.__file__).parent / "transformers"
@@ -48,7 +47,7 @@ def test_what_is_given_takes_the_place_of_a_presets_defaults() -> None:
 def test_fast_takes_the_fused_attention_with_the_same_weights() -> None:
     plain, fast = make("classic"), make("classic", fast=True)
     attention = [one.model.encoder.layers[0].self_attn for one in (plain, fast)]
-    assert [type(one) for one in attention] == [MultiHeadAttention, FusedAttention]
+    assert [isinstance(one, FusedAttention) for one in attention] == [False, True]
     assert losses(plain, 3) == pytest.approx(losses(fast, 3), abs=1e-5)
 
 
