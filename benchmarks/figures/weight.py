@@ -28,7 +28,7 @@ def weight(browser: Browser, site: Path, peer: tuple[Path, str] | None) -> Itera
     beside = ""
     if peer is not None:
         beside = f"{_sum(_visit(browser, *peer)):.1f} kB"
-    total = at_most("attention page, first visit, gzip", _sum(answers), 150, " kB", beside)
+    total = at_most("attention page, first visit, gzip", _sum(answers), 260, " kB", beside)
     yield Figure(total.what, total.measured, total.bar, total.met, beside, _table(answers))
     page = [one for one in answers if one.path.endswith(MHA)]
     yield at_most("its HTML, gzip", _sum(page), 25, " kB")

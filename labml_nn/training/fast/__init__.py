@@ -18,8 +18,9 @@ step of the small transformer, so that is what we measured on two cores of a CPU
 * [Compilation](compiled.py): many small operations become few large ones
 * [The key/value cache](../../transformers/kv_cache.py), for writing
 
-Here fused attention saves most, then the compiler and the fused optimizer. Two measures saved less
-than a twentieth of a step: one matrix product for three projections, and 16-bit numbers, with which
-a step even took longer. On a GPU, for longer sequences and for wider models the order is another
-one: measure before you choose.
+Here fused attention saves most, then the fused optimizer. Three measures saved less than a
+twentieth of a step: one matrix product for three projections, compilation, and 16-bit numbers. With
+16-bit numbers a step even took longer, though this processor has instructions for their products.
+On a GPU, for longer sequences and for wider models the order is another one: measure before you
+choose.
 """
