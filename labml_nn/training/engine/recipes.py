@@ -57,6 +57,7 @@ class CausalAttention(FusedAttention):
     """
 
     def __init__(self, heads: int, d_model: int, dropout_prob: float) -> None:
+        # The arguments are those that the model gives to every attention.
         super().__init__(heads, d_model, dropout_prob, is_causal=True)
 
     def forward(self, *, mask: Tensor | None = None, **streams: Tensor) -> Tensor:

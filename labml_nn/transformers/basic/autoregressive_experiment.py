@@ -133,7 +133,10 @@ def notebook(
     losses = []
 
     def after_step(step: int, loss: Tensor) -> None:
+        # As plain numbers, which can be drawn.
         losses.append(loss.item())
+
+        # Ten times in the whole run, a line of text.
         if step % max(1, steps // 10) == 0:
             sample = write(model, tokenizer, "\n", 60, seq_len, 0.8)
             print(f"step {step:5,}  loss {loss.item():.3f}  {sample!r}")
