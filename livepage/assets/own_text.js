@@ -19,11 +19,13 @@ const number = (value) => value.toFixed(3);
 const percent = (probability) => `${(100 * probability).toFixed(probability < 0.095 ? 1 : 0)} %`;
 
 // What a step shows: its nodes, with the names that it binds. Where these are not as many, in a line
-// that runs several times, all have the same name. The attention weights are worth a look even if
-// another page has bound them.
+// that runs several times, all have the same name, and what has other axes is on the way there. The
+// attention weights are worth a look even if another page has bound them.
 function named({ bound, shown, nodes }, graph) {
   const names = bound.split(", ");
-  const found = shown.map((node, at) => [names.length === shown.length ? names[at] : bound, node]);
+  const axesOf = (node) => graph.nodes[node][6];
+  const one = (node) => (axesOf(node) === axesOf(shown.at(-1)) ? bound : `on the way to ${bound}`);
+  const found = shown.map((node, at) => [names.length === shown.length ? names[at] : one(node), node]);
   const inside = nodes.filter((node) => graph.nodes[node][1] === "softmax" && !shown.includes(node));
   return [...inside.map((node) => ["attention weights", node]), ...found];
 }
