@@ -39,7 +39,7 @@ $$
 where $\odot$ multiplies number by number. "Gate" is only a name: it isn't between 0 and 1. Swish
 (PyTorch calls it SiLU) falls to −0.28 and then rises without a bound:
 
-| $z$ | −10 | −4 | −1.28 | 0 | 1 | 4 | 10 |
+| input $z$ | −10 | −4 | −1.28 | 0 | 1 | 4 | 10 |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 | Swish | −0.00 | −0.07 | −0.28 | 0 | 0.73 | 3.93 | 10.00 |
 

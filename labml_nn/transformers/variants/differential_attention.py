@@ -20,7 +20,7 @@ A balanced amplifier removes noise by taking the difference of two signals that 
 Here a head has two attention maps over the same values, and subtracts a share $\lambda$ of the
 second from the first. Suppose that the second map is even, with 1/64 for each key:
 
-| $\lambda$ | weight of the key that matters | sum over the 63 others |
+| share $\lambda$ | weight of the key that matters | sum over the 63 others |
 | ---: | ---: | ---: |
 | 0 | 0.464 | 0.536 |
 | 0.2 | 0.461 | 0.339 |
