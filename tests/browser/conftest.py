@@ -16,7 +16,7 @@ from tests.browser.chromium import running_browser
 from tests.literate.projects import ROOT
 
 # In milliseconds, and as long as the slowest machine may take: nothing is measured by it.
-PATIENCE = 600_000
+PATIENCE = 180_000
 expect.set_options(timeout=PATIENCE)
 
 

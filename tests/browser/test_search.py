@@ -23,6 +23,12 @@ def ask(page: Page, query: str) -> Locator:
     return page.locator("dialog li a")
 
 
+def leave(page: Page) -> None:
+    r"""The dialogue is closed, and no key pressed next goes into it."""
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog[open]")).to_have_count(0)
+
+
 def titles(results: Locator) -> list[str]:
     r"""What the results are called: the page, and the definition or the heading in it."""
     return results.locator("b").all_inner_texts()
@@ -38,7 +44,7 @@ def test_nothing_of_the_search_is_fetched_before_it_is_used(page: Page, address:
     assert [one for one in requests if "search" in one.lower()] == []
     for query in ("heads", "scores"):
         ask(page, query)
-        page.keyboard.press("Escape")
+        leave(page)
     fetched = [one.rpartition("/")[2] for one in requests if "search" in one]
     assert fetched == ["search.js", "search-index.js"]
 
@@ -48,8 +54,7 @@ def test_a_key_opens_the_search_and_escape_closes_it(mha: Page, key: str) -> Non
     for _ in range(2):
         mha.keyboard.press(key)
         expect(mha.locator("dialog[open] input")).to_be_focused()
-        mha.keyboard.press("Escape")
-        expect(mha.locator("dialog[open]")).to_have_count(0)
+        leave(mha)
 
 
 @pytest.mark.parametrize("key", ["Control+/", "Alt+/", "k", "Control+Alt+k", "s"])
@@ -244,5 +249,5 @@ def test_a_file_that_cannot_be_loaded_is_said_and_asked_for_again(
         page.keyboard.press("/")
         page.get_by_text("can't be loaded").wait_for()
         file.with_suffix(".away").rename(file)
-        page.keyboard.press("Escape")
+        leave(page)
         assert ask(page, "onerror").count() == 1
