@@ -72,12 +72,14 @@ setup(
             # Test vectors and models that others wrote: what the pages are compared with.
             "onnx>=1.23",
             "packaging>=24",
+            "peft>=0.17",
             "playwright>=1.49",
             "pytest>=9",
             # The tests run on all cores, as many processes as there are.
             "pytest-xdist>=3.6",
             "ruff>=0.9",
             "setuptools>=77",
+            "torchao>=0.14",
             "transformers>=5",
         ],
     },
