@@ -24,6 +24,9 @@ ifeq ($(build_with_$(ENGINE)),)
 $(error ENGINE is "$(ENGINE)", which is none; the engines are mkdocs and zensical)
 endif
 
+# The folder of the built website, for `make purge`.
+SITE ?= site
+
 # Arguments for the program that `make test`, `make train`, `make results`, `make serve` and
 # `make bench-site` run.
 ARGS ?=
@@ -46,16 +49,23 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 # The steps write the same folders; two at once, under `make -j`, would spoil them.
 .NOTPARALLEL:
-.PHONY: help site serve notebooks train test quick whole oldest soak results proof lint check bench bench-site clean distclean
+.PHONY: help site purge serve notebooks train test quick whole oldest soak results proof lint check bench bench-site clean distclean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 site: $(made)/site node_modules/.made ## Measure the pages; build the website into site/
 	$(run) -m $(build_with_$(ENGINE))
+	@$(MAKE) --no-print-directory purge
 	$(run) -m literate notebooks
 	@echo
 	@echo 'The site is in site/. To read it, type `make serve` and open http://127.0.0.1:8000/'
+
+# A third of the style sheets is for what no page here has, and the first paint waits for all of it.
+purge:
+	@cd "$(SITE)" && for css in assets/stylesheets/*.css assets/stylesheets/*/*.css assets/katex/*.css; do \
+		! test -f "$$css" || PATH="$(CURDIR)/.venv/bin:$$PATH" "$(CURDIR)/node_modules/.bin/purgecss" \
+			--css "$$css" --content '**/*.html' 'assets/**/*.js' --output "$$css"; done
 
 serve: $(made)/site node_modules/.made ## Show the website at http://127.0.0.1:8000/ and follow changes
 	$(run) -m mkdocs serve $(ARGS)

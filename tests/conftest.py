@@ -2,6 +2,7 @@ r"""What holds for every test: the repository's folder, no network, no traces in
 
 import os
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,5 +75,6 @@ def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             beside = folder.with_name("unfinished")
             command = ("mkdocs", "build", "--strict", "--site-dir", str(beside))
             succeed(repository, *command, SITE_URL=SITE_URL)
+            subprocess.run(["make", "purge", f"SITE={beside}"], cwd=repository, check=True)
             beside.rename(folder)
     return folder

@@ -38,6 +38,7 @@ def build(repository: Path, folder: Path) -> None:
         cwd=repository,
         check=True,
     )
+    subprocess.run(["make", "purge", f"SITE={folder}"], cwd=repository, check=True)
 
 
 def hashes(folder: Path) -> dict[str, str]:
