@@ -43,6 +43,8 @@ class Settings:
     * `limits` has, for patterns of paths, what a page should keep to, as it is
       [counted](reading/count.py)
     * `live` has the models that [run on pages](../livepage/__init__.py), and for each its pages
+    * `compare` maps a result to the folder of the site whose page compares its sources with each
+      other: their pages lead there
     * `katex` is the npm package that sets formulas, where the project has it; it is
       [fetched](page/katex.py) where it has not
     * `store` keeps what was measured, until the sources change
@@ -61,6 +63,7 @@ class Settings:
     words: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     live: Mapping[str, Any] = field(default_factory=dict)
+    compare: Mapping[str, str] = field(default_factory=dict)
     katex: str = ""
     store: str = ".cache/literate"
     strict: bool = True
@@ -94,6 +97,7 @@ def _settings(file: Path, table: Mapping[str, Any]) -> Settings:
         ("package", table["sources"], Path.is_dir, "folder"),
         ("document", table.get("documents", ()), Path.is_file, "file"),
         ("sequel", table.get("sequels", {}).values(), Path.is_file, "file"),
+        ("result", table.get("compare", ()), Path.is_file, "file"),
     )
     for what, names, is_there, kind in named:
         for name in names:

@@ -198,6 +198,8 @@ def pages(
     names = names_in_notes.names(site.sources.values(), site.settings.root)
     kept = finished.pages if finished else {}
     shown = live(site.settings, lambda runs: runs.shown(one.path for one in chosen))
+    pairs = site.settings.compare.items()
+    compared = {one: there for name, there in pairs for one in links.results[name].sources}
     with Formulas(katex.folder(site.settings)) as formulas:
         for source in chosen:
             origin = made_from(source, links, measured.get(source.path), references)
@@ -205,7 +207,8 @@ def pages(
             if written is None or origin != before:
                 takeaways, problems = taken.of(source)
                 size, flow = shown.get(source.path, (0, ""))
-                takeaways = replace(takeaways, live=size, flow=flow)
+                there = compared.get(source.path, "")
+                takeaways = replace(takeaways, live=size, flow=flow, compare=there)
                 written = page(source, links, formulas, measured, takeaways, references)
                 written = replace(written, problems=(*written.problems, *problems))
                 kept[source.path] = origin, written

@@ -86,6 +86,7 @@ class Takeaways:
     * `source` is the address of the file in the repository, if that is known
     * `live` are the bytes of the weights with which the reader's browser can run the page, and
       `flow` is the [drawing](../../livepage/dataflow.py) of its data flow
+    * `compare` is the folder of the page on which this one can be compared with others
     """
 
     notebook: File | None
@@ -95,6 +96,7 @@ class Takeaways:
     source: str | None = None
     live: int = 0
     flow: str = ""
+    compare: str = ""
 
 
 NOTHING = Takeaways(None, None, {}, {})
@@ -152,6 +154,7 @@ def page(
         module=_beside(links, uri, takeaways.snippets, ""),
         bare=_beside(links, uri, takeaways.bare, ""),
         source=html.escape(takeaways.source or ""),
+        compare=takeaways.compare and f"{links.beside(uri, takeaways.compare)}/?b={folder(uri)}",
         known=_known(source, links, references, _before(matter.know, source, notes)),
         rows=[row for row in written if row["note"] or row["code"]],
         run=trace.first_step(record, source.text),

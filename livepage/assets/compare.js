@@ -76,10 +76,10 @@ section.append(status, results);
 
 function readAddress() {
   const asked = new URLSearchParams(location.search);
-  for (const side of ["a", "b"]) {
-    const key = shortened(asked.get(side) ?? "");
-    selects[side].value = attentions.has(key) ? key : DEFAULTS[side];
-  }
+  const [a, b] = ["a", "b"].map((side) => shortened(asked.get(side) ?? ""));
+  selects.b.value = attentions.has(b) ? b : DEFAULTS.b;
+  // An address with one page compares it with the usual other one.
+  selects.a.value = attentions.has(a) ? a : b === DEFAULTS.a ? DEFAULTS.b : DEFAULTS.a;
 }
 
 addEventListener("popstate", () => {

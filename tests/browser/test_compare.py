@@ -70,6 +70,19 @@ def test_chosen_pages_are_compared_and_the_address_names_them(page: Page, addres
     expect(page.locator("#compare .numbers thead")).to_contain_text("Multi-Head Attention")
 
 
+@pytest.mark.parametrize(
+    ("where", "left"),
+    [("transformers/variants/soft_cap/", "mha"), ("transformers/mha/", "positions/alibi")],
+)
+def test_the_page_of_an_attention_leads_to_its_comparison_with_another(
+    page: Page, address: str, where: str, left: str
+) -> None:
+    page.goto(urljoin(address, f"../{where}"))
+    page.locator(".take a", has_text="Compare").click()
+    expect(page.get_by_label("Left")).to_have_value(left)
+    expect(page.get_by_label("Right")).to_have_value(where[13:].rstrip("/"))
+
+
 def test_each_side_has_its_own_code_and_what_it_inherits(
     page: Page, address: str, repository: Path
 ) -> None:

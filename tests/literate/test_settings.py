@@ -35,6 +35,7 @@ def test_settings_are_found_above(tmp_path: Path) -> None:
                 ("documents = { 'no.md' = 'no.md' }", "the document `no.md`, which is not a file"),
                 ("documents = { 'pyproject.toml' = 'a' }", "'a' does not match"),
                 ("sequels = { f = 'no.py' }", "the sequel `no.py`, which is not a file"),
+                ("compare = { 'no.json' = '' }", "the result `no.json`, which is not a file"),
                 ("sequels = ['pyproject.toml']", "`tool.literate.sequels`: "),
                 ("machinery = 'pkg'", "`tool.literate.machinery`: 'pkg' is not of type 'array'."),
                 ("words = { Card = 'GPU' }", "`tool.literate.words`: 'Card' does not match"),
