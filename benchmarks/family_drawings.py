@@ -23,10 +23,11 @@ from torch import Tensor  # noqa: E402
 from benchmarks.family_numbers import SEEDS, recall, tables  # noqa: E402
 from benchmarks.pictures import ACCENT, INK, SECOND, heat_map, new, svg  # noqa: E402
 from benchmarks.record import write  # noqa: E402
+from labml_nn.basics import byte_pairs  # noqa: E402
 from labml_nn.optimizers import schedules  # noqa: E402
 from labml_nn.optimizers.adamw import AdamW  # noqa: E402
 from labml_nn.optimizers.muon import singular_values  # noqa: E402
-from labml_nn.training import byte_pairs, strategies  # noqa: E402
+from labml_nn.training import strategies  # noqa: E402
 from labml_nn.training.data import tiny_shakespeare  # noqa: E402
 from labml_nn.transformers.mha import causal_mask  # noqa: E402
 from labml_nn.transformers.positions.alibi import AlibiAttention  # noqa: E402
@@ -43,7 +44,7 @@ POSITIONS = "alibi rotary_pairs rotary_scaling shaw_relative transformer_xl"
 VARIANTS = "cross_attention delta_rule linear_attention query_key_norm soft_cap"
 PAGES = ["optimizers/muon", "optimizers/schedules", "transformers/mha", "transformers/rotary"]
 PAGES += ["transformers/memory/flash", "transformers/memory/flash_backward", "optimizers/adamw"]
-PAGES += ["training/byte_pairs", "training/strategies"]
+PAGES += ["basics/byte_pairs", "training/strategies"]
 PAGES += [f"transformers/positions/{name}" for name in POSITIONS.split()]
 PAGES += [f"transformers/variants/{name}" for name in VARIANTS.split()]
 SOURCES = [f"labml_nn/{page}.py" for page in PAGES]

@@ -8,7 +8,8 @@ terms: {overfitting: A model gets better on its training text and worse on any o
 You build a model that writes, in twelve steps of about ten minutes. Each step is a page or a part
 of one, and the answer to a failure of the step before. You need Python and a little PyTorch. The
 numbers are losses: what the model pays, on average, for a letter of a text that it has never seen.
-Tick off what you have read; your browser remembers it, and nobody else does.
+Tick off what you have read; your browser remembers it, and nobody else does. If you want to know
+first how a network learns at all, begin [at the bottom](../basics/__init__.py).
 
 **A loss, and how far counting gets**
 

@@ -27,7 +27,7 @@ The [transformer](../transformers/basic/autoregressive_experiment.py) puts them 
 can be read at any time:
 
 * [Sampling strategies](strategies.py): top-k, top-p and min-p
-* [Byte-pair encoding](byte_pairs.py) in place of characters
+* [Byte-pair encoding](../basics/byte_pairs.py) in place of characters
 * [Device and precision](device.py): CPU or GPU, 32 or 16 bits
 * [Weights in eight bits](trained.py), and how to load them
 * [Figures](figures.py) and [progress](progress.py)

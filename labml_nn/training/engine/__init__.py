@@ -15,8 +15,8 @@ arguments. So it imports the lessons, and no lesson imports anything from here; 
 * **Ask:** [the command line](command_line.py) and [what to run](plan.py): [options](options.py),
   [settings](config.py), [presets](presets.py) of [recipes](recipes.py), and the
   [source](source.py) of a text
-* **Read:** [texts](text.py), and [tokens in a file](token_file.py) that was
-  [written](write_tokens.py) once
+* **Read:** [texts](text.py), as letters or [byte pairs](byte_pairs.py), and [tokens in a
+  file](token_file.py) that was [written](write_tokens.py) once
 * **Train:** [the steps](steps.py) of a [trainer](trainer.py), in [micro-batches and 16
   bits](mixed_precision.py), [where the model is](placement.py); [records and samples](train.py) on
   the way, [Ctrl-C](stopping.py) and [losses that aren't finite](finite.py)

@@ -26,7 +26,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from labml_nn.training.byte_pairs import BytePairTokenizer
+from labml_nn.training.engine.byte_pairs import BytePairTokenizer
 from labml_nn.training.engine.checkpoint import restore
 from labml_nn.training.engine.curves import draw
 from labml_nn.training.engine.files import replacing, write_json

@@ -22,8 +22,8 @@ from typing import Any
 
 from torch import Tensor
 
-from labml_nn.training.byte_pairs import BytePairTokenizer
 from labml_nn.training.data import CharTokenizer, prepare, tiny_shakespeare
+from labml_nn.training.engine.byte_pairs import BytePairTokenizer
 from labml_nn.training.engine.errors import InputError
 
 # Bytes that are read at once. Smaller chunks would take longer, larger ones more memory.
@@ -35,7 +35,7 @@ class Prepared:
     r"""
     ## A text that is ready for training
 
-    * `tokenizer` made the tokens, of characters or [byte pairs](../byte_pairs.py)
+    * `tokenizer` made the tokens, of characters or [byte pairs](../../basics/byte_pairs.py)
     * `train` and `validation` are the tokens of the two parts
     * `n_characters` is the number of characters of the validation part
     * `checksum` is that of the text

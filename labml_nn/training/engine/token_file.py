@@ -29,8 +29,8 @@ from typing import Any
 
 import torch
 
-from labml_nn.training.byte_pairs import BytePairTokenizer
 from labml_nn.training.data import CharTokenizer
+from labml_nn.training.engine.byte_pairs import BytePairTokenizer
 from labml_nn.training.engine.errors import InputError
 from labml_nn.training.engine.text import Prepared
 

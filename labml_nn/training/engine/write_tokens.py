@@ -24,8 +24,8 @@ from typing import Any
 
 import torch
 
-from labml_nn.training.byte_pairs import BytePairTokenizer
 from labml_nn.training.data import CharTokenizer
+from labml_nn.training.engine.byte_pairs import BytePairTokenizer
 from labml_nn.training.engine.errors import InputError, checking_input
 from labml_nn.training.engine.files import replacing, write_json
 from labml_nn.training.engine.program import Parser, one_sentence

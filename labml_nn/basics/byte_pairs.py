@@ -11,9 +11,9 @@ terms:
   byte-pair encoding: Starts from bytes and joins the most frequent pair again and again.
 ---
 
-If the tokens are [characters](data.py#CharTokenizer), a context of 64 tokens is a line or two, and
-the model spells each word anew. If they are words, the model can't write a word that it never saw.
-Byte-pair encoding is in between: frequent words are one token, rare words are several.
+If the tokens are [characters](../training/data.py#CharTokenizer), a context of 64 tokens is a line
+or two, and the model spells each word anew. If they are words, the model can't write a word that it
+never saw. Byte-pair encoding is in between: frequent words are one token, rare words are several.
 
 **In:** a text, and the size of the vocabulary. **Out:** a list of *merges*, learned like this:
 
@@ -38,14 +38,8 @@ The paper begins with characters. Bytes came with GPT-2: every text in UTF-8 is 
 character is ever unknown.
 """
 
-import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any
-
-import torch
-from torch import Tensor
 
 # Pairs are not merged across these borders: words with the space before them, numbers, punctuation,
 # spaces, and ends of lines. Otherwise “the dog.” and “the dog,” would become tokens of their own.
@@ -56,8 +50,9 @@ def letters_of_bytes() -> list[str]:
     r"""
     ## A letter for each byte
 
-    Tokenizers are kept in JSON, which holds text and no bytes. So each byte is written as a letter:
-    the printable signs of Latin-1 as themselves, all others as letters from “Ā” on. A space is “Ġ”.
+    Vocabularies are kept in JSON, which holds text and no bytes. So each byte is written as a
+    letter: the printable signs of Latin-1 as themselves, all others as letters from “Ā” on. A space
+    is “Ġ”.
     """
     # The signs of Latin-1 without spaces and the soft hyphen, which nobody would see.
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
@@ -128,82 +123,32 @@ def learn_merges(text: str, n_merges: int) -> list[tuple[str, str]]:
     return merges
 
 
-class BytePairTokenizer:
+def encode(text: str, merges: list[tuple[str, str]]) -> list[str]:
     r"""
-    ## A fast tokenizer
+    ## Encode
 
-    The package [tokenizers](https://github.com/huggingface/tokenizers) finds the same merges, and
-    a test compares them. It takes the place of a tokenizer of characters.
+    A text as tokens, spelled with the [letters](#letters_of_bytes). Joined and turned back into
+    bytes, they are the text again.
     """
+    letters = letters_of_bytes()
+    tokens: list[str] = []
 
-    def __init__(self, document: str) -> None:
-        r"""
-        * `document` is a tokenizer in the format of the package, JSON
-        """
-        # Kept, so that a run can be continued with the same tokens.
-        self.document = document
-        try:
-            self.tokenizer = package().Tokenizer.from_str(document)
-        # The package raises plain exceptions.
-        except Exception as error:
-            raise ValueError(f"not a tokenizer: {error}") from error
-
-    @classmethod
-    def trained(cls, texts: Iterable[str], n_vocab: int) -> "BytePairTokenizer":
-        r"""
-        ### Learn the vocabulary
-
-        `texts` are parts of one text. A short text may have fewer pairs than `n_vocab` asks for.
-        """
-        # The bytes are there from the start. Above 32,768 a number wouldn't fit into 16 bits, which
-        # is what a file of tokens has.
-        if not 256 <= n_vocab <= 32_768:
-            raise ValueError(f"n_vocab must be between 256, the bytes, and 32,768, got {n_vocab}")
-
-        # The same borders and letters as above.
-        tokenizers = package()
-        by_byte = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-        by_piece = tokenizers.pre_tokenizers.Split(tokenizers.Regex(PIECES), "isolated")
-
-        # First the pieces, then the bytes of each as letters; decoding undoes the second.
-        whole = tokenizers.Tokenizer(tokenizers.models.BPE())
-        whole.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([by_piece, by_byte])
-        whole.decoder = tokenizers.decoders.ByteLevel()
-
-        # Every byte is in the vocabulary, also one that the text doesn't have. As above, a pair has
-        # to come up twice.
-        letters = letters_of_bytes()
-        trainer = tokenizers.trainers.BpeTrainer(
-            vocab_size=n_vocab, min_frequency=2, initial_alphabet=letters, show_progress=False
-        )
-
-        # The result goes through JSON, as it would through a file.
-        whole.train_from_iterator(texts, trainer)
-        return cls(whole.to_str())
-
-    def __len__(self) -> int:
-        # The bytes and the merges.
-        return self.tokenizer.get_vocab_size()
-
-    @property
-    def symbols(self) -> str:
-        # A fingerprint: two tokenizers with the same one are the same.
-        return f"byte pairs {hashlib.sha256(self.document.encode()).hexdigest()}"
-
-    def encode(self, text: str) -> Tensor:
-        # Nothing is unknown: every text has bytes.
-        return torch.tensor(self.tokenizer.encode(text).ids, dtype=torch.long)
-
-    def decode(self, tokens: Tensor) -> str:
-        # A token may be a part of a character; alone, it is shown as “�”.
-        return self.tokenizer.decode(tokens.tolist(), skip_special_tokens=False)
+    # Words one by one, because no merge goes across their borders.
+    for piece in re.findall(PIECES, text):
+        # Bytes at first, then each merge in the order in which it was learned: a later one may need
+        # what an earlier one has made.
+        word = tuple(letters[byte] for byte in piece.encode())
+        for pair in merges:
+            word = merge(word, pair)
+        tokens += word
+    return tokens
 
 
-def package() -> Any:
+def example(n_merges: int = 3) -> tuple[list[tuple[str, str]], list[str]]:
     r"""
-    ## The package
+    ## Example
 
-    Nothing else of this page needs it, so it is imported on demand.
+    The text from above: its first merges, and a word that it doesn't have.
 
     ### Exercises
 
@@ -221,9 +166,6 @@ def package() -> Any:
         Not always. A pair can only be merged once both of its parts are tokens, and an early merge
         takes a letter away from a later one.
     """
-    # Without it, one sentence says what to do.
-    try:
-        import tokenizers
-    except ImportError:
-        raise ValueError("byte pairs need the package tokenizers: pip install it") from None
-    return tokenizers
+    # “slow” is not in the text, but a part of it is, so it needs fewer tokens than letters.
+    merges = learn_merges("low lower lowest", n_merges)
+    return merges, encode("slow", merges)

@@ -1,0 +1,168 @@
+r"""
+---
+title: A Network Without PyTorch's Autograd
+summary: Train a small network on letters, with the hundred lines that differentiate it.
+---
+
+**In:** a text. **Out:** a network that predicts a letter from the three before it, trained by
+[gradient descent](#notebook) with the derivatives of [our own autograd](autograd.py).
+
+Each letter has a row of 16 numbers in a table. The rows of three letters go through a layer of 64
+features, a $\tanh$, and a second layer that gives a logit for each letter. After 5,000 steps the
+validation loss is [2.010](../../results/autograd.json#values.ours), the mean of three seeds.
+Trained with PyTorch's autograd from the same weights it is
+[2.010](../../results/autograd.json#values.pytorchs). A [table of pairs](../training/counting.py)
+reaches [2.482](../../results/counting.json#values.pairs), and counting three letters back
+[1.789](../../results/counting.json#tables.contexts.3.validation): a network this small, trained for
+seconds, doesn't use its three letters as well as a table does.
+
+[The loss, by the step](../../results/autograd.json#figures.losses)
+"""
+
+import torch
+from torch import Tensor
+
+from labml_nn.basics.autograd import Variable, cross_entropy
+from labml_nn.training.data import prepare
+from labml_nn.transformers.basic.autoregressive_experiment import read_text
+
+# Letters that the network sees.
+CONTEXT = 3
+
+
+def parameters(n_vocab: int, seed: int, d_model: int = 16, d_ff: int = 64) -> list[Variable]:
+    r"""
+    ## Weights
+
+    A table with a row for each letter, and two layers, each a matrix and a bias.
+    """
+    torch.manual_seed(seed)
+
+    # Divided by the root of the number of inputs, so that sums of so many products have the size of
+    # one of them, and no $\tanh$ starts where it is flat.
+    return [
+        Variable(torch.randn(n_vocab, d_model)),
+        Variable(torch.randn(CONTEXT, d_model, d_ff) / (CONTEXT * d_model) ** 0.5),
+        Variable(torch.zeros(d_ff)),
+        Variable(torch.randn(d_ff, n_vocab) / d_ff**0.5),
+        Variable(torch.zeros(n_vocab)),
+    ]
+
+
+def predict(weights: list[Variable], contexts: Tensor) -> Variable:
+    r"""
+    ## Forward pass
+
+    `contexts` has a row of three letters for each example. The result has a row of logits for each,
+    one for every letter.
+    """
+    table, first, first_bias, second, second_bias = weights
+
+    # The place of a letter matters, so each of the three places has its own part of the matrix.
+    # What they give is added up.
+    hidden = first_bias
+    for place in range(CONTEXT):
+        matrix = first[torch.tensor(place)]
+        hidden = table[contexts[:, place]] @ matrix + hidden
+
+    # Without the $\tanh$ between them, the two layers would be one.
+    return hidden.tanh() @ second + second_bias
+
+
+def update(weights: list[Variable], contexts: Tensor, targets: Tensor, rate: float) -> Variable:
+    r"""
+    ## Gradient descent
+
+    One step along the derivatives, downwards. Returns the loss before it.
+    """
+    # `backward` adds to what is there, so the derivatives start at zero in each step.
+    for weight in weights:
+        weight.grad = torch.zeros_like(weight.value)
+
+    # All the rest of training is one pass forward, one pass back.
+    loss = cross_entropy(predict(weights, contexts), targets)
+    loss.backward()
+    for weight in weights:
+        weight.value -= rate * weight.grad
+    return loss
+
+
+def notebook(
+    corpus: str = "shakespeare", steps: int = 5000, seed: int = 1, sample_length: int = 200
+) -> None:
+    r"""
+    ## In a notebook
+
+    It takes a few seconds.
+    """
+    # ### The text
+    # Every place of the training text is an example: three letters, and the one after them.
+    tokenizer, training, validation = prepare(read_text(corpus), seq_len=64)
+    weights = parameters(len(tokenizer), seed)
+
+    # ### Training
+    # 256 random places in each step. The rate falls in the end: near a minimum, long steps jump
+    # over it.
+    losses = []
+    for step in range(steps):
+        places = torch.randint(len(training) - CONTEXT, (256,))
+        contexts = training[places[:, None] + torch.arange(CONTEXT)]
+        rate = 0.5 if step < 0.7 * steps else 0.05
+        loss = update(weights, contexts, training[places + CONTEXT], rate)
+
+        # As plain numbers, which can be drawn.
+        losses.append(loss.value.item())
+
+    # ### The loss curve
+    # It goes up and down, because 256 places are a small part of the text.
+    import matplotlib.pyplot as plt
+
+    plt.plot(losses)
+    plt.xlabel("step")
+    plt.ylabel("loss, nats a character")
+    plt.show()
+
+    # ### The validation loss
+    # On text that it never saw.
+    contexts = validation.unfold(0, CONTEXT, 1)[:-1]
+    loss = cross_entropy(predict(weights, contexts), validation[CONTEXT:])
+    print(f"validation loss {loss.value.item():.3f}")
+
+    # ### A sample
+    # One letter after the other, each drawn by its probability.
+    tokens = tokenizer.encode("ROMEO:\n").tolist()
+    for _ in range(sample_length):
+        logits = predict(weights, torch.tensor([tokens[-CONTEXT:]]))
+        tokens.append(logits.value.softmax(dim=1).multinomial(1).item())
+    print(tokenizer.decode(torch.tensor(tokens)))
+
+
+def example(batch_size: int = 7, n_vocab: int = 11, d_ff: int = 5) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    An alphabet over and over, and a small network that learns what comes next.
+
+    ### Exercises
+
+    ??? question "How many weights has the network, with 66 letters?"
+        1,056 in the table, 3 · 16 · 64 + 64 in the first layer and 64 · 66 + 66 in the second:
+        8,482.
+
+    ??? question "Leave out the line that sets the derivatives to zero. What do you see?"
+        Each step goes along the sum of all derivatives so far, like a ball that nothing slows down:
+        the loss jumps about. The museum has it as a
+        [mistake](../transformers/mistakes/model_mistakes.py).
+
+    ??? question "Give the network six letters in place of three. Does the loss fall?"
+        Try it: it is one number, `CONTEXT`. There are twice as many weights in the first layer, and
+        no other way to tell near letters from far ones than to learn it for each place.
+    """
+    # Three letters of the alphabet, and the one that follows.
+    weights = parameters(n_vocab, seed=1, d_model=3, d_ff=d_ff)
+    contexts = (torch.arange(batch_size)[:, None] + torch.arange(CONTEXT)) % n_vocab
+    targets = (contexts[:, -1] + 1) % n_vocab
+
+    # The loss falls from step to step.
+    losses = [update(weights, contexts, targets, rate=0.5).value for _ in range(20)]
+    return predict(weights, contexts).value, torch.stack(losses).flatten()

@@ -1,0 +1,87 @@
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from labml_nn.basics.autograd import Variable, cross_entropy
+from labml_nn.basics.autograd_experiment import CONTEXT, parameters, predict, update
+from tests.oracles.compare import largest
+
+ROWS = torch.tensor([2, 0, 2, 4, 4, 2, 1])
+
+
+def logits(a: Tensor | Variable, b: Tensor | Variable, c: Tensor | Variable, sums: dict) -> Tensor:
+    r"""Every operation, some results used twice, a bias, and a column that broadcasts."""
+    rows = a[ROWS].tanh()
+    x = rows @ b + c
+    x = x * x + (rows * rows).sum(**sums) * c
+    return (x.exp() + x * x).log() * x
+
+
+def cross_entropy_of_pytorch(x: Tensor) -> Tensor:
+    return F.cross_entropy(x, ROWS[: len(x)] % 3)
+
+
+LOSSES: dict[str, tuple[Callable[[Variable], Variable], Callable[[Tensor], Tensor]]] = {
+    "a sum over both axes": (lambda x: x.sum(dim=1).sum(dim=0), torch.sum),
+    "the cross entropy": (lambda x: cross_entropy(x, ROWS % 3), cross_entropy_of_pytorch),
+}
+
+
+def drawn() -> list[Tensor]:
+    torch.manual_seed(1)
+    return [torch.randn(size, dtype=torch.double) for size in ((5, 2), (2, 3), (3,))]
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_and_derivatives_are_those_of_pytorch(name: str) -> None:
+    ours, theirs = LOSSES[name]
+    wanted = [one.requires_grad_() for one in drawn()]
+    loss = theirs(logits(*wanted, {"dim": 1, "keepdim": True}))
+    expected = torch.autograd.grad(loss, wanted)
+    found = [Variable(one) for one in drawn()]
+    result = ours(logits(*found, {"dim": 1}))
+    result.backward()
+    assert largest([result.value.squeeze()], [loss.detach()]) < 1e-10
+    assert largest([one.grad for one in found], expected) < 1e-10
+
+
+def test_the_bill_of_the_page() -> None:
+    a, b = Variable(torch.tensor(2.0)), Variable(torch.tensor(3.0))
+    loss = a * b + a
+    loss.backward()
+    assert (loss.value, a.grad, b.grad) == (8, 4, 2)
+
+
+def test_a_result_that_is_used_twice_passes_on_all_of_its_derivative() -> None:
+    x, y, b = (Variable(torch.tensor(value)) for value in (0.5, 1.5, 3.0))
+    a = x + y
+    (a * b + a).backward()
+    assert (a.grad, x.grad, y.grad) == (4, 4, 4)
+    # A second call adds to what is there.
+    (a * b).backward()
+    assert x.grad == 4 + 4 + 3
+
+
+def test_large_logits_do_not_overflow_and_a_deep_graph_is_no_problem() -> None:
+    loss = cross_entropy(Variable(torch.tensor([[1000.0, 0.0]])), torch.tensor([1]))
+    assert loss.value == 1000
+    x = Variable(torch.tensor(1.0))
+    deep = x
+    for _ in range(2000):
+        deep = deep + x
+    deep.backward()
+    assert x.grad == 2001
+
+
+def test_the_network_of_the_notebook_is_that_of_pytorch_and_a_step_lowers_its_loss() -> None:
+    weights = parameters(11, 1, d_model=2, d_ff=7)
+    table, first, first_bias, second, second_bias = (one.value for one in weights)
+    contexts = torch.randint(11, (5, CONTEXT))
+    hidden = table[contexts].flatten(1) @ first.flatten(0, 1) + first_bias
+    expected = hidden.tanh() @ second + second_bias
+    assert largest([predict(weights, contexts).value], [expected]) < 1e-5
+    before, after = (update(weights, contexts, contexts[:, 0], 0.1) for _ in range(2))
+    assert after.value < before.value
