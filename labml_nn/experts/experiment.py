@@ -1,0 +1,203 @@
+r"""
+---
+title: The Load of Each Expert
+summary: A small model with experts, trained without balancing, with a loss and with a bias.
+---
+
+Do a few experts really take most of the tokens? Train it and look. **In:** a text, and some steps
+for each of three models, which differ in [their balancing](balancing.py) alone. **Out:** the loss
+of each, and the *load* of each expert: the tokens that it gets, divided by an equal share of them.
+
+[The load of each expert of the second layer after 1,000
+steps](../../results/experts.json#figures.loads)
+
+The model has two layers of 64 features, and in each of them 16 [experts](mixture.py) of 32 hidden
+features, two for each token. A thousand steps of all three take
+[73](../../results/experts.json#values.notebook_seconds) seconds of one core; the notebook does 400.
+
+[All layers that we have trained in the place of the network, with the means of three
+seeds](../../results/experts.json#tables.layers)
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from labml_nn.experts.balancing import (
+    BiasedRouter,
+    adjust,
+    balanced_gradients,
+    routers,
+    shares,
+)
+from labml_nn.experts.mixture import Mixture, Router
+from labml_nn.training.data import RandomWindows, fixed_windows, prepare
+from labml_nn.training.loop import adamw, evaluate, gradients, train
+from labml_nn.transformers.basic.autoregressive_experiment import read_text
+from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
+from labml_nn.transformers.fused_attention import FusedAttention
+
+# Two of sixteen experts for each token. They are narrow, so that there is something to gain: a
+# network that is wide enough needs no experts.
+D_MODEL, D_FF, N_EXPERTS, N_ACTIVE = 64, 32, 16, 2
+
+# For each way the router, how the gradients of a batch are computed, and what is done after a step.
+Gradients = Callable[[nn.Module, Tensor, Tensor], Tensor]
+# What has no balancing still has both: the usual gradients, and nothing to do.
+WAYS: dict[str, tuple[type[Router], Gradients, Callable[[nn.Module], None]]] = {
+    "no balancing": (Router, gradients, lambda model: None),
+    "loss": (Router, balanced_gradients, lambda model: None),
+    "bias": (BiasedRouter, gradients, adjust),
+}
+
+
+def small_model(
+    n_vocab: int, seq_len: int, make: Callable[[], nn.Module]
+) -> AutoregressiveTransformer:
+    r"""
+    ## The model
+
+    `make` makes what takes the place of the network in each layer.
+    """
+    # Four heads, two layers. The networks that come with the model are replaced at once.
+    model = AutoregressiveTransformer(
+        n_vocab, D_MODEL, 4, 2, D_FF, seq_len, attention=FusedAttention
+    )
+    for layer in model.encoder.layers:
+        # A call for each layer, so that no two layers share their experts. All else stays:
+        # attention, normalisation and residual connections know nothing of experts.
+        layer.feed_forward = make()
+    return model
+
+
+def load(router: Router) -> Tensor:
+    r"""
+    ## Load
+
+    One number for each expert, of the last batch that the router has seen.
+    """
+    # 1 is an equal share, 2 is twice as much. Shares depend on how many experts there are and how
+    # many of them are active; loads can be compared.
+    share = shares(router)
+    return share / share.mean()
+
+
+def fit_balanced(way: str, model: nn.Module, batches: RandomWindows, steps: int) -> Tensor:
+    r"""
+    ## Training
+
+    `way` is one of those above. Returns the greatest load of each layer, for each step.
+    """
+    # The router is in the model already. The other two are for the loop. (That is the only thing in
+    # which the three trainings differ.)
+    _, gradients_of_batch, balance = WAYS[way]
+    greatest: list[Tensor] = []
+
+    def after_step(step: int, loss: Tensor) -> None:
+        # The choices that the batch was trained with, one number for each layer.
+        greatest.append(torch.stack([load(router).max() for router in routers(model)]))
+
+        # Now the bias may move, if there is one. It has seen this batch and no other.
+        balance(model)
+
+    # The loop of the other lessons. What is special comes in as its arguments.
+    train(
+        model, batches.at, [adamw(model)], steps,
+        gradients=gradients_of_batch, after_step=after_step,
+    )
+    return torch.stack(greatest)
+
+
+@torch.no_grad()
+def held_out_load(
+    model: nn.Module, tokens: Tensor, seq_len: int, n_windows: int = 200
+) -> Tensor:
+    r"""
+    ## Load on held-out text
+
+    A row for each layer, over the first `n_windows` windows of `tokens`.
+    """
+    # One call with all windows, since a router knows its last batch only. Text that the model was
+    # not trained on tells whether the balance holds for more than the training batches.
+    inputs, _ = fixed_windows(tokens, seq_len)[0]
+    model(inputs[:, :n_windows].to(next(model.parameters()).device))
+
+    # Nothing is adjusted here. A bias that moved now would be adjusted to text that the model isn't
+    # trained on.
+    return torch.stack([load(router) for router in routers(model)])
+
+
+def notebook(corpus: str = "shakespeare", steps: int = 400, seed: int = 1) -> None:
+    r"""
+    ## In a notebook
+
+    Three models of 400 steps take about a minute on two cores.
+    """
+    # ### The text
+    # The same batches for all three, 16 windows of 64 characters each. So a batch is 1,024 tokens,
+    # and an equal share of them are 128 for each expert.
+    seq_len, batch_size = 64, 16
+    tokenizer, training, validation = prepare(read_text(corpus), seq_len)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    batches = RandomWindows(training.to(device), seq_len, batch_size, seed)
+
+    # ### Training
+    # They start from the same weights, and only the balancing makes the difference.
+    loads = {}
+    for way, (router, _, _) in WAYS.items():
+        # The seed is set for each, so that all draw the same numbers.
+        torch.manual_seed(seed)
+        model = small_model(
+            len(tokenizer), seq_len,
+            lambda router=router: Mixture(D_MODEL, D_FF, N_EXPERTS, N_ACTIVE, router=router),
+        ).to(device)
+        fit_balanced(way, model, batches, steps)
+
+        # The loss over the whole validation text, and the greatest load of each layer. 1 would be
+        # perfect balance; compare both numbers, since balance alone is no aim.
+        loads[way] = held_out_load(model, validation, seq_len)
+        print(f"{way}: validation loss {evaluate(model, validation, seq_len):.3f}")
+        most = ", ".join(f"{one:.2f}" for one in loads[way].amax(dim=1).tolist())
+        print(f"greatest load in each layer: {most}")
+
+    # ### The load of each expert
+    # Of the second layer, the busiest first. The dashed line is an equal share.
+    import matplotlib.pyplot as plt
+
+    _, all_axes = plt.subplots(1, len(loads), sharey=True)
+    for axes, (way, found) in zip(all_axes, loads.items(), strict=True):
+        axes.bar(range(N_EXPERTS), found[-1].sort(descending=True).values.tolist())
+        axes.axhline(1, color="black", linestyle="--")
+        axes.set_title(way)
+    plt.show()
+
+
+def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    An alphabet over and over, and five steps.
+
+    ### Exercises
+
+    ??? question "Two of 16 experts for each token, and all tokens choose the same two. The loads?"
+        8 for these two, and 0 for all others. No load can be greater than `N_EXPERTS / N_ACTIVE`.
+
+    ??? question "The shares are of one batch of 1,024 tokens. Are they exact?"
+        No. Even a router that chooses at random would send more to some experts: an expert gets 128
+        tokens on average, give or take about 11, so that the greatest of 16 loads is about 1.16.
+
+    ??? question "Double the batch. Does the bias balance faster?"
+        Not by itself: it moves by the same step, whatever the batch. Raise the step for that.
+    """
+    # One token is enough to know the next.
+    text = torch.arange(100 * n_vocab) % n_vocab
+    router = WAYS["bias"][0]
+    model = small_model(
+        n_vocab, seq_len, lambda: Mixture(D_MODEL, D_FF, N_EXPERTS, N_ACTIVE, router=router)
+    )
+
+    # The greatest loads of five steps and two layers, and the loads of 16 experts in the end.
+    greatest = fit_balanced("bias", model, RandomWindows(text, seq_len, batch_size, seed=1), 5)
+    return greatest, held_out_load(model, text, seq_len)

@@ -1,0 +1,124 @@
+r"""
+---
+title: Shared and Fine-Grained Experts
+summary: Twice as many experts of half the width, and one that every token goes through.
+paper:
+  title: "DeepSeekMoE: Towards Ultimate Expert Specialization in Mixture-of-Experts Language Models"
+  authors: Dai et al.
+  year: 2024
+  link: https://arxiv.org/abs/2401.06066
+terms:
+  fine-grained experts: More experts that are narrower, with more of them for each token.
+  shared expert: An expert that every token goes through.
+---
+
+With 16 experts and two for each token, there are 120 pairs to choose from. And what all tokens
+need, each expert has to learn for itself, since nobody knows which one a token goes to. The paper
+changes two things, at the same number of weights and the same work for a token:
+
+| | experts | for each token | combinations |
+| --- | ---: | ---: | ---: |
+| [plain](mixture.py) | 16 | 2 | 120 |
+| half as wide, twice as many | 32 | 4 | 35,960 |
+| one of these shared | 31 + 1 | 3 + 1 | 4,495 |
+
+*Fine-grained* experts are cut in two, so that a token has more combinations to choose from. A
+*shared* expert works on every token and takes over what all need, so that the others can
+specialise. Think of a hospital again: everybody sees the nurse, and then some specialists.
+
+**What did not help here:** at our size, neither does. The loss is
+[1.956](../../results/experts.json#tables.layers.experts%2C%20bias.loss) with plain experts,
+[1.961](../../results/experts.json#tables.layers.experts%20of%20half%20the%20width.loss) with twice
+as many of half the width, and
+[1.952](../../results/experts.json#tables.layers.half%20the%20width%2C%20one%20shared.loss) with one
+of these shared. Compared seed by seed, fine-grained experts change it by
+[−0.002](../../results/experts.json#values.change.half.least) to
+[0.015](../../results/experts.json#values.change.half.most), and with the shared one by
+[−0.021](../../results/experts.json#values.change.shared.least) to
+[0.009](../../results/experts.json#values.change.shared.most): sometimes better, sometimes worse.
+And they train more slowly,
+[39](../../results/experts.json#tables.layers.experts%20of%20half%20the%20width.seconds) seconds of
+one core and not [24](../../results/experts.json#tables.layers.experts%2C%20bias.seconds), because
+there are more and smaller products.
+
+[The loss after 1,000 steps, mean and range of three seeds; the last two are those of this
+page](../../results/experts.json#figures.losses)
+
+**In** and **out:** the features of tokens, `[seq_len, batch_size, d_model]`.
+
+$$
+y = E_{shared}(x) + \sum_{i \in T} w_i\, E_i(x)
+$$
+
+$E_i$ are the routed experts, $T$ those that the router has chosen for the token $x$, and $w_i$
+their [weights](mixture.py). The shared expert has no weight: the router has no say in it.
+
+DeepSeek-V3 has 256 routed experts and a shared one, and eight routed experts for each token. It
+also multiplies the routed part by 2.5, and chooses groups of experts before experts, so that a
+token goes to few machines. Both are left out.
+"""
+
+import torch
+from torch import Tensor
+
+from labml_nn.experts.balancing import BiasedRouter
+from labml_nn.experts.mixture import Mixture, Router
+from labml_nn.transformers.swiglu import SwiGLU
+
+
+class SharedMixture(Mixture):
+    r"""
+    ## Mixture with a shared expert
+    """
+
+    def __init__(
+        self, d_model: int, d_ff: int, n_experts: int, n_active: int, n_shared: int = 1,
+        dropout_prob: float = 0.0, router: type[Router] = BiasedRouter,
+    ) -> None:
+        r"""
+        * `n_experts` and `n_active` count the routed experts alone
+        * `n_shared` is the number of shared experts
+
+        The other arguments are those of the [mixture](mixture.py#Mixture).
+        """
+        # All that a mixture has. With the bias as its balancing, as in DeepSeek-V3.
+        super().__init__(d_model, d_ff, n_experts, n_active, dropout_prob, router)
+
+        # Several shared experts are one wider network: their results would be added up, and so is
+        # what the hidden features of one network give. So one product takes the place of several.
+        self.shared = SwiGLU(d_model, n_shared * d_ff, dropout_prob)
+
+    def forward(self, x: Tensor) -> Tensor:
+        # The shared expert works on every token, in one product and without gathering anything. Its
+        # result is not weighed. What the chosen experts give is added, each with its weight, as on
+        # the page of the mixture.
+        return self.shared(x) + super().forward(x)
+
+
+def example(
+    seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int = 2, n_active: int = 11,
+    n_experts: int = 13,
+) -> Tensor:
+    r"""
+    ## Example
+
+    ### Exercises
+
+    ??? question "Cut 16 experts into quarters. How many combinations are there?"
+        64 experts with 8 for each token: $\binom{64}{8} = 4{,}426{,}165{,}368$.
+
+    ??? question "`d_model` 64, `d_ff` 16, 31 experts, 3 active, 1 shared: how many active weights?"
+        Four experts of $3 \cdot 64 \cdot 16 = 3{,}072$ and the router's $64 \cdot 31 = 1{,}984$:
+        14,272. The layer has 100,288.
+
+    ??? question "Give the shared expert a weight from the router. What could go wrong?"
+        The router could turn it off for some tokens, and then the others have to know again what
+        all tokens need.
+
+    ??? question "Pass `d_ff` for `n_shared * d_ff`. Which test notices?"
+        With one shared expert none can. The comparison with DeepSeek-V3 has 17 of them.
+    """
+    mixture = SharedMixture(d_model, d_ff, n_experts, n_active)
+
+    # Eleven routed experts and the shared one for each token.
+    return mixture(torch.randn(seq_len, batch_size, d_model))
