@@ -1,0 +1,187 @@
+r"""
+---
+title: LoRA
+summary: Adapt a trained model by adding a small matrix product to each of its layers.
+paper:
+  title: "LoRA: Low-Rank Adaptation of Large Language Models"
+  authors: Hu et al.
+  year: 2021
+  link: https://arxiv.org/abs/2106.09685
+know: ../transformers/basic/autoregressive_model.py
+terms:
+  adapter: A few weights that are trained and kept for one task, beside a model that stays as it is.
+  fine-tuning: Training a model further, on another text or task than it was trained on.
+  LoRA: Adds the product of two thin matrices to a frozen weight matrix, and trains only these two.
+  rank: Of a matrix, the smallest number of columns times rows that it is a sum of.
+---
+
+A [small transformer](../transformers/basic/autoregressive_model.py) that has learned Shakespeare
+is to write Python. *Fine-tuning* trains it further on Python code, and works: in
+[300](../../results/lora.json#values.steps) steps its loss on Python falls from
+[0.000](../../results/lora.json#tables.methods.Before.python) to
+[0.000](../../results/lora.json#tables.methods.Full%20fine-tuning.python). It fails in two ways:
+
+* **It forgets.** The loss on Shakespeare rises from
+  [0.000](../../results/lora.json#tables.methods.Before.shakespeare) to
+  [0.000](../../results/lora.json#tables.methods.Full%20fine-tuning.shakespeare), and nothing brings
+  the old model back but a copy of it.
+* **It needs a whole model for each task.** That copy has
+  [3,277](../../results/lora.json#tables.methods.Full%20fine-tuning.kilobytes) kB. Ten tasks are ten
+  models.
+
+Think of a printed book that you study from. You could rewrite its pages. Or you lay thin sheets
+over them and write on those: the book stays, each task has its own sheets, and you can take them
+off. *LoRA*, low-rank adaptation, freezes the weights and trains such a sheet for each matrix:
+[302](../../results/lora.json#tables.methods.LoRA%20rank%208.kilobytes) kB for rank 8, and without
+it the model is, bit for bit, the one that it was.
+
+**In:** a trained model. **Out:** the same model with an *adapter*, which is all that is trained and
+kept. Each layer still takes `[seq_len, batch_size, d_in]` to `[seq_len, batch_size, d_out]`.
+
+$$
+y = W x + \frac{\alpha}{r} B A x
+$$
+
+$W$ is the frozen matrix, with `d_out` rows and `d_in` columns. $A$ has $r$ rows and `d_in` columns,
+and $B$ has `d_out` rows and $r$ columns. $r$ is the *rank*, and $\alpha$ a fixed number. $B A$ has
+the shape of $W$, but fewer numbers decide it. With $r = 1$ it's a column times a row:
+
+$$
+\begin{pmatrix} 1 \\ 2 \\ 0 \end{pmatrix} \begin{pmatrix} 1 & 0 & -1 & 3 \end{pmatrix} =
+\begin{pmatrix} 1 & 0 & -1 & 3 \\ 2 & 0 & -2 & 6 \\ 0 & 0 & 0 & 0 \end{pmatrix}
+$$
+
+Seven numbers for twelve. For the 512 × 128 matrices of our model and $r = 8$ it is 5,120 for
+65,536.
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class LoRALinear(nn.Module):
+    r"""
+    ## A layer with an adapter
+
+    Takes the place of a linear layer. The paper adapts only the matrices of attention that make
+    queries and values.
+    """
+
+    def __init__(self, base: nn.Linear, rank: int, alpha: float) -> None:
+        r"""
+        * `base` is the trained layer, which is frozen here
+        * `rank` is $r$, the number of rows of $A$
+        * `alpha` is $\alpha$: how much the adapter counts, the same for all ranks
+        """
+        super().__init__()
+        # A rank above the smaller side would be more numbers, and no more matrices.
+        most = min(base.in_features, base.out_features)
+        if not 1 <= rank <= most:
+            raise ValueError(f"the rank must be between 1 and {most}, got {rank}")
+
+        # Frozen, so there are no gradients of it, and the optimizer keeps no averages for it.
+        self.base = base.requires_grad_(False)
+
+        # $A$ starts as the weights of a linear layer do: random, and smaller the more inputs there
+        # are. (The paper says normal numbers; its program does this.)
+        self.a = nn.Parameter(base.weight.new_empty(rank, base.in_features))
+        nn.init.kaiming_uniform_(self.a, a=math.sqrt(5))
+
+        # $B$ starts at zero, so that at the first step the model is still the trained one. If $A$
+        # were zero, too, neither of them would have a gradient.
+        self.b = nn.Parameter(base.weight.new_zeros(base.out_features, rank))
+
+        # $B A x$ is a sum over the rank. In the first steps all its terms pull the same way, so it
+        # grows with $r$. Divided by $r$, it doesn't, and the learning rate needn't change.
+        self.scale = alpha / rank
+
+    def weight(self) -> Tensor:
+        r"""
+        ### Merged weights
+
+        $W + \frac{\alpha}{r} B A$, in the shape of $W$.
+        """
+        return self.base.weight + self.scale * self.b @ self.a
+
+    def forward(self, x: Tensor) -> Tensor:
+        # First down to `[seq_len, batch_size, rank]`, then up again. The large matrix $B A$ is
+        # never made.
+        update = F.linear(F.linear(x, self.a), self.b)
+        return self.base(x) + self.scale * update
+
+    @torch.no_grad()
+    def merged(self) -> nn.Linear:
+        r"""
+        ### Merge
+
+        A plain layer that gives the same results, as fast as the trained one was.
+        """
+        # Made with any weights, which go at once.
+        bias = self.base.bias
+        layer = nn.Linear(self.base.in_features, self.base.out_features, bias is not None)
+
+        # The matrix is a new one: the trained layer stays as it was.
+        layer.weight = nn.Parameter(self.weight())
+        layer.bias = bias
+        return layer
+
+
+def replace(
+    model: nn.Module, kind: type[nn.Module], chosen: Callable[[str], bool],
+    make: Callable[[nn.Module], nn.Module],
+) -> None:
+    r"""
+    ## Replace layers of a model
+    """
+    # The list is complete before anything is replaced: a new layer has linear layers inside, which
+    # must not be found.
+    names = [name for name, one in model.named_modules() if isinstance(one, kind) and chosen(name)]
+    if not names:
+        raise ValueError(f"no {kind.__name__} was chosen to be replaced")
+
+    # `encoder.layers.0.feed_forward.layer1` is the attribute `layer1` of what is before the point.
+    for name in names:
+        owner, _, attribute = name.rpartition(".")
+        setattr(model.get_submodule(owner), attribute, make(model.get_submodule(name)))
+
+
+def adapt(
+    model: nn.Module, rank: int, alpha: float,
+    chosen: Callable[[str], bool] = lambda name: True,
+    make: Callable[[nn.Linear, int, float], LoRALinear] = LoRALinear,
+) -> None:
+    r"""
+    ## Adapt a model
+
+    All its linear layers, or those whose name is `chosen`. `make` makes a layer; there are [other
+    kinds](dora.py).
+    """
+    # Everything is frozen: embeddings, normalisations and biases, too.
+    model.requires_grad_(False)
+
+    # What is trained now are the adapters, and nothing else.
+    replace(model, nn.Linear, chosen, lambda base: make(base, rank, alpha))
+
+
+def adapter(model: nn.Module) -> dict[str, Tensor]:
+    r"""
+    ## What is kept for a task
+
+    To be saved, and loaded again with `load_state_dict` and `strict=False` into a model that was
+    adapted in the same way.
+    """
+    # Copies, because training goes on with the tensors themselves.
+    return {name: p.detach().clone() for name, p in model.named_parameters() if p.requires_grad}
+
+
+def merge(model: nn.Module) -> None:
+    r"""
+    ## Merge a model
+
+    The adapters go into the weights. Layers and names are then those of the trained model.
+    """
+    replace(model, LoRALinear, lambda name: True, LoRALinear.merged)
