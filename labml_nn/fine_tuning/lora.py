@@ -108,10 +108,10 @@ class LoRALinear(nn.Module):
         return self.base.weight + self.scale * self.b @ self.a
 
     def forward(self, x: Tensor) -> Tensor:
-        # First down to `[seq_len, batch_size, rank]`, then up again. The large matrix $B A$ is
-        # never made.
-        update = F.linear(F.linear(x, self.a), self.b)
-        return self.base(x) + self.scale * update
+        # Down to a few features, `[seq_len, batch_size, rank]`, and up again. The large matrix
+        # $B A$ is never made.
+        few = F.linear(x, self.a)
+        return self.base(x) + self.scale * F.linear(few, self.b)
 
     @torch.no_grad()
     def merged(self) -> nn.Linear:
@@ -185,3 +185,48 @@ def merge(model: nn.Module) -> None:
     The adapters go into the weights. Layers and names are then those of the trained model.
     """
     replace(model, LoRALinear, lambda name: True, LoRALinear.merged)
+
+
+def example(
+    seq_len: int = 7, batch_size: int = 3, d_in: int = 11, d_out: int = 5, rank: int = 2
+) -> tuple[Tensor, ...]:
+    r"""
+    ## Example
+
+    A layer whose adapter has learned something, and the same merged.
+
+    ### Exercises
+
+    ??? question "A layer has 128 inputs and 512 outputs. How many weights has rank 4?"
+        $4 \cdot 128 + 512 \cdot 4 = 2{,}560$, in place of 65,536. From rank 103 on the adapter has
+        more weights than the matrix.
+
+    ??? question "$B$ is zero at first. Which of the two matrices learns at the first step?"
+        $B$ alone. The gradient of $A$ is $\frac{\alpha}{r} B^\top$ times something, so it's zero
+        as long as $B$ is. The second step moves both.
+
+    ??? question "Double `alpha`, and halve the learning rate. Is that the same training?"
+        Nearly, at first. AdamW moves each weight of $B$ by the rate, however large its gradient is.
+        So $B$ grows half as fast and counts twice. But $A$ moves half as far too, and that is a
+        difference: it didn't start at zero.
+
+    ??? question "Merge, and subtract the update again. Is the model bit for bit the old one?"
+        No. $(W + U) - U$ is rounded twice. That is why `merged` makes a new layer: to take an
+        adapter off, keep the trained layers.
+
+    ??? question "Forget `model.requires_grad_(False)` in `adapt`. Who notices?"
+        Not the loss, which gets better. Embeddings and normalisations are then trained, too, and
+        the test that counts what is kept fails.
+    """
+    layer = LoRALinear(nn.Linear(d_in, d_out), rank, alpha=2 * rank)
+    x = torch.randn(seq_len, batch_size, d_in)
+
+    # Before training nothing is added.
+    before = layer(x)
+
+    # Any numbers, as if they had been learned.
+    nn.init.normal_(layer.b)
+    after = layer(x)
+
+    # One matrix does the same.
+    return before, after, layer.merged()(x)
