@@ -112,13 +112,13 @@ METHODS: dict[str, Method] = {
     "DoRA rank 8": (lambda model: adapt(model, 8, ALPHA, make=DoRALinear), RATE),
     "LoRA rank 8 on eight bits": (in_eight_bits, RATE),
 }
-# Slower full fine-tuning, for the curve of learning and forgetting.
-SLOWER = {f"Full fine-tuning at {rate}": (lambda m: None, rate) for rate in (3e-4, 1e-3)}
-# For the first seed alone: other rates, and no division by the rank.
-OTHERS: dict[str, Method] = {
-    **{f"LoRA rank 8 at {rate}": (lora(8), rate) for rate in (3e-3, 3e-2)},
-    **{f"LoRA rank {rank} undivided": (lora(rank, float(rank)), RATE) for rank in (1, 16)},
+# For the curve of learning and forgetting, and without the division by the rank.
+EXTRA: dict[str, Method] = {
+    **{f"Full fine-tuning at {rate}": (lambda m: None, rate) for rate in (3e-4, 1e-3)},
+    "LoRA rank 16 undivided": (lora(16, 16.0), RATE),
 }
+# Other rates, for the first seed alone.
+OTHERS: dict[str, Method] = {f"LoRA rank 8 at {x}": (lora(8), x) for x in (3e-3, 3e-2)}
 
 
 def rounded_again(model: nn.Module) -> nn.Module:
@@ -256,7 +256,7 @@ def measured(kept: Path | None) -> dict[str, Any]:
     for seed in SEEDS:
         state = base_state(seed, kept)
         once(f"Before/{seed}", lambda state=state: losses(model_of(state)))
-        methods = METHODS | SLOWER | (OTHERS if seed == SEEDS[0] else {})
+        methods = METHODS | EXTRA | (OTHERS if seed == SEEDS[0] else {})
         for name, method in methods.items():
             make = lambda m=method, n=name, s=seed, w=state: run(m, w, s, "eight bits" in n)  # noqa: E731
             once(f"{name}/{seed}", make)
@@ -294,11 +294,134 @@ def line(name: str, points: Sequence[Sequence[float]]) -> dict[str, Any]:
     return {"name": name, "points": [list(one) for one in points]}
 
 
+def of_rates(done: Mapping[str, Any]) -> list[dict[str, Any]]:
+    r"""Three learning rates for two methods, with the first seed."""
+    rows = []
+    for name, usual, others in (
+        ("Full fine-tuning", FULL_RATE, (3e-4, 1e-3)),
+        ("LoRA rank 8", RATE, (3e-3, 3e-2)),
+    ):
+        for rate in sorted((usual, *others)):
+            found = done[f"{name}/1" if rate == usual else f"{name} at {rate}/1"]
+            rows.append({"method": f"{name} at {rate:g}", "python": found["python"]})
+    return rows
+
+
+def layers_megabytes(state: State) -> dict[str, float]:
+    r"""The weights of the linear layers, in 32 bits and in eight."""
+    model = model_of(state)
+    adapt(model, 8, ALPHA)
+    bases = [one for one in model.modules() if isinstance(one, LoRALinear)]
+    found = {"float": sum(one.base.weight.nbytes for one in bases) / 1e6}
+    quantise_bases(model)
+    found["eight_bits"] = sum(x.nbytes for one in bases for x in one.base.buffers()) / 1e6
+    return found
+
+
+def figures(done: Mapping[str, Any]) -> dict[str, Any]:
+    r"""Both losses, the loss by rank, and the directions of a change."""
+    slow, full = ("Full fine-tuning at 0.0003", "Full fine-tuning at 0.001"), "Full fine-tuning"
+    ranks = [f"LoRA rank {rank}" for rank in RANKS]
+    cuts = {rank: mean(done[f"directions/{s}"]["cut"][str(rank)] for s in SEEDS) for rank in RANKS}
+    of_each = (done[f"directions/{seed}"]["shares"] for seed in SEEDS)
+    shares = [mean(one) for one in zip(*of_each, strict=True)]
+    return {
+        "trade": {
+            "title": "The loss on each text: learned is left, forgotten is above",
+            "x": {"title": "Loss on Python", "unit": "nats"},
+            "y": {"title": "Loss on Shakespeare", "unit": "nats"},
+            "lines": [
+                line("full fine-tuning, three rates", [point(done, one) for one in (*slow, full)]),
+                line("LoRA, ranks 1 to 16", [point(done, one) for one in ranks]),
+            ],
+        },
+        "ranks": {
+            "title": "The loss on Python, by rank",
+            "x": {"title": "Rank", "scale": "log"},
+            "y": {"title": "Loss on Python", "unit": "nats"},
+            "lines": [
+                line("LoRA", [[r, point(done, f"LoRA rank {r}")[0]] for r in RANKS]),
+                line("change of full fine-tuning, cut to the rank", list(cuts.items())),
+                line("full fine-tuning", [[r, point(done, full)[0]] for r in RANKS]),
+            ],
+        },
+        "directions": {
+            "title": "How much of a change is in its first directions",
+            "x": {"title": "Directions"},
+            "y": {"title": "Share of the change", "low": 0, "high": 1},
+            "lines": [line("full fine-tuning", [[n, x] for n, x in enumerate(shares, 1)])],
+        },
+    }
+
+
 def main() -> None:
     r"""Measure, and write down what came out."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kept", type=Path, metavar="FILE")
-    done = measured(parser.parse_args().kept)
+    kept = parser.parse_args().kept
+    sources = fingerprints(SOURCES)
+    done = measured(kept)
+    seconds = {name: mean(of_seeds(done, name, "seconds")) for name in METHODS}
+    eight, cut = "LoRA rank 8 on eight bits", [done[f"directions/{s}"]["cut"] for s in SEEDS]
+    shares = [done[f"directions/{seed}"]["shares"] for seed in SEEDS]
+    loss = {"unit": "nats", "digits": 3}
+    ends = [{"name": f"python_{end}", "title": end.title(), "digits": 3} for end in ("low", "high")]
+    write(
+        "lora",
+        title="Adapters: what they learn, forget and weigh",
+        command="python benchmarks/lora.py",
+        sources=sources,
+        values={
+            "steps": STEPS,
+            "python": {"sha256": sha256(PYTHON.encode()).hexdigest(), "characters": len(PYTHON)},
+            "seconds": seconds["Full fine-tuning"],
+            "lora_time": seconds["LoRA rank 8"] / seconds["Full fine-tuning"],
+            "dora_time": seconds["DoRA rank 8"] / seconds["LoRA rank 8"],
+            "eight_bits_time": seconds[eight] / seconds["LoRA rank 8"],
+            "undivided": point(done, "LoRA rank 16 undivided")[0],
+            "random_start": done["random start"],
+            "share_of_8": mean(one[7] for one in shares),
+            "share_of_16": mean(one[15] for one in shares),
+            "cut_to_8": mean(one["8"] for one in cut),
+            "cut_to_64": mean(one["64"] for one in cut),
+            "quantised_base": mean(of_seeds(done, eight, "before_shakespeare")),
+            "rounded": {
+                "before": mean(of_seeds(done, eight, "python")),
+                "after": mean(of_seeds(done, eight, "merged")),
+            },
+            "backward": done["memory"],
+            "layers": layers_megabytes(base_state(1, kept)),
+        },
+        tables={
+            "methods": {
+                "columns": [
+                    {"name": "method", "title": "Method"},
+                    {"name": "parameters", "title": "Trained"},
+                    {"name": "kilobytes", "title": "Kept", "unit": "kB", "digits": 0},
+                    {"name": "python", "title": "Python", **loss},
+                    *ends,
+                    {"name": "shakespeare", "title": "Shakespeare", **loss},
+                ],
+                "rows": [row(done, name) for name in ("Before", *METHODS)],
+            },
+            "rates": {
+                "columns": [
+                    {"name": "method", "title": "Method and rate"},
+                    {"name": "python", "title": "Python", **loss},
+                ],
+                "rows": of_rates(done),
+            },
+            "first_steps": {
+                "columns": [
+                    {"name": "rank", "title": "Rank"},
+                    {"name": "divided", "title": "Divided by the rank", "digits": 3},
+                    {"name": "undivided", "title": "Not divided", "digits": 3},
+                ],
+                "rows": [{**one, "rank": str(one["rank"])} for one in done["first steps"]],
+            },
+        },
+        figures=figures(done),
+    )
 
 
 if __name__ == "__main__":

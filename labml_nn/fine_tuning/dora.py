@@ -56,11 +56,13 @@ class DoRALinear(LoRALinear):
     def __init__(self, base: nn.Linear, rank: int, alpha: float) -> None:
         super().__init__(base, rank, alpha)
         # $m$ starts as the lengths that the rows have, so nothing changes before the first step.
-        self.magnitude = nn.Parameter(base.weight.detach().norm(dim=1))
+        self.magnitude = nn.Parameter(base.weight.norm(dim=1))
 
     def weight(self) -> Tensor:
-        # LoRA's matrix, `[d_out, d_in]`, and the length of each of its rows.
+        # LoRA's matrix, `[d_out, d_in]`.
         weight = super().weight()
+
+        # The length of each of its rows, `[d_out]`.
         length = weight.norm(dim=1)
 
         # The length is taken as a constant in the backward pass. The paper does so to save memory,
@@ -85,8 +87,8 @@ def example(
 
     ### Exercises
 
-    ??? question "How many numbers does DoRA add to an adapter of rank 8 for 128 inputs, 512 outputs?"
-        512, to LoRA's 5,120.
+    ??? question "How many numbers does DoRA add to LoRA, for a layer with 128 inputs, 512 outputs?"
+        512. At rank 8, LoRA has 5,120.
 
     ??? question "Start $m$ at one everywhere. What happens at the first step?"
         The model is no longer the trained one: each row has the length 1, whatever it had before.

@@ -79,7 +79,7 @@ class LoRALinear(nn.Module):
         """
         super().__init__()
         # A rank above the smaller side would be more numbers, and no more matrices.
-        most = min(base.in_features, base.out_features)
+        most = min(base.weight.shape)
         if not 1 <= rank <= most:
             raise ValueError(f"the rank must be between 1 and {most}, got {rank}")
 
@@ -121,12 +121,11 @@ class LoRALinear(nn.Module):
         A plain layer that gives the same results, as fast as the trained one was.
         """
         # Made with any weights, which go at once.
-        bias = self.base.bias
-        layer = nn.Linear(self.base.in_features, self.base.out_features, bias is not None)
+        layer = nn.Linear(self.base.in_features, self.base.out_features)
 
-        # The matrix is a new one: the trained layer stays as it was.
+        # The matrix is a new one: the trained layer stays as it was. A bias never had an adapter.
         layer.weight = nn.Parameter(self.weight())
-        layer.bias = bias
+        layer.bias = self.base.bias
         return layer
 
 

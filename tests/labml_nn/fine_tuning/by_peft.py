@@ -13,7 +13,7 @@ D_IN, HIDDEN, D_OUT, RANK, ALPHA = 7, 11, 5, 3, 13.0
 
 def layers() -> nn.Sequential:
     r"""A layer with a bias and one without."""
-    parts = nn.Linear(D_IN, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, D_OUT, bias=False)
+    parts = nn.Linear(D_IN, HIDDEN), nn.SiLU(), nn.Linear(HIDDEN, D_OUT, bias=False)
     return randomise(nn.Sequential(*parts))
 
 

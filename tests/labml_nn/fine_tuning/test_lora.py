@@ -57,7 +57,8 @@ def test_merged_it_has_the_layers_and_the_results_of_before_and_the_base_stays()
     merge(model)
     assert largest([model(text())], [expected]) < 1e-12
     assert model.state_dict().keys() == layers().state_dict().keys()
-    assert [type(one) for one in model] == [nn.Linear, nn.Tanh, nn.Linear]
+    assert [type(one) for one in model] == [nn.Linear, nn.SiLU, nn.Linear]
+    assert (model[0].in_features, model[0].out_features) == (D_IN, HIDDEN)
     assert all(map(torch.equal, weights, [one.weight for one in bases]))
     assert not any(one.weight.requires_grad for one in bases)
 
@@ -93,11 +94,12 @@ def test_only_the_chosen_layers_of_a_transformer_get_adapters() -> None:
     assert set(model.state_dict()) == names
 
 
+@pytest.mark.parametrize("sides", [(5, 7), (7, 5)])
 @pytest.mark.parametrize("rank", [0, 6])
-def test_a_rank_that_makes_no_sense_is_refused(rank: int) -> None:
+def test_a_rank_that_makes_no_sense_is_refused(sides: tuple[int, int], rank: int) -> None:
     with pytest.raises(ValueError, match=f"the rank must be between 1 and 5, got {rank}"):
-        LoRALinear(nn.Linear(5, 7), rank, ALPHA)
-    LoRALinear(nn.Linear(5, 7), 5, ALPHA)
+        LoRALinear(nn.Linear(*sides), rank, ALPHA)
+    LoRALinear(nn.Linear(*sides), 5, ALPHA)
 
 
 def test_a_model_without_such_layers_is_refused() -> None:
