@@ -32,7 +32,7 @@ from labml_nn.fine_tuning.quantised_base import (  # noqa: E402
     QuantisedLinear,
     quantise_bases,
 )
-from labml_nn.training.data import fixed_windows, tiny_shakespeare  # noqa: E402
+from labml_nn.training.data import RandomWindows, fixed_windows, tiny_shakespeare  # noqa: E402
 from labml_nn.training.loop import evaluate, gradients  # noqa: E402
 from labml_nn.training.trained import quantise, restore  # noqa: E402
 from labml_nn.transformers.basic.autoregressive_experiment import read_text  # noqa: E402
@@ -73,7 +73,7 @@ def base_state(seed: int, kept: Path | None) -> State:
         return torch.load(file)
     torch.manual_seed(seed)
     model = AutoregressiveTransformer(len(TOKENIZER), attention=FusedAttention)
-    learn(model, SHAKESPEARE, BASE_STEPS, 3e-3, SEQ_LEN, seed)
+    learn(model, RandomWindows(SHAKESPEARE, SEQ_LEN, 12, seed), BASE_STEPS, 3e-3)
     if file:
         torch.save(model.state_dict(), file)
     return model.state_dict()
@@ -141,7 +141,7 @@ def run(method: Method, state: State, seed: int, quantised: bool) -> dict[str, f
     if quantised:
         found |= {f"before_{name}": loss for name, loss in losses(model).items()}
     begun = time.process_time()
-    learn(model, CODE, STEPS, rate, SEQ_LEN, seed)
+    learn(model, RandomWindows(CODE, SEQ_LEN, 12, seed), STEPS, rate)
     found["seconds"] = time.process_time() - begun
     found |= losses(model)
     found["kilobytes"] = sum(p.numel() * p.element_size() for p in adapter(model).values()) / 1000
@@ -153,7 +153,7 @@ def run(method: Method, state: State, seed: int, quantised: bool) -> dict[str, f
 def directions(state: State, seed: int) -> dict[str, Any]:
     r"""What full fine-tuning has changed in the matrices, and what is left of it at each rank."""
     model = model_of(state)
-    learn(model, CODE, STEPS, FULL_RATE, SEQ_LEN, seed)
+    learn(model, RandomWindows(CODE, SEQ_LEN, 12, seed), STEPS, FULL_RATE)
     matrices = [name for name, one in model.named_modules() if isinstance(one, nn.Linear)]
     parts, shares = {}, []
     for name in matrices:
@@ -186,7 +186,7 @@ def first_steps(state: State) -> list[dict[str, float]]:
             before = logits(model)
             torch.manual_seed(1)
             adapt(model, rank, alpha)
-            learn(model, CODE, 10, 1e-3, SEQ_LEN)
+            learn(model, RandomWindows(CODE, SEQ_LEN, 12, 1), 10, 1e-3)
             row[name] = (logits(model) - before).abs().mean().item()
         rows.append(row)
     return rows

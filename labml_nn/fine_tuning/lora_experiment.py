@@ -26,7 +26,7 @@ from labml_nn.transformers.basic.autoregressive_experiment import read_text
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
 
-def two_texts(first: str, second: str) -> tuple[CharTokenizer, tuple[Tensor, ...]]:
+def two_texts(first: str, second: str) -> tuple[CharTokenizer, list[Tensor]]:
     r"""
     ## Two texts, one alphabet
 
@@ -40,13 +40,10 @@ def two_texts(first: str, second: str) -> tuple[CharTokenizer, tuple[Tensor, ...
         # As always, the last tenth is not trained on.
         n_train = len(text) * 9 // 10
         parts += [tokenizer.encode(text[:n_train]), tokenizer.encode(text[n_train:])]
-    return tokenizer, tuple(parts)
+    return tokenizer, parts
 
 
-def learn(
-    model: nn.Module, tokens: Tensor, steps: int, rate: float, seq_len: int = 64, seed: int = 1,
-    batch_size: int = 12,
-) -> list[float]:
+def learn(model: nn.Module, batches: RandomWindows, steps: int, rate: float) -> list[float]:
     r"""
     ## Train it, or a part of it
 
@@ -55,7 +52,6 @@ def learn(
     # What is frozen has no gradient, and the optimizer passes it over. So one function serves for
     # the base model, for full fine-tuning and for adapters.
     losses: list[float] = []
-    batches = RandomWindows(tokens, seq_len, batch_size, seed)
     train(
         model, batches.at, [adamw(model, rate)], steps,
         after_step=lambda step, loss: losses.append(loss.item()),
@@ -88,9 +84,10 @@ def notebook(
 
     # ### The base model
     # It learns the first text.
+    batches, more = (RandomWindows(text, seq_len, 12, seed) for text in (first, second))
     torch.manual_seed(seed)
     base = AutoregressiveTransformer(len(tokenizer)).to(device)
-    learn(base, first, steps, 3e-3, seq_len, seed)
+    learn(base, batches, steps, 3e-3)
     report("base", base)
 
     # ### Full fine-tuning
@@ -98,7 +95,7 @@ def notebook(
     # text, and forgets the first.
     full = AutoregressiveTransformer(len(tokenizer)).to(device)
     full.load_state_dict(base.state_dict())
-    learn(full, second, steps // 2, 3e-3, seq_len, seed)
+    learn(full, more, steps // 2, 3e-3)
     report("full", full)
 
     # ### LoRA
@@ -106,7 +103,7 @@ def notebook(
     # zero, and have further to go.
     adapt(base, rank, alpha=8.0)
     nothing = adapter(base)
-    learn(base, second, steps // 2, 1e-2, seq_len, seed)
+    learn(base, more, steps // 2, 1e-2)
     report("LoRA", base)
 
     # What has to be kept for the second text, of one and of the other.
@@ -164,7 +161,8 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int 
     # A single layer is enough to count.
     model = AutoregressiveTransformer(len(tokenizer), heads * 2 * n_pairs, heads, 1, 11, seq_len)
 
-    # Twenty steps in full, and twenty of an adapter. The loss begins to fall each time.
-    losses = learn(model, first, 20, 3e-3, seq_len, batch_size=batch_size)
+    # Ten steps in full, and ten of an adapter. The loss begins to fall each time.
+    upwards, downwards = (RandomWindows(x, seq_len, batch_size, seed=1) for x in (first, second))
+    losses = learn(model, upwards, 10, 3e-3)
     adapt(model, rank=2, alpha=8.0)
-    return torch.tensor([losses, learn(model, second, 20, 1e-2, seq_len, batch_size=batch_size)])
+    return torch.tensor([losses, learn(model, downwards, 10, 1e-2)])

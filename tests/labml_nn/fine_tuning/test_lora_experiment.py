@@ -7,10 +7,10 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 import torch
-from torch import Tensor
 
 from labml_nn.fine_tuning import lora_experiment as page
 from labml_nn.fine_tuning.lora import adapt
+from labml_nn.training.data import RandomWindows
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
 
@@ -23,26 +23,19 @@ def test_both_texts_have_one_alphabet_and_their_last_tenth_is_held_out() -> None
     assert len(tokenizer) == 101
 
 
-def test_it_trains_what_is_not_frozen_on_the_batches_of_its_seed() -> None:
-    text = torch.arange(200) % 10
-
-    def trained(seed: int, batch_size: int = 3) -> tuple[list[float], dict[str, Tensor]]:
-        torch.manual_seed(1)
-        model = AutoregressiveTransformer(10, 6, 3, 1, 7, 5)
-        adapt(model, 2, 4.0)
-        before = {name: one.clone() for name, one in model.state_dict().items()}
-        losses = page.learn(model, text, 2, 1e-2, 5, seed, batch_size)
-        moved = {name: (one - before[name]).abs().max() for name, one in model.state_dict().items()}
-        return losses, moved
-
-    losses, moved = trained(1)
+def test_it_trains_what_is_not_frozen() -> None:
+    torch.manual_seed(1)
+    model = AutoregressiveTransformer(10, 6, 3, 1, 7, 5)
+    adapt(model, 2, 4.0)
+    before = {name: one.clone() for name, one in model.state_dict().items()}
+    losses = page.learn(model, RandomWindows(torch.arange(200) % 10, 5, 3, seed=1), 2, 1e-2)
+    moved = {name: (one - before[name]).abs().max() for name, one in model.state_dict().items()}
     assert {name for name, far in moved.items() if far} == {
         name for name in moved if name.endswith((".a", ".b"))
     }
-    # The first step goes with a tenth of the rate, since warm-up is shorter than a step.
-    assert max(moved.values()) == pytest.approx(2e-2, rel=0.5)
-    assert len(losses) == 2 and losses == trained(1)[0]
-    assert losses != trained(2)[0] and losses != trained(1, batch_size=4)[0]
+    # Of so few steps the first has the whole rate, and the second little more than half of it.
+    assert max(moved.values()).item() == pytest.approx(1.55e-2, rel=0.1)
+    assert len(losses) == 2 and all(1 < loss < 4 for loss in losses)
 
 
 def test_the_notebook_adapts_the_base_and_takes_the_adapter_off(

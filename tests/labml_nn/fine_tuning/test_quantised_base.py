@@ -78,6 +78,7 @@ def test_gradients_of_gradients_are_refused() -> None:
 def test_merged_it_is_a_plain_model_with_the_same_results() -> None:
     model = adapted()
     quantise_bases(nn.Sequential(model))
+    assert {type(one.base) for one in model[::2]} == {QuantisedLinear}
     expected = model(text())
     merge(model)
     assert largest([model(text())], [expected]) < 1e-12
