@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 import torch  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
+from benchmarks.pictures import heat_map, new, svg  # noqa: E402
 from benchmarks.record import fingerprints, write  # noqa: E402
 from labml_nn.fine_tuning.dora import DoRALinear  # noqa: E402
 from labml_nn.fine_tuning.lora import LoRALinear, adapt, adapter, merge  # noqa: E402
@@ -112,13 +113,14 @@ METHODS: dict[str, Method] = {
     "DoRA rank 8": (lambda model: adapt(model, 8, ALPHA, make=DoRALinear), RATE),
     "LoRA rank 8 on eight bits": (in_eight_bits, RATE),
 }
-# For the curve of learning and forgetting, and without the division by the rank.
-EXTRA: dict[str, Method] = {
-    **{f"Full fine-tuning at {rate}": (lambda m: None, rate) for rate in (3e-4, 1e-3)},
+# Slower, for the curve of learning and forgetting.
+SLOWER: dict[str, Method] = {"Full fine-tuning at 0.001": (lambda model: None, 1e-3)}
+# For the first seed alone: other rates, and no division by the rank.
+OTHERS: dict[str, Method] = {
+    "Full fine-tuning at 0.0003": (lambda model: None, 3e-4),
+    **{f"LoRA rank 8 at {rate}": (lora(8), rate) for rate in (3e-3, 3e-2)},
     "LoRA rank 16 undivided": (lora(16, 16.0), RATE),
 }
-# Other rates, for the first seed alone.
-OTHERS: dict[str, Method] = {f"LoRA rank 8 at {x}": (lora(8), x) for x in (3e-3, 3e-2)}
 
 
 def rounded_again(model: nn.Module) -> nn.Module:
@@ -150,6 +152,21 @@ def run(method: Method, state: State, seed: int, quantised: bool) -> dict[str, f
     return found
 
 
+def squares_of(change: Tensor) -> Tensor:
+    r"""The share of the change that its first directions have, for 1 to 100 of them."""
+    squares = torch.linalg.svdvals(change).square()
+    return (squares.cumsum(0) / squares.sum())[:100]
+
+
+def of_noise() -> list[float]:
+    r"""The same for random matrices of the same shapes."""
+    torch.manual_seed(1)
+    model = AutoregressiveTransformer(len(TOKENIZER))
+    layers = [one for one in model.modules() if isinstance(one, nn.Linear)]
+    found = [squares_of(torch.randn(one.weight.shape)) for one in layers]
+    return torch.stack(found).mean(0).tolist()
+
+
 def directions(state: State, seed: int) -> dict[str, Any]:
     r"""What full fine-tuning has changed in the matrices, and what is left of it at each rank."""
     model = model_of(state)
@@ -159,8 +176,7 @@ def directions(state: State, seed: int) -> dict[str, Any]:
     for name in matrices:
         change = model.get_submodule(name).weight.detach() - state[f"{name}.weight"]
         parts[name] = torch.linalg.svd(change, full_matrices=False)
-        squares = parts[name].S.square().cumsum(0) / parts[name].S.square().sum()
-        shares.append(squares[:100])
+        shares.append(squares_of(change))
     cut = {}
     for rank in (*RANKS, 32, 64):
         for name, (u, s, v) in parts.items():
@@ -256,7 +272,7 @@ def measured(kept: Path | None) -> dict[str, Any]:
     for seed in SEEDS:
         state = base_state(seed, kept)
         once(f"Before/{seed}", lambda state=state: losses(model_of(state)))
-        methods = METHODS | EXTRA | (OTHERS if seed == SEEDS[0] else {})
+        methods = METHODS | SLOWER | (OTHERS if seed == SEEDS[0] else {})
         for name, method in methods.items():
             make = lambda m=method, n=name, s=seed, w=state: run(m, w, s, "eight bits" in n)  # noqa: E731
             once(f"{name}/{seed}", make)
@@ -307,6 +323,30 @@ def of_rates(done: Mapping[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
+def changes(state: State) -> dict[str, str]:
+    r"""The changes of one matrix: of any rank, of rank 1, and of rank 8, after 100 steps."""
+    name, shown = "encoder.layers.1.self_attn.query.linear", 16
+    figure, all_axes = new(4.6, 1.9, columns=3)
+    made = {"full": METHODS["Full fine-tuning"]}
+    made |= {f"rank {rank}": METHODS[f"LoRA rank {rank}"] for rank in (1, 8)}
+    for axes, (title, (prepare, rate)) in zip(all_axes, made.items(), strict=True):
+        model = model_of(state)
+        torch.manual_seed(1)
+        prepare(model)
+        learn(model, RandomWindows(CODE, SEQ_LEN, 12, 1), 100, rate)
+        if title != "full":
+            merge(model)
+        change = model.get_submodule(name).weight.detach() - state[f"{name}.weight"]
+        heat_map(axes, change[:shown, :shown].tolist())
+        axes.set_title(title, fontsize=9)
+        axes.set_xticks([])
+        axes.set_yticks([])
+    return {
+        "title": "What 100 steps have added to a corner of one matrix",
+        "picture": svg(figure, "lora-changes"),
+    }
+
+
 def layers_megabytes(state: State) -> dict[str, float]:
     r"""The weights of the linear layers, in 32 bits and in eight."""
     model = model_of(state)
@@ -320,7 +360,7 @@ def layers_megabytes(state: State) -> dict[str, float]:
 
 def figures(done: Mapping[str, Any]) -> dict[str, Any]:
     r"""Both losses, the loss by rank, and the directions of a change."""
-    slow, full = ("Full fine-tuning at 0.0003", "Full fine-tuning at 0.001"), "Full fine-tuning"
+    full, slow = "Full fine-tuning", "Full fine-tuning at 0.001"
     ranks = [f"LoRA rank {rank}" for rank in RANKS]
     cuts = {rank: mean(done[f"directions/{s}"]["cut"][str(rank)] for s in SEEDS) for rank in RANKS}
     of_each = (done[f"directions/{seed}"]["shares"] for seed in SEEDS)
@@ -331,7 +371,7 @@ def figures(done: Mapping[str, Any]) -> dict[str, Any]:
             "x": {"title": "Loss on Python", "unit": "nats"},
             "y": {"title": "Loss on Shakespeare", "unit": "nats"},
             "lines": [
-                line("full fine-tuning, three rates", [point(done, one) for one in (*slow, full)]),
+                line("full fine-tuning, two rates", [point(done, one) for one in (slow, full)]),
                 line("LoRA, ranks 1 to 16", [point(done, one) for one in ranks]),
             ],
         },
@@ -349,7 +389,10 @@ def figures(done: Mapping[str, Any]) -> dict[str, Any]:
             "title": "How much of a change is in its first directions",
             "x": {"title": "Directions"},
             "y": {"title": "Share of the change", "low": 0, "high": 1},
-            "lines": [line("full fine-tuning", [[n, x] for n, x in enumerate(shares, 1)])],
+            "lines": [
+                line("full fine-tuning", [[n, x] for n, x in enumerate(shares, 1)]),
+                line("random numbers", [[n, x] for n, x in enumerate(of_noise(), 1)]),
+            ],
         },
     }
 
@@ -378,7 +421,10 @@ def main() -> None:
             "lora_time": seconds["LoRA rank 8"] / seconds["Full fine-tuning"],
             "dora_time": seconds["DoRA rank 8"] / seconds["LoRA rank 8"],
             "eight_bits_time": seconds[eight] / seconds["LoRA rank 8"],
-            "undivided": point(done, "LoRA rank 16 undivided")[0],
+            "undivided": {
+                "without": done["LoRA rank 16 undivided/1"]["python"],
+                "divided": done["LoRA rank 16/1"]["python"],
+            },
             "random_start": done["random start"],
             "share_of_8": mean(one[7] for one in shares),
             "share_of_16": mean(one[15] for one in shares),
@@ -420,7 +466,7 @@ def main() -> None:
                 "rows": [{**one, "rank": str(one["rank"])} for one in done["first steps"]],
             },
         },
-        figures=figures(done),
+        figures=figures(done) | {"changes": changes(base_state(1, kept))},
     )
 
 

@@ -14,9 +14,8 @@ terms:
 
 [LoRA](lora.py) trains few weights, but all the frozen ones are in memory, too, at four bytes each.
 For a large model they are what doesn't fit. Can they be [whole numbers of eight
-bits](../training/trained.py)? Weights that are *trained* can't: a step of AdamW moves a weight by
-about the learning rate, which is mostly less than half a unit, and rounding would undo it. But
-these weights are frozen, and never move.
+bits](../training/trained.py)? For weights that are *trained* that is hard: a step that is smaller
+than half a unit is rounded away. But these weights are frozen, and take no steps.
 
 So the base is stored in eight bits, and the adapter in 32. At rank 8 the linear layers of our model
 go from [0.00](../../results/lora.json#values.layers.float) MB to
@@ -32,19 +31,21 @@ $$
 y = \operatorname{restore}(q, s)\, x + \frac{\alpha}{r} B A x
 $$
 
-$q$ are the whole numbers, `[d_out, d_in]`, and $s$ the scales of the rows. An example: a row is 127
-and -64, and its scale 0.01. The weights are 1.27 and -0.64. If the best weights for the new text
-are 1.272 and -0.64, no whole number can say so, but an update of 0.002 beside the row can.
+$q$ are the whole numbers, `[d_out, d_in]`, and $s$ the scales of the rows; the rest is LoRA's. An
+example: a row is 127 and -64, and its scale 0.01, so its weights are 1.27 and -0.64. If 1.272 is
+better for the new text, no whole number can say so, but an update of 0.002 beside the row can.
 
-**What doesn't work** is to merge, if the result shall have eight bits again. Rounded once more, the
-loss goes from
-[0.000](../../results/lora.json#values.rounded.before) to
-[0.000](../../results/lora.json#values.rounded.after).
+**What did not help here:** the weights are not what fills our memory. A step keeps
+[0.00](../../results/lora.json#values.backward.float) MB for its backward pass, and a step on eight bits takes
+[0.00](../../results/lora.json#values.eight_bits_time) times as long, because weights are restored twice. What we
+expected to do harm did none: to merge an adapter into such a base, you have to round once more, and
+all that is smaller than half a unit is lost. The loss is
+[0.000](../../results/lora.json#values.rounded.before) before and [0.000](../../results/lora.json#values.rounded.after) after.
 
 The paper stores the base in *four* bits, with values that suit normally distributed weights, and
 the scales in eight; and moves the averages of the optimizer out of the GPU when memory is short. It
-adapts a model of 65 billion weights on one GPU of 48 GB. All that is left out here. The idea is the
-same: frozen weights can be coarse, trained ones can't.
+adapts a model of 65 billion weights on one GPU of 48 GB. All that is left out here; the idea is the
+same.
 """
 
 import torch
