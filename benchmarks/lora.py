@@ -294,10 +294,9 @@ def row(done: Mapping[str, Any], name: str) -> dict[str, Any]:
     first, found = done[f"{name}/1"], {"method": name}
     for key in ("parameters", "kilobytes"):
         found[key] = first.get(key, 0)
-    for key in ("python", "shakespeare"):
-        numbers = of_seeds(done, name, key)
-        found |= {key: mean(numbers), f"{key}_low": min(numbers), f"{key}_high": max(numbers)}
-    return found
+    numbers = of_seeds(done, name, "python")
+    found |= {"python_low": min(numbers), "python_high": max(numbers)}
+    return found | {key: mean(of_seeds(done, name, key)) for key in ("python", "shakespeare")}
 
 
 def point(done: Mapping[str, Any], name: str) -> list[float]:

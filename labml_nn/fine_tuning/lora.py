@@ -18,12 +18,12 @@ terms:
 A [small transformer](../transformers/basic/autoregressive_model.py) that has learned Shakespeare
 is to write Python. *Fine-tuning* trains it further on Python code, and works: in
 [300](../../results/lora.json#values.steps) steps its loss on Python falls from
-[0.000](../../results/lora.json#tables.methods.Before.python) to
-[0.000](../../results/lora.json#tables.methods.Full%20fine-tuning.python). It fails in two ways:
+[4.876](../../results/lora.json#tables.methods.Before.python) to
+[1.316](../../results/lora.json#tables.methods.Full%20fine-tuning.python). It fails in two ways:
 
 * **It forgets.** The loss on Shakespeare rises from
-  [0.000](../../results/lora.json#tables.methods.Before.shakespeare) to
-  [0.000](../../results/lora.json#tables.methods.Full%20fine-tuning.shakespeare), and nothing brings
+  [1.852](../../results/lora.json#tables.methods.Before.shakespeare) to
+  [3.079](../../results/lora.json#tables.methods.Full%20fine-tuning.shakespeare), and nothing brings
   the old model back but a copy of it.
 * **It needs a whole model for each task.** That copy has
   [3,277](../../results/lora.json#tables.methods.Full%20fine-tuning.kilobytes) kB. Ten tasks are ten
@@ -57,8 +57,8 @@ Seven numbers for twelve. For the 512 × 128 matrices of our model and $r = 8$ i
 [Trained in full, and with two ranks](../../results/lora.json#figures.changes)
 
 **What it costs:** at our size LoRA learns less. The loss on Python is
-[0.000](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with rank 8, and
-[0.000](../../results/lora.json#tables.methods.LoRA%20rank%2016.python) with rank 16. The paper lost nothing: it adapted
+[1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with rank 8, and
+[1.567](../../results/lora.json#tables.methods.LoRA%20rank%2016.python) with rank 16. The paper lost nothing: it adapted
 a model of 175 billion weights, to tasks that are nearer to what such a model knows than Python is
 to Shakespeare. [An experiment](lora_experiment.py) compares ranks, layers and what is forgotten.
 """
@@ -76,7 +76,7 @@ class LoRALinear(nn.Module):
     ## A layer with an adapter
 
     Takes the place of a linear layer. If $B$ began with random numbers, as $A$ does, the loss on
-    Shakespeare would be [0.000](../../results/lora.json#values.random_start) before anything is learned. And without the
+    Shakespeare would be [2.001](../../results/lora.json#values.random_start) before anything is learned. And without the
     division by $r$, the first steps would be longer, the higher the rank is:
 
     [How far ten steps move the logits: the mean](../../results/lora.json#tables.first_steps)

@@ -17,16 +17,16 @@ lowest and the highest](../../results/lora.json#tables.methods)
 [The loss on Python](../../results/lora.json#figures.ranks)
 
 Is what full fine-tuning changes of low rank? Not here. Of the change of a matrix, the first eight
-*directions* (singular vectors) have [0.00](../../results/lora.json#values.share_of_8) of the squares. Cut to rank
-8, it gives a loss of [0.000](../../results/lora.json#values.cut_to_8), worse than LoRA, which looks for the best change
+*directions* (singular vectors) have [0.46](../../results/lora.json#values.share_of_8) of the squares. Cut to rank
+8, it gives a loss of [2.010](../../results/lora.json#values.cut_to_8), worse than LoRA, which looks for the best change
 *of this rank*.
 
 [Directions of a change, the largest first: the share of its squares that they
 have](../../results/lora.json#figures.directions)
 
 **Which layers.** Rank 8 for queries and values, as in the paper, trains more weights than rank 1
-for all layers, and is worse: [0.000](../../results/lora.json#tables.methods.LoRA%20rank%208%20for%20queries%20and%20values.python)
-against [0.000](../../results/lora.json#tables.methods.LoRA%20rank%201.python).
+for all layers, and is worse: [2.245](../../results/lora.json#tables.methods.LoRA%20rank%208%20for%20queries%20and%20values.python)
+against [2.010](../../results/lora.json#tables.methods.LoRA%20rank%201.python).
 
 **Forgetting.** While an adapter is on, Shakespeare is forgotten, and no less than in full
 fine-tuning: with a third of the learning rate, full fine-tuning is better on *both* texts than
@@ -38,9 +38,9 @@ What LoRA gives is another thing: you can take the adapter off, and have the bas
 found before that LoRA [learns less and forgets less](https://arxiv.org/abs/2405.09673); we see
 the first half.
 
-**What did not help here.** Time: a step of LoRA takes [0.00](../../results/lora.json#values.lora_time) times as long as
+**What did not help here.** Time: a step of LoRA takes [1.15](../../results/lora.json#values.lora_time) times as long as
 one in full. [DoRA](dora.py). The division by the rank: without it rank 16 reaches
-[0.000](../../results/lora.json#values.undivided.without), with it [0.000](../../results/lora.json#values.undivided.divided) (one seed).
+[1.505](../../results/lora.json#values.undivided.without), with it [1.571](../../results/lora.json#values.undivided.divided) (one seed).
 
 Each method has the best of three learning rates, tried with one seed; all other methods have that
 of LoRA with rank 8. $\alpha$ is 8, the first rank that we tried, as the paper chooses it.

@@ -18,10 +18,10 @@ bits](../training/trained.py)? For weights that are *trained* that is hard: a st
 than half a unit is rounded away. But these weights are frozen, and take no steps.
 
 So the base is stored in eight bits, and the adapter in 32. At rank 8 the linear layers of our model
-go from [0.00](../../results/lora.json#values.layers.float) MB to
-[0.00](../../results/lora.json#values.layers.eight_bits) MB. Adapted to Python, the loss is
-[0.000](../../results/lora.json#tables.methods.LoRA%20rank%208%20on%20eight%20bits.python), and on a
-base in 32 bits [0.000](../../results/lora.json#tables.methods.LoRA%20rank%208.python): the same, as
+go from [3.20](../../results/lora.json#values.layers.float) MB to
+[0.82](../../results/lora.json#values.layers.eight_bits) MB. Adapted to Python, the loss is
+[1.606](../../results/lora.json#tables.methods.LoRA%20rank%208%20on%20eight%20bits.python), and on a
+base in 32 bits [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python): the same, as
 far as three seeds can tell.
 
 **In:** a model with adapters. **Out:** the same model with its frozen matrices in eight bits. Each
@@ -36,11 +36,11 @@ example: a row is 127 and -64, and its scale 0.01, so its weights are 1.27 and -
 better for the new text, no whole number can say so, but an update of 0.002 beside the row can.
 
 **What did not help here:** the weights are not what fills our memory. A step keeps
-[0.00](../../results/lora.json#values.backward.float) MB for its backward pass, and a step on eight bits takes
-[0.00](../../results/lora.json#values.eight_bits_time) times as long, because weights are restored twice. What we
+[28.81](../../results/lora.json#values.backward.float) MB for its backward pass, and a step on eight bits takes
+[1.17](../../results/lora.json#values.eight_bits_time) times as long, because weights are restored twice. What we
 expected to do harm did none: to merge an adapter into such a base, you have to round once more, and
 all that is smaller than half a unit is lost. The loss is
-[0.000](../../results/lora.json#values.rounded.before) before and [0.000](../../results/lora.json#values.rounded.after) after.
+[1.606](../../results/lora.json#values.rounded.before) before and [1.606](../../results/lora.json#values.rounded.after) after.
 
 The paper stores the base in *four* bits, with values that suit normally distributed weights, and
 the scales in eight; and moves the averages of the optimizer out of the GPU when memory is short. It
@@ -65,8 +65,8 @@ class Product(torch.autograd.Function):
     bits until then, and nothing would be saved.
 
     Written with `F.linear`, a step of our model keeps
-    [0.00](../../results/lora.json#values.backward.restored) MB for its backward pass; with this
-    function, [0.00](../../results/lora.json#values.backward.again) MB.
+    [31.81](../../results/lora.json#values.backward.restored) MB for its backward pass; with this
+    function, [28.81](../../results/lora.json#values.backward.again) MB.
     """
 
     @staticmethod
