@@ -58,9 +58,10 @@ Seven numbers for twelve. For the 512 × 128 matrices of our model and $r = 8$ i
 
 **What it costs:** at our size LoRA learns less. The loss on Python is
 [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with rank 8, and
-[1.567](../../results/lora.json#tables.methods.LoRA%20rank%2016.python) with rank 16. The paper lost nothing: it adapted
-a model of 175 billion weights, to tasks that are nearer to what such a model knows than Python is
-to Shakespeare. [An experiment](lora_experiment.py) compares ranks, layers and what is forgotten.
+[1.567](../../results/lora.json#tables.methods.LoRA%20rank%2016.python) with rank
+16. In the paper nothing is lost: a model of 175 billion weights is adapted, to tasks that are
+nearer to what it knows than Python is to Shakespeare (our guess at the reason). [An
+experiment](lora_experiment.py) compares ranks, layers and what is forgotten.
 """
 
 import math
@@ -76,11 +77,12 @@ class LoRALinear(nn.Module):
     ## A layer with an adapter
 
     Takes the place of a linear layer. If $B$ began with random numbers, as $A$ does, the loss on
-    Shakespeare would be [2.001](../../results/lora.json#values.random_start) before anything is learned. And without the
-    division by $r$, the first steps would be longer, the higher the rank is:
+    Shakespeare would be [2.001](../../results/lora.json#values.random_start) before
+    anything is learned. And without the division by $r$, the first steps would go further, the
+    higher the rank is:
 
-    [How far ten steps move the logits: the mean](../../results/lora.json#tables.first_steps)
-    """
+    [How far ten steps move the logits: the mean over 32
+    windows](../../results/lora.json#tables.first_steps) """
 
     def __init__(self, base: nn.Linear, rank: int, alpha: float) -> None:
         r"""

@@ -36,11 +36,12 @@ example: a row is 127 and -64, and its scale 0.01, so its weights are 1.27 and -
 better for the new text, no whole number can say so, but an update of 0.002 beside the row can.
 
 **What did not help here:** the weights are not what fills our memory. A step keeps
-[28.81](../../results/lora.json#values.backward.float) MB for its backward pass, and a step on eight bits takes
-[1.17](../../results/lora.json#values.eight_bits_time) times as long, because weights are restored twice. What we
-expected to do harm did none: to merge an adapter into such a base, you have to round once more, and
-all that is smaller than half a unit is lost. The loss is
-[1.606](../../results/lora.json#values.rounded.before) before and [1.606](../../results/lora.json#values.rounded.after) after.
+[28.81](../../results/lora.json#values.backward.float) MB for its backward pass, and a step on eight
+bits takes [1.17](../../results/lora.json#values.eight_bits_time) times as long, because weights are
+restored twice. What we expected to do harm did none: to merge an adapter into such a base, you have
+to round once more, and all that is smaller than half a unit is lost. The loss is
+[1.606](../../results/lora.json#values.rounded.before) before and
+[1.606](../../results/lora.json#values.rounded.after) after.
 
 The paper stores the base in *four* bits, with values that suit normally distributed weights, and
 the scales in eight; and moves the averages of the optimizer out of the GPU when memory is short. It
