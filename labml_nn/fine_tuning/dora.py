@@ -1,0 +1,113 @@
+r"""
+---
+title: DoRA
+summary: LoRA that learns the length and the direction of each row of a matrix apart.
+paper:
+  title: "DoRA: Weight-Decomposed Low-Rank Adaptation"
+  authors: Liu et al.
+  year: 2024
+  link: https://arxiv.org/abs/2402.09353
+terms:
+  DoRA: LoRA with a learned length for each row of the matrix; the product changes the direction.
+---
+
+With [LoRA](lora.py) the rows of a matrix get longer and turn at the same time: one low-rank product
+does both. To make a row twice as long and leave its direction, $B A$ must contain a copy of the
+row. If many rows are to change their lengths, each by a factor of its own, a small rank is used up.
+The paper found that full fine-tuning changes lengths and directions more independently than that.
+
+*DoRA* gives each row a length of its own, a number to be learned, and LoRA only turns the row:
+
+$$
+W' = m \, \frac{W + \frac{\alpha}{r} B A}{\lVert W + \frac{\alpha}{r} B A \rVert}
+$$
+
+The norm is taken for each row, and $m$ has one number for each row. A row makes one output feature.
+An example with a single row: $W = (3, 4)$ has the length 5. Let the product add $(1, -4)$, which
+gives $(4, 0)$ with the length 4. So DoRA, with $m = 5$, has the row $(5, 0)$: turned, and still as
+long. Take $m = 10$ instead, and the row is $(10, 0)$.
+
+**In** and **out** are those of [LoRA](lora.py#LoRALinear), and the adapter has one more number for
+each output feature.
+
+**What did not help here:** the lengths. With rank 8 the loss on Python is
+[1.613](../../results/lora.json#tables.methods.DoRA%20rank%208.python) with DoRA and
+[1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with LoRA, and the best of
+three seeds of the one, [1.611](../../results/lora.json#tables.methods.DoRA%20rank%208.python_low),
+doesn't reach the worst of the other,
+[1.607](../../results/lora.json#tables.methods.LoRA%20rank%208.python_high). The paper finds a gain
+for models of billions of weights. We gave DoRA the learning rate that is best for LoRA. A step
+takes [0.95](../../results/lora.json#values.dora_time) times as long as LoRA's.
+
+Left out: dropout, and how libraries get the same without making the whole matrix.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from labml_nn.fine_tuning.lora import LoRALinear
+
+
+class DoRALinear(LoRALinear):
+    r"""
+    ## A layer with a length for each row
+
+    Pass it to [adapt](lora.py#adapt) as `make`.
+    """
+
+    def __init__(self, base: nn.Linear, rank: int, alpha: float) -> None:
+        super().__init__(base, rank, alpha)
+        # $m$ starts as the lengths that the rows have, so nothing changes before the first step.
+        self.magnitude = nn.Parameter(base.weight.norm(dim=1))
+
+    def weight(self) -> Tensor:
+        # LoRA's matrix, `[d_out, d_in]`.
+        weight = super().weight()
+
+        # The length of each of its rows, `[d_out]`.
+        length = weight.norm(dim=1)
+
+        # The length is taken as a constant in the backward pass. The paper does so to save memory,
+        # and found no loss in it.
+        length = length.detach()
+
+        # First to length 1, then to the learned one.
+        return (self.magnitude / length)[:, None] * weight
+
+    def forward(self, x: Tensor) -> Tensor:
+        # The rows have changed as a whole, so the result is no longer a sum of two products.
+        return F.linear(x, self.weight(), self.base.bias)
+
+
+def example(
+    seq_len: int = 7, batch_size: int = 3, d_in: int = 11, d_out: int = 5, rank: int = 2
+) -> Tensor:
+    r"""
+    ## Example
+
+    However far the product turns the rows, their lengths stay those of the base.
+
+    ### Exercises
+
+    ??? question "How many numbers does DoRA add to LoRA, for a layer with 128 inputs, 512 outputs?"
+        512. At rank 8, LoRA has 5,120.
+
+    ??? question "Start $m$ at one everywhere. What happens at the first step?"
+        The model is no longer the trained one: each row has the length 1, whatever it had before.
+
+    ??? question "The update makes a row twice as long, and turns it nowhere. What does DoRA do?"
+        Nothing: divided by its length the row is the old one, and $m$ hasn't changed.
+
+    ??? question "Leave out `detach()` where the length is. Which test notices?"
+        Only that of the gradients against peft. All results of the forward pass stay.
+    """
+    layer = DoRALinear(nn.Linear(d_in, d_out), rank, alpha=2 * rank)
+
+    # Any numbers, as if they had been learned.
+    nn.init.normal_(layer.b)
+
+    # The product turns the rows, and $m$ hasn't moved yet.
+    lengths = layer.weight().norm(dim=1)
+    assert lengths.allclose(layer.base.weight.norm(dim=1))
+    return layer(torch.randn(seq_len, batch_size, d_in))

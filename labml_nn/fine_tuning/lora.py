@@ -1,0 +1,244 @@
+r"""
+---
+title: LoRA
+summary: Adapt a trained model by adding a small matrix product to each of its layers.
+paper:
+  title: "LoRA: Low-Rank Adaptation of Large Language Models"
+  authors: Hu et al.
+  year: 2021
+  link: https://arxiv.org/abs/2106.09685
+know: ../transformers/basic/autoregressive_model.py
+terms:
+  adapter: A few weights that are trained and kept for one task, beside a model that stays as it is.
+  fine-tuning: Training a model further, on another text or task than it was trained on.
+  LoRA: Adds the product of two thin matrices to a frozen weight matrix, and trains only these two.
+  rank: Of a matrix, the smallest number of columns times rows that it is a sum of.
+---
+
+A [small transformer](../transformers/basic/autoregressive_model.py) that has learned Shakespeare
+is to write Python. *Fine-tuning* trains it further on Python code, and works: in
+[300](../../results/lora.json#values.steps) steps its loss on Python falls from
+[4.876](../../results/lora.json#tables.methods.Before.python) to
+[1.316](../../results/lora.json#tables.methods.Full%20fine-tuning.python). It fails in two ways:
+
+* **It forgets.** The loss on Shakespeare rises from
+  [1.852](../../results/lora.json#tables.methods.Before.shakespeare) to
+  [3.079](../../results/lora.json#tables.methods.Full%20fine-tuning.shakespeare), and nothing brings
+  the old model back but a copy of it.
+* **It needs a whole model for each task.** That copy has
+  [3,277](../../results/lora.json#tables.methods.Full%20fine-tuning.kilobytes) kB. Ten tasks are ten
+  models.
+
+Think of a printed book that you study from. You could rewrite its pages. Or you lay thin sheets
+over them and write on those: the book stays, each task has its own sheets, and you can take them
+off. *LoRA*, low-rank adaptation, freezes the weights and trains a sheet for each matrix:
+[302](../../results/lora.json#tables.methods.LoRA%20rank%208.kilobytes) kB for rank 8, and without
+it the model is, bit for bit, the one that it was.
+
+**In:** a trained model. **Out:** the same model with an *adapter*, which is all that is trained and
+kept. Each layer still takes `[seq_len, batch_size, d_in]` to `[seq_len, batch_size, d_out]`.
+
+$$
+y = W x + \frac{\alpha}{r} B A x
+$$
+
+$W$ is the frozen matrix, with `d_out` rows and `d_in` columns. $A$ has $r$ rows and `d_in` columns,
+and $B$ has `d_out` rows and $r$ columns. $r$ is the *rank*, and $\alpha$ a fixed number. $B A$ has
+the shape of $W$, but fewer numbers decide it. With $r = 1$ it's a column times a row:
+
+$$
+\begin{pmatrix} 1 \\ 2 \\ 0 \end{pmatrix} \begin{pmatrix} 1 & 0 & -1 & 3 \end{pmatrix} =
+\begin{pmatrix} 1 & 0 & -1 & 3 \\ 2 & 0 & -2 & 6 \\ 0 & 0 & 0 & 0 \end{pmatrix}
+$$
+
+Seven numbers for twelve. For the 512 × 128 matrices of our model and $r = 8$ it is 5,120 for
+65,536. What is lost shows in the middle: with rank 1 all rows are multiples of one row.
+
+[Trained in full, and with two ranks](../../results/lora.json#figures.changes)
+
+**What it costs:** at our size LoRA learns less. The loss on Python is
+[1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with rank 8, and
+[1.567](../../results/lora.json#tables.methods.LoRA%20rank%2016.python) with rank
+16. In the paper nothing is lost: a model of 175 billion weights is adapted, to tasks that are
+nearer to what it knows than Python is to Shakespeare (our guess at the reason). [An
+experiment](lora_experiment.py) compares ranks, layers and what is forgotten.
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class LoRALinear(nn.Module):
+    r"""
+    ## A layer with an adapter
+
+    Takes the place of a linear layer. If $B$ began with random numbers, as $A$ does, the loss on
+    Shakespeare would be [2.001](../../results/lora.json#values.random_start) before
+    anything is learned. And without the division by $r$, the first steps would go further, the
+    higher the rank is:
+
+    [How far ten steps move the logits: the mean over 32
+    windows](../../results/lora.json#tables.first_steps) """
+
+    def __init__(self, base: nn.Linear, rank: int, alpha: float) -> None:
+        r"""
+        * `base` is the trained layer, which is frozen here
+        * `rank` is $r$, the number of rows of $A$
+        * `alpha` is $\alpha$: how much the adapter counts, the same for all ranks
+        """
+        super().__init__()
+        # A rank above the smaller side would be more numbers, and no more matrices.
+        most = min(base.weight.shape)
+        if not 1 <= rank <= most:
+            raise ValueError(f"the rank must be between 1 and {most}, got {rank}")
+
+        # Frozen, so there are no gradients of it, and the optimizer keeps no averages for it.
+        self.base = base.requires_grad_(False)
+
+        # $A$ starts as the weights of a linear layer do: random, and smaller the more inputs there
+        # are. (The paper says normal numbers; its program does this.)
+        self.a = nn.Parameter(base.weight.new_empty(rank, base.in_features))
+        nn.init.kaiming_uniform_(self.a, a=math.sqrt(5))
+
+        # $B$ starts at zero, so that at the first step the model is still the trained one. If $A$
+        # were zero, too, neither of them would have a gradient.
+        self.b = nn.Parameter(base.weight.new_zeros(base.out_features, rank))
+
+        # $B A x$ is a sum of $r$ terms. At first all of them pull the same way, so it grows with
+        # $r$. Divided by $r$ it doesn't, and the learning rate needn't change with the rank.
+        self.scale = alpha / rank
+
+    def weight(self) -> Tensor:
+        r"""
+        ### Merged weights
+
+        $W + \frac{\alpha}{r} B A$, in the shape of $W$.
+        """
+        return self.base.weight + self.scale * self.b @ self.a
+
+    def forward(self, x: Tensor) -> Tensor:
+        # Down to a few features, `[seq_len, batch_size, rank]`, and up again. The large matrix
+        # $B A$ is never made.
+        few = F.linear(x, self.a)
+        return self.base(x) + self.scale * F.linear(few, self.b)
+
+    @torch.no_grad()
+    def merged(self) -> nn.Linear:
+        r"""
+        ### Merge
+
+        A plain layer that gives the same results, as fast as the trained one was.
+        """
+        # Made with any weights, which go at once.
+        layer = nn.Linear(self.base.in_features, self.base.out_features)
+
+        # The matrix is a new one: the trained layer stays as it was. A bias never had an adapter.
+        layer.weight = nn.Parameter(self.weight())
+        layer.bias = self.base.bias
+        return layer
+
+
+def replace(
+    model: nn.Module, kind: type[nn.Module], chosen: Callable[[str], bool],
+    make: Callable[[nn.Module], nn.Module],
+) -> None:
+    r"""
+    ## Replace layers of a model
+    """
+    # The list is complete before anything is replaced: a new layer has linear layers inside, which
+    # must not be found.
+    names = [name for name, one in model.named_modules() if isinstance(one, kind) and chosen(name)]
+    if not names:
+        raise ValueError(f"no {kind.__name__} was chosen to be replaced")
+
+    # `encoder.layers.0.feed_forward.layer1` is the attribute `layer1` of what is before the point.
+    for name in names:
+        owner, _, attribute = name.rpartition(".")
+        setattr(model.get_submodule(owner), attribute, make(model.get_submodule(name)))
+
+
+def adapt(
+    model: nn.Module, rank: int, alpha: float,
+    chosen: Callable[[str], bool] = lambda name: True,
+    make: Callable[[nn.Linear, int, float], LoRALinear] = LoRALinear,
+) -> None:
+    r"""
+    ## Adapt a model
+
+    All its linear layers, or those whose name is `chosen`; the paper takes those of queries and
+    values. `make` makes a layer; there are [other kinds](dora.py).
+    """
+    # Everything is frozen: embeddings, normalisations and biases, too.
+    model.requires_grad_(False)
+
+    # What is trained now are the adapters, and nothing else.
+    replace(model, nn.Linear, chosen, lambda base: make(base, rank, alpha))
+
+
+def adapter(model: nn.Module) -> dict[str, Tensor]:
+    r"""
+    ## What is kept for a task
+
+    To be saved, and loaded again with `load_state_dict` and `strict=False` into a model that was
+    adapted in the same way.
+    """
+    # Copies, because training goes on with the tensors themselves.
+    return {name: p.detach().clone() for name, p in model.named_parameters() if p.requires_grad}
+
+
+def merge(model: nn.Module) -> None:
+    r"""
+    ## Merge a model
+
+    The adapters go into the weights. Layers and names are then those of the trained model.
+    """
+    replace(model, LoRALinear, lambda name: True, LoRALinear.merged)
+
+
+def example(
+    seq_len: int = 7, batch_size: int = 3, d_in: int = 11, d_out: int = 5, rank: int = 2
+) -> tuple[Tensor, ...]:
+    r"""
+    ## Example
+
+    A layer whose adapter has learned something, and the same merged.
+
+    ### Exercises
+
+    ??? question "A layer has 128 inputs and 512 outputs. How many weights has rank 4?"
+        $4 \cdot 128 + 512 \cdot 4 = 2{,}560$, in place of 65,536. From rank 103 on the adapter has
+        more weights than the matrix.
+
+    ??? question "$B$ is zero at first. Which of the two matrices learns at the first step?"
+        $B$ alone. The gradient of $A$ is $\frac{\alpha}{r} B^\top$ times something, so it's zero
+        as long as $B$ is. The second step moves both.
+
+    ??? question "Double `alpha`, and halve the learning rate. Is that the same training?"
+        Nearly, at first. AdamW moves each weight of $B$ by the rate, however large its gradient is.
+        So $B$ grows half as fast and counts twice. But $A$ moves half as far too, and that is a
+        difference: it didn't start at zero.
+
+    ??? question "Merge, and subtract the update again. Is the model bit for bit the old one?"
+        No. $(W + U) - U$ is rounded twice. That is why `merged` makes a new layer: to take an
+        adapter off, keep the trained layers.
+
+    ??? question "Forget `model.requires_grad_(False)` in `adapt`. Who notices?"
+        Not the loss, which gets better. Embeddings and normalisations are then trained, too, and
+        the test that counts what is kept fails.
+    """
+    layer = LoRALinear(nn.Linear(d_in, d_out), rank, alpha=2 * rank)
+    x = torch.randn(seq_len, batch_size, d_in)
+
+    # Before training nothing is added.
+    before = layer(x)
+
+    # Any numbers, as if they had been learned.
+    nn.init.normal_(layer.b)
+    after = layer(x)
+
+    # One matrix does the same.
+    return before, after, layer.merged()(x)
