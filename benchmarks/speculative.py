@@ -169,6 +169,17 @@ def agreement(target: CachedTransformer, predict: Predict | None, seed: int) -> 
     return mean(overlaps), mean(agreements)
 
 
+def passes(target: CachedTransformer, make: Make) -> tuple[str, str]:
+    r"""A prompt, and what follows, with a bar behind the letters of each pass."""
+    generator = torch.Generator().manual_seed(SEEDS[0])
+    target.clear()
+    text, added = speculate(
+        target, make(1.0, generator), PROMPTS[0], N_TOKENS, N_DRAFT, generator=generator
+    )
+    parts = text[N_PROMPT:].tensor_split(added.cumsum(dim=0)[:-1])
+    return TOKENIZER.decode(PROMPTS[0]), "|".join(TOKENIZER.decode(one) for one in parts)
+
+
 def positions(kind: type[CachedTransformer], make: Make) -> float:
     r"""How many positions the target computes for each letter."""
     target, counts = new_target(kind), []
@@ -193,12 +204,17 @@ def acceptance() -> dict[str, object]:
             for n_draft in LENGTHS:
                 added = write_all(target, make, n_draft, 1.0, seed)
                 one.setdefault(f"length {n_draft}", []).append(per_pass(added))
-            for temperature in TEMPERATURES:
+            for temperature in TEMPERATURES[:-1]:
                 added = write_all(target, make, N_DRAFT, temperature, seed)
                 one.setdefault(f"temperature {temperature}", []).append(per_pass(added))
+        for one in found.values():
+            one[f"temperature {TEMPERATURES[-1]}"] = one[f"length {N_DRAFT}"]
+        for name, one in found.items():
             print(name, {key: round(values[-1], 3) for key, values in one.items()}, flush=True)
     make = makers(predict)[BEST]
+    text, added = passes(target, make)
     return {
+        "sample": {"prompt": text, "passes": added},
         "drafts": found,
         "positions": {
             "begins_anew": positions(CachedTransformer, make),

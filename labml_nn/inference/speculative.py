@@ -192,8 +192,8 @@ def speculate(
     r"""
     ## Decoding
 
-    * `target` turns tokens into logits, and has no dropout. [One that keeps its
-      cache](rewind.py) computes the new positions only, in half the time
+    * `target` turns tokens into logits, and has no dropout. [One with a cache](rewind.py) computes
+      the new positions only; clear it before another text
     * `propose` is a draft
     * `text` is the prompt: a single one, because texts of a batch would differ in length
     * `n_tokens` is the number of tokens to append; text and draft must fit in the model's context
@@ -205,6 +205,8 @@ def speculate(
         # are for the first guess, those at the last guess for the token after the draft.
         draft, q = propose(text, n_draft)
         logits = target(torch.cat([text, draft])[:, None])[-len(draft) - 1 :, 0]
+        if len(logits) <= len(draft):
+            raise ValueError(f"{len(logits)} logits for {len(draft)} guesses: clear the cache first")
 
         # At least one token, at most one more than the draft has.
         new = accept(draft, q, distribution(logits, temperature), generator)
