@@ -9,7 +9,8 @@ temperature and on what a guess costs. So train and measure.
 
 **In:** a text. **Out:** for each draft, how many letters a pass of the target adds, and how many
 letters it writes in a second. The drafts are a transformer of one layer, [counted
-letters](prompt_lookup.py#CountedLetters), [prompt look-up](prompt_lookup.py#PromptLookup), and none.
+letters](prompt_lookup.py#CountedLetters), [prompt look-up](prompt_lookup.py#PromptLookup), and
+none.
 
 [The classic transformer as the target, and its
 drafts](../../results/speculative.json#tables.drafts)
@@ -19,7 +20,8 @@ at the same temperature: with 0.5 all of them add more than with 1. Greedy decod
 matter. Draft and target have the same likeliest letter or they haven't, and a near miss counts for
 nothing.
 
-[Letters that a pass adds, at three temperatures](../../results/speculative.json#tables.temperatures)
+[Letters that a pass adds, at three
+temperatures](../../results/speculative.json#tables.temperatures)
 """
 
 import time
@@ -168,7 +170,7 @@ def example(n_text: int = 7, n_tokens: int = 5, n_draft: int = 3, n_vocab: int =
 
     ### Exercises
 
-    ??? question "A draft of four adds 2.5 letters a pass; a guess costs 1/5 of a pass. Does it pay?"
+    ??? question "A draft of 4 adds 2.5 letters a pass, a guess costs 1/5 of a pass. Does it pay?"
         A round costs $1 + 4/5 = 1.8$ passes and gives 2.5 letters, so it is 1.4 times as fast,
         less what the pass over five letters costs more than one over a single letter.
 
