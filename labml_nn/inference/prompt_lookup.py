@@ -116,7 +116,7 @@ class PromptLookup:
         # The longest run first: the more letters are the same, the likelier is what follows. If
         # nothing is found, there are no guesses, and the target writes one letter as ever.
         draft = text[:0]
-        for length in range(min(self.n_letters, len(text)), 0, -1):
+        for length in range(min(self.n_letters, len(text) - 1), 0, -1):
             # All runs of this length, a row for each, but not the one at the end: that is the one
             # we are looking for.
             runs = text.unfold(0, length, 1)[:-1]
@@ -124,7 +124,7 @@ class PromptLookup:
 
             # What followed the run when it first came up.
             if len(found):
-                start = found[0] + length
+                start = int(found[0]) + length
                 draft = text[start : start + n_draft]
                 break
 

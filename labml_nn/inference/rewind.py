@@ -55,7 +55,7 @@ class RewindingTransformer(CachedTransformer):
     The call is the same, too: it takes the whole text, and finds out how much of it was read.
     """
 
-    def rewind(self, n_kept: int | Tensor) -> None:
+    def rewind(self, n_kept: int) -> None:
         r"""
         ### Rewind
 
@@ -84,7 +84,7 @@ class RewindingTransformer(CachedTransformer):
 
             # The running product is one up to the first difference, and zero from there on. So its
             # sum is the length of the beginning that both have in common.
-            self.rewind(same.cumprod(dim=0).sum())
+            self.rewind(int(same.cumprod(dim=0).sum()))
 
         # Now the text continues what was read, and only the rest is computed.
         return super().forward(tokens)

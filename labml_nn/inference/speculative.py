@@ -13,42 +13,39 @@ terms:
   draft: Tokens guessed by something cheap, for the target to check.
   rejection sampling: Draw from one distribution, keep some draws, and so get another distribution.
   speculative decoding: A cheap draft guesses tokens, and one pass of the target checks them all.
-  target: In speculative decoding, the model whose text we want.
 ---
 
 A model writes one token for each pass, and a pass reads all of its weights. But a pass over many
-tokens hardly takes longer than a pass over one. For the [classic
+tokens takes little longer than a pass over one. For the [classic
 transformer](../transformers/basic/autoregressive_model.py) with a
 [cache](../transformers/kv_cache.py), one new letter takes
 [MS](../../results/speculative.json#tables.passes.1.target) milliseconds, and sixteen take
-[MS](../../results/speculative.json#tables.passes.16.target). In training all letters of a window
-go through at once. In writing they can't, because the next letter isn't known.
+[MS](../../results/speculative.json#tables.passes.16.target). They can't go through together,
+because each letter depends on the one before it, which isn't known yet.
 
 So *guess* it. Something cheap, the *draft*, guesses four letters. One pass of the model that we
-care about, the *target*, checks all four. We keep what it agrees with, so that each text comes with
-the very same probability as from the target alone. With [letters counted in the training
-text](prompt_lookup.py#CountedLetters) as the draft, the target adds
+care about, the *target*, checks all four, in such a way that each text has the very same
+probability as from the target alone. With [counted letters](prompt_lookup.py) as the draft, it adds
 [N](../../results/speculative.json#tables.drafts.counted,%203%20letters.per_pass) letters with each
 pass, and writes
 [N](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast.
 
 **In:** a target, a draft, and a text, `[n_text]`. **Out:** the text with more tokens, and how many
-of them each pass of the target has added.
+each pass of the target has added.
 
-A clerk prepares letters for a manager, who reads faster than she writes, and rewrites each from its
-first mistake on. So no letter goes out that she wouldn't have written. But a slow clerk is no help.
+Think of a clerk who drafts letters for a manager. She reads faster than she writes, and corrects
+the first mistake; the clerk goes on from there. But a clerk who is slow is no help.
 
 [What each pass of the target adds, by the length of the
 draft](../../results/speculative.json#figures.lengths)
 
 ## What doesn't pay
 
-A small transformer as the draft: with 64 features and a single layer it adds
+A small transformer as the draft. With 64 features and a single layer it adds
 [N](../../results/speculative.json#tables.drafts.transformer,%2064%20features.per_pass) letters a
 pass, and is [N](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times)
-times as fast as no draft. Guessing four letters takes four passes of its own, one after the other,
-and each takes a large share of a pass of the target, which is small, too. In the paper the target
-has 11 billion parameters and the draft 77 million or fewer.
+times as fast as no draft. Four guesses are four passes of its own, one after the other, and those
+of a target of 0.8 million parameters are short, too. The paper's target has 11 billion.
 
 [Drafts of four letters: what they add, and what they
 cost](../../results/speculative.json#tables.drafts)
@@ -57,8 +54,7 @@ Long drafts: a letter counts only if all letters before it were right, so the ei
 
 [Letters a second, by the length of the draft](../../results/speculative.json#figures.speed)
 
-All of this is for one text on one core. A server that writes many texts at once has large passes
-already, and gains less. Left out are batches, texts longer than the context, and trees of drafts.
+Left out: batches, which have large passes anyway, and texts longer than the model's context.
 """
 
 from collections.abc import Callable
@@ -91,9 +87,7 @@ def distribution(logits: Tensor, temperature: float) -> Tensor:
     return (logits.double() / temperature).softmax(dim=-1)
 
 
-def accept(
-    draft: Tensor, q: Tensor, p: Tensor, generator: torch.Generator | None = None
-) -> Tensor:
+def accept(draft: Tensor, q: Tensor, p: Tensor, generator: torch.Generator | None = None) -> Tensor:
     r"""
     ## Accept or replace
 
@@ -101,15 +95,14 @@ def accept(
     * `q` are the distributions that they were drawn from, `[n_draft, n_vocab]`
     * `p` are those of the target: one more, for the token after the draft
 
-    The simplest check would be to draw a token from $p$ and keep the guess if it is the same. That
-    is right, too, but two draws rarely agree, even from one distribution. With the counted letters
-    they do in [N](../../results/speculative.json#tables.drafts.counted,%203%20letters.agree) of all
-    cases. What follows keeps the first guess in
+    The simplest check would be to draw from $p$ and keep the guess if it is the same. That is
+    right, too, but two draws rarely agree, even from one distribution. With counted letters, they
+    do in [N](../../results/speculative.json#tables.drafts.counted,%203%20letters.agree) of all
+    cases. The rule below keeps the first guess in
     [N](../../results/speculative.json#tables.drafts.counted,%203%20letters.overlap).
 
-    Keep a guess $x$ with probability $\min(1, p(x) / q(x))$. If the draft likes a token more than
-    the target does, it comes too often by the factor $q(x) / p(x)$, and this makes it rarer by just
-    as much. Otherwise draw again, from what is left of $p$:
+    Keep a guess $x$ with probability $\min(1, p(x) / q(x))$: a token that the draft makes too often
+    by the factor $q(x) / p(x)$ gets rarer by just as much. Else draw from what is left of $p$:
 
     $$
     p'(x) = \frac{\max(0,\; p(x) - q(x))}{\sum_y \max(0,\; p(y) - q(y))}
@@ -125,9 +118,9 @@ def accept(
     | drawn and kept, $\min(p, q)$ | 0.3 | 0.3 | 0.1 | 0 | 0.7 |
     | left, $\max(0, p - q)$ | 0.2 | 0 | 0.1 | 0 | 0.3 |
 
-    In 0.7 of all cases the guess is kept. In the other 0.3 we draw from what is left, which *sums*
-    to 0.3. Add the last two rows: each column gives $p$. So the result has exactly the distribution
-    of the target, whatever the draft is. A bad draft costs time, never quality.
+    In 0.7 of all cases the guess is kept. In the other 0.3 we draw from what is left, which sums to
+    0.3, too. The last two rows add up to $p$: the distribution is exactly that of the target,
+    whatever the draft is. A bad draft costs time, never quality.
 
     [The same, drawn](../../results/speculative.json#figures.overlap)
     """
@@ -179,7 +172,7 @@ def next_logits(model: nn.Module) -> Predict:
     r"""
     ## A model as a draft
 
-    Of its logits at all positions, the last ones, of a single text.
+    Of its logits at all positions, the last, of a single text.
     """
     return lambda text: model(text[:, None])[-1, 0]
 
@@ -206,7 +199,9 @@ def speculate(
         draft, q = propose(text, n_draft)
         logits = target(torch.cat([text, draft])[:, None])[-len(draft) - 1 :, 0]
         if len(logits) <= len(draft):
-            raise ValueError(f"{len(logits)} logits for {len(draft)} guesses: clear the cache first")
+            raise ValueError(
+                f"{len(logits)} logits for {len(draft)} guesses: clear the cache first"
+            )
 
         # At least one token, at most one more than the draft has.
         new = accept(draft, q, distribution(logits, temperature), generator)
@@ -229,11 +224,10 @@ def example(n_text: int = 5, n_draft: int = 3, n_tokens: int = 7, n_vocab: int =
         One more than the draft has: $p / q = 1$ everywhere, so all guesses are kept.
 
     ??? question "$p$ = (0.6, 0.4), and the draft always says the first. How often is it kept?"
-        $q$ = (1, 0), so it is kept with 0.6. Otherwise the second is left alone.
+        $q$ = (1, 0), so it is kept with 0.6. Otherwise only the second is left.
 
     ??? question "Each guess is kept with 0.7, whatever came before. What does a draft of 4 add?"
-        The $i$-th is kept with $0.7^i$, and one more comes from the target: $1 + 0.7 + 0.49 + 0.343
-        + 0.24 = 2.77$, or $(1 - 0.7^5) / (1 - 0.7)$.
+        $1 + 0.7 + 0.7^2 + 0.7^3 + 0.7^4 = (1 - 0.7^5) / (1 - 0.7) = 2.77$, with the target's own.
 
     ??? question "After a rejection, draw from $p$ and not from what is left. What goes wrong?"
         “a” of the example then comes with $0.3 + 0.3 \cdot 0.5 = 0.45$ in place of 0.5. No text
@@ -244,7 +238,7 @@ def example(n_text: int = 5, n_draft: int = 3, n_tokens: int = 7, n_vocab: int =
     target = nn.Embedding(n_vocab, n_vocab)
     propose = Draft(next_logits(target), generator=generator)
 
-    # A step by hand: the distributions of the target are one more than the draft has.
+    # A step by hand: the target gives one distribution more than the draft.
     text = torch.randint(n_vocab, (n_text,), generator=generator)
     draft, q = propose(text, n_draft)
     p = distribution(target(torch.cat([text, draft])[:, None])[-n_draft - 1 :, 0], 1.0)

@@ -130,7 +130,7 @@ def notebook(
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     target = train_writer(training, len(tokenizer), 128, 4, seq_len, steps, seed)
 
-    # The same steps on the same windows.
+    # As many steps, on the same windows.
     small = train_writer(training, len(tokenizer), 64, 1, seq_len, steps, seed)
 
     # Those two don't see the validation text, and the counting doesn't either.
@@ -154,6 +154,8 @@ def notebook(
     # Between two bars are the letters of one pass: guesses that were kept, and one of the target.
     generator = torch.Generator().manual_seed(seed)
     propose = drafts["counted letters"](1.0, generator)
+
+    # The cache still has the last text.
     target.clear()
     text, added = speculate(target, propose, prompts[0], sample_length, generator=generator)
 
