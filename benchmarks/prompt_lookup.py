@@ -60,7 +60,10 @@ class Newest(PromptLookup):
 
 
 def per_pass(
-    target: RewindingTransformer, propose: Propose, prompts: list[Tensor], temperature: float,
+    target: RewindingTransformer,
+    propose: Propose,
+    prompts: list[Tensor],
+    temperature: float,
     generator: torch.Generator,
 ) -> float:
     r"""The mean number of letters that a pass adds."""

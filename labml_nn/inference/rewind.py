@@ -2,6 +2,7 @@ r"""
 ---
 title: A Cache That Goes Back
 summary: Keys and values of tokens that are taken back are cut off, and nothing is computed again.
+know: speculative.py
 terms:
   rewinding a cache: Cutting off the keys and values of tokens that were taken back.
 ---

@@ -2,7 +2,7 @@ r"""
 ---
 title: Speculative Decoding
 summary: A cheap draft guesses some letters, one pass of the model checks them all.
-know: ../transformers/kv_cache.py, ../training/sampling.py, rewind.py
+know: ../transformers/kv_cache.py
 paper:
   title: Fast Inference from Transformers via Speculative Decoding
   authors: Leviathan, Kalman and Matias
