@@ -128,7 +128,10 @@ def main() -> None:
         title="Prompt look-up in a play and in source code",
         command="python benchmarks/prompt_lookup.py",
         sources=sources,
-        values={"runs": found},
+        values={
+            name: {str(seed): one for seed, one in zip(SEEDS, runs, strict=True)}
+            for name, runs in found.items()
+        },
         tables={
             "texts": {
                 "columns": [
