@@ -99,6 +99,8 @@ def compare(
     for name, make in drafts.items():
         # The same seed for each. The texts differ all the same, since each draft draws otherwise.
         generator = torch.Generator().manual_seed(seed)
+
+        # What a draft has to prepare, such as its counts, it has prepared before the clock starts.
         propose, added = make(temperature, generator), []
         start = time.perf_counter()
 
@@ -124,13 +126,12 @@ def notebook(
     Three minutes on two cores. Take `python` as the corpus, and prompt look-up finds more.
     """
     # ### The text, and two models
-    # The target has four layers. The draft has one, of half the width, and a twentieth of the
-    # weights. Both have a context of 256 letters, so that there is something to look up.
+    # The target has four layers, the draft a single one of half the width: a fourteenth of the
+    # weights. Both are trained on the same windows, for as many steps. A window has 256 letters, so
+    # that there is something to look up.
     seq_len = 256
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     target = train_writer(training, len(tokenizer), 128, 4, seq_len, steps, seed)
-
-    # As many steps, on the same windows.
     small = train_writer(training, len(tokenizer), 64, 1, seq_len, steps, seed)
 
     # Those two don't see the validation text, and the counting doesn't either.
@@ -152,10 +153,9 @@ def notebook(
 
     # ### Where the letters come from
     # Between two bars are the letters of one pass: guesses that were kept, and one of the target.
+    # The cache still has the last text, and is cleared.
     generator = torch.Generator().manual_seed(seed)
     propose = drafts["counted letters"](1.0, generator)
-
-    # The cache still has the last text.
     target.clear()
     text, added = speculate(target, propose, prompts[0], sample_length, generator=generator)
 
