@@ -19,12 +19,12 @@ def small(d_model: int = 8, seed: int = 1) -> page.RewindingTransformer:
 
 def test_a_writer_has_the_weights_of_a_model_that_was_trained_with_a_step_of_768_letters() -> None:
     fitted = {}
-    for seq_len, steps, seed in ((64, 7, 1), (256, 0, 2), (1000, 0, 1)):
+    for seq_len, steps, seed in ((64, 7, 1), (256, 0, 2), (1000, 0, 1), (1, 0, 1)):
         with patch.object(page, "fit", wraps=page.fit) as fit:
             torch.rand(5)
             writer = page.train_writer(TRAINING, N_VOCAB, 8, 3, seq_len, steps, seed)
         (model, *rest), _ = fit.call_args
-        assert rest == [TRAINING, steps, seq_len, {64: 12, 256: 3, 1000: 1}[seq_len], seed]
+        assert rest == [TRAINING, steps, seq_len, {64: 12, 256: 3, 1000: 1, 1: 768}[seq_len], seed]
         fitted[seq_len] = model.generator.projection.weight
         assert torch.equal(writer.generator.projection.weight, fitted[seq_len])
         assert not writer.training
