@@ -13,18 +13,19 @@ terms:
 ---
 
 A draft has to be cheap, and a small transformer isn't cheap enough for a small target. A guess of a
-draft with 64 features takes [MS](../../results/speculative.json#tables.passes.1.draft)
+draft with 64 features takes [0.36](../../results/speculative.json#tables.passes.1.draft)
 milliseconds, and a pass of the target
-[MS](../../results/speculative.json#tables.passes.1.target). So four guesses cost nearly as much as
-what they save, and the text comes
-[N](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as fast.
+[1.32](../../results/speculative.json#tables.passes.1.target). So four guesses take longer than the
+pass that checks them, and the text comes only
+[1.2](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as
+fast as without a draft.
 
 Two drafts on this page need no network. **In:** the text so far. **Out:** guesses, and the
 [distributions](speculative.py#accept) that they were drawn from.
 
 * **Counted letters** know the training text. With three letters of context, a guess is a look-up in
   a table, and the text comes
-  [N](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast.
+  [2.7](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast.
 * **Prompt look-up** knows the text at hand alone. It finds the last few letters earlier in it, and
   guesses that what followed them follows again:
 
@@ -40,10 +41,10 @@ adds](../../results/speculative.json#tables.drafts)
 ## When looking up pays
 
 In a play it doesn't. The same three letters come up often, but what follows them depends on more
-than three letters: only
-[N](../../results/speculative.json#tables.drafts.prompt%20look-up.overlap) of the first guesses are
-kept. The method is meant for text that repeats itself: a summary of a text in the prompt, a program
-that is changed in one place. We trained small models on Shakespeare and on the source code of
+than three letters: of the first guesses,
+[0.09](../../results/speculative.json#tables.drafts.prompt%20look-up.overlap) are kept. The method
+is meant for text that repeats itself: a summary of what stands in the prompt, a program that is
+changed in one place. We trained small models on Shakespeare and on the source code of
 PyTorch, for 600 steps from three seeds each:
 
 [Letters that a pass adds with prompt look-up, for each text and

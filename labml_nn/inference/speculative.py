@@ -19,16 +19,15 @@ A model writes one token for each pass, and a pass reads all of its weights. But
 tokens takes little longer than a pass over one. For the [classic
 transformer](../transformers/basic/autoregressive_model.py) with a
 [cache](../transformers/kv_cache.py), one new letter takes
-[MS](../../results/speculative.json#tables.passes.1.target) milliseconds, and sixteen take
-[MS](../../results/speculative.json#tables.passes.16.target). They can't go through together,
+[1.32](../../results/speculative.json#tables.passes.1.target) milliseconds, and sixteen take
+[1.98](../../results/speculative.json#tables.passes.16.target). They can't go through together,
 because each letter depends on the one before it, which isn't known yet.
 
 So *guess* it. Something cheap, the *draft*, guesses four letters. One pass of the model that we
 care about, the *target*, checks all four, in such a way that each text has the very same
-probability as from the target alone. With [counted letters](prompt_lookup.py) as the draft, it adds
-[N](../../results/speculative.json#tables.drafts.counted,%203%20letters.per_pass) letters with each
-pass, and writes
-[N](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast.
+probability as from the target alone. With [counted letters](prompt_lookup.py) as the draft, a pass
+adds [3.1](../../results/speculative.json#tables.drafts.counted,%203%20letters.per_pass) letters,
+[2.7](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as many a second.
 
 **In:** a target, a draft, and a text, `[n_text]`. **Out:** the text with more tokens, and how many
 each pass of the target has added.
@@ -39,18 +38,20 @@ the first mistake; the clerk goes on from there. But a clerk who is slow is no h
 [What each pass of the target adds, by the length of the
 draft](../../results/speculative.json#figures.lengths)
 
-## What doesn't pay
+## What pays little
 
 A small transformer as the draft. With 64 features and a single layer it adds
-[N](../../results/speculative.json#tables.drafts.transformer,%2064%20features.per_pass) letters a
-pass, and is [N](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times)
-times as fast as no draft. Four guesses are four passes of its own, one after the other, and those
-of a target of 0.8 million parameters are short, too. The paper's target has 11 billion.
+[3.5](../../results/speculative.json#tables.drafts.transformer,%2064%20features.per_pass) letters a
+pass, more than counted letters, but is only
+[1.2](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as fast
+as no draft: four guesses are four passes of its own, one after the other, of
+[0.36](../../results/speculative.json#tables.passes.1.draft) milliseconds each. A target
+of 0.8 million parameters is quick, too. That of the paper has 11 billion.
 
 [Drafts of four letters: what they add, and what they
 cost](../../results/speculative.json#tables.drafts)
 
-Long drafts: a letter counts only if all letters before it were right, so the eighth rarely does.
+Long drafts: a guess counts only if all before it were kept, but costs the same.
 
 [Letters a second, by the length of the draft](../../results/speculative.json#figures.speed)
 
@@ -97,9 +98,9 @@ def accept(draft: Tensor, q: Tensor, p: Tensor, generator: torch.Generator | Non
 
     The simplest check would be to draw from $p$ and keep the guess if it is the same. That is
     right, too, but two draws rarely agree, even from one distribution. With counted letters, they
-    do in [N](../../results/speculative.json#tables.drafts.counted,%203%20letters.agree) of all
+    do in [0.37](../../results/speculative.json#tables.drafts.counted,%203%20letters.agree) of all
     cases. The rule below keeps the first guess in
-    [N](../../results/speculative.json#tables.drafts.counted,%203%20letters.overlap).
+    [0.78](../../results/speculative.json#tables.drafts.counted,%203%20letters.overlap).
 
     Keep a guess $x$ with probability $\min(1, p(x) / q(x))$: a token that the draft makes too often
     by the factor $q(x) / p(x)$ gets rarer by just as much. Else draw from what is left of $p$:
@@ -150,7 +151,7 @@ class Draft:
         self, predict: Predict, temperature: float = 1.0, generator: torch.Generator | None = None
     ) -> None:
         r"""
-        * `predict` gives logits, `[n_vocab]`
+        * `predict` gives the logits of the next token
         * `temperature` may differ from that of the target; the text is the target's all the same
         """
         # One generator can serve draft and target: then one seed gives one text.

@@ -15,10 +15,9 @@ none.
 [The classic transformer as the target, and its
 drafts](../../results/speculative.json#tables.drafts)
 
-The temperature matters as well. At a low one the target is sure of its letters, and so are drafts
-at the same temperature: with 0.5 all of them add more than with 1. Greedy decoding is another
-matter. Draft and target have the same likeliest letter or they haven't, and a near miss counts for
-nothing.
+Drafts that draw add least to greedy text. If the target finds “a” and “o” nearly alike and its
+draft does, too, most guesses are kept when both draw. Without drawing, the likeliest letter is the
+same or it isn't. Prompt look-up adds most to greedy text, because that repeats itself.
 
 [Letters that a pass adds, at three
 temperatures](../../results/speculative.json#tables.temperatures)
