@@ -20,14 +20,13 @@ tokens takes little longer than a pass over one. For the [classic
 transformer](../transformers/basic/autoregressive_model.py) with a
 [cache](../transformers/kv_cache.py), one new letter takes
 [1.32](../../results/speculative.json#tables.passes.1.target) milliseconds, and sixteen take
-[1.98](../../results/speculative.json#tables.passes.16.target). They can't go through together,
-because each letter depends on the one before it, which isn't known yet.
-
-So *guess* it. Something cheap, the *draft*, guesses four letters. One pass of the model that we
-care about, the *target*, checks all four, in such a way that each text has the very same
-probability as from the target alone. With [counted letters](prompt_lookup.py) as the draft, a pass
-adds [3.1](../../results/speculative.json#tables.drafts.counted,%203%20letters.per_pass) letters,
-[2.7](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as many a second.
+[1.98](../../results/speculative.json#tables.passes.16.target). They can't go together: each
+depends on the one before it. So *guess* them. Something cheap, the *draft*, guesses four letters.
+One pass of the model that we care about, the *target*, checks all four, in such a way that each
+text has the very same probability as from the target alone. With [counted
+letters](prompt_lookup.py) as the draft, it is
+[2.7](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast, by
+[3.1](../../results/speculative.json#tables.drafts.counted,%203%20letters.per_pass) letters a pass.
 
 **In:** a target, a draft, and a text, `[n_text]`. **Out:** the text with more tokens, and how many
 each pass of the target has added.
@@ -40,13 +39,13 @@ draft](../../results/speculative.json#figures.lengths)
 
 ## What pays little
 
-A small transformer as the draft. With 64 features and a single layer it adds
+A small transformer. With 64 features and a single layer it adds
 [3.5](../../results/speculative.json#tables.drafts.transformer,%2064%20features.per_pass) letters a
 pass, more than counted letters, but is only
 [1.2](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as fast
-as no draft: four guesses are four passes of its own, one after the other, of
-[0.36](../../results/speculative.json#tables.passes.1.draft) milliseconds each. A target
-of 0.8 million parameters is quick, too. That of the paper has 11 billion.
+as no draft: its four guesses are four passes of
+[0.36](../../results/speculative.json#tables.passes.1.draft) milliseconds each. A target of 0.8
+million parameters is quick, too. That of the paper has 11 billion.
 
 [Drafts of four letters: what they add, and what they
 cost](../../results/speculative.json#tables.drafts)
@@ -55,7 +54,7 @@ Long drafts: a guess counts only if all before it were kept, but costs the same.
 
 [Letters a second, by the length of the draft](../../results/speculative.json#figures.speed)
 
-Left out: batches, which have large passes anyway, and texts longer than the model's context.
+Left out: batches, whose passes are large anyway, and texts longer than the model's context.
 """
 
 from collections.abc import Callable
@@ -173,7 +172,7 @@ def next_logits(model: nn.Module) -> Predict:
     r"""
     ## A model as a draft
 
-    Of its logits at all positions, the last, of a single text.
+    Its logits at the last position, of a single text.
     """
     return lambda text: model(text[:, None])[-1, 0]
 
@@ -195,7 +194,7 @@ def speculate(
     # How many tokens each pass adds is worth knowing: the time depends on it.
     end, added = len(text) + n_tokens, []
     while len(text) < end:
-        # A few guesses, and *one* pass over all of them. Its logits at the last letter of the text
+        # A few guesses, and *one* pass over all of them. Its logits at the last token of the text
         # are for the first guess, those at the last guess for the token after the draft.
         draft, q = propose(text, n_draft)
         logits = target(torch.cat([text, draft])[:, None])[-len(draft) - 1 :, 0]
@@ -217,7 +216,7 @@ def example(n_text: int = 5, n_draft: int = 3, n_tokens: int = 7, n_vocab: int =
     r"""
     ## Example
 
-    Target and draft are tables of letter pairs, which differ a little.
+    A table of letter pairs is the target, and its own draft.
 
     ### Exercises
 
@@ -228,7 +227,7 @@ def example(n_text: int = 5, n_draft: int = 3, n_tokens: int = 7, n_vocab: int =
         $q$ = (1, 0), so it is kept with 0.6. Otherwise only the second is left.
 
     ??? question "Each guess is kept with 0.7, whatever came before. What does a draft of 4 add?"
-        $1 + 0.7 + 0.7^2 + 0.7^3 + 0.7^4 = (1 - 0.7^5) / (1 - 0.7) = 2.77$, with the target's own.
+        $1 + 0.7 + 0.7^2 + 0.7^3 + 0.7^4 = (1 - 0.7^5) / (1 - 0.7) = 2.77$. The 1 is the target's.
 
     ??? question "After a rejection, draw from $p$ and not from what is left. What goes wrong?"
         “a” of the example then comes with $0.3 + 0.3 \cdot 0.5 = 0.45$ in place of 0.5. No text
@@ -239,7 +238,7 @@ def example(n_text: int = 5, n_draft: int = 3, n_tokens: int = 7, n_vocab: int =
     target = nn.Embedding(n_vocab, n_vocab)
     propose = Draft(next_logits(target), generator=generator)
 
-    # A step by hand: the target gives one distribution more than the draft.
+    # One step by hand. The target gives one distribution more than the draft.
     text = torch.randint(n_vocab, (n_text,), generator=generator)
     draft, q = propose(text, n_draft)
     p = distribution(target(torch.cat([text, draft])[:, None])[-n_draft - 1 :, 0], 1.0)
