@@ -34,6 +34,7 @@ from labml_nn.inference.rewind import RewindingTransformer
 from labml_nn.inference.speculative import Draft, Propose, next_logits, speculate
 from labml_nn.training.counting import BackOff
 from labml_nn.training.data import CharTokenizer, prepare
+from labml_nn.training.loop import evaluate
 from labml_nn.transformers.basic.autoregressive_experiment import fit, read_text
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
@@ -132,8 +133,9 @@ def notebook(
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     target = train_writer(training, len(tokenizer), 128, 4, seq_len, steps, seed)
     small = train_writer(training, len(tokenizer), 64, 1, seq_len, steps, seed)
-
-    # Those two don't see the validation text, and the counting doesn't either.
+    for name, writer in (("target", target), ("draft", small)):
+        # Windows from different places have nothing in common, so no cache is of use here.
+        print(f"{name}: validation loss {evaluate(writer, validation, seq_len):.3f}")
     drafts = make_drafts(small, tokenizer.decode(training), tokenizer)
 
     # ### The drafts
@@ -142,13 +144,21 @@ def notebook(
     every = (len(validation) - n_prompt) // n_texts
     prompts = [validation[at * every :][:n_prompt] for at in range(n_texts)]
 
-    # Drawn from all that the target finds possible, and then greedily.
-    for temperature in (1.0, 0.0):
+    # Greedy text first, and then text that is drawn from all that the target finds possible.
+    for temperature in (0.0, 1.0):
         found = compare(target, drafts, prompts, sample_length, 4, temperature, seed)
 
         # If a draft pays, its letters a second are more than without one.
         for name, (per_pass, speed) in found.items():
             print(f"temperature {temperature}, {name}: {per_pass:.2f} a pass, {speed:.0f} a second")
+
+    # ### Letters a second
+    # At the temperature 1. A draft pays if its bar is longer than that of none.
+    import matplotlib.pyplot as plt
+
+    plt.barh(list(found), [speed for _, speed in found.values()])
+    plt.xlabel("letters a second")
+    plt.show()
 
     # ### Where the letters come from
     # Between two bars are the letters of one pass: guesses that were kept, and one of the target.

@@ -1,6 +1,7 @@
 from pathlib import Path
 from unittest.mock import patch
 
+import matplotlib.pyplot as plt
 import pytest
 import torch
 
@@ -99,9 +100,11 @@ def test_the_notebook_prints_each_draft_twice_and_a_text(
         return page.RewindingTransformer(given[1], 8, 2, 1, 16, 256).eval()
 
     monkeypatch.setattr(page, "train_writer", make_small)
+    monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
     (tmp_path / "text.txt").write_text(TEXT * 6, encoding="utf-8")
     page.notebook(str(tmp_path / "text.txt"), steps=2, sample_length=9)
     shown = capsys.readouterr().out
+    assert shown.count("validation loss") == 2
     assert shown.count("temperature 1.0, ") == shown.count("temperature 0.0, ") == 4
     assert "temperature 0.0, none: 1.00 a pass" in shown
     last = shown.rpartition("a second\n")[2]
