@@ -1,0 +1,171 @@
+r"""
+---
+title: Drafts Without a Second Model
+summary: "Two drafts that cost next to nothing: letters that were counted, and the text itself."
+know: speculative.py, ../training/counting.py
+paper:
+  title: Prompt Lookup Decoding
+  authors: Apoorv Saxena
+  year: 2023
+  link: https://github.com/apoorvumang/prompt-lookup-decoding
+terms:
+  prompt look-up: The draft is what followed the last few tokens when they came up earlier.
+---
+
+A draft has to be cheap, and a small transformer isn't cheap enough for a small target. A guess of a
+draft with 64 features takes [0.36](../../results/speculative.json#tables.passes.1.draft)
+milliseconds, and a pass of the target
+[1.32](../../results/speculative.json#tables.passes.1.target). So four guesses take longer than the
+pass that checks them, and the text comes only
+[1.2](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as
+fast as without a draft.
+
+Two drafts on this page need no network. **In:** the text so far. **Out:** guesses, and the
+[distributions](speculative.py#accept) that they were drawn from.
+
+* **Counted letters** know the training text. With three letters of context, a guess is a look-up in
+  a table, and the text comes
+  [2.7](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast.
+* **Prompt look-up** knows the text at hand alone. It finds the last few letters earlier in it, and
+  guesses that what followed them follows again:
+
+```
+the cat, the c
+  ^^^      ^^^     the last three letters came up before,
+     at,_          and these four followed
+```
+
+[How often the first guess is kept, and what a draft of four
+adds](../../results/speculative.json#tables.drafts)
+
+## When looking up pays
+
+In a play it doesn't. The same three letters come up often, but what follows them depends on more
+than three letters: of the first guesses,
+[0.09](../../results/speculative.json#tables.drafts.prompt%20look-up.overlap) are kept. The method
+is meant for text that repeats itself: a summary of what stands in the prompt, a program that is
+changed in one place. We trained small models on Shakespeare and on the source code of
+PyTorch, for 600 steps from three seeds each:
+
+[Letters that a pass adds with prompt look-up, for each text and
+temperature](../../results/prompt_lookup.json#tables.texts)
+
+What did *not* help: longer runs. Five letters find fewer places than three and hardly better ones,
+and the newest place is worse than the oldest. Inside a row of spaces, the newest place is one space
+back, and only one letter is left to copy.
+
+[The same by the number of letters that must be the
+same](../../results/prompt_lookup.json#tables.letters)
+
+Left out: a store of many texts to look things up in, and drafts that the target makes with heads of
+its own.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from labml_nn.training.counting import BackOff
+
+
+class CountedLetters:
+    r"""
+    ## Counted letters
+
+    What [predicts](speculative.py#Draft) is a table: the logits, `[n_vocab]`, of the letter after
+    the last few.
+    """
+
+    def __init__(self, counted: BackOff) -> None:
+        r"""
+        * `counted` has [counted](../training/counting.py#BackOff) the training text
+        """
+        # The rows that were computed once.
+        self.counted = counted
+        self.rows: dict[str, Tensor] = {}
+
+    def __call__(self, text: Tensor) -> Tensor:
+        # The context as letters, because these were counted.
+        symbols, n_letters = self.counted.symbols, self.counted.n_letters
+        context = "".join(symbols[token] for token in text[max(0, len(text) - n_letters) :])
+
+        # A row takes a product for each letter of the vocabulary and of the context, so each is
+        # computed when it is first needed. Then it's a look-up.
+        if context not in self.rows:
+            row = [self.counted.probability(symbol, context) for symbol in symbols]
+
+            # The softmax of logarithms gives the probabilities again.
+            self.rows[context] = torch.tensor(row).log()
+        return self.rows[context]
+
+
+class PromptLookup:
+    r"""
+    ## Prompt look-up
+
+    Have the last few letters come up before? Then guess that what followed them follows again.
+    """
+
+    def __init__(self, n_vocab: int, n_letters: int = 3) -> None:
+        r"""
+        * `n_vocab` is the size of the vocabulary
+        * `n_letters` is the greatest number of letters that must be the same
+        """
+        self.n_vocab, self.n_letters = n_vocab, n_letters
+
+    def __call__(self, text: Tensor, n_draft: int) -> tuple[Tensor, Tensor]:
+        # The longest run first: the more letters are the same, the likelier is what follows. If
+        # nothing is found, there are no guesses, and the target writes one letter as ever.
+        draft = text[:0]
+        for length in range(min(self.n_letters, len(text) - 1), 0, -1):
+            # All runs of this length, a row for each, but not the one at the end: that is the one
+            # we are looking for.
+            runs = text.unfold(0, length, 1)[:-1]
+            found = (runs == text[-length:]).all(dim=1).nonzero()
+
+            # What followed the run when it first came up.
+            if len(found):
+                start = int(found[0]) + length
+                draft = text[start : start + n_draft]
+                break
+
+        # Nothing is drawn, so each guess has all of the probability. Then $\min(1, p/q)$ is $p$: a
+        # guess is kept as often as the target would have written it.
+        return draft, F.one_hot(draft, self.n_vocab).double()
+
+
+def example(
+    n_text: int = 7, n_draft: int = 3, n_letters: int = 2, n_vocab: int = 5
+) -> tuple[Tensor, ...]:
+    r"""
+    ## Example
+
+    An alphabet of five letters, over and over.
+
+    ### Exercises
+
+    ??? question "The text is “banana”, and up to two letters must be the same. What is guessed?"
+        The last two are “na”. They came up at the third letter, and “na” followed: two guesses,
+        though four may have been asked for.
+
+    ??? question "Which draft profits from a longer prompt, and which doesn't?"
+        Prompt look-up does: there is more to look things up in. Counted letters know the training
+        text, and look at the last three letters only.
+
+    ??? question "Why does `q` of prompt look-up have ones, though most of its guesses are wrong?"
+        It is the distribution from which the guess was drawn, not how sure we are of it. If you
+        write smaller numbers there, you must also draw the guess with them, or the text isn't the
+        target's any more.
+
+    ??? question "Leave out `[:-1]`. What is found?"
+        The run at the end itself, if it comes up nowhere else. Nothing follows it, so no shorter
+        run is looked for, and there are no guesses.
+    """
+    # A period more than is asked for, so that each run has come up before.
+    text = torch.arange(n_text + n_vocab) % n_vocab
+    draft, q = PromptLookup(n_vocab, n_letters)(text, n_draft)
+
+    # Each letter of a draft of counted letters is drawn from such a row.
+    counted = BackOff("abracadabra", n_letters, "".join(chr(97 + at) for at in range(n_vocab)))
+    row = CountedLetters(counted)(text)
+    return draft, q, row

@@ -1,0 +1,134 @@
+r"""
+---
+title: A Cache That Goes Back
+summary: Keys and values of tokens that are taken back are cut off, and nothing is computed again.
+know: speculative.py
+terms:
+  rewinding a cache: Cutting off the keys and values of tokens that were taken back.
+---
+
+A [cache](../transformers/kv_cache.py) grows with the text. What if the end of the text changes? In
+[speculative decoding](speculative.py) a model reads four guessed letters at once, and then two of
+them turn out to be wrong. Their keys and values are in every layer by now. If they stay, the model
+goes on from a text that was never written.
+
+The cached model notices that the text isn't the one that it has read, and begins anew: it reads the
+whole text again. That is correct, and expensive. For texts of 16 letters that get 40 more, with
+four guesses at a time, it computes
+[8.4](../../results/speculative.json#values.positions.begins_anew) positions for each letter that is
+written. With this page it computes
+[1.9](../../results/speculative.json#values.positions.goes_back), and writes the same text.
+
+**In:** the whole text so far, with one column for each text. **Out:** logits for its new positions,
+`[n_new, batch_size, n_vocab]`. *New* is what comes after the part that the model has read before.
+
+Think of a notebook in which you write in ink what is certain, and go on in pencil. When the
+pencilled lines turn out to be wrong, you rub *them* out, and nothing above.
+
+```
+read     t h e _ k i n g        rewound to      t h e _
+next     t h e _ c a t          new positions           c a t
+```
+
+Why is cutting enough? Under a [causal mask](../transformers/mha.py#causal_mask) no position sees a
+later one. So the keys of the first four letters are the same whether “king” or “cat” comes after
+them, and are still right when “king” has gone.
+
+What does *not* work like this: a model that keeps one state of fixed size for the whole text, as
+[linear attention](../transformers/variants/linear_attention.py) does. A token can't be cut out of a
+sum, so such a model has to keep copies of earlier states. Nor can a [sliding
+window](../transformers/memory/sliding_window.py) give back what it has overwritten.
+
+Left out: several texts that go back by different lengths. The texts of a batch go back together
+here, to where the first of them differs.
+"""
+
+import torch
+from torch import Tensor
+
+from labml_nn.transformers.kv_cache import CachedProjection, CachedTransformer
+
+
+class RewindingTransformer(CachedTransformer):
+    r"""
+    ## The model
+
+    The [model with a cache](../transformers/kv_cache.py#CachedTransformer), and the same weights.
+    The call is the same, too: it takes the whole text, and finds out how much of it was read.
+    """
+
+    def rewind(self, n_kept: int) -> None:
+        r"""
+        ### Rewind
+
+        Keep the first `n_kept` positions.
+        """
+        # The text that was read ends here now.
+        self.read = self.read[:n_kept]
+
+        # Keys and values have the positions as their first axis, so the end is cut off. In every
+        # layer: a single one that keeps more would see tokens that were taken back.
+        for module in self.modules():
+            if isinstance(module, CachedProjection) and module.cache is not None:
+                module.cache = module.cache[:n_kept]
+
+    @torch.no_grad()
+    def forward(self, tokens: Tensor) -> Tensor:
+        # The last token is always new, even if it was read before: its logits are what the caller
+        # asks for, and only keys and values were kept.
+        n_shared = min(len(self.read), len(tokens) - 1)
+
+        # The first time nothing was read, and another number of texts has nothing in common with
+        # these. The class below then begins anew.
+        if self.read.shape[1:] == tokens.shape[1:]:
+            # Position by position: do all texts of the batch have the token that was read?
+            same = (self.read[:n_shared] == tokens[:n_shared]).all(dim=1)
+
+            # The running product is one up to the first difference, and zero from there on. So its
+            # sum is the length of the beginning that both have in common.
+            self.rewind(int(same.cumprod(dim=0).sum()))
+
+        # Now the text continues what was read, and only the rest is computed.
+        return super().forward(tokens)
+
+
+def example(
+    n_read: int = 7, n_kept: int = 5, n_new: int = 3, batch_size: int = 2, n_vocab: int = 11
+) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    A text is read, its end is replaced, and only the new end is computed.
+
+    ### Exercises
+
+    ??? question "The model has read “the king”. Now it gets “the kind man”. How many positions?"
+        Five: “d man”. “the kin” are seven letters in common, and the new text has twelve.
+
+    ??? question "It gets exactly the text that it has read. Why does it compute one position?"
+        The caller wants logits, and they aren't in the cache. Without `- 1` the text would be no
+        longer than what was read, and the class below would begin anew: all positions.
+
+    ??? question "Forget one layer in `rewind`. What happens?"
+        Its keys are more than the mask has columns for, so the next call fails. That is luck: had
+        *all* layers been forgotten together with `read`, every shape would fit.
+
+    ??? question "Replace the running product by a plain sum. When is the text still right?"
+        When everything after the first difference differs, too. If a letter further on happens to
+        be the same, too many keys are kept. The test with one letter replaced in the middle
+        notices.
+    """
+    # Two layers of two heads.
+    sizes = (n_vocab, 4, 2, 2, 8, n_read + n_new)
+    model = RewindingTransformer(*sizes)
+    text = torch.randint(n_vocab, (n_read, batch_size))
+    model(text)
+
+    # The text with another end: the token after the kept ones is another one.
+    other = (text[n_kept : n_kept + 1] + 1) % n_vocab
+    end = torch.cat([other, torch.randint(n_vocab, (n_new - 1, batch_size))])
+    changed = torch.cat([text[:n_kept], end])
+
+    # Logits of the new end alone, and the cache of the first layer, which has all positions.
+    logits = model(changed)
+    return logits, model.encoder.layers[0].self_attn.key.cache

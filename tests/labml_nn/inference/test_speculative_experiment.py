@@ -1,0 +1,111 @@
+from pathlib import Path
+from unittest.mock import patch
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+
+from labml_nn.inference import speculative_experiment as page
+from labml_nn.training.data import prepare
+from labml_nn.training.sampling import generate, greedy
+
+TEXT = "the quick brown fox jumps over the lazy dog\n" * 30
+TOKENIZER, TRAINING, VALIDATION = prepare(TEXT, 64)
+N_VOCAB = len(TOKENIZER)
+
+
+def small(d_model: int = 8, seed: int = 1) -> page.RewindingTransformer:
+    return page.train_writer(TRAINING, N_VOCAB, d_model, 1, 64, 30, seed)
+
+
+def test_a_writer_has_the_weights_of_a_model_that_was_trained_with_a_step_of_768_letters() -> None:
+    fitted = {}
+    for seq_len, steps, seed in ((64, 7, 1), (256, 0, 2), (1000, 0, 1), (1, 0, 1)):
+        with patch.object(page, "fit", wraps=page.fit) as fit:
+            torch.rand(5)
+            writer = page.train_writer(TRAINING, N_VOCAB, 8, 3, seq_len, steps, seed)
+        (model, *rest), _ = fit.call_args
+        assert rest == [TRAINING, steps, seq_len, {64: 12, 256: 3, 1000: 1, 1: 768}[seq_len], seed]
+        fitted[seq_len] = model.generator.projection.weight
+        assert torch.equal(writer.generator.projection.weight, fitted[seq_len])
+        assert not writer.training
+        layers = writer.encoder.layers
+        assert (len(layers), layers[0].self_attn.heads) == (3, 4)
+        assert layers[0].feed_forward.layer1.out_features == 32
+    untrained = page.train_writer(TRAINING, N_VOCAB, 8, 3, 64, 0, 1).generator.projection.weight
+    assert torch.equal(fitted[1000], untrained)
+    assert not torch.equal(fitted[64], untrained) and not torch.equal(fitted[256], untrained)
+
+
+def test_drafts_that_draw_get_the_temperature_and_the_generator() -> None:
+    drafts = page.make_drafts(small(), TOKENIZER.decode(TRAINING), TOKENIZER)
+    generator = torch.Generator()
+    assert list(drafts) == ["none", "transformer", "counted letters", "prompt look-up"]
+    nothing, model, counted, lookup = (make(0.7, generator) for make in drafts.values())
+    for draft in (model, counted):
+        assert (draft.temperature, draft.generator) == (0.7, generator)
+    assert counted.predict.counted.n_letters == 3
+    assert (nothing.n_letters, lookup.n_letters) == (0, 3)
+    assert nothing.n_vocab == lookup.n_vocab == N_VOCAB
+
+
+def test_every_draft_leaves_the_greedy_text_as_it_is() -> None:
+    target, prompt = small(16), VALIDATION[:11]
+    expected = generate(target, prompt[:, None], 23, 64, greedy)[:, 0]
+    drafts = page.make_drafts(small(), TOKENIZER.decode(TRAINING), TOKENIZER)
+    for make in drafts.values():
+        target.clear()
+        text, _ = page.speculate(target, make(0.0, torch.Generator()), prompt, 23, 4, 0.0)
+        assert torch.equal(text, expected)
+    found = page.compare(target, drafts, [prompt, prompt], 23, 4, 0.0)
+    assert found["none"][0] == 1
+    # The text repeats itself, so both drafts without a network know it well.
+    assert min(found["counted letters"][0], found["prompt look-up"][0]) > 1
+
+
+@pytest.mark.parametrize("given", [{}, {"n_draft": 2, "temperature": 0.3, "seed": 5}])
+def test_comparing_writes_from_each_prompt_with_one_seed_a_draft(given: dict[str, float]) -> None:
+    n_draft, temperature, seed = ({"n_draft": 4, "temperature": 1.0, "seed": 1} | given).values()
+    target, prompts = small(), [VALIDATION[:5], VALIDATION[5:16]]
+    made, called = [], []
+
+    def make(temperature: float, generator: torch.Generator) -> str:
+        made.append((temperature, generator.initial_seed(), generator))
+        return "a draft"
+
+    def speculate(*arguments: object) -> tuple[None, torch.Tensor]:
+        assert len(target.read) == 0
+        target(prompts[0][:, None])
+        called.append(arguments)
+        return None, torch.tensor([3, 1, 5])
+
+    with (
+        patch.object(page, "speculate", speculate),
+        patch.object(page.time, "perf_counter", iter([10.0, 14.0, 20.0, 22.0]).__next__),
+    ):
+        found = page.compare(target, {"one": make, "two": make}, prompts, 9, **given)
+    # Two texts of nine letters in three passes each, in four and in two seconds.
+    assert found == {"one": (3.0, 4.5), "two": (3.0, 9.0)}
+    assert [one[:2] for one in made] == [(temperature, seed)] * 2
+    assert made[0][2] is not made[1][2]
+    for (*_, generator), calls in zip(made, (called[:2], called[2:]), strict=True):
+        for prompt, call in zip(prompts, calls, strict=True):
+            assert call == (target, "a draft", prompt, 9, n_draft, temperature, generator)
+
+
+def test_the_notebook_prints_each_draft_twice_and_a_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def make_small(*given: object) -> page.RewindingTransformer:
+        return page.RewindingTransformer(given[1], 8, 2, 1, 16, 256).eval()
+
+    monkeypatch.setattr(page, "train_writer", make_small)
+    monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
+    (tmp_path / "text.txt").write_text(TEXT * 6, encoding="utf-8")
+    page.notebook(str(tmp_path / "text.txt"), steps=2, sample_length=9)
+    shown = capsys.readouterr().out
+    assert shown.count("validation loss") == 2
+    assert shown.count("temperature 1.0, ") == shown.count("temperature 0.0, ") == 4
+    assert "temperature 0.0, none: 1.00 a pass" in shown
+    last = shown.rpartition("a second\n")[2]
+    assert len(last.replace("|", "")) == 10
