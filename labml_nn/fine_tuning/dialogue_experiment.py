@@ -14,16 +14,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from labml_nn.fine_tuning.dialogues import (
-    ChatTokenizer,
-    inputs_and_targets,
-    side_by_side,
+from labml_nn.fine_tuning.dialogues import ChatTokenizer, inputs_and_targets
+from labml_nn.fine_tuning.facts import (
+    Fact, all_facts, dialogue, share_right, split_facts, text_to_read,
 )
-from labml_nn.fine_tuning.facts import Fact, all_facts, dialogue, split_facts, text_to_read
-from labml_nn.fine_tuning.packing import PackedTransformer, pack
+from labml_nn.fine_tuning.packing import PackedTransformer, answer, pack
 from labml_nn.training.data import RandomWindows
 from labml_nn.training.loop import adamw, train
-from labml_nn.training.sampling import Choose, generate, greedy
+from labml_nn.training.sampling import Choose, greedy, write
 from labml_nn.transformers.fused_attention import FusedAttention
 
 # The longest dialogue has 73 tokens, so most windows hold two or three.
@@ -40,15 +38,10 @@ def small_model(tokenizer: ChatTokenizer) -> PackedTransformer:
     A little smaller than the [small transformer](../transformers/basic/autoregressive_model.py),
     so that all fits into three minutes: about 340,000 parameters.
     """
+    # The context is one window. The fused attention computes the same in less time.
     return PackedTransformer(
-        tokenizer.marks["<begin>"],
-        n_vocab=len(tokenizer),
-        d_model=96,
-        heads=4,
-        n_layers=3,
-        d_ff=384,
-        seq_len=SEQ_LEN,
-        attention=FusedAttention,
+        tokenizer.marks["<begin>"], n_vocab=len(tokenizer), d_model=96, heads=4, n_layers=3,
+        d_ff=384, seq_len=SEQ_LEN, attention=FusedAttention,
     )
 
 
@@ -99,51 +92,87 @@ def fine_tune(
     train(model, batch_at, [adamw(model, rate)], steps, after_step=after_step)
 
 
-def continuations(
-    model: PackedTransformer, tokenizer: ChatTokenizer, prompts: Sequence[str]
-) -> list[str]:
-    r"""
-    ## Going on with a text
-
-    The 40 likeliest letters after each prompt.
-    """
-    # All prompts become equally long: a line before them, cut where it has to be.
-    before = "what is the opposite of quiet? what is the past of run? what is the capital of cuba?"
-    lines = [f"{before}\n{prompt}"[-len(before):] for prompt in prompts]
-    tokens = torch.stack([tokenizer.encode(line) for line in lines], dim=1)
-
-    # Greedily, so that the result is the same each time.
-    new = generate(model, tokens, 40, SEQ_LEN, greedy)[len(before):]
-    return [tokenizer.decode(column) for column in new.t()]
-
-
-def answers(
+def ask(
     model: PackedTransformer, tokenizer: ChatTokenizer, facts: Sequence[Fact],
     choose: Choose = greedy, generator: torch.Generator | None = None,
 ) -> list[str]:
     r"""
-    ## Answering
-
-    What the model answers to the question of each fact.
+    ## Ask about facts
     """
-    # Only the user's message, and then the mark of an answer.
-    asked = [tokenizer.render(dialogue(one, "short")[:1], True)[0] for one in facts]
-
-    # Filled in front: `<begin>` is another dialogue, and all prompts end at one place.
-    length = max(map(len, asked))
-    begin = tokenizer.marks["<begin>"]
-    tokens = torch.stack([F.pad(one, (length - len(one), 0), value=begin) for one in asked], dim=1)
-
-    # An answer ends with its mark. What the model writes after that is nobody's business.
-    new = generate(model, tokens, 36, SEQ_LEN, choose, generator)[length:]
-    return [tokenizer.decode(column).partition("<end>")[0] for column in new.t()]
+    # The first message of a dialogue is the question; 36 letters are enough for any answer.
+    questions = [dialogue(fact, "short")[:1] for fact in facts]
+    return answer(model, tokenizer, questions, 36, SEQ_LEN, choose, generator)
 
 
-def share_right(facts: Sequence[Fact], given: Sequence[str]) -> float:
+def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> None:
     r"""
-    ## Share of right answers
+    ## In a notebook
 
-    In either way, letter for letter.
+    `steps` of reading, then those of fine-tuning. Together about two minutes of one core.
     """
-    right = [one in (fact.short, fact.sentence) for fact, one in zip(facts, given, strict=True)]
-    return sum(right) / len(right)
+    # ### Reading
+    # All facts are in the text.
+    facts = all_facts()
+    taught, held_out = split_facts(facts)
+    text = text_to_read(facts)
+    tokenizer = ChatTokenizer(text)
+    print(text[:400])
+
+    # Every letter is predicted. Which fact a question will be about can't be.
+    torch.manual_seed(seed)
+    model = small_model(tokenizer)
+
+    def progress(step: int, loss: Tensor) -> None:
+        if step % max(1, steps // 5) == 0:
+            print(f"step {step:5,}  loss {loss.item():.3f}")
+
+    read(model, tokenizer.encode(text), steps, seed, progress)
+
+    # ### The failure
+    # The model knows the answers, and goes on with other questions.
+    for fact in held_out[:3]:
+        for prompt in (fact.sentence.removesuffix(fact.short), f"{fact.question} "):
+            print(write(model, tokenizer, prompt, 40, SEQ_LEN, temperature=0.0))
+
+    # ### Fine-tuning
+    # Half of the facts are in the dialogues. The share of right answers, now and then.
+    shares: dict[str, list[float]] = {"taught": [], "held out": []}
+    every = max(1, fine_tuning_steps // 8)
+
+    def measure(step: int, loss: Tensor) -> None:
+        if step % every == 0:
+            for name, some in (("taught", taught), ("held out", held_out)):
+                shares[name].append(share_right(some, ask(model, tokenizer, some)))
+
+    fine_tune(model, packed_batches(tokenizer, taught, seed), fine_tuning_steps, measure)
+
+    # ### Right answers
+    # Those about held-out facts were read, and never taught.
+    import matplotlib.pyplot as plt
+
+    for name, found in shares.items():
+        plt.plot([every * (at + 1) for at in range(len(found))], found, label=name)
+    plt.xlabel("steps of fine-tuning")
+    plt.ylabel("share of right answers")
+    plt.legend()
+    plt.show()
+
+    # The loss of the answers to held-out questions, and some of these answers.
+    inputs, targets = packed_batches(tokenizer, held_out, seed)(0)
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
+    print(f"validation loss {loss.item():.3f}, right {shares['held out'][-1]:.2f}")
+    for fact, given in zip(held_out[:5], ask(model, tokenizer, held_out[:5]), strict=True):
+        print(f"{fact.question} {given}")
+
+
+def example(batch_size: int = 6, n_facts: int = 7) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    A batch of dialogues, as the model is fine-tuned on it.
+
+    ### Exercises
+    """
+    taught, _ = split_facts(all_facts()[: 2 * n_facts])
+    tokenizer = ChatTokenizer(text_to_read(taught, n_facts))
+    return packed_batches(tokenizer, taught, seed=1)(0)

@@ -187,5 +187,7 @@ def example(question_len: int = 7, answer_len: int = 5, batch_size: int = 3) -> 
     tokens, counted = side_by_side(rendered, tokenizer.marks["<begin>"])
 
     # What the training loop takes.
-    seq_len = length - 1
-    return inputs_and_targets(tokens, counted)
+    inputs, targets = inputs_and_targets(tokens, counted)
+    seq_len = len(inputs)
+    assert seq_len == length - 1
+    return inputs, targets

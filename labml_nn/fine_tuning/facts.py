@@ -181,6 +181,17 @@ def dialogue(fact: Fact, way: str) -> list[dict[str, str]]:
     ]
 
 
+def share_right(facts: Sequence[Fact], answers: Sequence[str]) -> float:
+    r"""
+    ## Share of right answers
+
+    Letter for letter, in either way.
+    """
+    # An answer that is nearly right is wrong: there is nothing between Lima and another city.
+    right = [one in (fact.short, fact.sentence) for fact, one in zip(facts, answers, strict=True)]
+    return sum(right) / len(right)
+
+
 def example(n_facts: int = 7, n_lines: int = 11) -> Tensor:
     r"""
     ## Example
@@ -204,6 +215,9 @@ def example(n_facts: int = 7, n_lines: int = 11) -> Tensor:
     taught, held_out = split_facts(all_facts()[: 2 * n_facts])
     text = text_to_read(taught + held_out, n_lines)
 
-    # Numbers for a model.
-    assert dialogue(taught[0], "short")[1]["content"] == taught[0].short
+    # Asked about the same fact twice, and answered in both ways. Both are right.
+    answers = [dialogue(taught[0], way)[1]["content"] for way in ("short", "sentence")]
+    assert share_right([taught[0]] * 2, answers) == 1
+
+    # As numbers for a model.
     return CharTokenizer(text).encode(text)[: n_facts * n_lines]

@@ -43,13 +43,14 @@ Left out: finding the dialogues that fill a window best, and kernels that skip w
 instead of computing it ([FlexAttention](../transformers/memory/flex.py) can).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from labml_nn.fine_tuning.dialogues import ChatTokenizer, inputs_and_targets
+from labml_nn.training.sampling import Choose, generate, greedy
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from labml_nn.transformers.mha import causal_mask
 
@@ -137,6 +138,31 @@ class PackedTransformer(AutoregressiveTransformer):
         return self.generator(self.encoder(encode.dropout(x), mask))
 
 
+def answer(
+    model: PackedTransformer, tokenizer: ChatTokenizer,
+    dialogues: Sequence[Sequence[Mapping[str, str]]], n_tokens: int, seq_len: int,
+    choose: Choose = greedy, generator: torch.Generator | None = None,
+) -> list[str]:
+    r"""
+    ## Answer questions
+
+    To each dialogue, whose last message is the user's, the answer of the model, of at most
+    `n_tokens` tokens. `seq_len` is the model's context, and the last two arguments are those of
+    [sampling](../training/sampling.py#generate).
+    """
+    # The mark of an answer is put at the end of each dialogue.
+    prompts = [tokenizer.render(one, to_be_answered=True)[0] for one in dialogues]
+    longest = max(map(len, prompts))
+
+    # The same trick once more: they are filled in *front* with `<begin>`, to end at the same place.
+    columns = [F.pad(one, (longest - len(one), 0), value=model.begin) for one in prompts]
+    tokens = torch.stack(columns, dim=1).to(next(model.parameters()).device)
+
+    # Some answers end before others. What a model writes after its end is thrown away.
+    written = generate(model, tokens, n_tokens, seq_len, choose, generator)[longest:]
+    return [tokenizer.decode(one).partition("<end>")[0] for one in written.t()]
+
+
 def example(
     seq_len: int = 37, batch_size: int = 3, heads: int = 2, n_pairs: int = 5, d_ff: int = 7
 ) -> Tensor:
@@ -178,4 +204,5 @@ def example(
         begin, n_vocab=len(tokenizer), d_model=d_model, heads=heads, n_layers=1, d_ff=d_ff,
         seq_len=seq_len,
     )
+    answer(model, tokenizer, [dialogue[:1]] * batch_size, n_tokens=2, seq_len=seq_len)
     return model(inputs)
