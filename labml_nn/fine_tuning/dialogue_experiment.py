@@ -16,7 +16,12 @@ from torch import Tensor
 
 from labml_nn.fine_tuning.dialogues import ChatTokenizer, inputs_and_targets
 from labml_nn.fine_tuning.facts import (
-    Fact, all_facts, dialogue, share_right, split_facts, text_to_read,
+    Fact,
+    all_facts,
+    dialogue,
+    share_right,
+    split_facts,
+    text_to_read,
 )
 from labml_nn.fine_tuning.packing import PackedTransformer, answer, pack
 from labml_nn.training.data import RandomWindows

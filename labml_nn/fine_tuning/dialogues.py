@@ -77,6 +77,7 @@ class ChatTokenizer:
         self.marks = {mark: first + index for index, mark in enumerate(MARKS)}
 
     def __len__(self) -> int:
+        # The size of the vocabulary.
         return len(self.letters) + len(self.marks)
 
     def encode(self, text: str) -> Tensor:
@@ -101,6 +102,7 @@ class ChatTokenizer:
         # Where a dialogue begins, there is nothing before it to look at.
         tokens, counted = [self.marks["<begin>"]], [False]
         for message in dialogue:
+            # Any other role would need a mark that the model knows.
             mark = f"<{message['role']}>"
             if mark not in MARKS[1:3]:
                 raise ValueError(f"a role is user or assistant, got {message['role']!r}")
@@ -120,22 +122,25 @@ class ChatTokenizer:
 
 
 def side_by_side(
-    rendered: Sequence[tuple[Tensor, Tensor]], begin: int
+    rendered: Sequence[tuple[Tensor, Tensor]], begin: int, length: int = 0
 ) -> tuple[Tensor, Tensor]:
     r"""
     ## Dialogues side by side
 
-    Tokens and what counts, `[length, batch_size]` each: a column is a dialogue.
+    Tokens and what counts, `[length, batch_size]` each: a column is a dialogue. All columns are as
+    long as the longest, or as `length` if that is more.
     """
-    # All columns are as long as the longest. What fills them comes last and doesn't count, so that
-    # no answer sees it. `<begin>` will do: after it, nothing of the dialogue would go on.
-    length = max(len(tokens) for tokens, _ in rendered)
-    fill = [(begin, [tokens for tokens, _ in rendered]), (False, [one for _, one in rendered])]
-    tokens, counted = (
-        torch.stack([F.pad(one, (0, length - len(one)), value=value) for one in ones], dim=1)
-        for value, ones in fill
-    )
-    return tokens, counted
+    longest = max(len(tokens) for tokens, _ in rendered)
+    columns, counts = [], []
+    for tokens, counted in rendered:
+        # What is missing is filled in after the end, where no answer sees it. `<begin>` will do:
+        # nothing of this dialogue can follow it.
+        missing = max(length, longest) - len(tokens)
+        columns.append(F.pad(tokens, (0, missing), value=begin))
+
+        # It isn't predicted, either.
+        counts.append(F.pad(counted, (0, missing), value=False))
+    return torch.stack(columns, dim=1), torch.stack(counts, dim=1)
 
 
 def inputs_and_targets(tokens: Tensor, counted: Tensor) -> tuple[Tensor, Tensor]:

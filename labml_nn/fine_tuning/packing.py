@@ -49,7 +49,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from labml_nn.fine_tuning.dialogues import ChatTokenizer, inputs_and_targets
+from labml_nn.fine_tuning.dialogues import ChatTokenizer, inputs_and_targets, side_by_side
 from labml_nn.training.sampling import Choose, generate, greedy
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from labml_nn.transformers.mha import causal_mask
@@ -63,31 +63,35 @@ def pack(
 
     Each is its tokens and what counts. The result is both, as `[length, batch_size]`.
     """
-    # A window is a list of dialogues, and so much room is left in the last one.
+    # A window is a list of dialogues; `room` is how many tokens the last one has left. At first
+    # there is no window to put anything into.
     windows: list[list[tuple[Tensor, Tensor]]] = []
     room = 0
     for one in rendered:
+        # A dialogue that no window can hold would have to be cut.
         size = len(one[0])
         if size > length:
             raise ValueError(f"a dialogue of {size} tokens doesn't fit into {length}")
 
-        # A dialogue that doesn't fit begins the next window. It is never cut: half a question has
-        # no answer.
+        # One that doesn't fit into the rest of this window begins the next one. It is never cut:
+        # the second half of a question has no answer.
         if size > room:
             windows.append([])
             room = length
+
+        # In the order in which they come: no sorting, no search for one that fits better.
         windows[-1].append(one)
         room -= size
 
+    # One long text for each window, and what counts in it.
+    joined = []
+    for window in windows:
+        tokens, counted = zip(*window, strict=True)
+        joined.append((torch.cat(tokens), torch.cat(counted)))
+
     # What is left is filled with `<begin>`. Each is a dialogue without a word: nothing looks at it,
     # and it doesn't count.
-    def columns(parts: list[list[Tensor]], value: int) -> Tensor:
-        joined = [torch.cat(one) for one in parts]
-        filled = [F.pad(one, (0, length - len(one)), value=value) for one in joined]
-        return torch.stack(filled, dim=1)
-
-    tokens = columns([[one for one, _ in window] for window in windows], begin)
-    return tokens, columns([[one for _, one in window] for window in windows], False)
+    return side_by_side(joined, begin, length)
 
 
 def apart(tokens: Tensor, begin: int) -> tuple[Tensor, Tensor]:
@@ -121,6 +125,7 @@ class PackedTransformer(AutoregressiveTransformer):
 
         The other arguments are those of the autoregressive model.
         """
+        # The same parameters by the same names, so trained weights fit.
         super().__init__(**sizes)
         self.begin = begin
 
@@ -186,7 +191,8 @@ def example(
     ??? question "Leave out `== number[None]`'s half of the mask. Which test notices?"
         Not those of shapes. The one that compares each dialogue with itself alone does.
     """
-    # A question as long as it takes to fill half a window with it and its answer.
+    # The letters that there are, and a question as long as it takes to fill half a window with it
+    # and its answer.
     tokenizer = ChatTokenizer("what is hot? cold.")
     begin = tokenizer.marks["<begin>"]
     question = "hot?".rjust((seq_len - 1) // 2 - 10)
@@ -198,11 +204,13 @@ def example(
     tokens, counted = pack(rendered, length, begin)
     inputs, _ = inputs_and_targets(tokens, counted)
 
-    # One layer, and a context of one window.
+    # One layer, and a context of one window. The weights are random: only the shapes are right.
     d_model = 2 * heads * n_pairs
     model = PackedTransformer(
         begin, n_vocab=len(tokenizer), d_model=d_model, heads=heads, n_layers=1, d_ff=d_ff,
         seq_len=seq_len,
     )
+
+    # Without the message of the assistant, the same is a question.
     answer(model, tokenizer, [dialogue[:1]] * batch_size, n_tokens=2, seq_len=seq_len)
     return model(inputs)

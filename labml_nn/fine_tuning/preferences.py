@@ -22,7 +22,7 @@ NUMBERS
 **In:** a question with two answers, the *chosen* one and the *rejected* one, and a frozen copy of
 the model. **Out:** a loss.
 
-## The Bradley-Terry model
+## From scores to a loss
 
 Chess players have ratings, and the difference of two ratings says how likely one is to beat the
 other. The same for answers: $y_w$ (the winner), with the score $r_w$, is preferred to $y_l$, with
@@ -32,9 +32,11 @@ $$
 p(y_w \succ y_l) = \sigma(r_w - r_l) \qquad \sigma(z) = \frac{1}{1 + e^{-z}}
 $$
 
-Scores of 2 and 0 give 0.88, and so do 102 and 100. With many pairs the scores could be learned, by
-a second model. Then a third training would change the first model so that its answers get high
-scores, but not too far from what it was. This is the longer way, and was the usual one.
+This is the *Bradley-Terry model* of 1952. Scores of 2 and 0 give 0.88, and so do 102 and 100. With
+many pairs the scores could be learned, by a second model. Then another training would change the
+first model so that its answers get high scores, but not too far from what it was. This is the
+longer way, and was the usual one: the other two steps of
+[the paper on instructions](dialogues.py).
 
 ## The shorter way
 
@@ -74,6 +76,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 
+def wins(score: Tensor, other: Tensor) -> Tensor:
+    r"""
+    ## The Bradley-Terry model
+
+    The probability that an answer with this score is preferred to one with the other.
+    """
+    # Only the difference matters, and without one it is a half.
+    return torch.sigmoid(score - other)
+
+
 def log_probabilities(model: nn.Module, inputs: Tensor, targets: Tensor) -> Tensor:
     r"""
     ## The log-probability of an answer
@@ -99,7 +111,8 @@ def preference_loss(
 
     Of log-probabilities, `[n_pairs]` each.
     """
-    # How much likelier each answer has become. A factor of $e$ is 1.
+    # How much likelier each answer has become. A factor of $e$ is 1. A difference of
+    # logarithms, because the probability of a long answer is too small for a quotient.
     score_chosen = chosen - reference_chosen
     score_rejected = rejected - reference_rejected
 
@@ -129,14 +142,15 @@ def preference_gradients(
 
     So the chosen answer becomes likelier and the rejected one less likely, with a weight: a pair in
     the right order, $m = 4$, weighs 0.018, one in the wrong order, $m = -4$, weighs 0.982. Pairs
-    that the model has right already are left alone, and the less so the smaller $\beta$ is.
+    that the model has right already are nearly left alone. With a small $\beta$ a model has to go
+    further to get a margin of 4.
 
     Only the *difference* counts. If both answers become less likely, but the rejected one by more,
     the loss falls as well.
     """
 
     def gradients(model: nn.Module, inputs: Tensor, targets: Tensor) -> Tensor:
-        # The copy never changes, so it needs no gradients.
+        # The model, whose weights get gradients, and the copy, whose weights don't.
         now = log_probabilities(model, inputs, targets)
         with torch.no_grad():
             before = log_probabilities(reference, inputs, targets)
@@ -172,17 +186,23 @@ def example(n_pairs: int = 3, seq_len: int = 5, n_vocab: int = 7) -> tuple[Tenso
         Lower. The difference has grown by 4. Both have become rare, and something else has
         become likely: the loss doesn't say what.
     """
+    # A winner and a loser, by their scores.
+    wins(torch.tensor(2.0), torch.tensor(0.0))
+
     # Row $i$ has the logits of the token after token $i$. The copy stays as it is.
     model = nn.Embedding(n_vocab, n_vocab)
     reference = copy.deepcopy(model).requires_grad_(False)
 
     # The first columns are chosen, the last ones rejected.
-    tokens = torch.randint(n_vocab, (seq_len + 1, 2 * n_pairs))
+    batch_size = 2 * n_pairs
+    tokens = torch.randint(n_vocab, (seq_len + 1, batch_size))
     inputs, targets = tokens[:-1], tokens[1:].clone()
     targets[:-3] = -100
 
-    # One step, and the loss of the same pairs after it.
+    # One step of plain gradient descent, and the loss of the same pairs after it.
     gradients = preference_gradients(reference, beta=0.5)
+
+    # The first loss is that of two equal models.
     first = gradients(model, inputs, targets)
     with torch.no_grad():
         model.weight -= model.weight.grad
