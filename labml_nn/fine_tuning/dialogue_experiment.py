@@ -29,9 +29,10 @@ from labml_nn.training.loop import adamw, train
 from labml_nn.training.sampling import Choose, greedy, write
 from labml_nn.transformers.fused_attention import FusedAttention
 
-# The longest dialogue has 73 tokens, so most windows hold two or three.
-SEQ_LEN, N_WINDOWS = 128, 6
+# The context. The longest dialogue has 73 tokens, so most windows hold two or three.
+SEQ_LEN = 128
 
+# What the training loop takes: the batch of a step, and what to do after it.
 BatchAt = Callable[[int], tuple[Tensor, Tensor]]
 AfterStep = Callable[[int, Tensor], bool | None]
 
@@ -43,7 +44,8 @@ def small_model(tokenizer: ChatTokenizer) -> PackedTransformer:
     A little smaller than the [small transformer](../transformers/basic/autoregressive_model.py),
     so that all fits into three minutes: about 340,000 parameters.
     """
-    # The context is one window. The fused attention computes the same in less time.
+    # The context is one window. The fused attention computes the same in less time. The first
+    # argument is the mark that the model has to know, to keep dialogues apart.
     return PackedTransformer(
         tokenizer.marks["<begin>"], n_vocab=len(tokenizer), d_model=96, heads=4, n_layers=3,
         d_ff=384, seq_len=SEQ_LEN, attention=FusedAttention,
@@ -59,11 +61,16 @@ def read(
 
     Training on the text, as ever: every letter counts, and there are no marks in it.
     """
-    batches = RandomWindows(text, SEQ_LEN, N_WINDOWS, seed)
+    # Six windows of 128 letters are as many predictions as twelve of 64, the usual batch here.
+    batches = RandomWindows(text, SEQ_LEN, 6, seed)
+
+    # A window can begin anywhere, so the model gets to know each letter at each position.
     train(model, batches.at, [adamw(model)], steps, after_step=after_step)
 
 
-def packed_batches(tokenizer: ChatTokenizer, facts: Sequence[Fact], seed: int) -> BatchAt:
+def packed_batches(
+    tokenizer: ChatTokenizer, facts: Sequence[Fact], seed: int, batch_size: int = 6
+) -> BatchAt:
     r"""
     ## Batches of dialogues
 
@@ -73,13 +80,17 @@ def packed_batches(tokenizer: ChatTokenizer, facts: Sequence[Fact], seed: int) -
     def batch_at(step: int) -> tuple[Tensor, Tensor]:
         # As in [RandomWindows](../training/data.py#RandomWindows): seed and step decide.
         draw = random.Random(seed * 1_000_003 + step)
-        ways = draw.choices(["short", "sentence"], k=4 * N_WINDOWS)
+
+        # Enough for all windows: three of the shortest dialogues fill one.
+        ways = draw.choices(["short", "sentence"], k=4 * batch_size)
         chosen = draw.choices(facts, k=len(ways))
 
-        # More than enough, and the windows that are too many are left out.
+        # One token more than the context, for the last target.
         rendered = [tokenizer.render(dialogue(*one)) for one in zip(chosen, ways, strict=True)]
         tokens, counted = pack(rendered, SEQ_LEN + 1, tokenizer.marks["<begin>"])
-        return inputs_and_targets(tokens[:, :N_WINDOWS], counted[:, :N_WINDOWS])
+
+        # The windows that are too many are left out.
+        return inputs_and_targets(tokens[:, :batch_size], counted[:, :batch_size])
 
     return batch_at
 
@@ -93,7 +104,7 @@ def fine_tune(
 
     The same loop. Ignored targets are left out of its mean already.
     """
-    # A fifteenth of the rate of reading. Large steps would change what the model knows.
+    # A fifteenth of the rate of reading, because large steps spoil what the model knows.
     train(model, batch_at, [adamw(model, rate)], steps, after_step=after_step)
 
 
@@ -104,29 +115,32 @@ def ask(
     r"""
     ## Ask about facts
     """
-    # The first message of a dialogue is the question; 36 letters are enough for any answer.
+    # The first message of a dialogue is the question. No right answer has more than 40 letters.
     questions = [dialogue(fact, "short")[:1] for fact in facts]
-    return answer(model, tokenizer, questions, 36, SEQ_LEN, choose, generator)
+    return answer(model, tokenizer, questions, 40, SEQ_LEN, choose, generator)
 
 
 def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> None:
     r"""
     ## In a notebook
 
-    `steps` of reading, then those of fine-tuning. Together about two minutes of one core.
+    `steps` of reading, then those of fine-tuning. Together less than two minutes of one core.
     """
     # ### Reading
-    # All facts are in the text.
+    # All facts are in the text. Half of them will be in the dialogues, too.
     facts = all_facts()
     taught, held_out = split_facts(facts)
     text = text_to_read(facts)
     tokenizer = ChatTokenizer(text)
+
+    # The first lines.
     print(text[:400])
 
-    # Every letter is predicted. Which fact a question will be about can't be.
+    # The first weights, and what is drawn later, depend on the seed.
     torch.manual_seed(seed)
     model = small_model(tokenizer)
 
+    # The loss stays well above zero: which fact a question will be about nobody can know.
     def progress(step: int, loss: Tensor) -> None:
         if step % max(1, steps // 5) == 0:
             print(f"step {step:5,}  loss {loss.item():.3f}")
@@ -134,50 +148,73 @@ def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> N
     read(model, tokenizer.encode(text), steps, seed, progress)
 
     # ### The failure
-    # The model knows the answers, and goes on with other questions.
+    # The model can complete each statement, so it knows the facts. After a question it goes on with
+    # another question, as its text does.
     for fact in held_out[:3]:
         for prompt in (fact.sentence.removesuffix(fact.short), f"{fact.question} "):
             print(write(model, tokenizer, prompt, 40, SEQ_LEN, temperature=0.0))
 
     # ### Fine-tuning
-    # Half of the facts are in the dialogues. The share of right answers, now and then.
+    # Now and then we ask about all facts. Answers are the likeliest ones, so nothing is random.
     shares: dict[str, list[float]] = {"taught": [], "held out": []}
-    every = max(1, fine_tuning_steps // 8)
+    every = max(1, fine_tuning_steps // 4)
 
     def measure(step: int, loss: Tensor) -> None:
         if step % every == 0:
             for name, some in (("taught", taught), ("held out", held_out)):
+                # Letter for letter; “lime.” is wrong.
                 shares[name].append(share_right(some, ask(model, tokenizer, some)))
 
-    fine_tune(model, packed_batches(tokenizer, taught, seed), fine_tuning_steps, measure)
+    # Only dialogues about the first half.
+    batch_at = packed_batches(tokenizer, taught, seed)
+    fine_tune(model, batch_at, fine_tuning_steps, measure)
 
     # ### Right answers
-    # Those about held-out facts were read, and never taught.
+    # Those about held-out facts can only come from what the model has read.
     import matplotlib.pyplot as plt
 
     for name, found in shares.items():
         plt.plot([every * (at + 1) for at in range(len(found))], found, label=name)
+
+    # No curve begins at zero steps: there the model can't know what the marks mean.
     plt.xlabel("steps of fine-tuning")
     plt.ylabel("share of right answers")
     plt.legend()
     plt.show()
 
-    # The loss of the answers to held-out questions, and some of these answers.
+    # The loss of right answers to held-out questions, in nats a token.
     inputs, targets = packed_batches(tokenizer, held_out, seed)(0)
     loss = F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
     print(f"validation loss {loss.item():.3f}, right {shares['held out'][-1]:.2f}")
+
+    # And what the model says itself.
     for fact, given in zip(held_out[:5], ask(model, tokenizer, held_out[:5]), strict=True):
         print(f"{fact.question} {given}")
 
 
-def example(batch_size: int = 6, n_facts: int = 7) -> tuple[Tensor, Tensor]:
+def example(batch_size: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
 
     A batch of dialogues, as the model is fine-tuned on it.
 
     ### Exercises
+
+    ??? question "Fine-tune a model that has read nothing. Which answers can be right?"
+        Those about taught facts, if it learns them by heart. In so few steps it learns none.
+
+    ??? question "Fine-tune for 1,000 steps. What happens to taught and held-out facts?"
+        All taught ones are right soon, and their loss goes to zero. From there on the model learns
+        nothing about answering, and loses some of what it has read. Try it.
+
+    ??? question "Let all 146 facts come up in dialogues. What does the curve show then?"
+        That the model can learn 146 answers by heart. It doesn't show any more that it answers from
+        what it has read.
     """
+    # From a few facts, half of them taught. The tokenizer knows the letters of these alone, and the
+    # four marks.
     taught, _ = split_facts(all_facts()[: 2 * n_facts])
     tokenizer = ChatTokenizer(text_to_read(taught, n_facts))
-    return packed_batches(tokenizer, taught, seed=1)(0)
+
+    # Most targets are ignored, because a question is longer than its answer.
+    return packed_batches(tokenizer, taught, seed=1, batch_size=batch_size)(0)

@@ -12,7 +12,6 @@ import random
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from labml_nn.fine_tuning.dialogue_experiment import (
@@ -43,14 +42,15 @@ def pairs(tokenizer: ChatTokenizer, facts: Sequence[Fact]) -> tuple[Tensor, Tens
     r"""
     ## Pairs
 
-    Inputs and targets: first all short answers, which are chosen, then all sentences.
+    Inputs and targets, `[seq_len, batch_size]`: first all short answers, which are chosen, then all
+    sentences.
     """
-    # A judge would see two answers of the model and choose one. This one prefers what is short, and
-    # both answers are right, so the pairs say nothing about facts.
+    # Usually people or programs compare two answers that a model has given. Here short is always
+    # better, and both answers are right, so that the pairs say nothing about facts.
     said = [dialogue(fact, way) for way in ("short", "sentence") for fact in facts]
-    rendered = [tokenizer.render(one) for one in said]
 
-    # Side by side, so that a column is an answer.
+    # Side by side and not packed, because a column has to be one answer.
+    rendered = [tokenizer.render(one) for one in said]
     return inputs_and_targets(*side_by_side(rendered, tokenizer.marks["<begin>"]))
 
 
@@ -60,36 +60,120 @@ def pair_batches(
     r"""
     ## Batches of pairs
     """
+
     # As for dialogues, seed and step decide which facts are in a batch.
     def batch_at(step: int) -> tuple[Tensor, Tensor]:
-        chosen = random.Random(seed * 1_000_003 + step).choices(facts, k=n_pairs)
-        return pairs(tokenizer, chosen)
+        return pairs(tokenizer, random.Random(seed * 1_000_003 + step).choices(facts, k=n_pairs))
 
     return batch_at
 
 
 def prefer(
     model: PackedTransformer, batch_at: BatchAt, steps: int, beta: float,
-    after_step: AfterStep = lambda step, loss: None, rate: float = 1e-4,
+    after_step: AfterStep = lambda step, loss: None,
 ) -> None:
     r"""
     ## Training on pairs
 
     The loop is the same, with another loss.
     """
-    # The copy is made before the first step, and never changes.
+    # The copy is made before the first step. It has no dropout and no gradients.
     reference = copy.deepcopy(model).eval().requires_grad_(False)
     gradients = preference_gradients(reference, beta)
 
-    # Half the rate of fine-tuning: two answers push in opposite directions.
-    optimizers = [adamw(model, rate)]
+    # Half the rate of fine-tuning. The loss of a pair can always fall further, so what ends this
+    # training is the number of steps.
+    optimizers = [adamw(model, rate=1e-4)]
     train(model, batch_at, optimizers, steps, gradients=gradients, after_step=after_step)
 
 
 def share_short(answers: Sequence[str]) -> float:
     r"""
-    ## Share of preferred answers
+    ## Share of short answers
 
-    Short is what doesn't begin like a sentence, right or wrong.
+    Right or wrong.
     """
+    # No word that is an answer begins like a sentence.
     return sum(not one.startswith("the ") for one in answers) / len(answers)
+
+
+def notebook(
+    steps: int = 2000, fine_tuning_steps: int = 80, preference_steps: int = 40,
+    beta: float = 0.1, seed: int = 1,
+) -> None:
+    r"""
+    ## In a notebook
+
+    Reading, fine-tuning, and then the pairs. Less than three minutes of one core.
+    """
+    # ### A model that answers
+    # As in [the experiment before](dialogue_experiment.py).
+    facts = all_facts()
+    taught, held_out = split_facts(facts)
+    text = text_to_read(facts)
+    tokenizer = ChatTokenizer(text)
+
+    # It answers in both ways, as its dialogues did.
+    torch.manual_seed(seed)
+    model = small_model(tokenizer)
+    read(model, tokenizer.encode(text), steps, seed)
+    fine_tune(model, packed_batches(tokenizer, taught, seed), fine_tuning_steps)
+
+    # ### Before
+    # Drawn, since the likeliest answer hides how likely the other way is.
+    def look() -> None:
+        given = ask(model, tokenizer, held_out, draw, torch.Generator().manual_seed(seed))
+        print(f"drawn answers: {share_short(given):.2f} are short, such as {given[:4]}")
+
+        # Whether an answer is right, the likeliest tells better.
+        likeliest = ask(model, tokenizer, held_out)
+        print(f"likeliest answers: {share_right(held_out, likeliest):.2f} are right")
+
+    look()
+
+    # ### Pairs
+    # Those of taught facts are trained on, and those of held-out facts looked at.
+    curves: list[list[float]] = []
+    watched = pairs(tokenizer, held_out)
+
+    def measure(step: int, loss: Tensor) -> None:
+        # Chosen answers are the first half of the columns.
+        with torch.no_grad():
+            chosen, rejected = log_probabilities(model, *watched).chunk(2)
+        curves.append([chosen.mean().item(), rejected.mean().item()])
+
+    prefer(model, pair_batches(tokenizer, taught, seed), preference_steps, beta, measure)
+
+    # ### What the pairs have done
+    # Both kinds of answers can become less likely, as long as the rejected ones do so faster.
+    import matplotlib.pyplot as plt
+
+    plt.plot(curves, label=["chosen", "rejected"])
+    plt.xlabel("steps on pairs")
+    plt.ylabel("mean log-probability of an answer")
+    plt.legend()
+    plt.show()
+
+    # Short answers are preferred. Whether they are right, no pair has said.
+    look()
+    print(f"validation loss of chosen answers {-curves[-1][0]:.3f} nats each")
+
+
+def example(n_pairs: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    A batch of pairs.
+
+    ### Exercises
+    """
+    # From a few facts, half of them taught.
+    taught, _ = split_facts(all_facts()[: 2 * n_facts])
+    tokenizer = ChatTokenizer(text_to_read(taught, n_facts))
+
+    # Twice as many columns as pairs.
+    batch_size = 2 * n_pairs
+    inputs, targets = pair_batches(tokenizer, taught, 1, n_pairs)(0)
+    seq_len = len(inputs)
+    assert targets.shape == (seq_len, batch_size)
+    return inputs, targets
