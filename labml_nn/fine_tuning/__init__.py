@@ -12,7 +12,8 @@ that:
   has read. So there are two texts about the same 146 facts.
 * [Dialogues](dialogues.py): a language model continues a question instead of answering it. A
   template and a mask over the loss teach it whose turn it is.
-* [Packing](packing.py): dialogues differ in length. Several share a window and don't see each other.
+* [Packing](packing.py): dialogues differ in length. Several share a window, each hidden from the
+  others.
 * [A model learns to answer](dialogue_experiment.py): what each of these parts does, measured.
 * [Preferences](preferences.py): it is easier to say which of two answers is better than to write
   one. Ten lines of loss learn from such pairs (DPO).

@@ -126,22 +126,21 @@ def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> N
 
     `steps` of reading, then those of fine-tuning. Together less than two minutes of one core.
     """
-    # ### Reading
+    # ### The text
     # All facts are in the text. Half of them will be in the dialogues, too.
     facts = all_facts()
     taught, held_out = split_facts(facts)
     text = text_to_read(facts)
     tokenizer = ChatTokenizer(text)
-
-    # The first lines.
     print(text[:400])
 
-    # The first weights, and what is drawn later, depend on the seed.
+    # ### Reading
+    # The seed decides the first weights and the batches.
     torch.manual_seed(seed)
     model = small_model(tokenizer)
 
-    # The loss stays well above zero: which fact a question will be about nobody can know.
     def progress(step: int, loss: Tensor) -> None:
+        # The loss stays well above zero: which fact a question will be about nobody can know.
         if step % max(1, steps // 5) == 0:
             print(f"step {step:5,}  loss {loss.item():.3f}")
 
@@ -152,10 +151,11 @@ def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> N
     # another question, as its text does.
     for fact in held_out[:3]:
         for prompt in (fact.sentence.removesuffix(fact.short), f"{fact.question} "):
+            # The likeliest letters, so that nothing is left to a random draw.
             print(write(model, tokenizer, prompt, 40, SEQ_LEN, temperature=0.0))
 
     # ### Fine-tuning
-    # Now and then we ask about all facts. Answers are the likeliest ones, so nothing is random.
+    # Dialogues about the first half of the facts. Now and then we ask about all of them.
     shares: dict[str, list[float]] = {"taught": [], "held out": []}
     every = max(1, fine_tuning_steps // 4)
 
@@ -165,30 +165,27 @@ def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> N
                 # Letter for letter; “lime.” is wrong.
                 shares[name].append(share_right(some, ask(model, tokenizer, some)))
 
-    # Only dialogues about the first half.
-    batch_at = packed_batches(tokenizer, taught, seed)
-    fine_tune(model, batch_at, fine_tuning_steps, measure)
+    fine_tune(model, packed_batches(tokenizer, taught, seed), fine_tuning_steps, measure)
 
     # ### Right answers
     # Those about held-out facts can only come from what the model has read.
     import matplotlib.pyplot as plt
 
     for name, found in shares.items():
+        # No curve begins at zero steps: there the model can't know what the marks mean.
         plt.plot([every * (at + 1) for at in range(len(found))], found, label=name)
-
-    # No curve begins at zero steps: there the model can't know what the marks mean.
     plt.xlabel("steps of fine-tuning")
     plt.ylabel("share of right answers")
     plt.legend()
     plt.show()
 
-    # The loss of right answers to held-out questions, in nats a token.
+    # ### Some answers
+    # First the loss of right answers to held-out questions, in nats a token.
     inputs, targets = packed_batches(tokenizer, held_out, seed)(0)
     loss = F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
     print(f"validation loss {loss.item():.3f}, right {shares['held out'][-1]:.2f}")
-
-    # And what the model says itself.
     for fact, given in zip(held_out[:5], ask(model, tokenizer, held_out[:5]), strict=True):
+        # What the model says itself.
         print(f"{fact.question} {given}")
 
 

@@ -61,8 +61,10 @@ def pair_batches(
     ## Batches of pairs
     """
 
-    # As for dialogues, seed and step decide which facts are in a batch.
+    # As for dialogues, seed and step decide which facts are in a batch, so that runs with different
+    # losses see the same pairs.
     def batch_at(step: int) -> tuple[Tensor, Tensor]:
+        # Twelve pairs are 24 answers, about as many as in two batches of dialogues.
         return pairs(tokenizer, random.Random(seed * 1_000_003 + step).choices(facts, k=n_pairs))
 
     return batch_at
@@ -77,7 +79,8 @@ def prefer(
 
     The loop is the same, with another loss.
     """
-    # The copy is made before the first step. It has no dropout and no gradients.
+    # The copy is made before the first step. It has no dropout and no gradients. So there are two
+    # models in memory now: that is the price of the reference.
     reference = copy.deepcopy(model).eval().requires_grad_(False)
     gradients = preference_gradients(reference, beta)
 
@@ -93,7 +96,8 @@ def share_short(answers: Sequence[str]) -> float:
 
     Right or wrong.
     """
-    # No word that is an answer begins like a sentence.
+    # No word that is an answer begins like a sentence. An answer that is neither, such as half a
+    # word, is counted as short.
     return sum(not one.startswith("the ") for one in answers) / len(answers)
 
 
@@ -107,13 +111,12 @@ def notebook(
     Reading, fine-tuning, and then the pairs. Less than three minutes of one core.
     """
     # ### A model that answers
-    # As in [the experiment before](dialogue_experiment.py).
+    # As in [the experiment before](dialogue_experiment.py). It answers in both ways, as its
+    # dialogues did.
     facts = all_facts()
     taught, held_out = split_facts(facts)
     text = text_to_read(facts)
     tokenizer = ChatTokenizer(text)
-
-    # It answers in both ways, as its dialogues did.
     torch.manual_seed(seed)
     model = small_model(tokenizer)
     read(model, tokenizer.encode(text), steps, seed)
@@ -122,6 +125,7 @@ def notebook(
     # ### Before
     # Drawn, since the likeliest answer hides how likely the other way is.
     def look() -> None:
+        # The same random numbers each time.
         given = ask(model, tokenizer, held_out, draw, torch.Generator().manual_seed(seed))
         print(f"drawn answers: {share_short(given):.2f} are short, such as {given[:4]}")
 
@@ -137,7 +141,8 @@ def notebook(
     watched = pairs(tokenizer, held_out)
 
     def measure(step: int, loss: Tensor) -> None:
-        # Chosen answers are the first half of the columns.
+        # Chosen answers are the first half of the columns. No gradients are needed here, and the
+        # training goes on as if nobody had looked.
         with torch.no_grad():
             chosen, rejected = log_probabilities(model, *watched).chunk(2)
         curves.append([chosen.mean().item(), rejected.mean().item()])
@@ -145,7 +150,8 @@ def notebook(
     prefer(model, pair_batches(tokenizer, taught, seed), preference_steps, beta, measure)
 
     # ### What the pairs have done
-    # Both kinds of answers can become less likely, as long as the rejected ones do so faster.
+    # Both kinds of answers can become less likely, as long as the rejected ones do so faster. And
+    # whether a short answer is right, no pair has said.
     import matplotlib.pyplot as plt
 
     plt.plot(curves, label=["chosen", "rejected"])
@@ -154,7 +160,6 @@ def notebook(
     plt.legend()
     plt.show()
 
-    # Short answers are preferred. Whether they are right, no pair has said.
     look()
     print(f"validation loss of chosen answers {-curves[-1][0]:.3f} nats each")
 
@@ -166,12 +171,16 @@ def example(n_pairs: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
     A batch of pairs.
 
     ### Exercises
+
+EXERCISES
     """
-    # From a few facts, half of them taught.
+    # From a few facts, half of them taught. The tokenizer knows the letters of these alone, and the
+    # marks.
     taught, _ = split_facts(all_facts()[: 2 * n_facts])
     tokenizer = ChatTokenizer(text_to_read(taught, n_facts))
 
-    # Twice as many columns as pairs.
+    # Twice as many columns as pairs. The last half has the longer answers, so the columns of the
+    # first half are filled.
     batch_size = 2 * n_pairs
     inputs, targets = pair_batches(tokenizer, taught, 1, n_pairs)(0)
     seq_len = len(inputs)

@@ -40,6 +40,7 @@ def test_half_of_the_facts_is_taught_and_of_each_kind_some_are_held_out() -> Non
     assert sorted(taught + held_out) == sorted(FACTS)
     assert (len(taught), len(held_out)) == (73, 73)
     assert min(Counter(one.relation for one in held_out).values()) > 10
+    assert taught[0] == Fact("opposite", "push", "pull")
     assert split_facts(FACTS) == (taught, held_out) != split_facts(FACTS, seed=6)
 
 
@@ -77,6 +78,8 @@ def test_the_text_depends_on_the_seed_alone() -> None:
     random.seed(2)
     assert text_to_read(FACTS, 20) == first != text_to_read(FACTS, 20, seed=2)
     assert len(text_to_read(FACTS).split("\n")) == 4000
+    *_, told = text_to_read(FACTS, 5).split("\n")
+    assert told.startswith("what is the opposite of sell? the opposite of sell is buy.")
 
 
 def test_an_answer_is_right_letter_for_letter_in_either_way() -> None:
