@@ -126,16 +126,14 @@ def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> N
 
     `steps` of reading, then those of fine-tuning. Together less than two minutes of one core.
     """
-    # ### The text
-    # All facts are in the text. Half of them will be in the dialogues, too.
+    # ### Reading
+    # All facts are in the text. Half of them will be in the dialogues, too. The seed decides the
+    # first weights and the batches.
     facts = all_facts()
     taught, held_out = split_facts(facts)
     text = text_to_read(facts)
     tokenizer = ChatTokenizer(text)
     print(text[:400])
-
-    # ### Reading
-    # The seed decides the first weights and the batches.
     torch.manual_seed(seed)
     model = small_model(tokenizer)
 
@@ -172,7 +170,8 @@ def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> N
     import matplotlib.pyplot as plt
 
     for name, found in shares.items():
-        # No curve begins at zero steps: there the model can't know what the marks mean.
+        # No curve begins at zero steps: there the model can't know what the marks mean, and
+        # no answer ends.
         plt.plot([every * (at + 1) for at in range(len(found))], found, label=name)
     plt.xlabel("steps of fine-tuning")
     plt.ylabel("share of right answers")

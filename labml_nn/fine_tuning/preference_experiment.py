@@ -49,7 +49,8 @@ def pairs(tokenizer: ChatTokenizer, facts: Sequence[Fact]) -> tuple[Tensor, Tens
     # better, and both answers are right, so that the pairs say nothing about facts.
     said = [dialogue(fact, way) for way in ("short", "sentence") for fact in facts]
 
-    # Side by side and not packed, because a column has to be one answer.
+    # Side by side and not packed, because a column has to be one answer: its log-probability is a
+    # sum over the column.
     rendered = [tokenizer.render(one) for one in said]
     return inputs_and_targets(*side_by_side(rendered, tokenizer.marks["<begin>"]))
 
@@ -172,7 +173,17 @@ def example(n_pairs: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
 
     ### Exercises
 
-EXERCISES
+    ??? question "Which loss do you expect for the very first batch of pairs?"
+        $\ln 2 \approx 0.693$, whatever $\beta$ is: model and copy are the same, so every margin is
+        0.
+
+    ??? question "A trained model answers shortly, with another city. Why did no pair prevent it?"
+        In all pairs both answers are right, so they say nothing about that. To keep answers right,
+        put wrong ones among the rejected, or stop earlier.
+
+    ??? question "Train with $\beta = 0$. What happens?"
+        Next to nothing. The margin is 0 for any model, and so is its gradient. Only weight decay
+        is left.
     """
     # From a few facts, half of them taught. The tokenizer knows the letters of these alone, and the
     # marks.

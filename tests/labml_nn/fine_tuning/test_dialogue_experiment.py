@@ -1,3 +1,5 @@
+import random
+
 import matplotlib.pyplot as plt
 import pytest
 import torch
@@ -8,6 +10,7 @@ from labml_nn.fine_tuning.dialogues import ChatTokenizer
 from labml_nn.fine_tuning.facts import all_facts, text_to_read
 from labml_nn.fine_tuning.packing import PackedTransformer
 from labml_nn.training.sampling import draw
+from labml_nn.transformers.fused_attention import FusedAttention
 
 FACTS = all_facts()[:3]
 TEXT = text_to_read(FACTS, n_lines=200)
@@ -26,7 +29,8 @@ def test_the_model_has_the_sizes_of_the_page_and_knows_its_mark() -> None:
     assert len(model.encoder.layers) == 3
     assert model.encoder.layers[0].self_attn.heads == 4
     assert model(torch.zeros(page.SEQ_LEN, 1, dtype=torch.long)).shape == (128, 1, len(TOKENIZER))
-    assert 338_000 < sum(one.numel() for one in model.parameters()) < 343_000
+    assert sum(one.numel() for one in model.parameters()) == 342_274
+    assert all(type(one.self_attn) is FusedAttention for one in model.encoder.layers)
 
 
 def test_a_batch_is_full_of_dialogues_about_the_facts_and_depends_on_seed_and_step() -> None:
@@ -38,6 +42,12 @@ def test_a_batch_is_full_of_dialogues_about_the_facts_and_depends_on_seed_and_st
     assert not any(one.equal(inputs) for one, _ in others)
     assert not others[0][0].equal(others[1][0])
     assert page.packed_batches(TOKENIZER, FACTS, 1, batch_size=2)(3)[0].shape == (128, 2)
+    # The same random numbers, and so the same way of the first answer, as by the page's formula.
+    for step in range(9):
+        (way,) = random.Random(2 * 1_000_003 + step).choices(["short", "sentence"])
+        text = TOKENIZER.decode(page.packed_batches(TOKENIZER, FACTS, 2)(step)[0][:, 0])
+        said = text.split("<assistant>")[1]
+        assert said.startswith("the ") == (way == "sentence")
     text = "".join(TOKENIZER.decode(column) for column in inputs.t())
     questions = [one.partition("<end>")[0] for one in text.split("<user>")[1:]]
     assert set(questions) == {one.question for one in FACTS}

@@ -2,6 +2,7 @@ import pytest
 import torch
 from transformers import DataCollatorWithFlattening
 
+from labml_nn.fine_tuning import packing as page
 from labml_nn.fine_tuning.dialogues import ChatTokenizer, inputs_and_targets
 from labml_nn.fine_tuning.packing import PackedTransformer, answer, apart, pack
 from labml_nn.training.loop import gradients
@@ -95,6 +96,8 @@ def test_a_dialogue_that_just_fits_is_taken_and_a_longer_one_refused() -> None:
     length = len(RENDERED[0][0])
     assert pack(RENDERED[:1] * 2, length, BEGIN)[0].shape == (length, 2)
     assert pack(RENDERED[:1] * 2, 2 * length, BEGIN)[0].shape == (2 * length, 1)
+    nothing = TOKENIZER.render([])
+    assert pack([nothing] * 3, 2, BEGIN)[0].tolist() == [[BEGIN, BEGIN]] * 2
     with pytest.raises(ValueError, match=f"of {length} tokens doesn't fit into {length - 1}"):
         pack(RENDERED[:1], length - 1, BEGIN)
 
@@ -103,6 +106,15 @@ def test_a_text_without_beginnings_is_one_dialogue() -> None:
     packed, plain = models()
     tokens = torch.randint(BEGIN, (LENGTH - 1, 5))
     assert largest([packed(tokens)], [plain(tokens)]) < 1e-10
+
+
+def test_mask_and_prompts_are_where_tokens_and_model_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert apart(torch.ones(5, 3, dtype=torch.long, device="meta"), 9)[0].is_meta
+    seen = []
+    written = torch.zeros(LENGTH, 1, dtype=torch.long)
+    monkeypatch.setattr(page, "generate", lambda _, tokens, *__: seen.append(tokens) or written)
+    answer(models()[0].to("meta"), TOKENIZER, [DIALOGUES[0][:1]], 1, LENGTH - 1)
+    assert seen[0].is_meta
 
 
 def test_dropout_falls_on_tokens_with_their_positions() -> None:
