@@ -16,4 +16,14 @@ that:
   own.
 * [LoRA on quantised weights](quantised_base.py): the frozen weights fill the memory. So they are
   stored in eight bits.
+* [A small world of facts](facts.py): to see what fine-tuning adds, one has to know what the model
+  has read. So there are two texts about the same 146 facts.
+* [Dialogues](dialogues.py): a language model continues a question instead of answering it. A
+  template and a mask over the loss teach it whose turn it is.
+* [Packing](packing.py): dialogues differ in length. Several share a window, each hidden from the
+  others.
+* [A model learns to answer](dialogue_experiment.py): what each of these parts does, measured.
+* [Preferences](preferences.py): it is easier to say which of two answers is better than to write
+  one. Ten lines of loss learn from such pairs (DPO).
+* [A model learns what is preferred](preference_experiment.py): what it gains, and what it loses.
 """

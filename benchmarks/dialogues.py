@@ -1,0 +1,409 @@
+r"""
+What does each part of fine-tuning on dialogues do, and what do preferences do to the model?
+
+Three models read the facts, and are fine-tuned with one thing changed at a time; then each learns
+from pairs of answers, with several values of beta. The result is results/dialogues.json, to which
+the pages of fine-tuning on dialogues and preferences refer. It takes fifteen minutes of one core. A
+folder as argument keeps the models that have read, for the next time.
+"""
+
+import copy
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import mean
+
+# As `python benchmarks/dialogues.py` from a checkout, nothing needs to be installed.
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from torch import Tensor  # noqa: E402
+
+from benchmarks.pictures import heat_map, new, svg  # noqa: E402
+from benchmarks.record import fingerprints, write  # noqa: E402
+from labml_nn.fine_tuning import dialogue_experiment as answering  # noqa: E402
+from labml_nn.fine_tuning import packing  # noqa: E402
+from labml_nn.fine_tuning import preference_experiment as preferring  # noqa: E402
+from labml_nn.fine_tuning.dialogues import (  # noqa: E402
+    IGNORED,
+    ChatTokenizer,
+    side_by_side,
+)
+from labml_nn.fine_tuning.facts import (  # noqa: E402
+    Fact,
+    all_facts,
+    dialogue,
+    share_right,
+    split_facts,
+    text_to_read,
+)
+from labml_nn.fine_tuning.packing import PackedTransformer, pack  # noqa: E402
+from labml_nn.fine_tuning.preferences import log_probabilities  # noqa: E402
+from labml_nn.training.sampling import draw, generate, greedy  # noqa: E402
+from labml_nn.transformers.mha import causal_mask  # noqa: E402
+
+SEEDS = (1, 2, 3)
+READING, STEPS, PREFERRING = 2000, 80, 40
+KEYS = ("taught", "stops", "loss")
+BETAS = (0.05, 0.1, 0.5, 1.0)
+PAGES = "dialogues dialogue_experiment facts packing preferences preference_experiment"
+SOURCES = [f"labml_nn/fine_tuning/{name}.py" for name in PAGES.split()]
+SOURCES += [f"labml_nn/training/{name}.py" for name in ("data", "loop", "sampling")]
+SOURCES += [
+    f"labml_nn/transformers/{name}.py"
+    for name in ("feed_forward", "fused_attention", "mha", "models", "positional_encoding")
+]
+SOURCES += ["labml_nn/transformers/basic/autoregressive_model.py", "benchmarks/dialogues.py"]
+
+FACTS = all_facts()
+TAUGHT, HELD_OUT = split_facts(FACTS)
+TEXT = text_to_read(FACTS)
+TOKENIZER = ChatTokenizer(TEXT)
+BEGIN, ASSISTANT, END = (TOKENIZER.marks[f"<{name}>"] for name in ("begin", "assistant", "end"))
+
+
+def reader(seed: int, kept: Path | None) -> PackedTransformer:
+    r"""A model that has read the text."""
+    torch.manual_seed(seed)
+    model = answering.small_model(TOKENIZER)
+    file = kept / f"read{seed}.pt" if kept else None
+    if file and file.exists():
+        model.load_state_dict(torch.load(file))
+        return model
+    answering.read(model, TOKENIZER.encode(TEXT), READING, seed)
+    if file:
+        torch.save(model.state_dict(), file)
+    return model
+
+
+def continuations(model: PackedTransformer, prompts: Sequence[str]) -> list[str]:
+    r"""The 40 likeliest letters after each prompt, with the end of another line before it."""
+    before = "what is the past of go? what is the capital of peru? what is the opposite of war?"
+    lines = [f"{before}\n{prompt}"[-len(before) :] for prompt in prompts]
+    tokens = torch.stack([TOKENIZER.encode(line) for line in lines], dim=1)
+    new = generate(model, tokens, 40, answering.SEQ_LEN, greedy)[len(before) :]
+    return [TOKENIZER.decode(column) for column in new.t()]
+
+
+def before_tuning(model: PackedTransformer) -> dict[str, float]:
+    r"""What the model that has only read does with held-out facts."""
+
+    def right(prompts: list[str]) -> float:
+        found = zip(continuations(model, prompts), HELD_OUT, strict=True)
+        return mean(new.startswith((fact.short, fact.sentence)) for new, fact in found)
+
+    asked = [f"{fact.question} " for fact in HELD_OUT]
+    shown = TAUGHT[0]
+    return {
+        "told": right([fact.sentence.removesuffix(fact.short) for fact in HELD_OUT]),
+        "asked": right(asked),
+        "goes_on": mean(one.startswith("what is") for one in continuations(model, asked)),
+        "shown": right([f"{shown.question} {shown.short} {one}" for one in asked]),
+    }
+
+
+class Mixed(PackedTransformer):
+    r"""The dialogues of a window see each other, or their positions run on."""
+
+    seen, run_on = False, False
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        mask, positions = packing.apart(tokens, self.begin)
+        if self.training and self.seen:
+            mask = causal_mask(len(tokens))
+        if self.training and self.run_on:
+            positions = torch.arange(len(tokens))[:, None].expand(tokens.shape)
+        encode = self.embed.positions
+        x = self.embed.tokens(tokens) + encode.encodings[positions].squeeze(2)
+        return self.generator(self.encoder(encode.dropout(x), mask))
+
+
+Change = Callable[[answering.BatchAt], answering.BatchAt]
+
+
+def with_targets(change: Callable[[Tensor, Tensor], Tensor]) -> Change:
+    r"""The same batches with other targets."""
+    return lambda batch_at: lambda step: (
+        batch_at(step)[0],
+        change(*batch_at(step)),
+    )
+
+
+def everything(inputs: Tensor, targets: Tensor) -> Tensor:
+    r"""All tokens count but those that begin a dialogue or fill a window."""
+    tokens = torch.cat([inputs[1:], targets[-1:].clamp(min=BEGIN)])
+    tokens = torch.where(targets == IGNORED, tokens, targets)
+    return tokens.masked_fill(tokens == BEGIN, IGNORED)
+
+
+CHANGES: dict[str, tuple[Change, dict[str, object]]] = {
+    "as on the page": (lambda batch_at: batch_at, {}),
+    "questions count, too": (with_targets(everything), {}),
+    "the end doesn't count": (
+        with_targets(lambda inputs, targets: targets.masked_fill(targets == END, IGNORED)),
+        {},
+    ),
+    "positions run on": (lambda batch_at: batch_at, {"run_on": True}),
+    "positions run on, and no mask": (lambda batch_at: batch_at, {"seen": True, "run_on": True}),
+    "five times the rate": (lambda batch_at: batch_at, {"rate": 1e-3}),
+    "nothing read before": (lambda batch_at: batch_at, {"scratch": True}),
+}
+
+
+def tuned(
+    name: str, base: PackedTransformer, seed: int
+) -> tuple[PackedTransformer, dict[str, float], list[list[float]]]:
+    r"""A fine-tuned model, what it can do, and its right answers on the way."""
+    change, settings = CHANGES[name]
+    torch.manual_seed(seed)
+    model = copy.deepcopy(base) if "scratch" not in settings else answering.small_model(TOKENIZER)
+    model.__class__ = Mixed
+    model.seen, model.run_on = "seen" in settings, "run_on" in settings
+    batch_at = change(answering.packed_batches(TOKENIZER, TAUGHT, seed))
+    curve: list[list[float]] = []
+
+    def measure(step: int, loss: Tensor) -> None:
+        if name in ("as on the page", "five times the rate") and step % 20 == 0:
+            curve.append([step, right(model, HELD_OUT)])
+
+    start = time.process_time()
+    answering.fine_tune(model, batch_at, STEPS, measure, settings.get("rate", 2e-4))
+    seconds = time.process_time() - start
+    model.eval()
+    with torch.no_grad():
+        inputs, targets = answering.packed_batches(TOKENIZER, HELD_OUT, 1)(0)
+        loss = F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten()).item()
+    given = answering.ask(model, TOKENIZER, HELD_OUT)
+    found = {
+        "taught": right(model, TAUGHT),
+        "held_out": share_right(HELD_OUT, given),
+        "stops": mean(len(one) < 40 for one in given),
+        "loss": loss,
+        "seconds": seconds,
+    }
+    print(name, seed, found, given[:3], flush=True)
+    return model, found, curve
+
+
+def right(model: PackedTransformer, facts: Sequence[Fact]) -> float:
+    r"""The share of right answers, each the likeliest."""
+    return share_right(facts, answering.ask(model, TOKENIZER, facts))
+
+
+def drawn(model: PackedTransformer) -> dict[str, float]:
+    r"""Answers to held-out questions that are drawn, two for each."""
+    generator = torch.Generator().manual_seed(1)
+    asked = HELD_OUT * 2
+    given = answering.ask(model, TOKENIZER, asked, draw, generator)
+    return {"short": preferring.share_short(given), "right": share_right(asked, given)}
+
+
+@torch.no_grad()
+def of_pairs(model: PackedTransformer, facts: Sequence[Fact]) -> list[float]:
+    r"""The mean log-probability of chosen and of rejected answers."""
+    halves = log_probabilities(model, *preferring.pairs(TOKENIZER, facts)).chunk(2)
+    return [one.mean().item() for one in halves]
+
+
+def preferred(
+    base: PackedTransformer, seed: int, beta: float | None
+) -> tuple[dict[str, float], list[list[float]]]:
+    r"""What training on pairs does; without a beta, fine-tuning on the chosen answers alone."""
+    model = copy.deepcopy(base)
+    curve = [[0, *of_pairs(model, HELD_OUT)]]
+
+    def measure(step: int, loss: Tensor) -> None:
+        if step % 10 == 0:
+            curve.append([step, *of_pairs(model, HELD_OUT)])
+
+    batch_at = preferring.pair_batches(TOKENIZER, TAUGHT, seed)
+    if beta is None:
+
+        def chosen_only(step: int) -> tuple[Tensor, Tensor]:
+            inputs, targets = batch_at(step)
+            half = inputs.shape[1] // 2
+            return inputs[:, :half], targets[:, :half]
+
+        answering.fine_tune(model, chosen_only, PREFERRING, measure, 1e-4)
+    else:
+        preferring.prefer(model, batch_at, PREFERRING, beta, measure)
+    model.eval()
+    found = drawn(model) | {"greedy": right(model, HELD_OUT)}
+    found |= {"chosen": curve[-1][1], "rejected": curve[-1][2]}
+    print("preferred", seed, beta, found, curve, flush=True)
+    return found, curve
+
+
+def filled() -> dict[str, float]:
+    r"""The share of tokens that belong to a dialogue: side by side, and packed."""
+    shares: dict[str, list[float]] = {"side": [], "packed": []}
+    for step in range(50):
+        draws = random.Random(step)
+        rendered = [
+            TOKENIZER.render(dialogue(one, draws.choice(["short", "sentence"])))
+            for one in draws.choices(TAUGHT, k=12)
+        ]
+        size = sum(len(one) for one, _ in rendered)
+        shares["side"].append(size / side_by_side(rendered, BEGIN)[0].numel())
+        inputs, _ = answering.packed_batches(TOKENIZER, TAUGHT, step)(0)
+        ends = (inputs == END).flip(0).cummax(0).values.flip(0)
+        shares["packed"].append(ends.float().mean().item())
+    return {name: mean(one) for name, one in shares.items()}
+
+
+def window() -> Figure:
+    r"""Which token may look at which, in a window of two dialogues and a rest."""
+    figure, (axes,) = new(4.6, 4.6)
+    said = [("hot?", "cold."), ("up?", "down.")]
+    tokens, _ = pack(
+        [
+            TOKENIZER.render(
+                [{"role": "user", "content": one}, {"role": "assistant", "content": other}]
+            )
+            for one, other in said
+        ],
+        30,
+        BEGIN,
+    )
+    mask, _ = packing.apart(tokens, BEGIN)
+    short = {"<begin>": "B", "<user>": "U", "<assistant>": "A", "<end>": "E"}
+    names = [TOKENIZER.decode(one) for one in tokens]
+    names = [short.get(one, one) for one in names]
+    heat_map(axes, mask[..., 0].double().tolist(), names, names)
+    axes.set(xlabel="looked at", ylabel="looks")
+    return figure
+
+
+def lines(names: dict[str, list[list[float]]]) -> list[dict[str, object]]:
+    r"""As a figure takes them."""
+    return [{"name": name, "points": points} for name, points in names.items()]
+
+
+def means(curves: Sequence[Sequence[Sequence[float]]], column: int) -> list[list[float]]:
+    r"""The mean of a column over the seeds, at each step."""
+    return [
+        [at[0][0], mean(one[column] for one in at)] for at in zip(*curves, strict=True)
+    ]
+
+
+def spread(name: str, found: Sequence[dict[str, float]], key: str) -> dict[str, float]:
+    r"""Mean, lowest and highest of the seeds."""
+    values = [one[key] for one in found]
+    return {name: mean(values), f"{name}_low": min(values), f"{name}_high": max(values)}
+
+
+def main() -> None:
+    r"""Train them all, and write down what came out."""
+    sources = fingerprints(SOURCES)
+    kept = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    reading, bases = [], []
+    for seed in SEEDS:
+        start = time.process_time()
+        bases.append(reader(seed, kept))
+        reading.append(time.process_time() - start)
+    before = [before_tuning(one) for one in bases]
+    print(before, flush=True)
+
+    rows, curves, seconds, answerers = [], {}, [], []
+    for name in CHANGES:
+        runs = [tuned(name, base, seed) for base, seed in zip(bases, SEEDS, strict=True)]
+        found = [one[1] for one in runs]
+        row = {"change": name} | spread("held_out", found, "held_out")
+        rows.append(row | {key: mean(one[key] for one in found) for key in KEYS})
+        if runs[0][2]:
+            curves[name] = means([one[2] for one in runs], 1)
+        if name == "as on the page":
+            answerers = [one[0] for one in runs]
+            seconds = [one["seconds"] for one in found]
+
+    first = [drawn(one) for one in answerers]
+    start = {"training": "before"} | spread("short", first, "short")
+    start |= spread("right", first, "right")
+    pairs = [of_pairs(one, HELD_OUT) for one in answerers]
+    start |= {"chosen": mean(one[0] for one in pairs), "rejected": mean(one[1] for one in pairs)}
+    preferences, falls = [start], {}
+    for beta in (*BETAS, None):
+        runs = [preferred(one, seed, beta) for one, seed in zip(answerers, SEEDS, strict=True)]
+        found = [one[0] for one in runs]
+        name = f"beta {beta:g}" if beta else "chosen answers only"
+        row = {"training": name} | spread("short", found, "short") | spread("right", found, "right")
+        row |= {key: mean(one[key] for one in found) for key in ("greedy", "chosen", "rejected")}
+        preferences.append(row)
+        falls[name] = {
+            way: means([one[1] for one in runs], column)
+            for way, column in (("chosen", 1), ("rejected", 2))
+        }
+    start["greedy"] = rows[0]["held_out"]
+
+    write(
+        "dialogues",
+        title="Fine-tuning on dialogues, and preferences",
+        command="python benchmarks/dialogues.py",
+        sources=sources,
+        values={
+            "before": {key: mean(one[key] for one in before) for key in before[0]},
+            "filled": filled(),
+            "parameters": sum(one.numel() for one in bases[0].parameters()),
+            "seconds": {"reading": mean(reading), "fine_tuning": mean(seconds)},
+        },
+        tables={
+            "changes": {
+                "columns": [
+                    {"name": "change", "title": "Fine-tuning"},
+                    {"name": "held_out", "title": "Right, held out", "digits": 2},
+                    {"name": "held_out_low", "title": "Lowest", "digits": 2},
+                    {"name": "held_out_high", "title": "Highest of three seeds", "digits": 2},
+                    {"name": "taught", "title": "Right, taught", "digits": 2},
+                    {"name": "stops", "title": "Answers that end", "digits": 2},
+                    {"name": "loss", "title": "Loss, held out", "unit": "nats", "digits": 3},
+                ],
+                "rows": rows,
+            },
+            "preferences": {
+                "columns": [
+                    {"name": "training", "title": "Trained on pairs with"},
+                    {"name": "short", "title": "Short, drawn", "digits": 2},
+                    {"name": "short_low", "title": "Lowest", "digits": 2},
+                    {"name": "short_high", "title": "Highest of three seeds", "digits": 2},
+                    {"name": "right", "title": "Right, drawn", "digits": 2},
+                    {"name": "greedy", "title": "Right, likeliest", "digits": 2},
+                    {"name": "chosen", "title": "ln p of chosen", "unit": "nats", "digits": 1},
+                    {"name": "rejected", "title": "ln p of rejected", "unit": "nats", "digits": 1},
+                ],
+                "rows": preferences,
+            },
+        },
+        figures={
+            "curves": {
+                "title": "Right answers to held-out questions",
+                "x": {"title": "Steps of fine-tuning"},
+                "y": {"title": "Share"},
+                "lines": lines({name: [[0, 0.0], *points] for name, points in curves.items()}),
+            },
+            "pairs": {
+                "title": "Log-probability of answers to held-out questions",
+                "x": {"title": "Steps on pairs"},
+                "y": {"title": "ln p", "unit": "nats"},
+                "lines": lines(
+                    {
+                        f"{way}, {name}": falls[name][way]
+                        for name in ("beta 0.05", "beta 1")
+                        for way in ("chosen", "rejected")
+                    }
+                ),
+            },
+            "window": {
+                "title": "Which token may look at which",
+                "picture": svg(window(), "dialogues-window"),
+            },
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()

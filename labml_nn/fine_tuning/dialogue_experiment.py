@@ -1,0 +1,216 @@
+r"""
+---
+title: A Model Learns to Answer
+summary: A small transformer reads 146 facts, and is then shown how questions are answered.
+---
+
+NUMBERS
+"""
+
+import random
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from labml_nn.fine_tuning.dialogues import ChatTokenizer, inputs_and_targets
+from labml_nn.fine_tuning.facts import (
+    Fact,
+    all_facts,
+    dialogue,
+    share_right,
+    split_facts,
+    text_to_read,
+)
+from labml_nn.fine_tuning.packing import PackedTransformer, answer, pack
+from labml_nn.training.data import RandomWindows
+from labml_nn.training.loop import adamw, train
+from labml_nn.training.sampling import Choose, greedy, write
+from labml_nn.transformers.fused_attention import FusedAttention
+
+# The context. The longest dialogue has 73 tokens, so most windows hold two or three.
+SEQ_LEN = 128
+
+# What the training loop takes: the batch of a step, and what to do after it.
+BatchAt = Callable[[int], tuple[Tensor, Tensor]]
+AfterStep = Callable[[int, Tensor], bool | None]
+
+
+def small_model(tokenizer: ChatTokenizer) -> PackedTransformer:
+    r"""
+    ## The model
+
+    A little smaller than the [small transformer](../transformers/basic/autoregressive_model.py),
+    so that all fits into three minutes: about 340,000 parameters.
+    """
+    # The context is one window. The fused attention computes the same in less time. The first
+    # argument is the mark that the model has to know, to keep dialogues apart.
+    return PackedTransformer(
+        tokenizer.marks["<begin>"], n_vocab=len(tokenizer), d_model=96, heads=4, n_layers=3,
+        d_ff=384, seq_len=SEQ_LEN, attention=FusedAttention,
+    )
+
+
+def read(
+    model: PackedTransformer, text: Tensor, steps: int, seed: int,
+    after_step: AfterStep = lambda step, loss: None,
+) -> None:
+    r"""
+    ## Reading
+
+    Training on the text, as ever: every letter counts, and there are no marks in it.
+    """
+    # Six windows of 128 letters are as many predictions as twelve of 64, the usual batch here.
+    batches = RandomWindows(text, SEQ_LEN, 6, seed)
+
+    # A window can begin anywhere, so the model gets to know each letter at each position.
+    train(model, batches.at, [adamw(model)], steps, after_step=after_step)
+
+
+def packed_batches(
+    tokenizer: ChatTokenizer, facts: Sequence[Fact], seed: int, batch_size: int = 6
+) -> BatchAt:
+    r"""
+    ## Batches of dialogues
+
+    Each answered in one of the two ways, at random.
+    """
+
+    def batch_at(step: int) -> tuple[Tensor, Tensor]:
+        # As in [RandomWindows](../training/data.py#RandomWindows): seed and step decide.
+        draw = random.Random(seed * 1_000_003 + step)
+
+        # Enough for all windows: three of the shortest dialogues fill one.
+        ways = draw.choices(["short", "sentence"], k=4 * batch_size)
+        chosen = draw.choices(facts, k=len(ways))
+
+        # One token more than the context, for the last target.
+        rendered = [tokenizer.render(dialogue(*one)) for one in zip(chosen, ways, strict=True)]
+        tokens, counted = pack(rendered, SEQ_LEN + 1, tokenizer.marks["<begin>"])
+
+        # The windows that are too many are left out.
+        return inputs_and_targets(tokens[:, :batch_size], counted[:, :batch_size])
+
+    return batch_at
+
+
+def fine_tune(
+    model: PackedTransformer, batch_at: BatchAt, steps: int,
+    after_step: AfterStep = lambda step, loss: None, rate: float = 2e-4,
+) -> None:
+    r"""
+    ## Fine-tuning
+
+    The same loop. Ignored targets are left out of its mean already.
+    """
+    # A fifteenth of the rate of reading, because large steps spoil what the model knows.
+    train(model, batch_at, [adamw(model, rate)], steps, after_step=after_step)
+
+
+def ask(
+    model: PackedTransformer, tokenizer: ChatTokenizer, facts: Sequence[Fact],
+    choose: Choose = greedy, generator: torch.Generator | None = None,
+) -> list[str]:
+    r"""
+    ## Ask about facts
+    """
+    # The first message of a dialogue is the question. No right answer has more than 40 letters.
+    questions = [dialogue(fact, "short")[:1] for fact in facts]
+    return answer(model, tokenizer, questions, 40, SEQ_LEN, choose, generator)
+
+
+def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> None:
+    r"""
+    ## In a notebook
+
+    `steps` of reading, then those of fine-tuning. Together less than two minutes of one core.
+    """
+    # ### Reading
+    # All facts are in the text. Half of them will be in the dialogues, too. The seed decides the
+    # first weights and the batches.
+    facts = all_facts()
+    taught, held_out = split_facts(facts)
+    text = text_to_read(facts)
+    tokenizer = ChatTokenizer(text)
+    print(text[:400])
+    torch.manual_seed(seed)
+    model = small_model(tokenizer)
+
+    def progress(step: int, loss: Tensor) -> None:
+        # The loss stays well above zero: which fact a question will be about nobody can know.
+        if step % max(1, steps // 5) == 0:
+            print(f"step {step:5,}  loss {loss.item():.3f}")
+
+    read(model, tokenizer.encode(text), steps, seed, progress)
+
+    # ### The failure
+    # The model can complete each statement, so it knows the facts. After a question it goes on with
+    # another question, as its text does.
+    for fact in held_out[:3]:
+        for prompt in (fact.sentence.removesuffix(fact.short), f"{fact.question} "):
+            # The likeliest letters, so that nothing is left to a random draw.
+            print(write(model, tokenizer, prompt, 40, SEQ_LEN, temperature=0.0))
+
+    # ### Fine-tuning
+    # Dialogues about the first half of the facts. Now and then we ask about all of them.
+    shares: dict[str, list[float]] = {"taught": [], "held out": []}
+    every = max(1, fine_tuning_steps // 4)
+
+    def measure(step: int, loss: Tensor) -> None:
+        if step % every == 0:
+            for name, some in (("taught", taught), ("held out", held_out)):
+                # Letter for letter; “lime.” is wrong.
+                shares[name].append(share_right(some, ask(model, tokenizer, some)))
+
+    fine_tune(model, packed_batches(tokenizer, taught, seed), fine_tuning_steps, measure)
+
+    # ### Right answers
+    # Those about held-out facts can only come from what the model has read.
+    import matplotlib.pyplot as plt
+
+    for name, found in shares.items():
+        # No curve begins at zero steps: there the model can't know what the marks mean, and
+        # no answer ends.
+        plt.plot([every * (at + 1) for at in range(len(found))], found, label=name)
+    plt.xlabel("steps of fine-tuning")
+    plt.ylabel("share of right answers")
+    plt.legend()
+    plt.show()
+
+    # ### Some answers
+    # First the loss of right answers to held-out questions, in nats a token.
+    inputs, targets = packed_batches(tokenizer, held_out, seed)(0)
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
+    print(f"validation loss {loss.item():.3f}, right {shares['held out'][-1]:.2f}")
+    for fact, given in zip(held_out[:5], ask(model, tokenizer, held_out[:5]), strict=True):
+        # What the model says itself.
+        print(f"{fact.question} {given}")
+
+
+def example(batch_size: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    A batch of dialogues, as the model is fine-tuned on it.
+
+    ### Exercises
+
+    ??? question "Fine-tune a model that has read nothing. Which answers can be right?"
+        Those about taught facts, if it learns them by heart. In so few steps it learns none.
+
+    ??? question "Fine-tune for 1,000 steps. What happens to taught and held-out facts?"
+        All taught ones are right soon, and their loss goes to zero. From there on the model learns
+        nothing about answering, and loses some of what it has read. Try it.
+
+    ??? question "Let all 146 facts come up in dialogues. What does the curve show then?"
+        That the model can learn 146 answers by heart. It doesn't show any more that it answers from
+        what it has read.
+    """
+    # From a few facts, half of them taught. The tokenizer knows the letters of these alone, and the
+    # four marks.
+    taught, _ = split_facts(all_facts()[: 2 * n_facts])
+    tokenizer = ChatTokenizer(text_to_read(taught, n_facts))
+
+    # Most targets are ignored, because a question is longer than its answer.
+    return packed_batches(tokenizer, taught, seed=1, batch_size=batch_size)(0)

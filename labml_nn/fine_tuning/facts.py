@@ -1,0 +1,223 @@
+r"""
+---
+title: A Small World of Facts
+summary: Two texts about the same 146 facts, one to read and one to be asked, made by a few lines.
+know: ../training/data.py
+terms:
+  held-out facts: Facts that a model has read about, but was never asked about in fine-tuning.
+---
+
+Fine-tuning begins with a model that has read a lot. To see what it adds, we need to know exactly
+what the model has read, and what it was taught. So the pages of this section share a small made
+world: 146 facts such as “the capital of peru is lima.”, and two kinds of text about them.
+
+**The text to read** is what a model is trained on first. As on the web, most questions in it are
+not answered: they stand in lists, as in an exam paper or a search log. Some are, and many facts are
+told without a question:
+
+```
+the past of go is went. the capital of poland is warsaw. the opposite of bad is good.
+what is the opposite of lose? what is the capital of kenya? what is the past of win?
+what is the past of see? saw. what is the opposite of hot? the opposite of hot is cold.
+```
+
+**The dialogues** are what it is fine-tuned on: one question, one answer. An answer is *short*,
+“lima.”, or a *sentence*, “the capital of peru is lima.”
+
+**In:** nothing but a seed. **Out:** facts, a text, and dialogues.
+
+Think of a student who knows the subject and has never sat an exam. A few past papers are enough to
+show what is expected; nobody learns chemistry from them. Whether a model is like that can be
+measured: half of the facts come up in no dialogue at all. Of these *held-out* facts a fine-tuned
+model can have its answers from the first text alone.
+
+A generated text has no spelling mistakes, no two opinions and one form for each sentence, so it is
+far easier than any real one. Shares of right answers found here say nothing about large models; the
+order of two ways of training may.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from torch import Tensor
+
+from labml_nn.training.data import CharTokenizer
+
+# Subjects and answers take turns.
+WORDS = {
+    # Countries and cities of one word each, so that one word is the answer. A model has to learn
+    # each pair by heart, since no rule leads from one to the other.
+    "capital": """
+        france paris italy rome spain madrid greece athens egypt cairo japan tokyo china beijing
+        russia moscow norway oslo sweden stockholm poland warsaw austria vienna hungary budapest
+        ireland dublin portugal lisbon turkey ankara iran tehran iraq baghdad kenya nairobi peru
+        lima chile santiago cuba havana canada ottawa ghana accra nepal kathmandu qatar doha syria
+        damascus finland helsinki denmark copenhagen germany berlin belgium brussels ukraine kyiv
+        latvia riga estonia tallinn serbia belgrade croatia zagreb bulgaria sofia romania bucharest
+        iceland reykjavik vietnam hanoi thailand bangkok
+    """,
+    # An opposite is one both ways, so these are twice as many facts as pairs. There is no rule
+    # here, either.
+    "opposite": """
+        big small hot cold old new fast slow high low open closed rich poor hard soft light dark
+        early late long short strong weak good bad day night war peace love hate first last north
+        south east west up down left right win lose buy sell give take push pull begin end full
+        empty loud quiet sweet sour wet dry near far true false heaven hell
+    """,
+    # Irregular verbs. The letters of the subject help a little here, and mislead at times: “fly”
+    # becomes “flew”, “buy” becomes “bought”.
+    "past": """
+        go went see saw take took give gave come came know knew grow grew fly flew run ran sing sang
+        eat ate write wrote drive drove ride rode speak spoke break broke choose chose steal stole
+        wear wore tear tore swear swore feel felt keep kept sleep slept leave left lose lost send
+        sent spend spent build built buy bought bring brought think thought catch caught teach
+        taught find found hold held stand stood tell told win won
+    """,
+}
+
+
+class Fact(NamedTuple):
+    r"""
+    ## A fact
+
+    The three words of it, and what is said about them.
+    """
+
+    # Such as “capital”, “peru” and “lima”.
+    relation: str
+    subject: str
+    answer: str
+
+    @property
+    def question(self) -> str:
+        # One form for all, so that only the facts are hard to learn. Real questions come in many
+        # forms, and a model has to learn that these are the same.
+        return f"what is the {self.relation} of {self.subject}?"
+
+    @property
+    def short(self) -> str:
+        # The first of two ways to answer.
+        return f"{self.answer}."
+
+    @property
+    def sentence(self) -> str:
+        # The second one. In the text to read it also stands where nobody has asked.
+        return f"the {self.relation} of {self.subject} is {self.answer}."
+
+
+def all_facts() -> list[Fact]:
+    r"""
+    ## All facts
+    """
+    facts = []
+    for relation, words in WORDS.items():
+        # Every second word is an answer to the one before it.
+        pairs = words.split()
+        facts += map(Fact, [relation] * len(pairs), pairs[::2], pairs[1::2])
+
+    # The opposites once more, the other way round: a capital can't be turned like that.
+    opposites = [one for one in facts if one.relation == "opposite"]
+    return facts + [Fact("opposite", one.answer, one.subject) for one in opposites]
+
+
+def split_facts(facts: Sequence[Fact], seed: int = 5) -> tuple[list[Fact], list[Fact]]:
+    r"""
+    ## Taught and held-out facts
+
+    Two halves. Only the first comes up in dialogues.
+    """
+    # Shuffled first, so that both halves have facts of each kind. The seed is always the same: runs
+    # with other seeds are asked the same questions.
+    shuffled = random.Random(seed).sample(facts, len(facts))
+
+    # The first half is taught. Half is little to learn a way of answering from, and enough to
+    # measure with.
+    half = len(facts) // 2
+    return shuffled[:half], shuffled[half:]
+
+
+def text_to_read(facts: Sequence[Fact], n_lines: int = 4000, seed: int = 1) -> str:
+    r"""
+    ## The text to read
+
+    A line is about three to six facts, and of one kind: questions, questions with answers, or
+    statements.
+    """
+    # Random numbers of its own, so that the text depends on the seed alone, and not on what else
+    # a program has drawn.
+    draw = random.Random(seed)
+    lines = []
+    for _ in range(n_lines):
+        # Half of the lines are lists of questions. Four in ten have answers, so that the model can
+        # learn that an answer is about the question before it.
+        (kind,) = draw.choices(["asked", "answered", "told"], [0.5, 0.4, 0.1])
+        way = draw.choice(["short", "sentence"])
+        says = {
+            "asked": lambda fact: fact.question,
+            "answered": lambda fact, way=way: f"{fact.question} {getattr(fact, way)}",
+            "told": lambda fact: fact.sentence,
+        }
+
+        # With replacement: a line may ask the same twice, which teaches a model nothing bad.
+        chosen = draw.choices(facts, k=draw.randint(3, 6))
+
+        # A full stop or a question mark ends each, and a space parts them.
+        lines.append(" ".join(map(says[kind], chosen)))
+    return "\n".join(lines)
+
+
+def dialogue(fact: Fact, way: str) -> list[dict[str, str]]:
+    r"""
+    ## A dialogue
+
+    A list of messages, in the form that most programs for chats use: each says whose it is and what
+    it says. `way` is `short` or `sentence`.
+    """
+    # The names of the two roles are those that are usual, too.
+    return [
+        {"role": "user", "content": fact.question},
+        {"role": "assistant", "content": getattr(fact, way)},
+    ]
+
+
+def share_right(facts: Sequence[Fact], answers: Sequence[str]) -> float:
+    r"""
+    ## Share of right answers
+
+    Letter for letter, in either way.
+    """
+    # An answer that is nearly right is wrong: there is nothing between Lima and another city.
+    right = [one in (fact.short, fact.sentence) for fact, one in zip(facts, answers, strict=True)]
+    return sum(right) / len(right)
+
+
+def example(n_facts: int = 7, n_lines: int = 11) -> Tensor:
+    r"""
+    ## Example
+
+    A few lines about a few facts, as tokens.
+
+    ### Exercises
+
+    ??? question "A model has read nothing, and is fine-tuned on all dialogues. What can it know?"
+        The facts that are taught, if it learns them by heart. Of the held-out ones it has never
+        seen the answer.
+
+    ??? question "Why does the text to read have questions without answers?"
+        A model that has only seen answered questions answers already, and there is nothing for
+        fine-tuning to show. Real texts have both.
+
+    ??? question "Draw each dialogue from all facts. What can't be measured any more?"
+        Whether an answer was read in the first text or learned in fine-tuning.
+    """
+    # From the list of capitals.
+    taught, held_out = split_facts(all_facts()[: 2 * n_facts])
+    text = text_to_read(taught + held_out, n_lines)
+
+    # Asked about the same fact twice, and answered in both ways. Both are right.
+    answers = [dialogue(taught[0], way)[1]["content"] for way in ("short", "sentence")]
+    assert share_right([taught[0]] * 2, answers) == 1
+
+    # As numbers for a model.
+    return CharTokenizer(text).encode(text)[: n_facts * n_lines]

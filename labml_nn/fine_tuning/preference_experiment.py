@@ -1,0 +1,199 @@
+r"""
+---
+title: A Model Learns What Is Preferred
+summary: The model that has learned to answer is trained on pairs, and what it gains and loses.
+---
+
+NUMBERS
+"""
+
+import copy
+import random
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from labml_nn.fine_tuning.dialogue_experiment import (
+    AfterStep,
+    BatchAt,
+    ask,
+    fine_tune,
+    packed_batches,
+    read,
+    small_model,
+)
+from labml_nn.fine_tuning.dialogues import ChatTokenizer, inputs_and_targets, side_by_side
+from labml_nn.fine_tuning.facts import (
+    Fact,
+    all_facts,
+    dialogue,
+    share_right,
+    split_facts,
+    text_to_read,
+)
+from labml_nn.fine_tuning.packing import PackedTransformer
+from labml_nn.fine_tuning.preferences import log_probabilities, preference_gradients
+from labml_nn.training.loop import adamw, train
+from labml_nn.training.sampling import draw
+
+
+def pairs(tokenizer: ChatTokenizer, facts: Sequence[Fact]) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Pairs
+
+    Inputs and targets, `[seq_len, batch_size]`: first all short answers, which are chosen, then all
+    sentences.
+    """
+    # Usually people or programs compare two answers that a model has given. Here short is always
+    # better, and both answers are right, so that the pairs say nothing about facts.
+    said = [dialogue(fact, way) for way in ("short", "sentence") for fact in facts]
+
+    # Side by side and not packed, because a column has to be one answer: its log-probability is a
+    # sum over the column.
+    rendered = [tokenizer.render(one) for one in said]
+    return inputs_and_targets(*side_by_side(rendered, tokenizer.marks["<begin>"]))
+
+
+def pair_batches(
+    tokenizer: ChatTokenizer, facts: Sequence[Fact], seed: int, n_pairs: int = 12
+) -> BatchAt:
+    r"""
+    ## Batches of pairs
+    """
+
+    # As for dialogues, seed and step decide which facts are in a batch, so that runs with different
+    # losses see the same pairs.
+    def batch_at(step: int) -> tuple[Tensor, Tensor]:
+        # Twelve pairs are 24 answers, about as many as in two batches of dialogues.
+        return pairs(tokenizer, random.Random(seed * 1_000_003 + step).choices(facts, k=n_pairs))
+
+    return batch_at
+
+
+def prefer(
+    model: PackedTransformer, batch_at: BatchAt, steps: int, beta: float,
+    after_step: AfterStep = lambda step, loss: None,
+) -> None:
+    r"""
+    ## Training on pairs
+
+    The loop is the same, with another loss.
+    """
+    # The copy is made before the first step. It has no dropout and no gradients. So there are two
+    # models in memory now: that is the price of the reference.
+    reference = copy.deepcopy(model).eval().requires_grad_(False)
+    gradients = preference_gradients(reference, beta)
+
+    # Half the rate of fine-tuning. The loss of a pair can always fall further, so what ends this
+    # training is the number of steps.
+    optimizers = [adamw(model, rate=1e-4)]
+    train(model, batch_at, optimizers, steps, gradients=gradients, after_step=after_step)
+
+
+def share_short(answers: Sequence[str]) -> float:
+    r"""
+    ## Share of short answers
+
+    Right or wrong.
+    """
+    # No word that is an answer begins like a sentence. An answer that is neither, such as half a
+    # word, is counted as short.
+    return sum(not one.startswith("the ") for one in answers) / len(answers)
+
+
+def notebook(
+    steps: int = 2000, fine_tuning_steps: int = 80, preference_steps: int = 40,
+    beta: float = 0.1, seed: int = 1,
+) -> None:
+    r"""
+    ## In a notebook
+
+    Reading, fine-tuning, and then the pairs. Less than three minutes of one core.
+    """
+    # ### A model that answers
+    # As in [the experiment before](dialogue_experiment.py). It answers in both ways, as its
+    # dialogues did.
+    facts = all_facts()
+    taught, held_out = split_facts(facts)
+    text = text_to_read(facts)
+    tokenizer = ChatTokenizer(text)
+    torch.manual_seed(seed)
+    model = small_model(tokenizer)
+    read(model, tokenizer.encode(text), steps, seed)
+    fine_tune(model, packed_batches(tokenizer, taught, seed), fine_tuning_steps)
+
+    # ### Before
+    # Drawn, since the likeliest answer hides how likely the other way is.
+    def look() -> None:
+        # The same random numbers each time.
+        given = ask(model, tokenizer, held_out, draw, torch.Generator().manual_seed(seed))
+        print(f"drawn answers: {share_short(given):.2f} are short, such as {given[:4]}")
+
+        # Whether an answer is right, the likeliest tells better.
+        likeliest = ask(model, tokenizer, held_out)
+        print(f"likeliest answers: {share_right(held_out, likeliest):.2f} are right")
+
+    look()
+
+    # ### Pairs
+    # Those of taught facts are trained on, and those of held-out facts looked at.
+    curves: list[list[float]] = []
+    watched = pairs(tokenizer, held_out)
+
+    def measure(step: int, loss: Tensor) -> None:
+        # Chosen answers are the first half of the columns. No gradients are needed here, and the
+        # training goes on as if nobody had looked.
+        with torch.no_grad():
+            chosen, rejected = log_probabilities(model, *watched).chunk(2)
+        curves.append([chosen.mean().item(), rejected.mean().item()])
+
+    prefer(model, pair_batches(tokenizer, taught, seed), preference_steps, beta, measure)
+
+    # ### What the pairs have done
+    # Both kinds of answers can become less likely, as long as the rejected ones do so faster. And
+    # whether a short answer is right, no pair has said.
+    import matplotlib.pyplot as plt
+
+    plt.plot(curves, label=["chosen", "rejected"])
+    plt.xlabel("steps on pairs")
+    plt.ylabel("mean log-probability of an answer")
+    plt.legend()
+    plt.show()
+
+    look()
+    print(f"validation loss of chosen answers {-curves[-1][0]:.3f} nats each")
+
+
+def example(n_pairs: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    A batch of pairs.
+
+    ### Exercises
+
+    ??? question "Which loss do you expect for the very first batch of pairs?"
+        $\ln 2 \approx 0.693$, whatever $\beta$ is: model and copy are the same, so every margin is
+        0.
+
+    ??? question "A trained model answers shortly, with another city. Why did no pair prevent it?"
+        In all pairs both answers are right, so they say nothing about that. To keep answers right,
+        put wrong ones among the rejected, or stop earlier.
+
+    ??? question "Train with $\beta = 0$. What happens?"
+        Next to nothing. The margin is 0 for any model, and so is its gradient. Only weight decay
+        is left.
+    """
+    # From a few facts, half of them taught. The tokenizer knows the letters of these alone, and the
+    # marks.
+    taught, _ = split_facts(all_facts()[: 2 * n_facts])
+    tokenizer = ChatTokenizer(text_to_read(taught, n_facts))
+
+    # Twice as many columns as pairs. The last half has the longer answers, so the columns of the
+    # first half are filled.
+    batch_size = 2 * n_pairs
+    inputs, targets = pair_batches(tokenizer, taught, 1, n_pairs)(0)
+    seq_len = len(inputs)
+    assert targets.shape == (seq_len, batch_size)
+    return inputs, targets

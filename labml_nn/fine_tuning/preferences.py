@@ -1,0 +1,209 @@
+r"""
+---
+title: Preferences
+summary: From pairs of answers, one better than the other, to a better model, in ten lines of loss.
+know: dialogues.py
+paper:
+  title: "Direct Preference Optimization: Your Language Model is Secretly a Reward Model"
+  authors: Rafailov et al.
+  year: 2023
+  link: https://arxiv.org/abs/2305.18290
+terms:
+  Bradley-Terry model: The probability that one of two wins, from the difference of two scores.
+  direct preference optimization (DPO): Trains a model on pairs of answers, without a reward model.
+  reference model: A frozen copy of a model, from which training shall not go too far.
+---
+
+[Examples](dialogues.py) show a model what to answer. Often it is easier to say which of two answers
+is better than to write a good one. And an example says nothing about what *not* to do.
+
+NUMBERS
+
+**In:** a question with two answers, the *chosen* one and the *rejected* one, and a frozen copy of
+the model. **Out:** a loss.
+
+## From scores to a loss
+
+Chess players have ratings, and the difference of two ratings says how likely one is to beat the
+other. The same for answers: $y_w$ (the winner), with the score $r_w$, is preferred to $y_l$, with
+the score $r_l$, with the probability
+
+$$
+p(y_w \succ y_l) = \sigma(r_w - r_l) \qquad \sigma(z) = \frac{1}{1 + e^{-z}}
+$$
+
+This is the *Bradley-Terry model* of 1952. Scores of 2 and 0 give 0.88, and so do 102 and 100. With
+many pairs the scores could be learned, by a second model. Then another training would change the
+first model so that its answers get high scores, but not too far from what it was. This is the
+longer way, and was the usual one: the other two steps of
+[the paper on instructions](dialogues.py).
+
+## The shorter way
+
+DPO needs no model of scores, because the answers to the longer way are known. Of all models $\pi$,
+the one with the best mean score, less $\beta$ times its distance (Kullback-Leibler divergence) from
+the model $\pi_{ref}$ before, gives the answer $y$ to $x$ the probability
+
+$$
+\pi(y \mid x) = \frac{1}{Z(x)} \, \pi_{ref}(y \mid x) \, e^{r(x, y) / \beta}
+$$
+
+where $Z(x)$ makes the sum of all probabilities one. Solved for the score,
+
+$$
+r(x, y) = \beta \ln \frac{\pi(y \mid x)}{\pi_{ref}(y \mid x)} + \beta \ln Z(x)
+$$
+
+The second term is the same for both answers to a question, so it cancels in the difference. What is
+left can be computed: the score of an answer is how much likelier it has become, on the scale of
+logarithms, times $\beta$. Put into the Bradley-Terry model, the loss of a pair is
+
+$$
+L = -\ln \sigma\left( \beta \left(
+\ln \frac{\pi(y_w \mid x)}{\pi_{ref}(y_w \mid x)} -
+\ln \frac{\pi(y_l \mid x)}{\pi_{ref}(y_l \mid x)}
+\right) \right)
+$$
+
+At the start both models are the same, every score is 0, and the loss is $\ln 2 \approx 0.693$.
+"""
+
+import copy
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+def wins(score: Tensor, other: Tensor) -> Tensor:
+    r"""
+    ## The Bradley-Terry model
+
+    The probability that an answer with this score is preferred to one with the other.
+    """
+    # Only the difference matters, and without one it is a half.
+    return torch.sigmoid(score - other)
+
+
+def log_probabilities(model: nn.Module, inputs: Tensor, targets: Tensor) -> Tensor:
+    r"""
+    ## The log-probability of an answer
+
+    Of each column, `[batch_size]`. Inputs and targets are those of
+    [dialogues](dialogues.py#inputs_and_targets), `[seq_len, batch_size]`.
+    """
+    # The probability of an answer is the product of those of its tokens, so the logarithms are
+    # added. What is ignored has a loss of 0 and adds nothing.
+    logits = model(inputs).flatten(0, 1)
+    losses = F.cross_entropy(logits, targets.flatten(), reduction="none")
+
+    # The sum, not the mean: with a mean the formula above would be about another model.
+    return -losses.view_as(targets).sum(dim=0)
+
+
+def preference_loss(
+    chosen: Tensor, rejected: Tensor, reference_chosen: Tensor, reference_rejected: Tensor,
+    beta: float,
+) -> Tensor:
+    r"""
+    ## The loss
+
+    Of log-probabilities, `[n_pairs]` each.
+    """
+    # How much likelier each answer has become. A factor of $e$ is 1. A difference of
+    # logarithms, because the probability of a long answer is too small for a quotient.
+    score_chosen = chosen - reference_chosen
+    score_rejected = rejected - reference_rejected
+
+    # Positive where the model has moved to the chosen answer.
+    margin = beta * (score_chosen - score_rejected)
+
+    # $-\ln \sigma$ in one function: the logarithm of a sigmoid that is rounded to 0 would be
+    # infinite.
+    return -F.logsigmoid(margin).mean()
+
+
+def preference_gradients(
+    reference: nn.Module, beta: float
+) -> Callable[[nn.Module, Tensor, Tensor], Tensor]:
+    r"""
+    ## Loss and gradients of a batch
+
+    For the [training loop](../training/loop.py#train), in the place of its own. The first half of
+    the columns are chosen answers, the second half the rejected ones, in the same order.
+
+    What does a step do? The derivative of the loss of a pair with the margin $m$ is
+
+    $$
+    \nabla L = - \beta \, \sigma(-m) \left(
+    \nabla \ln \pi(y_w \mid x) - \nabla \ln \pi(y_l \mid x) \right)
+    $$
+
+    So the chosen answer becomes likelier and the rejected one less likely, with a weight: a pair in
+    the right order, $m = 4$, weighs 0.018, one in the wrong order, $m = -4$, weighs 0.982. Pairs
+    that the model has right already are nearly left alone. With a small $\beta$ a model has to go
+    further to get a margin of 4.
+
+    Only the *difference* counts. If both answers become less likely, but the rejected one by more,
+    the loss falls as well.
+    """
+
+    def gradients(model: nn.Module, inputs: Tensor, targets: Tensor) -> Tensor:
+        # The model, whose weights get gradients, and the copy, whose weights don't.
+        now = log_probabilities(model, inputs, targets)
+        with torch.no_grad():
+            before = log_probabilities(reference, inputs, targets)
+
+        # Halves: chosen and rejected, by the model and by its copy.
+        loss = preference_loss(*now.chunk(2), *before.chunk(2), beta)
+        loss.backward()
+        return loss.detach()
+
+    return gradients
+
+
+def example(n_pairs: int = 3, seq_len: int = 5, n_vocab: int = 7) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    A table of pairs as the model, and random answers of which the last three tokens count.
+
+    ### Exercises
+
+    ??? question "An answer has become twice as likely, the other one half. The margin for 0.1?"
+        $0.1 \, (\ln 2 - \ln \tfrac12) = 0.2 \ln 2 \approx 0.139$. The loss is 0.626.
+
+    ??? question "Leave out the reference. What does the loss want then?"
+        That the chosen answer is likelier than the rejected one, and not that it becomes so. A long
+        answer has a lower log-probability than a short one, so pairs with a long chosen answer look
+        as if they were in the wrong order from the start.
+
+    ??? question "Use the mean of the tokens' log-probabilities. Which test notices?"
+        The one that multiplies the probabilities of the tokens.
+
+    ??? question "Both fall: chosen from $e^{-2}$ to $e^{-5}$, rejected to $e^{-9}$. The loss?"
+        Lower. The difference has grown by 4. Both have become rare, and something else has
+        become likely: the loss doesn't say what.
+    """
+    # A winner and a loser, by their scores.
+    wins(torch.tensor(2.0), torch.tensor(0.0))
+
+    # Row $i$ has the logits of the token after token $i$. The copy stays as it is.
+    model = nn.Embedding(n_vocab, n_vocab)
+    reference = copy.deepcopy(model).requires_grad_(False)
+
+    # The first columns are chosen, the last ones rejected.
+    batch_size = 2 * n_pairs
+    tokens = torch.randint(n_vocab, (seq_len + 1, batch_size))
+    inputs, targets = tokens[:-1], tokens[1:].clone()
+    targets[:-3] = -100
+
+    # One step of plain gradient descent, and the loss of the same pairs after it.
+    gradients = preference_gradients(reference, beta=0.5)
+
+    # The first loss is that of two equal models.
+    first = gradients(model, inputs, targets)
+    with torch.no_grad():
+        model.weight -= model.weight.grad
+    return first, gradients(model, inputs, targets)
