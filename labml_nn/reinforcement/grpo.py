@@ -7,8 +7,12 @@ paper:
   authors: Shao et al.
   year: 2024
   link: https://arxiv.org/abs/2402.03300
+know: verifier.py
 terms:
-  advantage: How much better an answer was than expected.
+  advantage: How much better an answer, or a token of it, was than expected.
+  GRPO: Reinforcement learning that compares each answer with others to the same question.
+  KL divergence: How far one distribution is from another; zero only if they are equal.
+  policy gradient: The gradient of the expected reward, from answers that the model has drawn.
 ---
 
 TEXT
@@ -17,40 +21,82 @@ TEXT
 import torch
 from torch import Tensor, nn
 
+from labml_nn.reinforcement.verifier import answer_mask, draw_questions
+from labml_nn.training.sampling import generate
+
 
 def log_probabilities(model: nn.Module, questions: Tensor, answers: Tensor) -> Tensor:
     r"""
-    ## Log-probabilities
+    ## How likely the answers were
+
+    $\ln \pi(o_t \mid q, o_{<t})$ for each token $o_t$ of the answers to the questions $q$,
+    `[answer_len, batch_size]`.
     """
-    # One.
+    # The whole text at once, except for its last token, after which nothing is predicted. The last
+    # token of the question predicts the first one of the answer.
     logits = model(torch.cat([questions, answers])[:-1])[len(questions) - 1 :]
+
+    # Of all tokens of the vocabulary, the one that was drawn.
     return logits.log_softmax(dim=-1).gather(-1, answers.unsqueeze(-1)).squeeze(-1)
 
 
 def group_advantages(rewards: Tensor, divide: bool = True) -> Tensor:
     r"""
-    ## Advantages
+    ## Advantages in a group
+
+    $$
+    A_i = \frac{r_i - \operatorname{mean}(r_1, \dots, r_G)}{\operatorname{std}(r_1, \dots, r_G)}
+    $$
+
+    * `rewards` are `[n_questions, n_answers]`: a row is the *group* of $G$ answers to one question
+    * `divide` is whether to divide by the standard deviation
     """
-    # Mean.
+    # What this model gets on average for this question. If the rewards are all the same, right or
+    # wrong, the advantages are zero, and nothing is learned.
     advantages = rewards - rewards.mean(dim=1, keepdim=True)
     if not divide:
         return advantages
+
+    # So the advantages have the same size, whatever the unit of the reward. Rows without any
+    # spread would be 0/0. (The small number is TRL's; the paper has none.)
     return advantages / (rewards.std(dim=1, keepdim=True, correction=0) + 1e-4)
 
 
 def clipped_gain(ratio: Tensor, advantages: Tensor, clip: float) -> Tensor:
     r"""
     ## Clipped ratio
+
+    $$
+    \min\left(\rho A,\; \operatorname{clip}(\rho, 1 - \epsilon, 1 + \epsilon) A\right)
+    \qquad \rho = \frac{\pi(o_t \mid q, o_{<t})}{\pi_{old}(o_t \mid q, o_{<t})}
+    $$
+
+    The answers were drawn from $\pi_{old}$, the model as it was then. If you make several steps with
+    them, the model $\pi$ moves away, and $\rho$ is the weight that corrects for it. A large $\rho$
+    would let a few answers dominate. So a good token ($A > 0$) gains nothing beyond $1 + \epsilon$,
+    a bad one nothing below $1 - \epsilon$, $\epsilon$ being `clip`. This is from
+    [PPO](ppo.py).
     """
-    # Smaller.
+    # The smaller of the two. A good token whose probability fell, or a bad one whose probability
+    # rose, isn't clipped: there the step went wrong, and has to be taken back.
     return torch.minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages)
 
 
 def kl_estimate(new: Tensor, reference: Tensor) -> Tensor:
     r"""
-    ## KL
+    ## Distance to the reference
+
+    $$
+    e^{d} - d - 1 \qquad d = \ln \pi_{ref}(o_t \mid q, o_{<t}) - \ln \pi(o_t \mid q, o_{<t})
+    $$
+
+    The *reference* $\pi_{ref}$ is the model at the start. The average over tokens drawn from $\pi$ is
+    the KL divergence $\operatorname{KL}(\pi \,\|\, \pi_{ref})$: that of $-d$ is so by definition, and
+    that of $e^d - 1$ is zero. What the second part does is make each single estimate at least zero,
+    and so the average less noisy. As a part of a loss, it has the gradient of the *other*
+    divergence, $\operatorname{KL}(\pi_{ref} \,\|\, \pi)$, on average; a test shows both.
     """
-    # k3.
+    # Zero where both models agree.
     difference = reference - new
     return difference.exp() - 1 - difference
 
@@ -61,11 +107,80 @@ def grpo_loss(
 ) -> Tensor:
     r"""
     ## Loss
+
+    * `new`, `old` and `reference` are log-probabilities of the drawn tokens,
+      `[answer_len, batch_size]`; only `new` has a gradient
+    * `advantages` are one number for each answer, `[batch_size]`, or one for each token
+    * `mask` is true up to [the end of each answer](verifier.py#answer_mask)
+    * `clip` is $\epsilon$, 0.2 as in the paper on PPO
+    * `beta` is the weight $\beta$ of the distance, 0.04 as in DeepSeekMath
+    * `fixed_length` is whether to divide by the longest possible length, not by each answer's own
     """
-    # Gain.
+    # With one step for each draw, `new` equals `old`. The ratio is then 1, but its gradient is
+    # that of `new`: the policy gradient.
     gain = clipped_gain((new - old).exp(), advantages, clip)
     gain = gain - beta * kl_estimate(new, reference)
 
-    # Length.
+    # A mean over the tokens of an answer, as in the paper. So a token of a long answer counts less
+    # than one of a short answer. With a fixed length, all tokens count the same.
     length = len(mask) if fixed_length else mask.sum(dim=0)
+
+    # A mean over all answers. The optimizer wants something to make smaller, hence the sign.
     return -((gain * mask).sum(dim=0) / length).mean()
+
+
+def example(
+    n_digits: int = 2, n_questions: int = 3, n_answers: int = 5, n_tokens: int = 7, n_vocab: int = 13
+) -> tuple[Tensor, Tensor, Tensor]:
+    r"""
+    ## Example
+
+    One step, with a model that knows nothing. It hardly ever sorts, so here an answer is rewarded
+    if a 7 is in it.
+
+    ### Exercises
+
+    ??? question "Rewards of 1, 1, 0 and 0: the advantages, with and without the division?"
+        The mean is 0.5 and so is the standard deviation: 1, 1, −1, −1, and half of that without.
+
+    ??? question "Of eight answers one is right; of eight others four are. Which right one counts more?"
+        The rare one. With the division its advantage is $\sqrt 7 = 2.65$, the other's is 1. Without,
+        it is 7/8 against 1/2.
+
+    ??? question "You add 10 to all rewards. What changes in GRPO, and what without the mean?"
+        In GRPO nothing. Without the mean all answers get about the same large advantage, right or
+        wrong, and the model learns to repeat whatever it says.
+
+    ??? question "All answers to a question are right. What is its gradient?"
+        Zero, up to that of the distance to the reference. Training slows down as the model gets
+        better, until you ask harder questions.
+
+    ??? question "A right and a wrong answer have the same advantage but for the sign; the wrong one is
+        twice as long. By how much does each of its tokens count?"
+        Half as much as a token of the right one, since each answer is a mean over its tokens. Long
+        wrong answers are punished less for each token. `fixed_length` removes that.
+    """
+    # A table as the model: row $i$ has the logits of the token after token $i$.
+    model = nn.Embedding(n_vocab, n_vocab)
+    questions = draw_questions(n_digits, n_questions, torch.Generator().manual_seed(1))
+
+    # Each question as often as there are answers in a group, side by side. Then they are answered.
+    asked = questions.repeat_interleave(n_answers, dim=1)
+    answers = generate(model, asked, n_tokens, len(asked) + n_tokens)[len(asked) :]
+
+    # One row for each question. (`verify(asked, answers)` would be the reward for sorting.)
+    mask = answer_mask(answers)
+    rewards = ((answers == 7) & mask).any(dim=0).float().view(n_questions, n_answers)
+    advantages = group_advantages(rewards).flatten()
+
+    # The model that draws is the one that learns, and the reference as well: it is the first step.
+    new = log_probabilities(model, asked, answers)
+    old = new.detach()
+    loss = grpo_loss(new, old, old, advantages, mask)
+    loss.backward()
+
+    # A small step against the gradient: by how much is each answer likelier now?
+    with torch.no_grad():
+        model.weight -= 0.1 * model.weight.grad
+    change = ((log_probabilities(model, asked, answers) - old) * mask).sum(dim=0)
+    return loss, advantages, change.detach()
