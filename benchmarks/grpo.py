@@ -22,15 +22,18 @@ from torch import Tensor  # noqa: E402
 
 from benchmarks.record import fingerprints, write  # noqa: E402
 from labml_nn.reinforcement.grpo import group_advantages  # noqa: E402
-from labml_nn.reinforcement.grpo_experiment import (  # noqa: E402
+from labml_nn.reinforcement.grpo_experiment import improve  # noqa: E402
+from labml_nn.reinforcement.imitation import (  # noqa: E402
     Sizes,
+    answer,
     imitate,
-    improve,
     measure,
     solved_batches,
 )
 from labml_nn.reinforcement.ppo import Critic  # noqa: E402
 from labml_nn.reinforcement.verifier import (  # noqa: E402
+    END,
+    answer_mask,
     draw_questions,
     in_order,
     solve,
@@ -46,7 +49,7 @@ STEPS = 200
 START = 60
 SIZES = Sizes()
 EACH = 20
-REINFORCEMENT = ("grpo", "grpo_experiment", "ppo", "verifier")
+REINFORCEMENT = ("grpo", "grpo_experiment", "imitation", "ppo", "verifier")
 TRANSFORMER = "feed_forward kv_cache mha models positional_encoding basic/autoregressive_model"
 SOURCES = [f"labml_nn/reinforcement/{name}.py" for name in REINFORCEMENT]
 SOURCES += [f"labml_nn/transformers/{name}.py" for name in TRANSFORMER.split()]
@@ -103,12 +106,16 @@ WAYS: dict[str, dict[str, Any]] = {
     "Without the group's mean": {"advantages": bare},
     "Without the mean, rewards 1 and 2": {"advantages": shifted},
     "Without KL": {"beta": 0.0},
-    "Each answer used four times": {"updates": 4},
+    "100 draws, each used four times": {"updates": 4},
     "Four times, without clip": {"updates": 4, "clip": 1e9},
     "PPO with GAE": {},
     "Only the order is checked": {},
     "Without the start": {},
 }
+
+
+# The critics of PPO, for a look at what they have learned.
+CRITICS: list[Critic] = []
 
 
 def way(name: str, model: Model, seed: int) -> tuple[Model, History, list[float]]:
@@ -119,6 +126,7 @@ def way(name: str, model: Model, seed: int) -> tuple[Model, History, list[float]
         torch.manual_seed(seed)
         base.generator = Generator(1, SIZES.d_model)
         critic = Critic(base)
+        CRITICS.append(critic)
         options["advantages"] = lambda asked, said, got: critic.advantages(
             asked, said, got.flatten()
         )
@@ -132,6 +140,23 @@ def way(name: str, model: Model, seed: int) -> tuple[Model, History, list[float]
     steps = 2 * STEPS if "updates" in options else STEPS
     history = improve(model, SIZES, steps, 1000 + seed, judge=judge, **options)
     return model, history, right
+
+
+def values_of_answers(critic: Critic, model: Model) -> dict[str, list[float]]:
+    r"""What the critic expects before each token, by the place of the first mistake."""
+    generator = torch.Generator().manual_seed(0)
+    questions = draw_questions(SIZES.n_digits, 2000, generator)
+    answers = answer(model, questions, generator=generator)[:-1]
+    wrong = answers != solve(questions)
+    # Of seven tokens, with the end as the last, so that all values are before the end.
+    full = (answer_mask(answers).all(dim=0)) & (answers[-1] == END)
+    firsts = {"right": len(answers), "first mistake at digit 2": 1, "first mistake at digit 4": 3}
+    before = (wrong.cumsum(dim=0) == 0).sum(dim=0)
+    with torch.no_grad():
+        values = critic(questions, answers)
+    return {
+        name: values[:, full & (before == at)].mean(dim=1).tolist() for name, at in firsts.items()
+    }
 
 
 def every(values: list[float], parts: int = STEPS // EACH) -> list[float]:
@@ -169,7 +194,8 @@ def main() -> None:
     begin = clock()
     starts = {seed: started(seed, START) for seed in SEEDS}
     seconds = [(clock() - begin) / len(SEEDS)] * len(SEEDS)
-    rows = [row("Start: 50 solved questions", [measure(m, SIZES) for m in starts.values()], seconds)]
+    ends = [measure(model, SIZES) for model in starts.values()]
+    rows = [row("Start: 50 solved questions", ends, seconds)]
 
     # Imitation goes on, with the same answers or with new ones.
     for name, batches in (
@@ -186,7 +212,7 @@ def main() -> None:
 
     histories: dict[str, list[History]] = {}
     rights: dict[str, list[list[float]]] = {}
-    training = []
+    training, expected = [], []
     for name in WAYS:
         ends, seconds = [], []
         histories[name], rights[name] = [], []
@@ -195,6 +221,8 @@ def main() -> None:
             model, history, right = way(name, start, seed)
             seconds.append(clock() - begin)
             ends.append(measure(model, SIZES))
+            if name == "PPO with GAE":
+                expected.append(values_of_answers(CRITICS[-1], model))
             histories[name].append(history)
             rights[name].append(right)
         rows.append(row(name, ends, seconds))
@@ -241,9 +269,9 @@ def main() -> None:
                     {"name": "way", "title": "The last 20 steps of"},
                     {"name": "kl", "title": "KL", "unit": "nats a token", "digits": 3},
                     {"name": "entropy", "title": "Entropy", "unit": "nats a token", "digits": 3},
-                    {"name": "silent", "title": "Groups without a signal", "unit": "%", "digits": 1},
+                    {"name": "silent", "title": "Silent groups", "unit": "%", "digits": 1},
                     {"name": "length", "title": "Tokens of an answer", "digits": 2},
-                    {"name": "clipped", "title": "Tokens outside the clip", "unit": "%", "digits": 2},
+                    {"name": "clipped", "title": "Beyond the clip", "unit": "%", "digits": 2},
                 ],
                 "rows": training,
             },
@@ -272,6 +300,21 @@ def main() -> None:
                 "x": x,
                 "y": {"title": "Tokens of an answer", "low": 0},
                 "lines": lines("length", "GRPO", "Without the two divisions", order),
+            },
+            "values": {
+                "title": "What the critic of PPO expects",
+                "x": {"title": "Tokens of the answer that were read"},
+                "y": {"title": "Expected reward"},
+                "lines": [
+                    {
+                        "name": name,
+                        "points": [
+                            [at, mean(one[name][at] for one in expected)]
+                            for at in range(SIZES.n_digits + 1)
+                        ],
+                    }
+                    for name in expected[0]
+                ],
             },
             "hole": {
                 "title": "A verifier that checks only the order",

@@ -1,122 +1,39 @@
 r"""
 ---
 title: Sorting from Rewards Alone
-summary: A small transformer imitates 50 solved questions, and goes on with a check alone.
+summary: A model that sorts one question in three is shown no more answers, only whether it is right.
 ---
 
 TEXT
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from labml_nn.reinforcement.grpo import (
-    group_advantages,
-    grpo_loss,
-    kl_estimate,
-    log_probabilities,
+from labml_nn.reinforcement.grpo import group_advantages, grpo_loss, kl_estimate, log_probabilities
+from labml_nn.reinforcement.imitation import (
+    Sizes,
+    answer,
+    imitate,
+    measure,
+    optimizer,
+    solved_batches,
 )
 from labml_nn.reinforcement.verifier import (
-    SYMBOLS,
     Judge,
     answer_mask,
     draw_questions,
     show,
-    solve,
     verify,
 )
 from labml_nn.training.loop import train
-from labml_nn.training.sampling import Choose, draw, generate, greedy
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from labml_nn.transformers.kv_cache import CachedTransformer
 
-# What gives the questions and answers of a step.
-Batches = Callable[[int], tuple[Tensor, Tensor]]
-
-
-@dataclass(frozen=True)
-class Sizes:
-    r"""
-    ## Sizes
-    """
-
-    # The task, and how many questions come with their answers.
-    n_digits: int = 6
-    n_solved: int = 50
-
-    # A step of reinforcement learning: so many questions, each answered so many times.
-    n_questions: int = 16
-    n_answers: int = 8
-
-    # The model is small: 102,412 parameters.
-    d_model: int = 64
-    heads: int = 4
-
-    def of_model(self) -> tuple[int, ...]:
-        r"""
-        ### Arguments of the model
-
-        Two layers, and room for a question and an answer that is one token too long.
-        """
-        seq_len = 2 * self.n_digits + 3
-        return len(SYMBOLS), self.d_model, self.heads, 2, 4 * self.d_model, seq_len
-
-
-def optimizer(model: nn.Module, rate: float) -> torch.optim.AdamW:
-    r"""
-    ## Optimizer
-    """
-    # Without weight decay, so that a step without any gradient moves nothing.
-    return torch.optim.AdamW(model.parameters(), rate, betas=(0.9, 0.99), weight_decay=0.0)
-
-
-def solved_batches(sizes: Sizes, seed: int, batch_size: int = 32) -> Batches:
-    r"""
-    ## Solved questions
-
-    Batches of the few questions that come with an answer.
-    """
-    generator = torch.Generator().manual_seed(seed)
-    questions = draw_questions(sizes.n_digits, sizes.n_solved, generator)
-
-    def at(step: int) -> tuple[Tensor, Tensor]:
-        # Some of them. After 60 steps each of 50 was seen about 38 times.
-        chosen = torch.randint(sizes.n_solved, (batch_size,), generator=generator)
-        return questions[:, chosen], solve(questions[:, chosen])
-
-    return at
-
-
-def imitate(model: nn.Module, batch_at: Batches, steps: int) -> None:
-    r"""
-    ## Imitation
-
-    The [training loop](../training/loop.py#train) that all models of this site have.
-    """
-
-    def gradients(model: nn.Module, questions: Tensor, answers: Tensor) -> Tensor:
-        # Cross entropy, of the answers only: digits of a question are random, and can't be learned.
-        loss = -log_probabilities(model, questions, answers).mean()
-        loss.backward()
-        return loss.detach()
-
-    train(model, batch_at, [optimizer(model, 3e-3)], steps, gradients=gradients)
-
-
-def answer(
-    model: nn.Module, questions: Tensor, choose: Choose = draw,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    r"""
-    ## Answers of the model
-    """
-    # One token more than is needed, so that an answer can be too long.
-    n_tokens = len(questions) + 1
-    seq_len = len(questions) + n_tokens
-    return generate(model, questions, n_tokens, seq_len, choose, generator)[len(questions) :]
+# What makes advantages of questions, answers and rewards.
+Advantages = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 def in_groups(questions: Tensor, answers: Tensor, rewards: Tensor) -> Tensor:
@@ -130,7 +47,7 @@ def in_groups(questions: Tensor, answers: Tensor, rewards: Tensor) -> Tensor:
 def improve(
     model: nn.Module, sizes: Sizes, steps: int, seed: int, *,
     judge: Judge = verify,
-    advantages: Callable[[Tensor, Tensor, Tensor], Tensor] = in_groups,
+    advantages: Advantages = in_groups,
     clip: float = 0.2, beta: float = 0.04, fixed_length: bool = False, updates: int = 1,
 ) -> list[dict[str, float]]:
     r"""
@@ -184,8 +101,8 @@ def improve(
         loss = grpo_loss(*arguments, clip, beta, fixed_length)
         loss.backward()
 
-        # A token of probability $p$ has $-\\ln p$; its mean over drawn tokens estimates the entropy.
-        # A group is silent if all its rewards are equal.
+        # A token of probability $p$ has $-\ln p$; the mean over drawn tokens estimates the
+        # entropy. A group is silent if all its rewards are equal.
         new = new.detach()
         outside = ((new - drawn["old"]).exp() - 1).abs() > clip
         history.append({
@@ -200,30 +117,6 @@ def improve(
 
     train(model, batch_at, [optimizer(model, 4e-4)], steps, gradients=gradients)
     return history
-
-
-def measure(model: nn.Module, sizes: Sizes, n_questions: int = 500) -> dict[str, float]:
-    r"""
-    ## What it can do
-
-    Shares of right answers to new questions, and the loss of the right answers.
-    """
-    # The same questions for every model. Those of trainings have other seeds.
-    generator = torch.Generator().manual_seed(0)
-    questions = draw_questions(sizes.n_digits, n_questions, generator)
-
-    # Always the likeliest token, and drawn several times.
-    best = answer(model, questions, greedy)
-    groups = questions.repeat_interleave(sizes.n_answers, dim=1)
-    rewards = verify(groups, answer(model, groups, generator=generator)).view(n_questions, -1)
-    with torch.no_grad():
-        loss = -log_probabilities(model, questions, solve(questions)).mean()
-    return {
-        "loss": loss.item(),
-        "greedy": verify(questions, best).mean().item(),
-        "drawn": rewards.mean().item(),
-        "any": rewards.amax(dim=1).mean().item(),
-    }
 
 
 def notebook(steps: int = 300, seed: int = 1) -> None:
@@ -267,20 +160,16 @@ def notebook(steps: int = 300, seed: int = 1) -> None:
     plt.show()
 
 
-def example(
-    n_digits: int = 2, n_questions: int = 3, n_answers: int = 5, d_k: int = 7
-) -> Tensor:
+def example(n_digits: int = 2, n_questions: int = 3, n_answers: int = 5) -> Tensor:
     r"""
     ## Example
 
     EXERCISES
     """
-    # Two heads.
-    sizes = Sizes(n_digits, 11, n_questions, n_answers, 2 * d_k, 2)
+    # Small.
+    sizes = Sizes(n_digits, 0, n_questions, n_answers, d_model=8, heads=2)
     model = AutoregressiveTransformer(*sizes.of_model())
-    imitate(model, solved_batches(sizes, seed=1), 2)
 
-    # An untrained.
-    improve(model, sizes, 2, seed=1, judge=lambda asked, said: (said[0] > 4).float())
-    questions = draw_questions(n_digits, n_questions, torch.Generator().manual_seed(1))
-    return log_probabilities(model, questions, solve(questions))
+    # A check that an untrained model can pass.
+    history = improve(model, sizes, 5, seed=1, judge=lambda asked, said: (said[0] > 4).float())
+    return torch.tensor([one["reward"] for one in history])

@@ -68,7 +68,8 @@ def by_loops(values: Tensor, rewards: list[float], lam: float) -> tuple[list[Ten
     advantages, errors = [], []
     for column, length in enumerate(LENGTHS):
         v = [*values[:length, column], torch.zeros(())]
-        ahead = [v[t + 1] - v[t] + (rewards[column] if t == length - 1 else 0) for t in range(length)]
+        ahead = [v[t + 1] - v[t] for t in range(length)]
+        ahead[-1] = ahead[-1] + rewards[column]
         for t in range(length):
             advantages.append(sum(lam ** (k - t) * ahead[k] for k in range(t, length)).detach())
             errors.append((v[t] - (advantages[-1] + v[t]).detach()) ** 2)

@@ -26,15 +26,17 @@ ALL = torch.tensor(list(product(range(len(SYMBOLS)), repeat=4))).t()
 @pytest.mark.parametrize("digits", ["31", "77", "09"])
 def test_of_all_texts_those_are_right_whose_part_up_to_the_end_is_sorted(digits: str) -> None:
     question = torch.tensor([*map(int, digits), EQUALS])[:, None].expand(-1, ALL.shape[1])
-    said = [show(column).partition(";") for column in ALL.t()]
-    right = [f"{text}{end}" == "".join(sorted(digits)) + ";" for text, end, _ in said]
+    said = [show(column).partition(";")[:2] for column in ALL.t()]
+    wanted = ("".join(sorted(digits)), ";")
+    right = [one == wanted for one in said]
     assert verify(question, ALL).tolist() == right
+    assert verify(question, ALL).dtype == torch.float32
     # Two sorted digits, the end, and then anything.
     assert sum(right) == len(SYMBOLS)
-    ordered = [end == ";" and [*text] == sorted(text) for text, end, _ in said]
-    # Sorted as text, “=” would come after “;”, and as tokens it comes after the digits.
+    # As text and as tokens “=” comes after the digits.
+    ordered = [end == ";" and [*text] == sorted(text) for text, end in said]
     assert in_order(ALL).tolist() == ordered
-    same = [f"{''.join(sorted(text))}{end}" == "".join(sorted(digits)) + ";" for text, end, _ in said]
+    same = [("".join(sorted(text)), end) == wanted for text, end in said]
     assert same_digits(question, ALL).tolist() == same
 
 
@@ -46,8 +48,11 @@ def test_an_answer_reaches_to_its_first_end_or_as_far_as_the_tokens() -> None:
 
 
 def test_solved_questions_are_right_and_any_two_digits_exchanged_make_them_wrong() -> None:
-    questions = draw_questions(6, 50, torch.Generator().manual_seed(1))
+    questions, again = (draw_questions(6, 50, torch.Generator().manual_seed(1)) for _ in "12")
+    assert torch.equal(questions, again)
     answers = solve(questions)
+    assert answers.shape == questions.shape
+    assert show(torch.tensor([3, 1, EQUALS, 0, END])) == "31=0;"
     assert (questions[-1] == EQUALS).all() and (answers[-1] == END).all()
     assert (questions[:-1] <= 9).all() and verify(questions, answers).all()
     swapped = answers[[1, 0, 2, 3, 4, 5, 6]]

@@ -1,0 +1,147 @@
+r"""
+---
+title: A Start by Imitation
+summary: A small transformer learns from 50 solved questions what an answer looks like.
+terms:
+  imitation: Training on right answers, as on any text; also called supervised fine-tuning.
+---
+
+TEXT
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from labml_nn.reinforcement.grpo import log_probabilities
+from labml_nn.reinforcement.verifier import SYMBOLS, draw_questions, solve, verify
+from labml_nn.training.loop import train
+from labml_nn.training.sampling import Choose, draw, generate, greedy
+from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
+
+# What gives the questions and answers of a step.
+Batches = Callable[[int], tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    r"""
+    ## Sizes
+    """
+
+    # The task, and how many questions come with their answers.
+    n_digits: int = 6
+    n_solved: int = 50
+
+    # A step of reinforcement learning: so many questions, each answered so many times.
+    n_questions: int = 16
+    n_answers: int = 8
+
+    # The model is small: 102,412 parameters.
+    d_model: int = 64
+    heads: int = 4
+
+    def of_model(self) -> tuple[int, ...]:
+        r"""
+        ### Arguments of the model
+
+        Two layers, and room for a question and an answer that is one token too long.
+        """
+        seq_len = 2 * self.n_digits + 3
+        return len(SYMBOLS), self.d_model, self.heads, 2, 4 * self.d_model, seq_len
+
+
+def optimizer(model: nn.Module, rate: float) -> torch.optim.AdamW:
+    r"""
+    ## Optimizer
+    """
+    # Without weight decay, so that a step without any gradient moves nothing.
+    return torch.optim.AdamW(model.parameters(), rate, betas=(0.9, 0.99), weight_decay=0.0)
+
+
+def solved_batches(sizes: Sizes, seed: int, batch_size: int = 32) -> Batches:
+    r"""
+    ## Solved questions
+
+    Batches of the few questions that come with an answer.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    questions = draw_questions(sizes.n_digits, sizes.n_solved, generator)
+
+    def at(step: int) -> tuple[Tensor, Tensor]:
+        # Some of them. After 60 steps each of 50 was seen about 38 times.
+        chosen = torch.randint(sizes.n_solved, (batch_size,), generator=generator)
+        return questions[:, chosen], solve(questions[:, chosen])
+
+    return at
+
+
+def imitate(model: nn.Module, batch_at: Batches, steps: int) -> None:
+    r"""
+    ## Imitation
+
+    The [training loop](../training/loop.py#train) that all models of this site have.
+    """
+
+    def gradients(model: nn.Module, questions: Tensor, answers: Tensor) -> Tensor:
+        # Cross entropy, of the answers only: digits of a question are random, and can't be learned.
+        loss = -log_probabilities(model, questions, answers).mean()
+        loss.backward()
+        return loss.detach()
+
+    train(model, batch_at, [optimizer(model, 3e-3)], steps, gradients=gradients)
+
+
+def answer(
+    model: nn.Module, questions: Tensor, choose: Choose = draw,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    r"""
+    ## Answers of the model
+    """
+    # One token more than is needed, so that an answer can be too long.
+    n_tokens = len(questions) + 1
+    seq_len = len(questions) + n_tokens
+    return generate(model, questions, n_tokens, seq_len, choose, generator)[len(questions) :]
+
+
+def measure(model: nn.Module, sizes: Sizes, n_questions: int = 500) -> dict[str, float]:
+    r"""
+    ## What it can do
+
+    Shares of right answers to new questions, and the loss of the right answers.
+    """
+    # The same questions for every model. Those of trainings have other seeds.
+    generator = torch.Generator().manual_seed(0)
+    questions = draw_questions(sizes.n_digits, n_questions, generator)
+
+    # Always the likeliest token, and drawn several times.
+    best = answer(model, questions, greedy)
+    groups = questions.repeat_interleave(sizes.n_answers, dim=1)
+    rewards = verify(groups, answer(model, groups, generator=generator)).view(n_questions, -1)
+    with torch.no_grad():
+        loss = -log_probabilities(model, questions, solve(questions)).mean()
+    return {
+        "loss": loss.item(),
+        "greedy": verify(questions, best).mean().item(),
+        "drawn": rewards.mean().item(),
+        "any": rewards.amax(dim=1).mean().item(),
+    }
+
+
+def example(n_digits: int = 2, n_questions: int = 3, n_solved: int = 5) -> Tensor:
+    r"""
+    ## Example
+
+    EXERCISES
+    """
+    # Few steps.
+    sizes = Sizes(n_digits, n_solved, d_model=8, heads=2)
+    model = AutoregressiveTransformer(*sizes.of_model())
+    imitate(model, solved_batches(sizes, seed=1), 3)
+
+    # New.
+    questions = draw_questions(n_digits, n_questions, torch.Generator().manual_seed(1))
+    return answer(model, questions)
