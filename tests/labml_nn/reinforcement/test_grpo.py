@@ -78,6 +78,7 @@ def expected(
     advantages: Callable[[Tensor], Tensor], fixed_length: bool
 ) -> tuple[Tensor, Tensor]:
     r"""The gradient of the loss, averaged over all groups of three, and of the expected reward."""
+    torch.manual_seed(1)
     logits = torch.randn(3, 3, dtype=torch.float64, requires_grad=True)
     # Row 0 is for the first token, row 1 + a for the one after a.
     rows = torch.stack([torch.zeros(7, dtype=torch.long), (1 + ANSWERS[0]) % 3])
@@ -110,7 +111,7 @@ def test_without_the_divisions_the_expected_gradient_is_that_of_the_expected_rew
 def test_each_division_turns_the_expected_gradient(divide: bool, fixed_length: bool) -> None:
     found, exact = expected(partial(group_advantages, divide=divide), fixed_length)
     cosine = torch.cosine_similarity(found.flatten(), exact.flatten(), dim=0).item()
-    assert 0.5 < cosine < 0.9999
+    assert 0.5 < cosine < 0.995
 
 
 def test_the_estimate_of_kl_is_exact_on_average_but_its_gradient_is_that_of_the_other_kl() -> None:

@@ -35,6 +35,7 @@ def test_advantages_are_the_sum_of_weighted_surprises(gamma: float, lam: float) 
 
 def test_with_lambda_one_it_is_all_rewards_to_come_minus_the_value() -> None:
     rewards, values = torch.randn(2, 7, 3, dtype=torch.float64)
+    assert largest([gae(rewards, values)], [gae(rewards, values, 1.0, 0.95)]) == 0
     to_come = rewards.flip(0).cumsum(dim=0).flip(0)
     assert largest([gae(rewards, values, lam=1.0)], [to_come - values]) < 1e-10
 
@@ -56,6 +57,9 @@ def test_a_value_depends_on_the_tokens_before_it_alone_and_is_zero_behind_the_en
     module = critic()
     values = module(QUESTIONS, ANSWERS)
     assert [int(one.count_nonzero()) for one in values.t()] == LENGTHS
+    text = torch.cat([QUESTIONS, ANSWERS])
+    for at in range(5):
+        assert largest([module.model(text[: 3 + at])[-1, 2, 0]], [values[at, 2]]) < 1e-10
     for at in range(5):
         changed = ANSWERS.clone()
         changed[at, 2] = (changed[at, 2] + 1) % 10
@@ -101,8 +105,9 @@ def test_a_critic_learns_to_tell_answers_apart() -> None:
         module.advantages(QUESTIONS, ANSWERS, rewards)
     values = module(QUESTIONS, ANSWERS)
     assert values[1:4, 0].min() > 0.8 and values[0].max() < 0.9
-    # Gradients of one step aren't left for the next.
     assert module.optimizer.param_groups[0]["lr"] == 0.1
+    usual = Critic(nn.Embedding(12, 1))
+    assert (usual.lam, usual.optimizer.param_groups[0]["lr"]) == (0.95, 1e-3)
 
 
 def test_the_example_gives_a_value_and_an_advantage_for_each_token() -> None:
