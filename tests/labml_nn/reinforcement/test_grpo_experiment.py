@@ -1,12 +1,14 @@
 r"""Reinforcement learning with the loop of all other trainings."""
 
+import math
 from functools import partial
+from inspect import signature
 
 import pytest
 import torch
 from torch import Tensor
 
-from labml_nn.reinforcement.grpo import group_advantages, log_probabilities
+from labml_nn.reinforcement.grpo import group_advantages, grpo_loss, log_probabilities
 from labml_nn.reinforcement.grpo_experiment import example, improve, in_groups
 from labml_nn.reinforcement.imitation import Sizes
 from labml_nn.reinforcement.verifier import answer_mask
@@ -73,7 +75,7 @@ def test_answers_are_drawn_by_the_newest_weights_and_used_as_often_as_asked() ->
 
     def advantages(questions: Tensor, answers: Tensor, rewards: Tensor) -> Tensor:
         calls.append(answers)
-        assert rewards.shape == (3, 5)
+        assert (questions.shape, answers.shape, rewards.shape) == ((3, 15), (4, 15), (3, 5))
         return in_groups(questions, answers, rewards)
 
     often = partial(improve, sizes=SIZES, steps=6, seed=1, judge=large_first, updates=3)
@@ -90,17 +92,48 @@ def test_answers_are_drawn_by_the_newest_weights_and_used_as_often_as_asked() ->
     assert largest(list(free.parameters()), list(module.parameters())) > 1e-6
 
 
-def test_the_arguments_of_the_loss_arrive() -> None:
-    def trained(**options: object) -> list[Tensor]:
+def test_a_second_step_is_compared_with_the_model_that_drew_and_with_the_reference() -> None:
+    seen: list[tuple[Tensor, Tensor]] = []
+
+    def judge(questions: Tensor, answers: Tensor) -> Tensor:
+        seen.append((questions, answers))
+        return large_first(questions, answers)
+
+    fresh, once = model(), model()
+    improve(once, SIZES, 1, seed=1, judge=judge)
+    # Adam's first step is as long as the learning rate.
+    moved = largest(list(once.parameters()), list(fresh.parameters()))
+    assert moved == pytest.approx(4e-4, rel=0.1)
+    mask = answer_mask(seen[0][1])
+    old, new = (log_probabilities(one, *seen[0])[mask].tolist() for one in (fresh, once))
+    # A clip that the likeliest token is beyond, though its inverse is not.
+    most = max(b - a for a, b in zip(old, new, strict=True))
+    clip = math.sinh(most)
+    _, found = improve(model(), SIZES, 2, seed=1, judge=large_first, updates=2, clip=clip)
+    beyond = [abs(math.exp(b - a) - 1) > clip for a, b in zip(old, new, strict=True)]
+    estimates = [math.exp(a - b) - 1 - (a - b) for a, b in zip(old, new, strict=True)]
+    assert found["clipped"] == pytest.approx(sum(beyond) / len(beyond)) and any(beyond)
+    assert found["kl"] == pytest.approx(sum(estimates) / len(estimates), rel=0.01)
+    (first,) = improve(model(), SIZES, 1, seed=1, judge=large_first, clip=0.0)
+    assert first["clipped"] == 0
+
+
+def test_the_arguments_of_the_loss_arrive_and_the_seed_decides_what_is_drawn() -> None:
+    def trained(seed: int = 1, **options: object) -> list[Tensor]:
         module = model()
-        improve(module, SIZES, 4, 1, judge=large_first, **options)
+        # Whatever was drawn elsewhere.
+        torch.manual_seed(len(options))
+        improve(module, SIZES, 4, seed, judge=large_first, **options)
         return list(module.parameters())
 
     plain = trained()
-    assert largest(plain, trained()) == 0
+    assert largest(plain, trained(beta=0.04, updates=1)) == 0
+    assert largest(plain, trained(seed=2)) > 1e-6
     for options in ({"beta": 5.0}, {"fixed_length": True}):
         assert largest(plain, trained(**options)) > 1e-6
-    assert largest(plain, trained(beta=0.04, clip=0.2, fixed_length=False, updates=1)) == 0
+    ours, theirs = (signature(one).parameters for one in (improve, grpo_loss))
+    for name in ("clip", "beta", "fixed_length"):
+        assert ours[name].default == theirs[name].default
 
 
 def test_advantages_are_those_of_each_group_in_a_row() -> None:

@@ -97,6 +97,7 @@ def test_what_is_measured_is_counted_question_by_question() -> None:
     loss = F.cross_entropy(logits, solve(questions).flatten())
     assert found["loss"] == pytest.approx(loss.item(), abs=1e-5)
     assert measure(module, sizes, 20) == found
+    assert measure(module, sizes) == measure(module, sizes, 500)
 
 
 def test_without_a_gradient_no_weight_moves() -> None:
