@@ -71,10 +71,10 @@ def clipped_gain(ratio: Tensor, advantages: Tensor, clip: float) -> Tensor:
     \qquad \rho = \frac{\pi(o_t \mid q, o_{<t})}{\pi_{old}(o_t \mid q, o_{<t})}
     $$
 
-    The answers were drawn from $\pi_{old}$, the model as it was then. If you make several steps with
-    them, the model $\pi$ moves away, and $\rho$ is the weight that corrects for it. A large $\rho$
-    would let a few answers dominate. So a good token ($A > 0$) gains nothing beyond $1 + \epsilon$,
-    a bad one nothing below $1 - \epsilon$, $\epsilon$ being `clip`. This is from
+    The answers were drawn from $\pi_{old}$, the model as it was then. If you make several steps
+    with them, the model $\pi$ moves away, and the ratio $\rho$ corrects for that. A large ratio
+    would let a few tokens dominate. So a good token ($A > 0$) gains nothing above $1 + \epsilon$,
+    and a bad one nothing below $1 - \epsilon$, where $\epsilon$ is `clip`. This is from
     [PPO](ppo.py).
     """
     # The smaller of the two. A good token whose probability fell, or a bad one whose probability
@@ -90,11 +90,11 @@ def kl_estimate(new: Tensor, reference: Tensor) -> Tensor:
     e^{d} - d - 1 \qquad d = \ln \pi_{ref}(o_t \mid q, o_{<t}) - \ln \pi(o_t \mid q, o_{<t})
     $$
 
-    The *reference* $\pi_{ref}$ is the model at the start. The average over tokens drawn from $\pi$ is
-    the KL divergence $\operatorname{KL}(\pi \,\|\, \pi_{ref})$: that of $-d$ is so by definition, and
-    that of $e^d - 1$ is zero. What the second part does is make each single estimate at least zero,
-    and so the average less noisy. As a part of a loss, it has the gradient of the *other*
-    divergence, $\operatorname{KL}(\pi_{ref} \,\|\, \pi)$, on average; a test shows both.
+    The *reference* $\pi_{ref}$ is the model at the start. The average over tokens drawn from $\pi$
+    is the KL divergence $\operatorname{KL}(\pi \,\|\, \pi_{ref})$: that of $-d$ is so by
+    definition, and that of $e^d - 1$ is zero. The second part makes each single estimate at least
+    zero, as a distance should be. One thing is odd: in a loss, the average of its gradients is that
+    of the *other* divergence, $\operatorname{KL}(\pi_{ref} \,\|\, \pi)$. A test shows both.
     """
     # Zero where both models agree.
     difference = reference - new
@@ -130,7 +130,8 @@ def grpo_loss(
 
 
 def example(
-    n_digits: int = 2, n_questions: int = 3, n_answers: int = 5, n_tokens: int = 7, n_vocab: int = 13
+    n_digits: int = 2, n_questions: int = 3, n_answers: int = 5, n_tokens: int = 7,
+    n_vocab: int = 13,
 ) -> tuple[Tensor, Tensor, Tensor]:
     r"""
     ## Example
@@ -143,9 +144,9 @@ def example(
     ??? question "Rewards of 1, 1, 0 and 0: the advantages, with and without the division?"
         The mean is 0.5 and so is the standard deviation: 1, 1, −1, −1, and half of that without.
 
-    ??? question "Of eight answers one is right; of eight others four are. Which right one counts more?"
-        The rare one. With the division its advantage is $\sqrt 7 = 2.65$, the other's is 1. Without,
-        it is 7/8 against 1/2.
+    ??? question "In one group 1 of 8 answers is right, in another 4. Which right one counts more?"
+        The rare one. With the division its advantage is $\sqrt 7 = 2.65$, and the other's is 1.
+        Without, it is 7/8 against 1/2.
 
     ??? question "You add 10 to all rewards. What changes in GRPO, and what without the mean?"
         In GRPO nothing. Without the mean all answers get about the same large advantage, right or
@@ -155,10 +156,9 @@ def example(
         Zero, up to that of the distance to the reference. Training slows down as the model gets
         better, until you ask harder questions.
 
-    ??? question "A right and a wrong answer have the same advantage but for the sign; the wrong one is
-        twice as long. By how much does each of its tokens count?"
-        Half as much as a token of the right one, since each answer is a mean over its tokens. Long
-        wrong answers are punished less for each token. `fixed_length` removes that.
+    ??? question "A wrong answer is twice as long as another. How much does each token count?"
+        Half as much as in the other, since each answer is a mean over its tokens. So a token of a
+        long wrong answer is made less unlikely. `fixed_length` removes that.
     """
     # A table as the model: row $i$ has the logits of the token after token $i$.
     model = nn.Embedding(n_vocab, n_vocab)

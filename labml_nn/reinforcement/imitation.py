@@ -39,7 +39,7 @@ class Sizes:
     n_questions: int = 16
     n_answers: int = 8
 
-    # The model is small: 102,412 parameters.
+    # The width of the model, and its heads: 101,644 parameters in all.
     d_model: int = 64
     heads: int = 4
 
@@ -49,7 +49,10 @@ class Sizes:
 
         Two layers, and room for a question and an answer that is one token too long.
         """
+        # A digit more or less makes both longer. The last one of three is the token too many.
         seq_len = 2 * self.n_digits + 3
+
+        # The network in each layer is four times as wide as the model, as usual.
         return len(SYMBOLS), self.d_model, self.heads, 2, 4 * self.d_model, seq_len
 
 
@@ -57,7 +60,8 @@ def optimizer(model: nn.Module, rate: float) -> torch.optim.AdamW:
     r"""
     ## Optimizer
     """
-    # Without weight decay, so that a step without any gradient moves nothing.
+    # Without weight decay, so that a step without any gradient moves nothing: with rewards, there
+    # are such steps. Trainings are short, so squared gradients are averaged over about 100 steps.
     return torch.optim.AdamW(model.parameters(), rate, betas=(0.9, 0.99), weight_decay=0.0)
 
 
@@ -67,11 +71,12 @@ def solved_batches(sizes: Sizes, seed: int, batch_size: int = 32) -> Batches:
 
     Batches of the few questions that come with an answer.
     """
+    # All that there are: 50 columns.
     generator = torch.Generator().manual_seed(seed)
     questions = draw_questions(sizes.n_digits, sizes.n_solved, generator)
 
     def at(step: int) -> tuple[Tensor, Tensor]:
-        # Some of them. After 60 steps each of 50 was seen about 38 times.
+        # Some of them, and some twice. After 60 steps each of 50 was seen about 38 times.
         chosen = torch.randint(sizes.n_solved, (batch_size,), generator=generator)
         return questions[:, chosen], solve(questions[:, chosen])
 
@@ -86,11 +91,15 @@ def imitate(model: nn.Module, batch_at: Batches, steps: int) -> None:
     """
 
     def gradients(model: nn.Module, questions: Tensor, answers: Tensor) -> Tensor:
-        # Cross entropy, of the answers only: digits of a question are random, and can't be learned.
+        # Cross entropy, of the answers only. The digits of a question are random, so there is
+        # nothing to learn from them.
         loss = -log_probabilities(model, questions, answers).mean()
+
+        # The loop clips these gradients, and moves the weights.
         loss.backward()
         return loss.detach()
 
+    # Questions are what the loop calls inputs, and answers are its targets.
     train(model, batch_at, [optimizer(model, 3e-3)], steps, gradients=gradients)
 
 
@@ -100,10 +109,15 @@ def answer(
 ) -> Tensor:
     r"""
     ## Answers of the model
+
+    Drawn token by token, `[answer_len, batch_size]`, or chosen in another way.
     """
-    # One token more than is needed, so that an answer can be too long.
+    # A right answer is as long as its question: as many digits, and an end. One token more, so that
+    # an answer can be too long.
     n_tokens = len(questions) + 1
     seq_len = len(questions) + n_tokens
+
+    # Without the question, which stands before it.
     return generate(model, questions, n_tokens, seq_len, choose, generator)[len(questions) :]
 
 
@@ -113,19 +127,26 @@ def measure(model: nn.Module, sizes: Sizes, n_questions: int = 500) -> dict[str,
 
     Shares of right answers to new questions, and the loss of the right answers.
     """
-    # The same questions for every model. Those of trainings have other seeds.
+    # The same questions for every model. Trainings have other seeds. Of a million questions, they
+    # see a few thousand, so hardly any of these.
     generator = torch.Generator().manual_seed(0)
     questions = draw_questions(sizes.n_digits, n_questions, generator)
 
-    # Always the likeliest token, and drawn several times.
+    # Always the likeliest token.
     best = answer(model, questions, greedy)
+
+    # Drawn several times: a row of rewards for each question.
     groups = questions.repeat_interleave(sizes.n_answers, dim=1)
     rewards = verify(groups, answer(model, groups, generator=generator)).view(n_questions, -1)
+
+    # The validation loss, in nats a token.
     with torch.no_grad():
         loss = -log_probabilities(model, questions, solve(questions)).mean()
     return {
         "loss": loss.item(),
         "greedy": verify(questions, best).mean().item(),
+        # The mean of all that were drawn, and how often one of a group is right. Where none is,
+        # reinforcement learning has nothing to make likelier.
         "drawn": rewards.mean().item(),
         "any": rewards.amax(dim=1).mean().item(),
     }
@@ -135,13 +156,27 @@ def example(n_digits: int = 2, n_questions: int = 3, n_solved: int = 5) -> Tenso
     r"""
     ## Example
 
-    EXERCISES
+    Two digits, five solved questions, and three steps.
+
+    ### Exercises
+
+    ??? question "Of 50 solved questions, how many different first digits do the answers have?"
+        Hardly ten: the smallest of six random digits is rarely a large one. It is 5 or more in one
+        case of 64. What is rare in 50 examples can't be learned from them.
+
+    ??? question "Why is the loss of the question left out? What would a model learn from it?"
+        That each digit has a probability of 1/10. Its loss would stay at $\ln 10$, and its
+        gradients would be noise.
+
+    ??? question "More imitation makes drawn answers better and the likeliest ones worse. How?"
+        The model gets surer. Where it was right, it is drawn right more often. Where it was wrong,
+        too, it is drawn wrong more often, and one right answer of eight gets rarer.
     """
-    # Few steps.
+    # One layer would do, and so would fewer features; this is to see the shapes.
     sizes = Sizes(n_digits, n_solved, d_model=8, heads=2)
     model = AutoregressiveTransformer(*sizes.of_model())
     imitate(model, solved_batches(sizes, seed=1), 3)
 
-    # New.
+    # New questions. After three steps the answers are not much better than random ones.
     questions = draw_questions(n_digits, n_questions, torch.Generator().manual_seed(1))
     return answer(model, questions)
