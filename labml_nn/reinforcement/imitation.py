@@ -6,7 +6,35 @@ terms:
   imitation: Training on right answers, as on any text; also called supervised fine-tuning.
 ---
 
-TEXT
+Reinforcement learning makes right answers likelier, so it needs some. An untrained model finds
+none: $12^{-7}$, one in 36 million, is the probability of a right answer at random. Trained from
+there, with [rewards](grpo.py) alone, it is right in
+[0.0 %](../../results/grpo.json#tables.ways.Without%20the%20start.greedy) of all cases after 200
+steps. So training starts with solved questions to imitate.
+
+**In:** 50 questions of six digits with their answers, such as “`315204=`” and “`012345;`”. **Out:**
+a model that sorts
+[30.9 %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) of *new*
+questions, and most of whose answers look like answers: digits, then “`;`”.
+
+Why not go on like this? Because 50 are too few. After 200 more steps with the same 50, new
+questions are answered right in
+[26.9 %](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.greedy) of cases, and
+the loss of the right answers has risen from
+[0.466](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.loss) to
+[0.887](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.loss) nats: the model
+knows its examples by heart, and has become sure of its mistakes. Of eight drawn answers one is
+right for [46.7 %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.any) of
+the questions after the start, and for
+[37.7 %](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.any) after that. So it
+is better to stop early: what is drawn has to differ, or there is nothing to choose from.
+
+If you have right answers, imitate them. With one for each of the 3,200 questions that the other
+trainings only get checks for, imitation comes to
+[89.2 %](../../results/grpo.json#tables.ways.Imitation%20of%203%2C200%20right%20answers.greedy) in
+[1.3](../../results/grpo.json#tables.ways.Imitation%20of%203%2C200%20right%20answers.seconds)
+seconds of one core, further than anything else on these pages, and many times as fast. The
+[verifier](verifier.py) is for tasks where nobody has written the answers.
 """
 
 from collections.abc import Callable
@@ -110,7 +138,7 @@ def answer(
     r"""
     ## Answers of the model
 
-    Drawn token by token, `[answer_len, batch_size]`, or chosen in another way.
+    Drawn token by token, `[n_digits + 2, n_questions]`, or chosen in another way.
     """
     # A right answer is as long as its question: as many digits, and an end. One token more, so that
     # an answer can be too long.

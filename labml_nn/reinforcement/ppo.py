@@ -13,7 +13,40 @@ terms:
   PPO: Reinforcement learning with a critic and a clipped ratio.
 ---
 
-TEXT
+[GRPO](grpo.py) gives all tokens of an answer the same advantage. If “`012435;`” is wrong, its first
+three digits are made less likely together with the mistake. *Proximal policy optimisation*, which
+is older, has a second model, the *critic*. It predicts the reward before each token, and so a token
+is judged by how the prediction changes.
+
+**In:** rewards and predictions, `[n_tokens, batch_size]`. **Out:** an advantage for each token, of
+the same shape, which goes into [the loss of GRPO](grpo.py#grpo_loss). Its clip is from the paper on
+PPO. The advantages are from [another one](https://arxiv.org/abs/1506.02438) (Schulman et al.,
+2015).
+
+A small example. An answer of three tokens is wrong. Before them the critic has predicted 0.5, 0.8
+and 0.2. So the first token raised hopes by 0.3, the second lowered them by 0.6, and at the end 0.2
+were expected and nothing came. These *surprises* are the advantages if you trust the critic
+($\lambda = 0$). If you trust the reward alone ($\lambda = 1$), the advantage of a token is the
+reward minus the prediction before it: −0.5, −0.8 and −0.2. Values between mix both.
+
+What did not help here: the critic. PPO comes to
+[50.7 %](../../results/grpo.json#tables.ways.PPO%20with%20GAE.greedy)
+([50.0](../../results/grpo.json#tables.ways.PPO%20with%20GAE.low) to
+[51.6](../../results/grpo.json#tables.ways.PPO%20with%20GAE.high) in three seeds), GRPO to
+[51.5 %](../../results/grpo.json#tables.ways.GRPO.greedy)
+([48.0](../../results/grpo.json#tables.ways.GRPO.low) to
+[53.4](../../results/grpo.json#tables.ways.GRPO.high)). The second model makes it slower:
+[22.1](../../results/grpo.json#tables.ways.PPO%20with%20GAE.seconds) seconds of one core, against
+[15.4](../../results/grpo.json#tables.ways.GRPO.seconds), and it has to be kept in memory. The
+critic learns too slowly to be of use. After 200 steps it knows how often answers are right, but
+hardly sees a mistake that it has just read:
+
+[The mean prediction before each token, of answers with the first mistake at one
+place](../../results/grpo.json#figures.values)
+
+PPO for language models usually puts the distance to the reference into the reward of each token.
+Here it is a part of the loss, as in GRPO, so that the advantages alone differ. Left out: a clip for
+the values, and several steps of the critic.
 """
 
 import torch
@@ -28,7 +61,7 @@ def at_the_end(rewards: Tensor, mask: Tensor) -> Tensor:
     ## One reward for each token
 
     From one reward for each answer, `[batch_size]`, to one for each token,
-    `[answer_len, batch_size]`: all of it at the last token, when the answer is complete.
+    `[n_tokens, batch_size]`: all of it at the last token, when the answer is complete.
     """
     # A token is the last one if the mask is true there, and false at the next place.
     last = mask & ~F.pad(mask[1:], (0, 0, 0, 1))
@@ -44,7 +77,7 @@ def gae(rewards: Tensor, values: Tensor, gamma: float = 1.0, lam: float = 0.95) 
     \qquad \delta_t = r_t + \gamma V_{t+1} - V_t
     $$
 
-    * `rewards` are $r_t$, `[answer_len, batch_size]`, one for each token
+    * `rewards` are $r_t$, `[n_tokens, batch_size]`, one for each token
     * `values` are the predictions $V_t$, made *before* token $t$; zero behind the end
     * `gamma` is $\gamma$: how much less a reward counts for each token that it comes later. An
       answer is short and its reward comes at its end, so nothing is lost with 1
@@ -73,8 +106,7 @@ class Critic(nn.Module):
 
     def __init__(self, model: nn.Module, lam: float = 0.95, rate: float = 1e-3) -> None:
         r"""
-        * `model` turns tokens, `[seq_len, batch_size]`, into one number each,
-          `[seq_len, batch_size, 1]`
+        * `model` gives one number for each token, where a language model has logits
         * `lam` is that of the advantages
         * `rate` is the learning rate
         """
@@ -95,7 +127,7 @@ class Critic(nn.Module):
         r"""
         ### Advantages, and a step of learning
 
-        Advantages for [the loss](grpo.py#grpo_loss), `[answer_len, batch_size]`. `rewards` are
+        Advantages for [the loss](grpo.py#grpo_loss), `[n_tokens, batch_size]`. `rewards` are
         `[batch_size]`.
         """
         # The policy doesn't learn through the critic.

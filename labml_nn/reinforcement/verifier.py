@@ -9,7 +9,25 @@ terms:
   verifier: A program that checks an answer without being told the right one.
 ---
 
-TEXT
+To [imitate](imitation.py), a model needs right answers, and somebody has to write them. Often it is
+easier to *check* an answer than to find one: a program can be run on its tests, a number put into
+the equation, a proof read line by line. Such a check is a *verifier*. It knows no answer, and that
+is enough to [learn from](grpo.py).
+
+The example of these pages is sorting. Is `012345` what `315204` should become? You see it without
+sorting: no digit is smaller than the one before it, and each digit is there as often as before.
+
+Both checks are needed, because a model learns what is rewarded, and not what was meant. A model
+that has only [begun to sort](imitation.py) writes digits in order, but often the wrong ones:
+[30.9 %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) of its
+answers are right. If only the order is checked, nothing tells it about the digits. After 200 steps
+[23.3 %](../../results/grpo.json#tables.ways.Only%20the%20order%20is%20checked.greedy) are right,
+fewer than before, and the answers have lost a digit: they are
+[5.85](../../results/grpo.json#tables.training.Only%20the%20order%20is%20checked.length) tokens
+long, where a right one has 7. The reward doesn't show any of that: it goes to nearly 1.
+
+[Only the order is checked: what is rewarded, and what is
+right](../../results/grpo.json#figures.hole)
 
 **In:** questions, such as “`315204=`”, and answers of a model, such as “`012345;`”. **Out:** a
 *reward* for each answer: 1 if it is right, 0 if it isn't.
@@ -33,7 +51,7 @@ def draw_questions(n_digits: int, n_questions: int, generator: torch.Generator) 
     r"""
     ## Questions
 
-    Random digits and a “=”, `[question_len, n_questions]`. As nearly everywhere on this site, a
+    Random digits and a “=”, `[n_digits + 1, n_questions]`. As nearly everywhere on this site, a
     column is a sequence.
     """
     # Six digits make a million questions, so those of a test are hardly ever seen in training.
@@ -59,7 +77,7 @@ def show(tokens: Tensor) -> str:
     r"""
     ## Tokens as text
     """
-    # One sequence, `[seq_len]`.
+    # One sequence, not a batch of them.
     return "".join(SYMBOLS[token] for token in tokens.tolist())
 
 
