@@ -1,0 +1,21 @@
+r"""
+---
+title: Reinforcement Learning
+summary: A model learns from a check of its own answers, where nobody has written the right ones.
+---
+
+A language model learns to continue a text as the text goes on. That takes right answers, and a
+model can be wrong in ways that no text shows. Here it answers by itself, and learns from what it is
+told about the answer. Each page answers a failure:
+
+1. [A task with a verifier](verifier.py): right answers must be written by somebody, so there is a
+   check that needs none. If the check has a hole, that is what the model learns.
+2. [A start by imitation](imitation.py): an untrained model is never right, so it first imitates a
+   few solved questions. With so few, it stops getting better.
+3. [GRPO](grpo.py): a check is a number, without a gradient. So several answers to one question are
+   compared with each other, and the better ones made likelier.
+4. [Sorting from rewards alone](grpo_experiment.py): the training itself, with all that we changed
+   about it.
+5. [PPO and generalised advantages](ppo.py): all tokens of an answer get the same praise or blame,
+   so a second model predicts how good things look before each token.
+"""

@@ -1,0 +1,234 @@
+r"""
+---
+title: Sorting from Rewards Alone
+summary: A model that sorts one question in three gets no more answers, only whether it is right.
+---
+
+**In:** the model of [a start by imitation](imitation.py), which sorts
+[30.9 %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) of new
+questions, and a [verifier](verifier.py). **Out:** a model that sorts
+[51.5 %](../../results/grpo.json#tables.ways.GRPO.greedy) after 200 steps of [GRPO](grpo.py), and
+has not seen one more answer. A step draws 8 answers to each of 16 questions. All of it takes
+[15.4](../../results/grpo.json#tables.ways.GRPO.seconds) seconds of one core.
+
+[What each training comes to: means of three seeds](../../results/grpo.json#tables.ways)
+
+Three things are seen in training. The *entropy* falls: the model becomes surer of what it says, and
+its eight answers to a question more alike. A third of the groups are *silent*, all right or all
+wrong, and teach nothing: [33.9 %](../../results/grpo.json#tables.training.GRPO.silent) in the last
+20 steps. And the distance from the start grows, to
+[0.167](../../results/grpo.json#tables.training.GRPO.kl) nats a token.
+
+[The last 20 steps of each training](../../results/grpo.json#tables.training)
+
+[Entropy, in nats a token](../../results/grpo.json#figures.entropy)
+
+[KL to the start, in nats a token](../../results/grpo.json#figures.kl)
+
+Large models learn to write long answers, because reasoning helps them. Nothing like that can happen
+here, for a right answer has seven tokens. [What did not help](grpo.py) is on
+the page of the method.
+
+[Tokens of an answer](../../results/grpo.json#figures.length)
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from labml_nn.reinforcement.grpo import group_advantages, grpo_loss, kl_estimate, log_probabilities
+from labml_nn.reinforcement.imitation import (
+    Sizes,
+    answer,
+    imitate,
+    measure,
+    optimizer,
+    solved_batches,
+)
+from labml_nn.reinforcement.verifier import (
+    Judge,
+    answer_mask,
+    draw_questions,
+    show,
+    verify,
+)
+from labml_nn.training.loop import train
+from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
+from labml_nn.transformers.kv_cache import CachedTransformer
+
+# What makes advantages of questions, answers and rewards.
+Advantages = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def in_groups(questions: Tensor, answers: Tensor, rewards: Tensor) -> Tensor:
+    r"""
+    ## Advantages of GRPO
+    """
+    # One for each answer. What [a critic](ppo.py) gives instead depends on questions and answers,
+    # so these are arguments here, too.
+    return group_advantages(rewards).flatten()
+
+
+def improve(
+    model: nn.Module, sizes: Sizes, steps: int, seed: int, *,
+    judge: Judge = verify,
+    advantages: Advantages = in_groups,
+    clip: float = 0.2, beta: float = 0.04, fixed_length: bool = False, updates: int = 1,
+) -> list[dict[str, float]]:
+    r"""
+    ## Reinforcement learning
+
+    The same training loop. What is new is where its batches come from: the model writes them.
+
+    * `judge` gives the rewards, and `advantages` what the loss makes of them
+    * `updates` is the number of steps that are made with the same answers
+    * the other arguments are those of [the loss](grpo.py#grpo_loss)
+
+    The result has a few numbers for each step.
+    """
+    # The reference keeps the weights of the start. It is a second model in the memory, unless
+    # $\beta$ is zero.
+    reference = AutoregressiveTransformer(*sizes.of_model())
+    reference.load_state_dict(model.state_dict())
+
+    # Writing takes most of the time, so a model with [a cache](../transformers/kv_cache.py) does
+    # it, with the same weights. Large trainings have a program of its own for writing.
+    writer = CachedTransformer(*sizes.of_model())
+    generator = torch.Generator().manual_seed(seed)
+
+    # What is known of the newest answers, and what happened in each step so far.
+    drawn: dict[str, Tensor] = {}
+    history: list[dict[str, float]] = []
+
+    def batch_at(step: int) -> tuple[Tensor, Tensor]:
+        if step % updates == 0:
+            # New questions, each as often as it is to be answered.
+            questions = draw_questions(sizes.n_digits, sizes.n_questions, generator)
+            questions = questions.repeat_interleave(sizes.n_answers, dim=1)
+
+            # The writer gets the newest weights, and forgets what it has read with others.
+            writer.load_state_dict(model.state_dict())
+            writer.clear()
+            answers = answer(writer, questions, generator=generator)
+
+            # A row of rewards for each question.
+            rewards = judge(questions, answers).view(sizes.n_questions, sizes.n_answers)
+            drawn.update(questions=questions, answers=answers, rewards=rewards)
+
+            # One number for each answer, or one for each of its tokens.
+            drawn["advantages"] = advantages(questions, answers, rewards)
+
+            # What the loss compares with has no gradient. “Old” is the model that has drawn, before
+            # any step with these answers.
+            with torch.no_grad():
+                drawn["old"] = log_probabilities(model, questions, answers)
+                drawn["reference"] = log_probabilities(reference, questions, answers)
+
+        # The loop calls them inputs and targets.
+        return drawn["questions"], drawn["answers"]
+
+    def gradients(model: nn.Module, questions: Tensor, answers: Tensor) -> Tensor:
+        # The model as it is now. In the first step with new answers, it is the old one.
+        mask = answer_mask(answers)
+        new = log_probabilities(model, questions, answers)
+
+        # The loss, and a gradient for each weight.
+        arguments = new, drawn["old"], drawn["reference"], drawn["advantages"], mask
+        loss = grpo_loss(*arguments, clip, beta, fixed_length)
+        loss.backward()
+
+        # A token of probability $p$ has $-\ln p$; the mean over drawn tokens estimates the
+        # entropy. A group is silent if all its rewards are equal.
+        new = new.detach()
+        outside = ((new - drawn["old"]).exp() - 1).abs() > clip
+        history.append({
+            "reward": drawn["rewards"].mean().item(),
+            "length": mask.sum(dim=0).float().mean().item(),
+            "kl": kl_estimate(new, drawn["reference"])[mask].mean().item(),
+            "entropy": -new[mask].mean().item(),
+            "silent": (drawn["rewards"].std(dim=1) == 0).float().mean().item(),
+            "clipped": outside[mask].float().mean().item(),
+        })
+        return loss.detach()
+
+    # Gradients that are estimated from a few answers are noisy, so the rate is about a seventh of
+    # that of imitation. It is the same for all trainings of the table.
+    train(model, batch_at, [optimizer(model, 4e-4)], steps, gradients=gradients)
+    return history
+
+
+def notebook(steps: int = 300, seed: int = 1) -> None:
+    r"""
+    ## In a notebook
+
+    About half a minute on one core. A GPU wouldn't help: the model is too small.
+    """
+    # ### The start
+    # Fifty solved questions, 60 steps, and about a second.
+    sizes = Sizes()
+    torch.manual_seed(seed)
+    model = AutoregressiveTransformer(*sizes.of_model())
+    imitate(model, solved_batches(sizes, seed), 60)
+    found = measure(model, sizes)
+    print(f"validation loss {found['loss']:.3f}, right: {found['greedy']:.1%}")
+
+    # ### Answers and their check
+    # One question, eight answers, and their rewards. Most are in order, and have lost a digit or
+    # have one twice.
+    questions = draw_questions(sizes.n_digits, 1, torch.Generator().manual_seed(seed))
+    groups = questions.expand(-1, sizes.n_answers)
+    answers = answer(model, groups)
+    for said, reward in zip(answers.t(), verify(groups, answers).tolist(), strict=True):
+        print(show(questions[:, 0]), show(said), reward)
+
+    # ### Reinforcement learning
+    # Try `judge=lambda asked, said: in_order(said).float()`, and look at the answers again.
+    # The seed is another one, so that new questions are drawn.
+    history = improve(model, sizes, steps, 1000 + seed)
+    found = measure(model, sizes)
+    print(f"validation loss {found['loss']:.3f}, right: {found['greedy']:.1%}")
+
+    # ### The curves
+    # Means of ten steps, since 16 questions can be easier or harder.
+    import matplotlib.pyplot as plt
+
+    for key in ("reward", "kl", "entropy", "silent"):
+        values = torch.tensor([one[key] for one in history])
+        plt.plot(values[: len(values) // 10 * 10].view(-1, 10).mean(dim=1).tolist(), label=key)
+    plt.xlabel("tens of steps")
+    plt.legend()
+    plt.show()
+
+
+def example(n_digits: int = 2, n_questions: int = 3, n_answers: int = 5) -> Tensor:
+    r"""
+    ## Example
+
+    The reward of five steps, which are too few to see it rise.
+
+    ### Exercises
+
+    ??? question "How many answers are drawn in 200 steps, and how many right ones are shown?"
+        25,600 answers to 3,200 questions, and none. What is right among them, the model has found
+        by itself.
+
+    ??? question "Leave out `imitate` in the notebook. What happens?"
+        All rewards are zero, so all advantages are, and no weight moves. In the table it is the
+        row without the start.
+
+    ??? question "Pass `judge=lambda asked, said: in_order(said).float()`. What is written then?"
+        Digits in order that are too few, because [the hole](verifier.py) in the check rewards them.
+
+    ??? question "You forget to load the newest weights into the writer. Which curve looks odd?"
+        The answers stay those of the start, so the reward doesn't rise. With each step the model
+        is further from what has drawn them, but the loss takes it for the model that did.
+    """
+    # Two digits, and a model of eight features.
+    sizes = Sizes(n_digits, 0, n_questions, n_answers, d_model=8, heads=2)
+    model = AutoregressiveTransformer(*sizes.of_model())
+
+    # Sorting needs a start. Here a first token above 4 is rewarded, and seven of the twelve tokens
+    # are.
+    history = improve(model, sizes, 5, seed=1, judge=lambda asked, said: (said[0] > 4).float())
+    return torch.tensor([one["reward"] for one in history])

@@ -1,0 +1,115 @@
+r"""GAE against its sum, and a critic against what it is told."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from labml_nn.reinforcement.ppo import Critic, at_the_end, example, gae
+from labml_nn.reinforcement.verifier import END, answer_mask
+from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
+from labml_nn.transformers.models import Generator
+from tests.oracles.compare import largest
+
+ANSWERS = torch.tensor([[1, 2, 3, END, 7], [END, 1, 2, 3, 4], [5, 6, 7, 8, 9]]).t()
+QUESTIONS = torch.tensor([[3, 1, 10], [2, 2, 10], [9, 0, 10]]).t()
+LENGTHS = [4, 1, 5]
+
+
+def critic(lam: float = 0.95) -> Critic:
+    model = AutoregressiveTransformer(12, 8, 2, 1, 8, seq_len=8)
+    model.generator = Generator(1, 8)
+    return Critic(model.double(), lam)
+
+
+@pytest.mark.parametrize(("gamma", "lam"), [(0.9, 0.7), (1.0, 0.95), (0.8, 0.0), (1.0, 1.0)])
+def test_advantages_are_the_sum_of_weighted_surprises(gamma: float, lam: float) -> None:
+    rewards, values = torch.randn(2, 7, 3, dtype=torch.float64)
+    found = gae(rewards, values, gamma, lam)
+    for column in range(3):
+        r, v = rewards[:, column].tolist(), [*values[:, column].tolist(), 0.0]
+        surprises = [r[t] + gamma * v[t + 1] - v[t] for t in range(7)]
+        for t in range(7):
+            wanted = sum((gamma * lam) ** (k - t) * surprises[k] for k in range(t, 7))
+            assert found[t, column].item() == pytest.approx(wanted, abs=1e-10)
+
+
+def test_with_lambda_one_it_is_all_rewards_to_come_minus_the_value() -> None:
+    rewards, values = torch.randn(2, 7, 3, dtype=torch.float64)
+    assert largest([gae(rewards, values)], [gae(rewards, values, 1.0, 0.95)]) == 0
+    to_come = rewards.flip(0).cumsum(dim=0).flip(0)
+    assert largest([gae(rewards, values, lam=1.0)], [to_come - values]) < 1e-10
+
+
+def test_the_sum_of_the_exercise() -> None:
+    values, rewards = torch.tensor([[0.5], [0.8], [0.2]]), torch.zeros(3, 1)
+    assert gae(rewards, values, lam=0.0).flatten().tolist() == pytest.approx([0.3, -0.6, -0.2])
+    assert gae(rewards, values, lam=1.0)[0].item() == pytest.approx(-0.5)
+
+
+def test_the_reward_stands_at_the_last_token_of_each_answer() -> None:
+    rewards = torch.tensor([2.0, 3.0, 5.0])
+    found = at_the_end(rewards, answer_mask(ANSWERS))
+    assert found.nonzero().tolist() == [[0, 1], [3, 0], [4, 2]]
+    assert found.sum(dim=0).tolist() == rewards.tolist()
+
+
+def test_a_value_depends_on_the_tokens_before_it_alone_and_is_zero_behind_the_end() -> None:
+    module = critic()
+    values = module(QUESTIONS, ANSWERS)
+    assert [int(one.count_nonzero()) for one in values.t()] == LENGTHS
+    text = torch.cat([QUESTIONS, ANSWERS])
+    for at in range(5):
+        assert largest([module.model(text[: 3 + at])[-1, 2, 0]], [values[at, 2]]) < 1e-10
+    for at in range(5):
+        changed = ANSWERS.clone()
+        changed[at, 2] = (changed[at, 2] + 1) % 10
+        moved = (module(QUESTIONS, changed) != values)[:, 2].nonzero().flatten().tolist()
+        assert moved == list(range(at + 1, 5))
+
+
+def by_loops(values: Tensor, rewards: list[float], lam: float) -> tuple[list[Tensor], Tensor]:
+    r"""Advantages of each answer before they are brought to one size, and the critic's loss."""
+    advantages, errors = [], []
+    for column, length in enumerate(LENGTHS):
+        v = [*values[:length, column], torch.zeros(())]
+        ahead = [v[t + 1] - v[t] for t in range(length)]
+        ahead[-1] = ahead[-1] + rewards[column]
+        for t in range(length):
+            advantages.append(sum(lam ** (k - t) * ahead[k] for k in range(t, length)).detach())
+            errors.append((v[t] - (advantages[-1] + v[t]).detach()) ** 2)
+    return advantages, sum(errors) / len(errors)
+
+
+def test_advantages_and_the_step_of_the_critic_are_those_of_loops() -> None:
+    module, rewards = critic(0.8), [1.0, 0.0, 0.3]
+    advantages, loss = by_loops(module(QUESTIONS, ANSWERS), rewards, 0.8)
+    wanted = torch.stack(advantages)
+    wanted = (wanted - wanted.mean()) / (wanted.std() + 1e-4)
+    slopes = torch.autograd.grad(loss, list(module.parameters()), allow_unused=True)
+    before = [one.clone() for one in module.parameters()]
+    found = module.advantages(QUESTIONS, ANSWERS, torch.tensor(rewards, dtype=torch.float64))
+    assert largest([found.t()[answer_mask(ANSWERS).t()]], [wanted]) < 1e-10
+    # Adam's first step is the learning rate against the sign of each gradient.
+    for weight, old, slope in zip(module.parameters(), before, slopes, strict=True):
+        assert slope is not None
+        assert largest([weight.grad], [slope]) < 1e-10
+        large = slope.abs() > 1e-4
+        moved = (weight - old).detach()[large]
+        assert largest([moved], [-1e-3 * slope.sign()[large]]) < 1e-6
+
+
+def test_a_critic_learns_to_tell_answers_apart() -> None:
+    module = Critic(nn.Embedding(12, 1), rate=0.1)
+    rewards = torch.tensor([1.0, 0.0, 1.0])
+    for _ in range(200):
+        module.advantages(QUESTIONS, ANSWERS, rewards)
+    values = module(QUESTIONS, ANSWERS)
+    assert values[1:4, 0].min() > 0.8 and values[0].max() < 0.9
+    assert module.optimizer.param_groups[0]["lr"] == 0.1
+    usual = Critic(nn.Embedding(12, 1))
+    assert (usual.lam, usual.optimizer.param_groups[0]["lr"]) == (0.95, 1e-3)
+
+
+def test_the_example_gives_a_value_and_an_advantage_for_each_token() -> None:
+    values, advantages = example()
+    assert values.shape == advantages.shape == (5, 3)
