@@ -36,7 +36,6 @@ from livepage.build import ASSETS as RUNS
 from livepage.build import Live, LiveError
 
 ASSETS = Path(__file__).parent / "engines" / "assets"
-# What the theme of an engine is told to do otherwise.
 THEME = Path(__file__).parent / "engines" / "theme"
 
 # What pages need of an engine, beside what its settings name.
@@ -170,8 +169,7 @@ def measurements(
     r"""
     ## Measure the examples of the chosen sources
 
-    `report` gets a line for each module that is really run. `bench` is what to measure with, if
-    there is one already.
+    `report` gets a line for each module that is really run. `bench` measures, if there is one.
     """
     root = site.settings.root
     return measure(list(chosen), root, root / site.settings.store, report=report, bench=bench)
@@ -186,11 +184,8 @@ def pages(
     r"""
     ## Write the pages of the chosen sources
 
-    One by one, as they are asked for. What is [finished](page/finished.py) already is taken as it
-    is.
-
-    The problems of a page come with it: those that its notes have, and those against the
-    conventions.
+    One by one, as they are asked for; what is [finished](page/finished.py) already stays as it is.
+    The problems of a page come with it: those of its notes, and those against the conventions.
     """
     links = site.links
     taken = Taken(site.settings, site.sources.values(), site.uris, site.url)
@@ -312,8 +307,7 @@ def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
     r"""
     ## The files that the pages need beside them
 
-    Each with its path on the site: the tool's own style sheet and script, and of KaTeX the licence
-    and the fonts in the one format that every browser of today reads.
+    Each with its path on the site: the tool's own, and of KaTeX the licence and the WOFF2 fonts.
     """
     for path in sorted([*ASSETS.iterdir(), *RUNS.iterdir()]):
         yield f"assets/{path.name}", path
@@ -327,9 +321,8 @@ def write(site: Site, folder: Path, report: Callable[[str], None]) -> list[Path]
     r"""
     ## Write the pages to a folder
 
-    For any other engine that builds a site from Markdown: the hand-written documents, the pages
-    and what they need. Nothing is written when a page has a problem. Files that lie in the folder
-    and are not part of the site stay.
+    For any other engine that builds a site from Markdown. Nothing is written when a page has a
+    problem. Files that lie in the folder and are not part of the site stay.
     """
     pages_by_uri: dict[str, str | bytes] = {}
     for one in correct_pages(site, report):

@@ -30,6 +30,8 @@ class BytePairTokenizer:
         """
         # Kept, so that a run can be continued with the same tokens.
         self.document = document
+
+        # Read at once: what is no tokenizer should fail here, and not at the first text.
         try:
             self.tokenizer = package().Tokenizer.from_str(document)
         # The package raises plain exceptions.
@@ -53,9 +55,11 @@ class BytePairTokenizer:
         by_byte = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
         by_piece = tokenizers.pre_tokenizers.Split(tokenizers.Regex(PIECES), "isolated")
 
-        # First the pieces, then the bytes of each as letters; decoding undoes the second.
+        # First the pieces, then the bytes of each as letters.
         whole = tokenizers.Tokenizer(tokenizers.models.BPE())
         whole.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([by_piece, by_byte])
+
+        # Letters become bytes again, and bytes a text.
         whole.decoder = tokenizers.decoders.ByteLevel()
 
         # Every byte is in the vocabulary, also one that the text doesn't have. As in the lesson, a
