@@ -100,12 +100,12 @@ def differences(seed: int, tokens: Tensor, n_vocab: int) -> dict[str, dict[int, 
 
 
 def milliseconds(call: Callable[[], object], times: int = 200) -> float:
-    r"""The median time of one call on one thread."""
+    r"""The median time of one call, of the processor, on one thread: others may be at work."""
     taken = []
     for _ in range(times):
-        start = time.perf_counter()
+        start = time.process_time()
         call()
-        taken.append(1000 * (time.perf_counter() - start))
+        taken.append(1000 * (time.process_time() - start))
     return median(taken)
 
 

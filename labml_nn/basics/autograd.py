@@ -28,7 +28,7 @@ a step to both sides, for twice the price. It leaves
 **In:** a computation, of sums, products and a few functions. **Out:** its result, and the
 derivatives of that result with respect to every number that went in, exact up to rounding. For the
 small network of [the notebook](autograd_experiment.py) the pass back took
-[1.2](../../results/autograd.json#values.back) times as long as the pass forward, for all of its
+[1.5](../../results/autograd.json#values.back) times as long as the pass forward, for all of its
 [8,482](../../results/autograd.json#values.parameters) weights at once.
 
 Think of a bill that many people worked on. To find out what a cent at one place does to the total,
