@@ -173,8 +173,12 @@ def test_a_notebook_that_trains_shows_a_picture_and_a_loss_and_can_be_read(
     hidden = [cell.source for cell in code if "source_hidden" in cell.metadata.get("jupyter", {})]
     # One for each page that is inlined; the set-up is none. The course trains the models of nearly
     # all lessons, and each must be the very one of its page. Preferences need a model that has read
-    # and has learned to answer.
-    limits = {"course/experiment": (20, 750), "fine_tuning/preference_experiment": (14, 700)}
+    # and has learned to answer; which draft pays, two models, a cache and three drafts.
+    limits = {
+        "course/experiment": (20, 750),
+        "fine_tuning/preference_experiment": (14, 700),
+        "inference/speculative_experiment": (14, 700),
+    }
     name = path.relative_to(ROOT / "notebooks").with_suffix("").as_posix()
     pages, most = limits.get(name, (12, 700))
     assert sum(not source.startswith("#@title Set-up") for source in hidden) <= pages
