@@ -189,6 +189,9 @@ def notebook(steps: int = 300, seed: int = 1) -> None:
     found = measure(model, sizes)
     print(f"validation loss {found['loss']:.3f}, right: {found['greedy']:.1%}")
 
+    # The same question again.
+    print(*map(show, answer(model, groups).t()))
+
     # ### The curves
     # Means of ten steps, since 16 questions can be easier or harder.
     import matplotlib.pyplot as plt

@@ -142,9 +142,7 @@ def verify(questions: Tensor, answers: Tensor) -> Tensor:
     return (in_order(answers) & same_digits(questions, answers)).float()
 
 
-def example(
-    n_digits: int = 5, n_questions: int = 7
-) -> tuple[Tensor, Tensor, Tensor]:
+def example(n_digits: int = 5, n_questions: int = 7) -> tuple[Tensor, Tensor, Tensor]:
     r"""
     ## Example
 
@@ -177,4 +175,4 @@ def example(
 
     # Only the end: in order, but without the digits.
     empty = torch.full_like(answers, END)
-    return tuple(verify(questions, said) for said in (answers, swapped, empty))
+    return verify(questions, answers), verify(questions, swapped), verify(questions, empty)
