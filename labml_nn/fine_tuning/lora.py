@@ -12,7 +12,7 @@ terms:
   adapter: A few weights that are trained and kept for one task, beside a model that stays as it is.
   fine-tuning: Training a model further, on another text or task than it was trained on.
   LoRA: Adds the product of two thin matrices to a frozen weight matrix, and trains only these two.
-  rank: Of a matrix, the smallest number of columns times rows that it is a sum of.
+  rank of a matrix: The smallest number of products, a column times a row, that add up to it.
 ---
 
 A [small transformer](../transformers/basic/autoregressive_model.py) that has learned Shakespeare
