@@ -36,6 +36,9 @@ right](../docs/images/page.png)
 * **The families**, each about one part: [four ways](transformers/ways/__init__.py) to write
   attention, [saving memory](transformers/memory/__init__.py),
   [positions](transformers/positions/__init__.py) and [variants](transformers/variants/__init__.py).
+* **What is built with them:** [fine-tuning](fine_tuning/__init__.py), [learning from
+  rewards](reinforcement/__init__.py), [mixtures of experts](experts/__init__.py) and
+  [inference](inference/__init__.py).
 * **[Training](training/__init__.py)** has the loop, and an engine for long runs. The
   [optimizers](optimizers/__init__.py) have pages of their own.
 
