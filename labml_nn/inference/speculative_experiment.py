@@ -15,9 +15,9 @@ none.
 [The classic transformer as the target, and its
 drafts](../../results/speculative.json#tables.drafts)
 
-Drafts that draw add least to greedy text. If the target finds “a” and “o” nearly alike and its
-draft does, too, most guesses are kept when both draw. Without drawing, the likeliest letter is the
-same or it isn't. Prompt look-up adds most to greedy text, because that repeats itself.
+Here the drafts that draw add least to greedy text. If the target finds “a” and “o” nearly alike and
+its draft does, too, most guesses are kept when both draw. Without drawing, the likeliest letter is
+the same or it isn't. Prompt look-up adds most to greedy text, because that repeats itself.
 
 [Letters that a pass adds, at three
 temperatures](../../results/speculative.json#tables.temperatures)
@@ -123,7 +123,7 @@ def notebook(
     r"""
     ## In a notebook
 
-    Three minutes on two cores. Take `python` as the corpus, and prompt look-up finds more.
+    Three minutes on two cores. Take `python` as the corpus, and prompt look-up finds a little more.
     """
     # ### The text, and two models
     # The target has four layers, the draft a single one of half the width: a fourteenth of the
@@ -188,9 +188,10 @@ def example(n_text: int = 7, n_tokens: int = 5, n_draft: int = 3, n_vocab: int =
     ??? question "Train the target for ten times as long, and not the draft. What happens?"
         The target gets better and the draft doesn't, so they agree less: fewer letters a pass.
 
-    ??? question "Set the corpus to `python`. Why does prompt look-up gain so much?"
-        Source code repeats itself, in names, indents and whole signatures. A play repeats little
-        but the names of its speakers.
+    ??? question "Set the corpus to `python`. Which draft gains, and which loses?"
+        [Measured](../../results/prompt_lookup.json#tables.texts): source code repeats itself, in
+        names and whole signatures, and prompt look-up gains a little. Counted letters lose; we
+        don't know why.
     """
     # An alphabet over and over.
     text = "".join(chr(97 + index % (n_vocab - 1)) for index in range(20 * n_vocab))
