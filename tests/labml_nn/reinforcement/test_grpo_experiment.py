@@ -106,13 +106,13 @@ def test_a_second_step_is_compared_with_the_model_that_drew_and_with_the_referen
     assert moved == pytest.approx(4e-4, rel=0.1)
     mask = answer_mask(seen[0][1])
     old, new = (log_probabilities(one, *seen[0])[mask].tolist() for one in (fresh, once))
-    # A clip that the likeliest token is beyond, though its inverse is not.
-    most = max(b - a for a, b in zip(old, new, strict=True))
-    clip = math.sinh(most)
-    _, found = improve(model(), SIZES, 2, seed=1, judge=large_first, updates=2, clip=clip)
-    beyond = [abs(math.exp(b - a) - 1) > clip for a, b in zip(old, new, strict=True)]
-    estimates = [math.exp(a - b) - 1 - (a - b) for a, b in zip(old, new, strict=True)]
-    assert found["clipped"] == pytest.approx(sum(beyond) / len(beyond)) and any(beyond)
+    ratios = [math.exp(b - a) for a, b in zip(old, new, strict=True)]
+    # One clip that the largest ratio is beyond, though its inverse is not; and a small one.
+    for clip in (math.sinh(math.log(max(ratios))), 1e-3):
+        _, found = improve(model(), SIZES, 2, seed=1, judge=large_first, updates=2, clip=clip)
+        beyond = [abs(ratio - 1) > clip for ratio in ratios]
+        assert found["clipped"] == pytest.approx(sum(beyond) / len(beyond)) and any(beyond)
+    estimates = [1 / ratio - 1 + math.log(ratio) for ratio in ratios]
     assert found["kl"] == pytest.approx(sum(estimates) / len(estimates), rel=0.01)
     (first,) = improve(model(), SIZES, 1, seed=1, judge=large_first, clip=0.0)
     assert first["clipped"] == 0
