@@ -145,6 +145,8 @@ def preference_gradients(
     that the model has right already are nearly left alone. With a small $\beta$ a model has to go
     further to get a margin of 4.
 
+    [The loss of a pair, and its weight](../../results/dialogues.json#figures.margin)
+
     Only the *difference* counts. If both answers become less likely, but the rejected one by more,
     the loss falls as well.
     """
