@@ -255,20 +255,21 @@ def preferred(
 
 
 def filled() -> dict[str, float]:
-    r"""The share of tokens that belong to a dialogue: side by side, and packed."""
-    shares: dict[str, list[float]] = {"side": [], "packed": []}
-    for step in range(50):
-        draws = random.Random(step)
-        rendered = [
-            TOKENIZER.render(dialogue(one, draws.choice(["short", "sentence"])))
-            for one in draws.choices(TAUGHT, k=12)
-        ]
-        size = sum(len(one) for one, _ in rendered)
-        shares["side"].append(size / side_by_side(rendered, BEGIN)[0].numel())
-        inputs, _ = answering.packed_batches(TOKENIZER, TAUGHT, step)(0)
-        ends = (inputs == END).flip(0).cummax(0).values.flip(0)
-        shares["packed"].append(ends.float().mean().item())
-    return {name: mean(one) for name, one in shares.items()}
+    r"""The share of tokens that belong to a dialogue: twelve side by side, and in windows."""
+    draws = random.Random(1)
+    rendered = [
+        TOKENIZER.render(dialogue(one, draws.choice(["short", "sentence"])))
+        for one in draws.choices(TAUGHT, k=1200)
+    ]
+    size = sum(len(one) for one, _ in rendered)
+    made = {
+        "side": sum(
+            side_by_side(rendered[at : at + 12], BEGIN)[0].numel() for at in range(0, 1200, 12)
+        ),
+        "packed": pack(rendered, 129, BEGIN)[0].numel(),
+        "long": pack(rendered, 513, BEGIN)[0].numel(),
+    }
+    return {name: size / tokens for name, tokens in made.items()}
 
 
 def window() -> Figure:
@@ -404,7 +405,7 @@ def main() -> None:
                 "title": "Right answers to held-out questions",
                 "x": {"title": "Steps of fine-tuning"},
                 "y": {"title": "Share"},
-                "lines": lines({name: [[0, 0.0], *points] for name, points in curves.items()}),
+                "lines": lines(curves),
             },
             "pairs": {
                 "title": "Log-probability of answers to held-out questions",

@@ -11,7 +11,11 @@ Dialogues differ in length, and a batch of them [side by side](dialogues.py#side
 as its longest. The rest of the columns is filled with tokens that nobody needs, and the model
 computes them all the same.
 
-NUMBERS
+Of twelve dialogues of [our kind](facts.py) side by side,
+[0.74](../../results/dialogues.json#values.filled.side) of the tokens belong to a dialogue, and the
+rest is filling. Packed into windows of 128 tokens, which hold two or three, it is
+[0.80](../../results/dialogues.json#values.filled.packed), and in windows of 512 it is
+[0.95](../../results/dialogues.json#values.filled.long).
 
 *Packing* puts several dialogues into one window, one after another. Then two things go wrong, if
 nothing is done about them. The second answer can look at the first question; and the second

@@ -17,7 +17,15 @@ terms:
 [Examples](dialogues.py) show a model what to answer. Often it is easier to say which of two answers
 is better than to write a good one. And an example says nothing about what *not* to do.
 
-NUMBERS
+Our [fine-tuned model](dialogue_experiment.py) gives short answers, “lima.”, and sentences, “the
+capital of peru is lima.”: [0.45](../../results/dialogues.json#tables.preferences.before.short) of
+its drawn answers are short. Suppose that people like the short ones better. After 40 steps on
+pairs, with $\beta = 0.1$, it is
+[1.00](../../results/dialogues.json#tables.preferences.beta%200.1.short). That is not all that
+changes: of its likeliest answers
+[0.87](../../results/dialogues.json#tables.preferences.before.greedy) were right, and
+[0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) are now. [The
+experiment](preference_experiment.py) looks into it.
 
 **In:** a question with two answers, the *chosen* one and the *rejected* one, and a frozen copy of
 the model. **Out:** a loss.
