@@ -3,11 +3,12 @@ What does each part of fine-tuning on dialogues do, and what do preferences do t
 
 Three models read the facts, and are fine-tuned with one thing changed at a time; then each learns
 from pairs of answers, with several values of beta. The result is results/dialogues.json, to which
-the pages of fine-tuning on dialogues and preferences refer. It takes fifteen minutes of one core. A
-folder as argument keeps the models that have read, for the next time.
+the pages of fine-tuning on dialogues and preferences refer. It takes ten minutes of one core. With
+a folder as argument, what has been computed is kept there, and a run that was stopped goes on.
 """
 
 import copy
+import math
 import random
 import sys
 import time
@@ -50,6 +51,7 @@ from labml_nn.transformers.mha import causal_mask  # noqa: E402
 SEEDS = (1, 2, 3)
 READING, STEPS, PREFERRING = 2000, 80, 40
 KEYS = ("taught", "stops", "loss")
+MARGINS = [half / 2 for half in range(-10, 11)]
 BETAS = (0.05, 0.1, 0.5, 1.0)
 PAGES = "dialogues dialogue_experiment facts packing preferences preference_experiment"
 SOURCES = [f"labml_nn/fine_tuning/{name}.py" for name in PAGES.split()]
@@ -67,18 +69,27 @@ TOKENIZER = ChatTokenizer(TEXT)
 BEGIN, ASSISTANT, END = (TOKENIZER.marks[f"<{name}>"] for name in ("begin", "assistant", "end"))
 
 
-def reader(seed: int, kept: Path | None) -> PackedTransformer:
-    r"""A model that has read the text."""
+KEPT = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+
+
+def once(name: str, compute: Callable[[], object]) -> object:
+    r"""What was computed, which is kept under a name."""
+    file = KEPT / f"{name.replace(' ', '-')}.pt" if KEPT else None
+    if file and file.exists():
+        return torch.load(file, weights_only=False)
+    found = compute()
+    if file:
+        torch.save(found, file)
+    return found
+
+
+def reader(seed: int) -> tuple[PackedTransformer, float]:
+    r"""A model that has read the text, and the seconds that it took."""
     torch.manual_seed(seed)
     model = answering.small_model(TOKENIZER)
-    file = kept / f"read{seed}.pt" if kept else None
-    if file and file.exists():
-        model.load_state_dict(torch.load(file))
-        return model
+    start = time.process_time()
     answering.read(model, TOKENIZER.encode(TEXT), READING, seed)
-    if file:
-        torch.save(model.state_dict(), file)
-    return model
+    return model, time.process_time() - start
 
 
 def continuations(model: PackedTransformer, prompts: Sequence[str]) -> list[str]:
@@ -148,8 +159,8 @@ CHANGES: dict[str, tuple[Change, dict[str, object]]] = {
         with_targets(lambda inputs, targets: targets.masked_fill(targets == END, IGNORED)),
         {},
     ),
-    "positions run on": (lambda batch_at: batch_at, {"run_on": True}),
-    "positions run on, and no mask": (lambda batch_at: batch_at, {"seen": True, "run_on": True}),
+    "a mask, no restart": (lambda batch_at: batch_at, {"run_on": True}),
+    "neither mask nor restart": (lambda batch_at: batch_at, {"seen": True, "run_on": True}),
     "five times the rate": (lambda batch_at: batch_at, {"rate": 1e-3}),
     "nothing read before": (lambda batch_at: batch_at, {"scratch": True}),
 }
@@ -166,14 +177,18 @@ def tuned(
     model.seen, model.run_on = "seen" in settings, "run_on" in settings
     batch_at = change(answering.packed_batches(TOKENIZER, TAUGHT, seed))
     curve: list[list[float]] = []
+    looked = 0.0
 
     def measure(step: int, loss: Tensor) -> None:
+        nonlocal looked
+        begin = time.process_time()
         if name in ("as on the page", "five times the rate") and step % 20 == 0:
             curve.append([step, right(model, HELD_OUT)])
+        looked += time.process_time() - begin
 
     start = time.process_time()
     answering.fine_tune(model, batch_at, STEPS, measure, settings.get("rate", 2e-4))
-    seconds = time.process_time() - start
+    seconds = time.process_time() - start - looked
     model.eval()
     with torch.no_grad():
         inputs, targets = answering.packed_batches(TOKENIZER, HELD_OUT, 1)(0)
@@ -240,20 +255,21 @@ def preferred(
 
 
 def filled() -> dict[str, float]:
-    r"""The share of tokens that belong to a dialogue: side by side, and packed."""
-    shares: dict[str, list[float]] = {"side": [], "packed": []}
-    for step in range(50):
-        draws = random.Random(step)
-        rendered = [
-            TOKENIZER.render(dialogue(one, draws.choice(["short", "sentence"])))
-            for one in draws.choices(TAUGHT, k=12)
-        ]
-        size = sum(len(one) for one, _ in rendered)
-        shares["side"].append(size / side_by_side(rendered, BEGIN)[0].numel())
-        inputs, _ = answering.packed_batches(TOKENIZER, TAUGHT, step)(0)
-        ends = (inputs == END).flip(0).cummax(0).values.flip(0)
-        shares["packed"].append(ends.float().mean().item())
-    return {name: mean(one) for name, one in shares.items()}
+    r"""The share of tokens that belong to a dialogue: twelve side by side, and in windows."""
+    draws = random.Random(1)
+    rendered = [
+        TOKENIZER.render(dialogue(one, draws.choice(["short", "sentence"])))
+        for one in draws.choices(TAUGHT, k=1200)
+    ]
+    size = sum(len(one) for one, _ in rendered)
+    made = {
+        "side": sum(
+            side_by_side(rendered[at : at + 12], BEGIN)[0].numel() for at in range(0, 1200, 12)
+        ),
+        "packed": pack(rendered, 129, BEGIN)[0].numel(),
+        "long": pack(rendered, 513, BEGIN)[0].numel(),
+    }
+    return {name: size / tokens for name, tokens in made.items()}
 
 
 def window() -> Figure:
@@ -300,18 +316,20 @@ def spread(name: str, found: Sequence[dict[str, float]], key: str) -> dict[str, 
 def main() -> None:
     r"""Train them all, and write down what came out."""
     sources = fingerprints(SOURCES)
-    kept = Path(sys.argv[1]) if len(sys.argv) > 1 else None
-    reading, bases = [], []
-    for seed in SEEDS:
-        start = time.process_time()
-        bases.append(reader(seed, kept))
-        reading.append(time.process_time() - start)
-    before = [before_tuning(one) for one in bases]
+    read = [once(f"read {seed}", lambda seed=seed: reader(seed)) for seed in SEEDS]
+    bases, reading = zip(*read, strict=True)
+    before = [
+        once(f"before {seed}", lambda one=one: before_tuning(one))
+        for seed, one in zip(SEEDS, bases, strict=True)
+    ]
     print(before, flush=True)
 
     rows, curves, seconds, answerers = [], {}, [], []
     for name in CHANGES:
-        runs = [tuned(name, base, seed) for base, seed in zip(bases, SEEDS, strict=True)]
+        runs = [
+            once(f"{name} {seed}", lambda name=name, base=base, seed=seed: tuned(name, base, seed))
+            for base, seed in zip(bases, SEEDS, strict=True)
+        ]
         found = [one[1] for one in runs]
         row = {"change": name} | spread("held_out", found, "held_out")
         rows.append(row | {key: mean(one[key] for one in found) for key in KEYS})
@@ -323,16 +341,20 @@ def main() -> None:
 
     first = [drawn(one) for one in answerers]
     start = {"training": "before"} | spread("short", first, "short")
-    start |= spread("right", first, "right")
+    start["right"] = mean(one["right"] for one in first)
     pairs = [of_pairs(one, HELD_OUT) for one in answerers]
     start |= {"chosen": mean(one[0] for one in pairs), "rejected": mean(one[1] for one in pairs)}
     preferences, falls = [start], {}
     for beta in (*BETAS, None):
-        runs = [preferred(one, seed, beta) for one, seed in zip(answerers, SEEDS, strict=True)]
+        runs = [
+            once(f"beta {beta} {seed}", lambda m=one, seed=seed, b=beta: preferred(m, seed, b))
+            for one, seed in zip(answerers, SEEDS, strict=True)
+        ]
         found = [one[0] for one in runs]
         name = f"beta {beta:g}" if beta else "chosen answers only"
-        row = {"training": name} | spread("short", found, "short") | spread("right", found, "right")
-        row |= {key: mean(one[key] for one in found) for key in ("greedy", "chosen", "rejected")}
+        row = {"training": name} | spread("short", found, "short")
+        means_of = ("right", "greedy", "chosen", "rejected")
+        row |= {key: mean(one[key] for one in found) for key in means_of}
         preferences.append(row)
         falls[name] = {
             way: means([one[1] for one in runs], column)
@@ -383,7 +405,7 @@ def main() -> None:
                 "title": "Right answers to held-out questions",
                 "x": {"title": "Steps of fine-tuning"},
                 "y": {"title": "Share"},
-                "lines": lines({name: [[0, 0.0], *points] for name, points in curves.items()}),
+                "lines": lines(curves),
             },
             "pairs": {
                 "title": "Log-probability of answers to held-out questions",
@@ -394,6 +416,17 @@ def main() -> None:
                         f"{way}, {name}": falls[name][way]
                         for name in ("beta 0.05", "beta 1")
                         for way in ("chosen", "rejected")
+                    }
+                ),
+            },
+            "margin": {
+                "title": "A pair's loss and its weight in the gradient",
+                "x": {"title": "Margin"},
+                "y": {"title": "Loss (nats), weight"},
+                "lines": lines(
+                    {
+                        "loss": [[m, math.log1p(math.exp(-m))] for m in MARGINS],
+                        "weight": [[m, 1 / (1 + math.exp(m))] for m in MARGINS],
                     }
                 ),
             },

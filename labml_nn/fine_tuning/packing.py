@@ -11,7 +11,11 @@ Dialogues differ in length, and a batch of them [side by side](dialogues.py#side
 as its longest. The rest of the columns is filled with tokens that nobody needs, and the model
 computes them all the same.
 
-NUMBERS
+Of twelve dialogues of [our kind](facts.py) side by side,
+[0.74](../../results/dialogues.json#values.filled.side) of the tokens belong to a dialogue, and the
+rest is filling. Packed into windows of 128 tokens, which hold two or three, it is
+[0.80](../../results/dialogues.json#values.filled.packed), and in windows of 512 it is
+[0.95](../../results/dialogues.json#values.filled.long).
 
 *Packing* puts several dialogues into one window, one after another. Then two things go wrong, if
 nothing is done about them. The second answer can look at the first question; and the second
@@ -36,8 +40,18 @@ $$
 M_{ij} = [\, j \le i \,] \, [\, n_i = n_j \,]
 $$
 
+[Which token may look at which, in a window of two dialogues and a rest: B begins a dialogue, U and
+A begin messages, E ends one](../../results/dialogues.json#figures.window)
+
 Brackets are 1 where what they say is true, and 0 elsewhere. Nothing else in a model mixes
 positions, so this is all it takes.
+
+Does it help? Not here: without the mask, and with positions that run on through a window,
+[0.86](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.held_out) of
+the answers are right, and with both
+[0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out), which is no more
+than three seeds differ. These dialogues are short and say nothing about each other. But only with
+the mask does a packed batch compute what each dialogue alone would, so nobody has to ask.
 
 Left out: finding the dialogues that fill a window best, and kernels that skip what the mask hides
 instead of computing it ([FlexAttention](../transformers/memory/flex.py) can).

@@ -4,7 +4,43 @@ title: A Model Learns What Is Preferred
 summary: The model that has learned to answer is trained on pairs, and what it gains and loses.
 ---
 
-NUMBERS
+The model that [has learned to answer](dialogue_experiment.py) knows two ways, and uses both. In the
+pairs the short answer is always chosen and the sentence rejected; both are right. They are about
+the taught half of the facts, and the model is asked about the other half.
+
+[Before, after 40 steps on pairs, and after as many on the chosen answers
+alone](../../results/dialogues.json#tables.preferences)
+
+**What is gained:** nearly every answer is short, whatever $\beta$ is. **What is lost:** many are
+wrong now. With $\beta = 0.1$
+[0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) of the likeliest answers
+are right, with $\beta = 1$ [0.58](../../results/dialogues.json#tables.preferences.beta%201.greedy);
+before it were [0.87](../../results/dialogues.json#tables.preferences.before.greedy). A larger
+$\beta$ keeps the model closer to its copy.
+
+Why? Look at the log-probabilities of right answers:
+
+[The mean log-probability of both answers about held-out
+facts](../../results/dialogues.json#figures.pairs)
+
+In the first ten steps the chosen answers become likelier. From then on *both* fall, and the
+rejected ones faster: with $\beta = 0.1$ they have
+[−3.6](../../results/dialogues.json#tables.preferences.beta%200.1.chosen) and
+[−20.9](../../results/dialogues.json#tables.preferences.beta%200.1.rejected) nats at the end, and
+had [−2.8](../../results/dialogues.json#tables.preferences.before.chosen) and
+[−1.8](../../results/dialogues.json#tables.preferences.before.rejected) before. That satisfies the
+loss, which sees the difference alone. The probability goes to short answers that are wrong. Larger
+models do it, too ([Razin et al. 2024](https://arxiv.org/abs/2410.08847), [Pal et al.
+2024](https://arxiv.org/abs/2402.13228)).
+
+## What did not help here
+
+DPO itself. As many steps of [plain fine-tuning](dialogue_experiment.py) on the chosen answers alone
+make [0.95](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.short) of the
+answers short and leave
+[0.74](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.greedy) right. Where
+the wanted answer can be written down, that is enough. Pairs are for what can be judged but not
+written.
 """
 
 import copy

@@ -17,7 +17,15 @@ terms:
 [Examples](dialogues.py) show a model what to answer. Often it is easier to say which of two answers
 is better than to write a good one. And an example says nothing about what *not* to do.
 
-NUMBERS
+Our [fine-tuned model](dialogue_experiment.py) gives short answers, “lima.”, and sentences, “the
+capital of peru is lima.”: [0.45](../../results/dialogues.json#tables.preferences.before.short) of
+its drawn answers are short. Suppose that people like the short ones better. After 40 steps on
+pairs, with $\beta = 0.1$, it is
+[1.00](../../results/dialogues.json#tables.preferences.beta%200.1.short). That is not all that
+changes: of its likeliest answers
+[0.87](../../results/dialogues.json#tables.preferences.before.greedy) were right, and
+[0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) are now. [The
+experiment](preference_experiment.py) looks into it.
 
 **In:** a question with two answers, the *chosen* one and the *rejected* one, and a frozen copy of
 the model. **Out:** a loss.
@@ -144,6 +152,8 @@ def preference_gradients(
     the right order, $m = 4$, weighs 0.018, one in the wrong order, $m = -4$, weighs 0.982. Pairs
     that the model has right already are nearly left alone. With a small $\beta$ a model has to go
     further to get a margin of 4.
+
+    [The loss of a pair, and its weight](../../results/dialogues.json#figures.margin)
 
     Only the *difference* counts. If both answers become less likely, but the rejected one by more,
     the loss falls as well.

@@ -55,6 +55,10 @@ def test_a_batch_is_full_of_dialogues_about_the_facts_and_depends_on_seed_and_st
     assert {one for one in said if one} == {
         one for fact in FACTS for one in (fact.short, fact.sentence)
     }
+    sizes = {
+        len(TOKENIZER.render(page.dialogue(one, "sentence"))[0]) for one in all_facts()
+    }
+    assert max(sizes) == 73
     # The longest dialogues alone fill as many windows as are wanted.
     sizes = {page.packed_batches(TOKENIZER, all_facts(), 1)(step)[0].shape[1] for step in range(40)}
     assert sizes == {6}
