@@ -7,28 +7,19 @@ summary: A small transformer reads 146 facts, and is then shown how questions ar
 A model of [342,274](../../results/dialogues.json#values.parameters) parameters reads for 2,000
 steps, and is then fine-tuned for 80 steps on dialogues about one half of the facts. The first takes
 [53](../../results/dialogues.json#values.seconds.reading) seconds of one core, the second
-[2](../../results/dialogues.json#values.seconds.fine_tuning). It is asked about the other half. Only
-what it has read can help it there.
-
-**Before:** [0.995](../../results/dialogues.json#values.before.told) of the statements about these
-facts are completed rightly. A question is followed by another question in
-[0.80](../../results/dialogues.json#values.before.goes_on) of all cases, and by its right answer in
-[0.17](../../results/dialogues.json#values.before.asked).
-
-**After:** [0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) of the
-answers are right, letter for letter. A model that has read nothing before has
+[2](../../results/dialogues.json#values.seconds.fine_tuning). It is asked about the other half.
+[Before](dialogues.py) it goes on with questions. After, it answers
+[0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) of them rightly,
+letter for letter. A model that has read nothing answers
 [0](../../results/dialogues.json#tables.changes.nothing%20read%20before.held_out) after the same 80
-steps. So the dialogues have not taught the facts; they have taught how to answer.
+steps. So the dialogues haven't taught the facts; they have taught how to answer.
 
 [Fine-tuning with one thing changed at a time](../../results/dialogues.json#tables.changes)
 
-## What each part does
-
 * *The questions count, too:*
-  [0.77](../../results/dialogues.json#tables.changes.questions%20count%2C%20too.held_out) are right,
-  a tenth fewer. The model spends its few steps on learning to ask. Others found the contrary for
-  long questions with short answers and few examples ([Shi et al.
-  2024](https://arxiv.org/abs/2405.14394)).
+  [0.77](../../results/dialogues.json#tables.changes.questions%20count%2C%20too.held_out) are right.
+  Questions are longer, so answers are then the smaller part of the mean. Others found a gain where
+  examples are few ([Shi et al. 2024](https://arxiv.org/abs/2405.14394)).
 * *The end doesn't count:*
   [0](../../results/dialogues.json#tables.changes.the%20end%20doesn%27t%20count.stops) of the
   answers end. The model answers, and goes on with another question, as it did before.
@@ -36,10 +27,7 @@ steps. So the dialogues have not taught the facts; they have taught how to answe
   [0.68](../../results/dialogues.json#tables.changes.five%20times%20the%20rate.held_out) are right,
   though the loss is lower:
   [0.086](../../results/dialogues.json#tables.changes.five%20times%20the%20rate.loss) and
-  [0.095](../../results/dialogues.json#tables.changes.as%20on%20the%20page.loss) nats. Large steps
-  spoil what was read.
-
-[The share of right answers about held-out facts](../../results/dialogues.json#figures.curves)
+  [0.095](../../results/dialogues.json#tables.changes.as%20on%20the%20page.loss) nats.
 
 ## What did not help here
 
@@ -47,13 +35,11 @@ steps. So the dialogues have not taught the facts; they have taught how to answe
   [0.86](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.held_out)
   without the mask, with positions that run on, and
   [0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) as on the page.
-  These dialogues are short, and what stands before one says nothing about it. The loss is slightly
-  higher without,
+  Only the loss is a little higher without,
   [0.107](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.loss).
 * Fine-tuning itself, if you can write a longer prompt: with one answered question before it, the
   model that has only read answers [0.99](../../results/dialogues.json#values.before.shown) of the
-  questions rightly. That is more than after fine-tuning. What fine-tuning gives is an answer
-  *without* an example.
+  questions rightly, more than after fine-tuning, which does *without* the example.
 """
 
 import random
@@ -248,9 +234,8 @@ def example(batch_size: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
     ??? question "Fine-tune a model that has read nothing. Which answers can be right?"
         Those about taught facts, if it learns them by heart. In so few steps it learns none.
 
-    ??? question "Fine-tune for 1,000 steps. What happens to taught and held-out facts?"
-        All taught ones are right soon, and their loss goes to zero. From there on the model learns
-        nothing about answering, and loses some of what it has read. Try it.
+    ??? question "An answer of 8 tokens has a loss of 0.1 nats a token. How likely is it?"
+        $e^{-0.8} \approx 0.45$.
 
     ??? question "Let all 146 facts come up in dialogues. What does the curve show then?"
         That the model can learn 146 answers by heart. It doesn't show any more that it answers from

@@ -50,8 +50,8 @@ Does it help? Not here: without the mask, and with positions that run on through
 [0.86](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.held_out) of
 the answers are right, and with both
 [0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out), which is no more
-than three seeds differ. These dialogues are short and say nothing about each other. But only with
-the mask does a packed batch compute what each dialogue alone would, so nobody has to ask.
+than three seeds differ. Perhaps that is because these dialogues say nothing about each other. But
+only with the mask does a packed batch compute what each dialogue alone would.
 
 Left out: finding the dialogues that fill a window best, and kernels that skip what the mask hides
 instead of computing it ([FlexAttention](../transformers/memory/flex.py) can).
