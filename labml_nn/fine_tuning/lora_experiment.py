@@ -187,7 +187,7 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int 
     ### Exercises
 
     ??? question "Train with `rank` 1 and with 32. Which is nearer to full fine-tuning?"
-        32. How the loss falls with the rank is in the figure above.
+        The larger rank. How the loss falls with it is in the figure above.
 
     ??? question "You have a model and twenty tasks. What is kept, in full and with rank 8?"
         Twenty models, 65.5 MB; or one model and twenty adapters, 3.3 MB and 6.0 MB.
