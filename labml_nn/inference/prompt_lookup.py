@@ -15,8 +15,8 @@ terms:
 A draft has to be cheap, and a small transformer isn't cheap enough for a small target. A guess of a
 draft with 64 features takes [0.36](../../results/speculative.json#tables.passes.1.draft)
 milliseconds, and a pass of the target
-[1.32](../../results/speculative.json#tables.passes.1.target). So four guesses take longer than the
-pass that checks them, and the text comes only
+[1.32](../../results/speculative.json#tables.passes.1.target). So four guesses take nearly as long
+as the pass that checks them, and the text comes only
 [1.2](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as
 fast as without a draft.
 
