@@ -91,7 +91,7 @@ def example(
     ### Exercises
 
     ??? question "How many numbers does DoRA add to LoRA, for a layer with 128 inputs, 512 outputs?"
-        512. At rank 8, LoRA has 5,120.
+        There are 512. At rank 8, LoRA has 5,120.
 
     ??? question "Start $m$ at one everywhere. What happens at the first step?"
         The model is no longer the trained one: each row has the length 1, whatever it had before.
