@@ -102,7 +102,7 @@ def example(rows: int = 3, inner: int = 5, columns: int = 7) -> torch.Tensor:
     ### Exercises
 
     ??? question "What is 256 + 1 in `bfloat16`?"
-        At 256: it has 8 binary digits, so from there on it can only count in twos.
+        Still 256. The type has 8 binary digits, so from 256 on it can only count in twos.
 
     ??? question "A gradient is 1e-9. What is it in `float16`, and after a loss scale of 65,536?"
         Zero. Times 65,536 it is 6.6e-5, above $2^{-14}$, and all its digits are kept.
