@@ -2,7 +2,6 @@ r"""What holds for every test: the repository's folder, no network, no traces in
 
 import os
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from filelock import FileLock
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from tests.literate.projects import ROOT, succeed
+from tests.literate.projects import ROOT, purge, succeed
 
 # One thread for the sums of a process, and of those that it starts: on tensors as small as those
 # of the tests a second one costs more than it gives, and the other core has tests of its own.
@@ -75,6 +74,6 @@ def site(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             beside = folder.with_name("unfinished")
             command = ("mkdocs", "build", "--strict", "--site-dir", str(beside))
             succeed(repository, *command, SITE_URL=SITE_URL)
-            subprocess.run(["make", "purge", f"SITE={beside}"], cwd=repository, check=True)
+            purge(beside)
             beside.rename(folder)
     return folder

@@ -9,7 +9,7 @@ import pytest
 
 from literate.takeaway.repository import address
 from tests.conftest import SITE_URL
-from tests.literate.projects import contents, succeed
+from tests.literate.projects import contents, purge, succeed
 from tests.literate.shown import Shown
 from tests.test_repository import copied
 from tests.test_site import dead_links, documents_of, is_elsewhere, target
@@ -23,6 +23,7 @@ def other(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     r"""The site as `make site ENGINE=zensical` builds it."""
     folder = tmp_path_factory.mktemp("zensical") / "site"
     succeed(repository, "literate", "zensical", "--site-dir", str(folder), SITE_URL=SITE_URL)
+    purge(folder)
     return folder
 
 
@@ -129,4 +130,5 @@ def test_in_another_folder_on_another_day_the_same_bytes_are_built(
     }
     said = succeed(copy, *engine, "--site-dir", str(copy.parent / first), **variables)
     assert "measured" not in said
+    purge(copy.parent / first)
     assert contents(copy.parent / first) == contents(before)

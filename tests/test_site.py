@@ -119,8 +119,10 @@ def test_the_pages_follow_each_other_in_reading_order(documents: dict[str, Docum
     # Links to it lead to the page of a result.
     aside = [one for one in documents if re.fullmatch(r"results/[^/]+/index\.html", one)]
     assert sorted([*order, *aside]) == sorted(documents)
-    first = ["", "course/", "course/one_attention/", "course/steps/", "course/experiment/"]
-    assert order[:6] == [f"{one}index.html" for one in [*first, "transformers/"]]
+    basics = ["", "autograd/", "autograd_experiment/", "byte_pairs/"]
+    first = ["", "course/", *(f"basics/{one}" for one in basics)]
+    first += ["course/one_attention/", "course/steps/", "course/experiment/", "transformers/"]
+    assert order[:10] == [f"{one}index.html" for one in first]
 
 
 def test_the_site_map_names_each_page_once_and_nothing_else(

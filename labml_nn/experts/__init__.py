@@ -1,6 +1,6 @@
 r"""
 ---
-title: Mixture of Experts
+title: Experts
 summary: More weights for the same work, since each token uses only a few of them.
 ---
 

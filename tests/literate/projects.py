@@ -91,6 +91,11 @@ def succeed(root: Path, *command: str, **variables: str) -> str:
     return done.stdout + done.stderr
 
 
+def purge(site: Path) -> None:
+    r"""The last step of `make site`."""
+    subprocess.run(["make", "purge", f"SITE={site}"], cwd=ROOT, check=True)
+
+
 def free_address() -> str:
     r"""An address on the loopback at which nobody listens."""
     with socket.socket() as bound:
