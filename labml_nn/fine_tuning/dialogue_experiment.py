@@ -7,8 +7,7 @@ summary: A small transformer reads 146 facts, and is then shown how questions ar
 A model of [342,274](../../results/dialogues.json#values.parameters) parameters reads for 2,000
 steps, and is then fine-tuned for 80 steps on dialogues about one half of the facts. The first takes
 [53](../../results/dialogues.json#values.seconds.reading) seconds of one core, and the second takes
-[2](../../results/dialogues.json#values.seconds.fine_tuning) seconds. It is asked about the other
-half.
+[2](../../results/dialogues.json#values.seconds.fine_tuning) seconds. The other half is asked.
 [Before](dialogues.py) it goes on with questions. After, it answers
 [0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) of them rightly,
 letter for letter. A model that has read nothing answers
