@@ -28,9 +28,9 @@ Think of two plays bound in one book. Page numbers start at 1 again with the sec
 lines answers the first.
 
 ```text
-<begin> <user> h o t ? <end> <assistant> c o l d . <end> <begin> <user> b …
-   1       1   1 1 1 1   1        1      1 1 1 1 1   1      2       2   2     dialogue
-   0       1   2 3 4 5   6        7      8 9 …              0       1   2     position
+          <begin> <user> h o t ? <end> <assistant> c o l  d  .  <end> <begin> <user> …
+dialogue     1       1   1 1 1 1   1        1      1 1 1  1  1    1      2       2
+position     0       1   2 3 4 5   6        7      8 9 10 11 12   13     0       1
 ```
 
 A token at place $i$ may look at one at place $j$ if both belong to the same dialogue, $n_i = n_j$,

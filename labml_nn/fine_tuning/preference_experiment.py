@@ -15,7 +15,7 @@ alone](../../results/dialogues.json#tables.preferences)
 wrong now. With $\beta = 0.1$
 [0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) of the likeliest answers
 are right, with $\beta = 1$ [0.58](../../results/dialogues.json#tables.preferences.beta%201.greedy);
-before it were [0.87](../../results/dialogues.json#tables.preferences.before.greedy). A larger
+before, [0.87](../../results/dialogues.json#tables.preferences.before.greedy) were. A larger
 $\beta$ keeps the model closer to its copy.
 
 Why? Look at the log-probabilities of right answers:

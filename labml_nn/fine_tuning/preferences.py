@@ -19,12 +19,13 @@ is better than to write a good one. And an example says nothing about what *not*
 
 Our [fine-tuned model](dialogue_experiment.py) gives short answers, “lima.”, and sentences, “the
 capital of peru is lima.”: [0.45](../../results/dialogues.json#tables.preferences.before.short) of
-its drawn answers are short. Suppose that people like the short ones better. After 40 steps on
-pairs, with $\beta = 0.1$, it is
-[1.00](../../results/dialogues.json#tables.preferences.beta%200.1.short). That is not all that
-changes: of its likeliest answers
+its drawn answers are short. Suppose that people like these better. After 40 steps on pairs
+[1.00](../../results/dialogues.json#tables.preferences.beta%200.1.short) of them are. That is not
+all that changes: of its likeliest answers
 [0.87](../../results/dialogues.json#tables.preferences.before.greedy) were right, and
-[0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) are now. [The
+[0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) are now. Plain fine-tuning
+on the short answers does less harm:
+[0.74](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.greedy). [The
 experiment](preference_experiment.py) looks into it.
 
 **In:** a question with two answers, the *chosen* one and the *rejected* one, and a frozen copy of
@@ -33,8 +34,8 @@ the model. **Out:** a loss.
 ## From scores to a loss
 
 Chess players have ratings, and the difference of two ratings says how likely one is to beat the
-other. The same for answers: $y_w$ (the winner), with the score $r_w$, is preferred to $y_l$, with
-the score $r_l$, with the probability
+other. The same for answers: $y_w$ (the winner), with the score $r_w$, is preferred to $y_l$ (the
+loser), with the score $r_l$, with the probability
 
 $$
 p(y_w \succ y_l) = \sigma(r_w - r_l) \qquad \sigma(z) = \frac{1}{1 + e^{-z}}
@@ -48,15 +49,16 @@ longer way, and was the usual one: the other two steps of
 
 ## The shorter way
 
-DPO needs no model of scores, because the answers to the longer way are known. Of all models $\pi$,
+DPO needs no model of scores, because it is known where the longer way ends. Of all models $\pi$,
 the one with the best mean score, less $\beta$ times its distance (Kullback-Leibler divergence) from
-the model $\pi_{ref}$ before, gives the answer $y$ to $x$ the probability
+the model $\pi_{ref}$ before, gives the answer $y$ to the question $x$ the probability
 
 $$
 \pi(y \mid x) = \frac{1}{Z(x)} \, \pi_{ref}(y \mid x) \, e^{r(x, y) / \beta}
 $$
 
-where $Z(x)$ makes the sum of all probabilities one. Solved for the score,
+where $Z(x)$ makes the sum of all probabilities one. The number $\beta$ is ours to choose: the
+larger, the closer the model stays to the one before; 0.1 is usual. Solved for the score,
 
 $$
 r(x, y) = \beta \ln \frac{\pi(y \mid x)}{\pi_{ref}(y \mid x)} + \beta \ln Z(x)
