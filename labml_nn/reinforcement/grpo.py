@@ -55,18 +55,17 @@ and an average can be estimated from a few that were drawn. Why subtract the mea
 sum to 1, so a constant in place of $r$ has the gradient zero. Subtracting it changes nothing on
 average. But without it every answer with a positive reward is made likelier, also a bad one, and
 only the average over many puts that right. Rewards of 1 and 2 in place of 0 and 1 show it: without
-the mean
-[0.0 %](../../results/grpo.json#tables.ways.Without%20the%20mean%2C%20rewards%201%20and%202.greedy)
+the mean [0.0 %](../../results/grpo.json#tables.ways.No%20mean%2C%20rewards%201%20and%202.greedy)
 are right in the end, and the answers are
-[1.03](../../results/grpo.json#tables.training.Without%20the%20mean%2C%20rewards%201%20and%202.length)
-tokens long. After the mean is subtracted, 1 and 2 are the same as 0 and 1.
+[1.03](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.length) tokens
+long. After the mean is subtracted, 1 and 2 are the same as 0 and 1.
 
 The mean of a group of $G$ contains the answer itself, which makes the gradient shorter by
 $1 - 1/G$, and leaves its direction. A test adds up all groups of all answers of a tiny model, and
 finds exactly that. It also finds that the direction changes with each of two divisions of the
 paper: by the standard deviation, and by the length of each answer. [Dr.
-GRPO](https://arxiv.org/abs/2503.20783) (Liu et al., 2025) leaves out both: with the second, a long
-wrong answer is punished less for each token, and answers grow.
+GRPO](https://arxiv.org/abs/2503.20783) (Liu et al., 2025) leaves out both. With the second, its
+authors say, long wrong answers are punished less for each token, and so answers grow.
 
 ## What did not help here
 

@@ -9,7 +9,7 @@ summary: A model that sorts one question in three gets no more answers, only whe
 questions, and a [verifier](verifier.py). **Out:** a model that sorts
 [51.5 %](../../results/grpo.json#tables.ways.GRPO.greedy) after 200 steps of [GRPO](grpo.py), and
 has not seen one more answer. A step draws 8 answers to each of 16 questions. All of it takes
-[15.4](../../results/grpo.json#tables.ways.GRPO.seconds) seconds of one core.
+[14.0](../../results/grpo.json#tables.ways.GRPO.seconds) seconds of one core.
 
 [What each training comes to: means of three seeds](../../results/grpo.json#tables.ways)
 

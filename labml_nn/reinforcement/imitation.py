@@ -32,7 +32,7 @@ is better to stop early: what is drawn has to differ, or there is nothing to cho
 If you have right answers, imitate them. With one for each of the 3,200 questions that the other
 trainings only get checks for, imitation comes to
 [89.2 %](../../results/grpo.json#tables.ways.Imitation%20of%203%2C200%20right%20answers.greedy) in
-[1.3](../../results/grpo.json#tables.ways.Imitation%20of%203%2C200%20right%20answers.seconds)
+[1.2](../../results/grpo.json#tables.ways.Imitation%20of%203%2C200%20right%20answers.seconds)
 seconds of one core, further than anything else on these pages, and many times as fast. The
 [verifier](verifier.py) is for tasks where nobody has written the answers.
 """

@@ -35,10 +35,8 @@ What did not help here: the critic. PPO comes to
 [51.6](../../results/grpo.json#tables.ways.PPO%20with%20GAE.high) in three seeds), GRPO to
 [51.5 %](../../results/grpo.json#tables.ways.GRPO.greedy)
 ([48.0](../../results/grpo.json#tables.ways.GRPO.low) to
-[53.4](../../results/grpo.json#tables.ways.GRPO.high)). The second model makes it slower:
-[22.1](../../results/grpo.json#tables.ways.PPO%20with%20GAE.seconds) seconds of one core, against
-[15.4](../../results/grpo.json#tables.ways.GRPO.seconds), and it has to be kept in memory. The
-critic learns too slowly to be of use. After 200 steps it knows how often answers are right, but
+[53.4](../../results/grpo.json#tables.ways.GRPO.high)). The second model takes time and memory, too.
+The critic learns too slowly to be of use. After 200 steps it knows how often answers are right, but
 hardly sees a mistake that it has just read:
 
 [The mean prediction before each token, of answers with the first mistake at one
