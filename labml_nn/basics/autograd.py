@@ -18,9 +18,9 @@ little: the *derivative*. You could try it: change one weight by $h$, compute th
 divide the difference by $h$. That fails twice. It takes one forward pass for each weight, and the
 [classic transformer](../transformers/basic/autoregressive_model.py) has 810,306 of them. And it is
 not exact. With 32 bits, as in training, the best step that we found leaves a relative error of
-[0.0021](../../results/autograd.json#values.best_32). Larger steps see the curve in place of its
-slope, and smaller ones are worse again, because both losses are rounded. (What did not help enough:
-a step to both sides, for twice the price. It leaves
+[0.0021](../../results/autograd.json#values.best_32). Over a larger step the loss is no straight
+line. Over a smaller one it hardly changes, and the rounding of both losses hides the change. (What
+did not help enough: a step to both sides, for twice the price. It leaves
 [0.00051](../../results/autograd.json#values.best_32_both).)
 
 [How wrong a finite difference is, by the step](../../results/autograd.json#figures.steps)
@@ -51,8 +51,9 @@ at $a = 2$, $b = 3$, so $L = 8$:
 
 So $\partial L / \partial a = 4$: if $a$ grows by 0.01, $L$ grows by 0.04. The page computes with
 whole tensors in place of single numbers, which is the same with fewer objects. PyTorch's
-autograd does the same in principle, and a test compares the two. It leaves out derivatives of
-derivatives, and operations that change a tensor in place, which PyTorch has to watch for.
+autograd does the same in principle, and a test compares the two. Left out here are derivatives of
+derivatives, operations that change a tensor in place, and graphs of more than a thousand steps in a
+row, where Python's recursion ends.
 """
 
 from collections.abc import Callable
@@ -62,23 +63,6 @@ from torch import Tensor
 
 # From the derivative of a result to those of its operands.
 Backward = Callable[[Tensor], tuple[Tensor, ...]]
-
-
-def fitted(gradient: Tensor, like: Tensor) -> Tensor:
-    r"""
-    ## Undo broadcasting
-
-    In `x + bias` one bias is added to every row of `x`, so it is used in many places at once.
-    """
-    # Axes that broadcasting has put in front, as if the operand had been repeated along them.
-    while gradient.dim() > like.dim():
-        gradient = gradient.sum(dim=0)
-
-    # Axes of size one that were stretched. The derivatives from all places are added.
-    for axis, size in enumerate(like.shape):
-        if size == 1:
-            gradient = gradient.sum(dim=axis, keepdim=True)
-    return gradient
 
 
 class Variable:
@@ -147,8 +131,7 @@ class Variable:
         return Variable(result, (self,), lambda g: (g * (1 - result * result),))
 
     def sum(self, dim: int) -> "Variable":
-        # Each part of a sum gets the derivative of the whole. Broadcasting spreads it when it is
-        # added to theirs.
+        # Each part of a sum gets the derivative of the whole. Broadcasting copies it to all of them.
         return Variable(self.value.sum(dim=dim, keepdim=True), (self,), lambda g: (g,))
 
     def backward(self) -> None:
@@ -158,22 +141,12 @@ class Variable:
         Call it on the loss. Afterwards `grad` of each variable that the loss was computed from has
         the derivative of the loss with respect to it, added to what was there.
         """
-        # A result may pass on its derivative only when all of it has arrived: from all places
-        # where the result was used. So the graph is put in order, operands before results. The
-        # stack takes the place of a recursion, which a deep graph would make too deep.
+        # A result may pass on its derivative only when all of it has arrived, from all places where
+        # the result was used. So the graph is put in order, operands before results.
         order: list[Variable] = []
-        seen: set[int] = set()
-        stack = [(self, False)]
-        while stack:
-            variable, is_done = stack.pop()
-            if is_done:
-                order.append(variable)
-            elif id(variable) not in seen:
-                seen.add(id(variable))
-                stack.append((variable, True))
-                stack += [(operand, False) for operand in variable.operands]
+        self.visit(set(), order)
 
-        # One more in the loss is one more in the loss.
+        # If the loss grows by one, it has grown by one: its derivative with respect to itself is 1.
         self.grad = torch.ones_like(self.value)
 
         # From the loss back to the weights. Each step knows its own derivative, and nothing of the
@@ -182,6 +155,34 @@ class Variable:
             passed = variable.local(variable.grad)
             for operand, gradient in zip(variable.operands, passed, strict=True):
                 operand.grad = operand.grad + fitted(gradient, operand.value)
+
+    def visit(self, seen: set[int], order: list["Variable"]) -> None:
+        r"""
+        ### Operands before results
+        """
+        # Each variable once, after all that it was computed from.
+        if id(self) not in seen:
+            seen.add(id(self))
+            for operand in self.operands:
+                operand.visit(seen, order)
+            order.append(self)
+
+
+def fitted(gradient: Tensor, like: Tensor) -> Tensor:
+    r"""
+    ## Undo broadcasting
+
+    In `x + bias` one bias is added to every row of `x`, so it is used in many places at once.
+    """
+    # Axes that broadcasting has put in front, as if the operand had been repeated along them.
+    while gradient.dim() > like.dim():
+        gradient = gradient.sum(dim=0)
+
+    # Axes of size one that were stretched. The derivatives from all places are added.
+    for axis, size in enumerate(like.shape):
+        if size == 1:
+            gradient = gradient.sum(dim=axis, keepdim=True)
+    return gradient
 
 
 def cross_entropy(logits: Variable, targets: Tensor) -> Variable:

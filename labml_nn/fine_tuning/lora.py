@@ -82,7 +82,8 @@ class LoRALinear(nn.Module):
     higher the rank is:
 
     [How far ten steps move the logits: the mean over 32
-    windows](../../results/lora.json#tables.first_steps) """
+    windows](../../results/lora.json#tables.first_steps)
+    """
 
     def __init__(self, base: nn.Linear, rank: int, alpha: float) -> None:
         r"""

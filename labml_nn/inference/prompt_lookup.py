@@ -13,11 +13,11 @@ terms:
 ---
 
 A draft has to be cheap, and a small transformer isn't cheap enough for a small target. A guess of a
-draft with 64 features takes [0.36](../../results/speculative.json#tables.passes.1.draft)
+draft with 64 features takes [0.33](../../results/speculative.json#tables.passes.1.draft)
 milliseconds, and a pass of the target
-[1.32](../../results/speculative.json#tables.passes.1.target). So four guesses take nearly as long
+[1.19](../../results/speculative.json#tables.passes.1.target). So four guesses take nearly as long
 as the pass that checks them, and the text comes only
-[1.2](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as
+[1.3](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as
 fast as without a draft.
 
 Two drafts on this page need no network. **In:** the text so far. **Out:** guesses, and the
@@ -25,7 +25,7 @@ Two drafts on this page need no network. **In:** the text so far. **Out:** guess
 
 * **Counted letters** know the training text. With three letters of context, a guess is a look-up in
   a table, and the text comes
-  [2.7](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast.
+  [2.6](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast.
 * **Prompt look-up** knows the text at hand alone. It finds the last few letters earlier in it, and
   guesses that what followed them follows again:
 

@@ -19,20 +19,20 @@ A model writes one token for each pass, and a pass reads all of its weights. But
 tokens takes little longer than a pass over one. For the [classic
 transformer](../transformers/basic/autoregressive_model.py) with a
 [cache](../transformers/kv_cache.py), one new letter takes
-[1.32](../../results/speculative.json#tables.passes.1.target) milliseconds, and sixteen take
-[1.98](../../results/speculative.json#tables.passes.16.target). They can't go together: each
-depends on the one before it. So *guess* them. Something cheap, the *draft*, guesses four letters.
-One pass of the model that we care about, the *target*, checks all four, in such a way that each
-text has the very same probability as from the target alone. With [counted
-letters](prompt_lookup.py) as the draft, it is
-[2.7](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast, by
+[1.19](../../results/speculative.json#tables.passes.1.target) milliseconds, and sixteen take
+[1.81](../../results/speculative.json#tables.passes.16.target). Yet the letters of a text
+can't be computed together: each depends on the one before it. So *guess* them. Something cheap, the
+*draft*, guesses four letters. One pass of the model that we care about, the *target*, checks all
+four, in such a way that each text has the very same probability as from the target alone. With
+[counted letters](prompt_lookup.py) as the draft, it is
+[2.6](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast, by
 [3.1](../../results/speculative.json#tables.drafts.counted,%203%20letters.per_pass) letters a pass.
 
 **In:** a target, a draft, and a text, `[n_text]`. **Out:** the text with more tokens, and how many
 each pass of the target has added.
 
-Think of a clerk who drafts letters for a manager. She reads faster than she writes, and corrects
-the first mistake; the clerk goes on from there. But a clerk who is slow is no help.
+Think of a manager who reads faster than she writes. A clerk drafts her letters. She corrects the
+first mistake in a draft, and the clerk goes on from there. A slow clerk is no help.
 
 [What each pass of the target adds, by the length of the
 draft](../../results/speculative.json#figures.lengths)
@@ -42,9 +42,9 @@ draft](../../results/speculative.json#figures.lengths)
 A small transformer. With 64 features and a single layer it adds
 [3.5](../../results/speculative.json#tables.drafts.transformer,%2064%20features.per_pass) letters a
 pass, more than counted letters, but is only
-[1.2](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as fast
+[1.3](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as fast
 as no draft: its four guesses are four passes of
-[0.36](../../results/speculative.json#tables.passes.1.draft) milliseconds each. A target of 0.8
+[0.33](../../results/speculative.json#tables.passes.1.draft) milliseconds each. A target of 0.8
 million parameters is quick, too. That of the paper has 11 billion.
 
 [Drafts of four letters: what they add, and what they

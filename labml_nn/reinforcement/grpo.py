@@ -44,7 +44,7 @@ the group:
 ## Policy gradient
 
 Let the model give the answer $o$ to the question $q$ the probability $\pi(o \mid q)$, and let its
-reward be $r(o)$. What is to grow is the expected reward. Since $\nabla \pi = \pi\, \nabla \ln \pi$,
+reward be $r(o)$. We want the expected reward to grow. Since $\nabla \pi = \pi\, \nabla \ln \pi$,
 its gradient is an average over answers of the model,
 
 $$
