@@ -131,7 +131,7 @@ class Variable:
         return Variable(result, (self,), lambda g: (g * (1 - result * result),))
 
     def sum(self, dim: int) -> "Variable":
-        # Each part of a sum gets the derivative of the whole. Broadcasting copies it to all of them.
+        # Each part of a sum gets the derivative of the whole. Broadcasting copies it to each.
         return Variable(self.value.sum(dim=dim, keepdim=True), (self,), lambda g: (g,))
 
     def backward(self) -> None:
@@ -157,9 +157,7 @@ class Variable:
                 operand.grad = operand.grad + fitted(gradient, operand.value)
 
     def visit(self, seen: set[int], order: list["Variable"]) -> None:
-        r"""
-        ### Operands before results
-        """
+        r"""### Operands before results"""
         # Each variable once, after all that it was computed from.
         if id(self) not in seen:
             seen.add(id(self))
