@@ -1,7 +1,7 @@
 r"""
 ---
 title: Autograd
-summary: The derivatives of a loss with respect to all weights, in one pass back.
+summary: The derivatives of a loss with respect to all weights, in one backward pass.
 paper:
   title: "Automatic Differentiation in Machine Learning: a Survey"
   authors: Baydin et al.
@@ -27,8 +27,8 @@ did not help enough: a step to both sides, for twice the price. It leaves
 
 **In:** a computation, of sums, products and a few functions. **Out:** its result, and the
 derivatives of that result with respect to every number that went in, exact up to rounding. For the
-small network of [the notebook](autograd_experiment.py) the pass back took
-[1.5](../../results/autograd.json#values.back) times as long as the pass forward, for all of its
+small network of [the notebook](autograd_experiment.py) the backward pass took
+[1.5](../../results/autograd.json#values.back) times as long as the forward pass, for all of its
 [8,482](../../results/autograd.json#values.parameters) weights at once.
 
 Think of a bill that many people worked on. To find out what a cent at one place does to the total,
@@ -52,8 +52,8 @@ at $a = 2$, $b = 3$, so $L = 8$:
 So $\partial L / \partial a = 4$: if $a$ grows by 0.01, $L$ grows by 0.04. The page computes with
 whole tensors in place of single numbers, which is the same with fewer objects. PyTorch's
 autograd does the same in principle, and a test compares the two. Left out here are derivatives of
-derivatives, operations that change a tensor in place, and graphs of more than a thousand steps in a
-row, where Python's recursion ends.
+derivatives, operations that change a tensor in place, and graphs of about a thousand steps in a row
+or more, which Python's recursion can't follow.
 """
 
 from collections.abc import Callable
@@ -80,8 +80,8 @@ class Variable:
         r"""
         * `value` is the tensor
         * `operands` are what it was computed from; a weight or an input has none
-        * `local` is the derivative of this one step: it takes that of the loss with respect to the
-          result, and gives those with respect to the operands
+        * `local` is the chain rule for this one step: it takes the derivative of the loss with
+          respect to the result, and gives those with respect to the operands
         """
         self.value, self.operands, self.local = value, operands, local
 
@@ -141,8 +141,8 @@ class Variable:
         Call it on the loss. Afterwards `grad` of each variable that the loss was computed from has
         the derivative of the loss with respect to it, added to what was there.
         """
-        # A result may pass on its derivative only when all of it has arrived, from all places where
-        # the result was used. So the graph is put in order, operands before results.
+        # A result can pass on its derivative only when all parts of it have arrived, from all places
+        # where the result was used. So the graph is put in order, operands before results.
         order: list[Variable] = []
         self.visit(set(), order)
 
@@ -230,8 +230,9 @@ def example(batch_size: int = 7, n_vocab: int = 5, d_model: int = 3) -> tuple[Te
         little. Only a variable that was computed *and* is used twice shows it.
 
     ??? question "Call `backward` twice. What is `grad` of a weight then?"
-        Not twice the derivative, but more: the variables between still have theirs, and pass them
-        on a second time. PyTorch frees the graph after one call, and complains at the second.
+        More than twice the derivative, if other variables are between it and the loss: they still
+        have theirs from the first call, and pass them on again. In the example $a$ gets 11, not 8.
+        PyTorch frees the graph after one call, and raises an error at the second.
     """
     # The weights, and tokens that come up more than once.
     table = Variable(torch.randn(n_vocab, d_model))
