@@ -141,8 +141,8 @@ class Variable:
         Call it on the loss. Afterwards `grad` of each variable that the loss was computed from has
         the derivative of the loss with respect to it, added to what was there.
         """
-        # A result can pass on its derivative only when all parts of it have arrived, from all places
-        # where the result was used. So the graph is put in order, operands before results.
+        # A result can pass on its derivative only when all parts of it have arrived, from all
+        # places where the result was used. So the graph is put in order, operands before results.
         order: list[Variable] = []
         self.visit(set(), order)
 

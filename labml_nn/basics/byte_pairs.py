@@ -164,8 +164,8 @@ def example(n_merges: int = 3) -> tuple[list[tuple[str, str]], list[str]]:
 
     ??? question "Apply the merges in another order. Do you still get the same tokens?"
         Not always. A pair can only be merged once both of its parts are tokens, and an early merge
-        takes a letter away from a later one: with “a” and “b” before “b” and “c”, “abc” becomes “ab”
-        and “c”; the other way round “a” and “bc”.
+        takes a letter away from a later one: with “a” and “b” before “b” and “c”, “abc” becomes
+        “ab” and “c”; the other way round “a” and “bc”.
     """
     # “slow” is not in the text, but a part of it is, so it needs fewer tokens than letters.
     merges = learn_merges("low lower lowest", n_merges)
