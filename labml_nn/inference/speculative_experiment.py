@@ -15,9 +15,10 @@ none.
 [The classic transformer as the target, and its
 drafts](../../results/speculative.json#tables.drafts)
 
-Here the drafts that draw add least to greedy text. If the target finds “a” and “o” nearly alike and
-its draft does, too, most guesses are kept when both draw. Without drawing, the likeliest letter is
-the same or it isn't. Prompt look-up adds most to greedy text, because that repeats itself.
+Here the drafts that draw add least to greedy text. Suppose that target and draft both find “a” and
+“o” about equally likely. If both draw, most guesses are kept. At the temperature 0, the guess is
+lost if the target's likeliest letter is “a” and the draft's is “o”. Prompt look-up adds most to
+greedy text, which repeats itself.
 
 [Letters that a pass adds, at three
 temperatures](../../results/speculative.json#tables.temperatures)
@@ -97,7 +98,8 @@ def compare(
     """
     found = {}
     for name, make in drafts.items():
-        # The same seed for each. The texts differ all the same, since each draft draws otherwise.
+        # The same seed for each. The texts still differ, since each draft uses the random numbers
+        # in its own way.
         generator = torch.Generator().manual_seed(seed)
 
         # What a draft has to prepare, such as its counts, it has prepared before the clock starts.
