@@ -36,8 +36,8 @@ What did not help here: the critic. PPO comes to
 [51.5 %](../../results/grpo.json#tables.ways.GRPO.greedy)
 ([48.0](../../results/grpo.json#tables.ways.GRPO.low) to
 [53.4](../../results/grpo.json#tables.ways.GRPO.high)). The second model takes time and memory, too.
-The critic learns too slowly to be of use. After 200 steps it knows how often answers are right, but
-hardly sees a mistake that it has just read:
+The critic has learned too little to be of use: after 200 steps it knows how often answers are
+right, but its prediction hardly changes when it has read a mistake:
 
 [The mean prediction before each token, of answers with the first mistake at one
 place](../../results/grpo.json#figures.values)
