@@ -21,14 +21,15 @@ layers and seeds). So some weights are hardly used, and where each expert has a 
 other GPUs wait for the busiest one.
 
 The usual explanation is that an expert with more tokens learns faster, and then gets more tokens
-still. We see that in the first 60 steps: the greatest load of the second layer, in means of 20
-steps, starts at [3.03](../../results/experts.json#values.unbalanced.first) and goes up to
+still. We see that in the first 60 steps: the greatest *load* of an expert of the second layer, its
+tokens divided by an equal share of them, starts at
+[3.03](../../results/experts.json#values.unbalanced.first) and goes up to
 [4.63](../../results/experts.json#values.unbalanced.peak). Then it falls slowly, to
-[2.96](../../results/experts.json#values.unbalanced.last) after 1,000 steps. No expert ever took all
-tokens.
+[2.96](../../results/experts.json#values.unbalanced.last) after 1,000 steps (means of 20 steps). No
+expert ever took all tokens.
 
-[The *load* of each expert of the second layer: its tokens divided by an equal share of them,
-without balancing, with a loss and with a bias](../../results/experts.json#figures.loads)
+[The load of each expert of the second layer, without balancing, with a loss and with a
+bias](../../results/experts.json#figures.loads)
 
 **In:** a model with [mixtures of experts](mixture.py), after a batch. **Out:** an addition to the
 loss, or another bias for each expert.

@@ -19,9 +19,9 @@ lowest and the highest](../../results/lora.json#tables.methods)
 
 Is what full fine-tuning changes of low rank? Not here. Of the change of a matrix, the first eight
 *directions* (pairs of singular vectors) have [0.46](../../results/lora.json#values.share_of_8) of
-the squares: more than if it were random, and far from all. Cut to rank 8, it gives a loss of
-[2.010](../../results/lora.json#values.cut_to_8), worse than LoRA, which looks for the best change
-*of this rank*. (Embeddings, biases and normalisations kept their changes.)
+the sum of squares: more than the 0.18 of random numbers, and far from all. Cut to rank 8, it gives
+a loss of [2.010](../../results/lora.json#values.cut_to_8), worse than LoRA, which looks for the
+best change *of this rank*. (Embeddings, biases and normalisations kept their changes.)
 
 [Directions of a change, the largest first: the share of its squares that they
 have](../../results/lora.json#figures.directions)
@@ -197,8 +197,9 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int 
         its gradients.
 
     ??? question "Mix lines of Shakespeare into the second text. What changes for full fine-tuning?"
-        It forgets less, as those lines go on being trained; but each takes the place of one of
-        Python. With an adapter that you take off there is nothing to prevent.
+        It forgets less, since those lines are still trained on, but each takes the place of a line
+        of Python. With half of each batch, a short run of ours forgot almost nothing and learned
+        less Python. With an adapter that you take off, nothing is forgotten anyway.
     """
     # Digits upwards, and digits downwards.
     tokenizer, (first, _, second, _) = two_texts("0123456789" * 20, "9876543210" * 20)

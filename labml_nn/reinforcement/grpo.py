@@ -139,8 +139,8 @@ def clipped_gain(ratio: Tensor, advantages: Tensor, clip: float) -> Tensor:
     ## Clipped ratio
 
     $$
-    \min\left(\rho A,\; \operatorname{clip}(\rho, 1 - \epsilon, 1 + \epsilon) A\right)
-    \qquad \rho = \frac{\pi(o_t \mid q, o_{<t})}{\pi_{old}(o_t \mid q, o_{<t})}
+    \begin{gathered} \rho = \frac{\pi(o_t \mid q, o_{<t})}{\pi_{old}(o_t \mid q, o_{<t})} \\
+    \min(\rho A,\; \operatorname{clip}(\rho, 1 - \epsilon, 1 + \epsilon) A) \end{gathered}
     $$
 
     The answers were drawn from $\pi_{old}$, the model as it was then. If you make several steps
@@ -158,14 +158,15 @@ def kl_estimate(new: Tensor, reference: Tensor) -> Tensor:
     ## Distance to the reference
 
     $$
-    e^{d} - d - 1 \qquad d = \ln \pi_{ref}(o_t \mid q, o_{<t}) - \ln \pi(o_t \mid q, o_{<t})
+    \begin{gathered} d = \ln \pi_{ref}(o_t \mid q, o_{<t}) - \ln \pi(o_t \mid q, o_{<t}) \\
+    e^{d} - d - 1 \end{gathered}
     $$
 
-    The *reference* $\pi_{ref}$ is the model at the start. The average over tokens drawn from $\pi$
-    is the KL divergence $\operatorname{KL}(\pi \,\|\, \pi_{ref})$: that of $-d$ is so by
-    definition, and that of $e^d - 1$ is zero. The second part makes each single estimate at least
-    zero, as a distance should be. One thing is odd: in a loss, the average of its gradients is that
-    of the *other* divergence, $\operatorname{KL}(\pi_{ref} \,\|\, \pi)$. A test shows both.
+    The *reference* $\pi_{ref}$ is the model at the start. Over tokens drawn from $\pi$, the average
+    of $-d$ is the KL divergence $\operatorname{KL}(\pi \,\|\, \pi_{ref})$ by definition, and that
+    of $e^d - 1$ is zero. The second part makes each single estimate at least zero, as a distance
+    should be. One thing is odd: in a loss, the average of the gradients is that of the *other*
+    divergence, $\operatorname{KL}(\pi_{ref} \,\|\, \pi)$. A test shows both.
     """
     # Zero where both models agree.
     difference = reference - new

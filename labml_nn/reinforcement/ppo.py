@@ -7,6 +7,7 @@ paper:
   authors: Schulman et al.
   year: 2017
   link: https://arxiv.org/abs/1707.06347
+know: grpo.py
 terms:
   critic: A model that predicts, at each token, the reward that the rest will bring.
   GAE: Advantages from the predictions of a critic, averaged over how far one looks ahead.
@@ -23,11 +24,12 @@ the same shape, which goes into [the loss of GRPO](grpo.py#grpo_loss). Its clip 
 PPO. The advantages are from [another one](https://arxiv.org/abs/1506.02438) (Schulman et al.,
 2015).
 
-A small example. An answer of three tokens is wrong. Before them the critic has predicted 0.5, 0.8
-and 0.2. So the first token raised hopes by 0.3, the second lowered them by 0.6, and at the end 0.2
-were expected and nothing came. These *surprises* are the advantages if you trust the critic
-($\lambda = 0$). If you trust the reward alone ($\lambda = 1$), the advantage of a token is the
-reward minus the prediction before it: −0.5, −0.8 and −0.2. Values between mix both.
+A small example. An answer of three tokens is wrong. Before its tokens the critic predicted 0.5, 0.8
+and 0.2. So the first token raised the prediction by 0.3, the second lowered it by 0.6, and at the
+end 0.2 were expected and the reward was 0. These *surprises*, 0.3, −0.6 and −0.2, are the
+advantages if you trust the critic alone ($\lambda = 0$). If you trust the reward alone
+($\lambda = 1$), the advantage of a token is the reward minus the prediction before it: −0.5, −0.8
+and −0.2. A $\lambda$ between 0 and 1 mixes both.
 
 What did not help here: the critic. PPO comes to
 [50.7 %](../../results/grpo.json#tables.ways.PPO%20with%20GAE.greedy)
