@@ -225,9 +225,9 @@ def example(batch_size: int = 7, n_vocab: int = 5, d_model: int = 3) -> tuple[Te
         no derivative. PyTorch takes 0, and so does this.
 
     ??? question "Pass on derivatives from a stack, without the order. What goes wrong, and when?"
-        In $L = a b + a$ nothing, because $a$ passes nothing on. Let $a$ be $x + y$: it can be
-        visited when only one of its two derivatives has arrived, and then $x$ and $y$ get too
-        little. Only a variable that was computed *and* is used twice shows it.
+        In $L = a b + a$ nothing, because $a$ passes nothing on. Let $a$ be $x + y$, and it passes
+        on 1 before the rest has arrived. If it is visited once, $x$ gets 1 in place of 4; if
+        twice, 1 + 4. Only a variable that was computed *and* is used twice shows it.
 
     ??? question "Call `backward` twice. What is `grad` of a weight then?"
         More than twice the derivative, if other variables are between it and the loss: they still
