@@ -190,8 +190,8 @@ def cross_entropy(logits: Variable, targets: Tensor) -> Variable:
     The mean of $-\ln p$ of the right tokens, from parts that have derivatives already. `logits`
     has a row for each example, with a column for each token.
     """
-    # The softmax doesn't change when the same number is taken from all logits of a row. Without the
-    # largest none of them is above zero, and `exp` can't overflow. Constants get no derivative.
+    # The softmax doesn't change if the same number is subtracted from all logits of a row. After
+    # subtracting the largest, none is above zero, and `exp` can't overflow.
     shifted = logits + Variable(-logits.value.amax(dim=1, keepdim=True))
 
     # $-\ln p = \ln \sum_j e^{x_j} - x_t$ for the target $t$, which is picked by a product with ones
@@ -209,7 +209,7 @@ def example(batch_size: int = 7, n_vocab: int = 5, d_model: int = 3) -> tuple[Te
     ## Example
 
     A table of embeddings, a layer with a bias, and the loss, as in the
-    [notebook](autograd_experiment.py). Then the bill of the first example.
+    [notebook](autograd_experiment.py). Then the example with $a$ and $b$.
 
     ### Exercises
 

@@ -57,8 +57,8 @@ WORDS = {
         latvia riga estonia tallinn serbia belgrade croatia zagreb bulgaria sofia romania bucharest
         iceland reykjavik vietnam hanoi thailand bangkok
     """,
-    # An opposite is one both ways, so these are twice as many facts as pairs. There is no rule
-    # here, either.
+    # Each word is the opposite of the other, so a pair makes two facts. There is no rule here,
+    # either.
     "opposite": """
         big small hot cold old new fast slow high low open closed rich poor hard soft light dark
         early late long short strong weak good bad day night war peace love hate first last north

@@ -151,13 +151,13 @@ def replace(
     r"""
     ## Replace layers of a model
     """
-    # The list is complete before anything is replaced: a new layer has linear layers inside, which
-    # must not be found.
+    # The list is complete before anything is replaced: a new layer has a linear layer inside, which
+    # must not be replaced again.
     names = [name for name, one in model.named_modules() if isinstance(one, kind) and chosen(name)]
     if not names:
         raise ValueError(f"no {kind.__name__} was chosen to be replaced")
 
-    # `encoder.layers.0.feed_forward.layer1` is the attribute `layer1` of what is before the point.
+    # `encoder.layers.0.feed_forward.layer1` is the attribute `layer1` of what the rest names.
     for name in names:
         owner, _, attribute = name.rpartition(".")
         setattr(model.get_submodule(owner), attribute, make(model.get_submodule(name)))

@@ -75,7 +75,8 @@ def pack(
     r"""
     ## Pack dialogues into windows
 
-    Each is its tokens and what counts. The result is both, as `[length, batch_size]`.
+    Each dialogue comes as its tokens and which of them count. So do the windows,
+    `[length, batch_size]`.
     """
     # A window is a list of dialogues; `room` is how many tokens the last one has left. At first
     # there is no window to put anything into.

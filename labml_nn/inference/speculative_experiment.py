@@ -39,7 +39,7 @@ from labml_nn.training.loop import evaluate
 from labml_nn.transformers.basic.autoregressive_experiment import fit, read_text
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
-# What makes a draft that guesses at a temperature, with a generator.
+# From a temperature and a generator to a draft.
 Make = Callable[[float, torch.Generator], Propose]
 
 

@@ -13,7 +13,7 @@ has not been shown one more answer. A step draws 8 answers to each of 16 questio
 
 [What each training comes to: means of three seeds](../../results/grpo.json#tables.ways)
 
-Three things are seen in training. The *entropy* falls: the model becomes surer of what it says, and
+Three things happen in training. The *entropy* falls: the model becomes surer of what it says, and
 its eight answers to a question more alike. A third of the groups are *silent*, all right or all
 wrong, and teach nothing: [33.9 %](../../results/grpo.json#tables.training.GRPO.silent) in the last
 20 steps. And the distance from the start grows, to
@@ -57,7 +57,7 @@ from labml_nn.training.loop import train
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from labml_nn.transformers.kv_cache import CachedTransformer
 
-# What makes advantages of questions, answers and rewards.
+# From questions, answers and rewards to advantages.
 Advantages = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 

@@ -78,13 +78,13 @@ def gae(rewards: Tensor, values: Tensor, gamma: float = 1.0, lam: float = 0.95) 
     $$
 
     * `rewards` are $r_t$, `[n_tokens, batch_size]`, one for each token
-    * `values` are the predictions $V_t$, made *before* token $t$; zero behind the end
+    * `values` are the predictions $V_t$, made *before* token $t$; zero after the end
     * `gamma` is $\gamma$: how much less a reward counts for each token that it comes later. An
       answer is short and its reward comes at its end, so nothing is lost with 1
     * `lam` is $\lambda$, which weighs the critic against the rewards
     """
-    # $\delta_t$ is a *surprise*: by how much things look better after the token than before. Behind
-    # the last place nothing comes.
+    # $\delta_t$ is a *surprise*: by how much the prediction is better after the token than before.
+    # After the last token it counts as zero.
     surprises = rewards + gamma * F.pad(values[1:], (0, 0, 0, 1)) - values
 
     # From the end: $\hat A_t = \delta_t + \gamma \lambda \hat A_{t+1}$, the same sum in one pass.
@@ -119,7 +119,7 @@ class Critic(nn.Module):
 
     def forward(self, questions: Tensor, answers: Tensor) -> Tensor:
         # What is known before each token of the answer: the question and the tokens before it. So
-        # the last token is never read. Behind the end, the value is zero.
+        # the last token is never read. After the end, the value is zero.
         values = self.model(torch.cat([questions, answers])[:-1])[len(questions) - 1 :]
         return values.squeeze(-1) * answer_mask(answers)
 
