@@ -19,9 +19,9 @@ input. If two inputs are always equal, only the sum of their two weights matters
 was rounded down by 0.3 does no harm when the other one is made larger by 0.3.
 
 In three bits, with a scale for each row, rounding takes the loss of the small transformer from
-[0](../../results/quantisation.json#values.float) to
-[0](../../results/quantisation.json#tables.bits.3.rows). With GPTQ the loss is
-[0](../../results/quantisation.json#tables.bits.3.gptq), with the same number of bits.
+[1.679](../../results/quantisation.json#values.float) to
+[1.759](../../results/quantisation.json#tables.bits.3.rows). With GPTQ the loss is
+[1.700](../../results/quantisation.json#tables.bits.3.gptq), with the same number of bits.
 
 [Loss against bits, rounded and with GPTQ](../../results/quantisation.json#figures.gptq)
 
@@ -63,11 +63,13 @@ becomes 0 and adds $0.8 \cdot 0.4 = 0.32$ to the second. That is 0.72 now and be
 is 0.136.
 
 **What did not help here:** groups together with GPTQ. In two bits the loss is
-[0](../../results/quantisation.json#tables.bits.2.gptq) with a scale for each row and
-[0](../../results/quantisation.json#tables.bits.2.gptq_groups) with groups of 32, which cost half a
-bit more. Calibration with another text does some harm. In three bits with letters at random, all
-equally likely, the loss is [0](../../results/quantisation.json#values.calibration.random); with
-source code it is [0](../../results/quantisation.json#values.calibration.python).
+[1.982](../../results/quantisation.json#tables.bits.2.gptq) with a scale for each row and
+[1.991](../../results/quantisation.json#tables.bits.2.gptq_groups) with groups of 32, which cost
+half a bit more. What the calibration is made of matters less than how much there is of it: in three
+bits, with Python code the loss is
+[1.704](../../results/quantisation.json#values.calibration.python), with letters at random
+[1.713](../../results/quantisation.json#values.calibration.random), and with a single window of the
+right text [1.743](../../results/quantisation.json#values.calibration.one_window).
 
 Left out: many columns at once, which makes it fast for large matrices, and an order of columns by
 the size of their inputs. [AWQ](https://arxiv.org/abs/2306.00978) takes another way: it scales up

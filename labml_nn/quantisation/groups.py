@@ -11,12 +11,12 @@ With [eight bits](../training/trained.py) a weight is one of 255 multiples of a 
 any scale will do. With four bits there are 15, and with three only 7. Then it matters which weights
 share a scale, because the largest of them sets it for all.
 
-The small transformer has a loss of [0](../../results/quantisation.json#values.float). Rounded to
-three bits with *one* scale for each matrix, it has
-[0](../../results/quantisation.json#tables.bits.3.matrix): worse than a model that counts pairs of
-letters. With a scale for each row it has [0](../../results/quantisation.json#tables.bits.3.rows),
-and with one for each *group* of 32 weights
-[0](../../results/quantisation.json#tables.bits.3.groups).
+The small transformer has a loss of [1.679](../../results/quantisation.json#values.float). Rounded
+to three bits with *one* scale for each matrix, it has
+[2.292](../../results/quantisation.json#tables.bits.3.matrix), which is worse than counting [three
+letters in a row](../training/counting.py). With a scale for each row it has
+[1.759](../../results/quantisation.json#tables.bits.3.rows), and with one for each *group* of 32
+weights [1.723](../../results/quantisation.json#tables.bits.3.groups) (means of three seeds).
 
 [Loss against bits](../../results/quantisation.json#figures.bits)
 
@@ -39,11 +39,11 @@ scales 0.1 and 0.02, and becomes 3, -1, 1, 3. With one scale, 0.1, its second ha
 Scales take memory, too. With 16 bits for each scale and 32 weights in a group, a weight takes
 $b + 16/32$ bits. So four bits are 4.5.
 
-**What did not help here:** groups, when there are bits enough. With five bits the loss is
-[0](../../results/quantisation.json#tables.bits.5.rows) by rows and
-[0](../../results/quantisation.json#tables.bits.5.groups) by groups. And fewer bytes did not make
-our CPU faster: the matrices are restored for each pass, and a pass over one letter takes
-[0](../../results/quantisation.json#values.time) times as long as with 32 bits. On a GPU, programs
+**What did not help here:** groups, when there are bits enough. With eight bits the loss is
+[1.679](../../results/quantisation.json#tables.bits.8.rows) by rows and
+[1.679](../../results/quantisation.json#tables.bits.8.groups) by groups. And fewer bytes did not
+make our CPU faster: the matrices are restored for each pass, and a pass over one letter takes
+[3.7](../../results/quantisation.json#values.time) times as long as with 32 bits. On a GPU, programs
 restore the weights inside the matrix product, and gain where reading them is what takes the time.
 
 Left out: whole numbers that aren't spread evenly (the four bits of
