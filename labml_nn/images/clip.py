@@ -1,0 +1,127 @@
+r"""
+---
+title: Images and Words
+summary: Two encoders learn to give an image and its caption the same direction.
+know: vit.py
+paper:
+  title: Learning Transferable Visual Models From Natural Language Supervision
+  authors: Radford et al.
+  year: 2021
+  link: https://arxiv.org/abs/2103.00020
+terms:
+  contrastive loss: A loss that is low if things that belong together are more alike than others.
+  zero-shot: Doing a task, or telling a class, without any example of it in training.
+---
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from labml_nn.images.vit import ViT
+from labml_nn.transformers.feed_forward import FeedForward
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from labml_nn.transformers.models import Encoder, TransformerLayer
+
+
+class TextEncoder(nn.Module):
+    r"""
+    ## Text encoder
+
+    A small transformer, like that of a [language
+    model](../transformers/basic/autoregressive_model.py), without the logits.
+    """
+
+    def __init__(
+        self, n_vocab: int, seq_len: int, d_model: int, heads: int, n_layers: int, d_ff: int
+    ) -> None:
+        r"""
+        * `n_vocab` is the number of tokens, of which 0 is the end of a text
+        * `seq_len` is the greatest length of a text
+
+        The other arguments are those of [the image encoder](vit.py#ViT).
+        """
+        super().__init__()
+        # A learned vector for each token and for each position, of the same size.
+        self.tokens = nn.Embedding(n_vocab, d_model)
+        self.positions = nn.Parameter(0.3 * torch.randn(seq_len, 1, d_model))
+
+        # The layers are those of the image encoder.
+        self.encoder = Encoder(
+            (
+                TransformerLayer(
+                    d_model=d_model,
+                    self_attn=MultiHeadAttention(heads, d_model, 0.0),
+                    feed_forward=FeedForward(d_model, d_ff, 0.0, nn.GELU),
+                    dropout_prob=0.0,
+                )
+                for _ in range(n_layers)
+            ),
+            d_model,
+        )
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        # Each position sees those before it, so that what fills up a short text behind its end
+        # can't change anything: `[seq_len, batch_size, d_model]`.
+        x = self.tokens(tokens) + self.positions[: len(tokens)]
+        x = self.encoder(x, causal_mask(len(tokens)).to(x.device))
+
+        # The first end is the only position that has seen the whole text and nothing else. It does
+        # for a text what the class token does for an image: `[batch_size, d_model]`.
+        end = (tokens == 0).int().argmax(dim=0)
+        return x[end, torch.arange(len(end), device=x.device)]
+
+
+class CLIP(nn.Module):
+    r"""
+    ## Image and text in one space
+    """
+
+    def __init__(self, images: ViT, texts: TextEncoder, d_image: int, d_text: int, d: int) -> None:
+        r"""
+        * `images` and `texts` are the encoders, which give `d_image` and `d_text` features
+        * `d` is the number of features that images and texts have in common
+        """
+        super().__init__()
+        self.images, self.texts = images, texts
+
+        # Each encoder has features of its own. These matrices bring both into one space, where
+        # they can be compared.
+        self.project_image = nn.Linear(d_image, d, bias=False)
+        self.project_text = nn.Linear(d_text, d, bias=False)
+
+        # The logarithm of $1 / \tau$, so that no step can make it negative. It starts at the
+        # paper's 0.07.
+        self.log_scale = nn.Parameter(torch.tensor(math.log(1 / 0.07)))
+
+    def encode_images(self, images: Tensor) -> Tensor:
+        # Only the direction counts: every vector has length 1, `[n_images, d]`.
+        return F.normalize(self.project_image(self.images(images)), dim=-1)
+
+    def encode_texts(self, tokens: Tensor) -> Tensor:
+        # The same for texts, `[n_texts, d]`.
+        return F.normalize(self.project_text(self.texts(tokens)), dim=-1)
+
+    def forward(self, images: Tensor, tokens: Tensor) -> Tensor:
+        # A row for each image, a column for each text. The dot product of two vectors of length 1
+        # is the cosine of the angle between them, from -1 to 1.
+        cosines = self.encode_images(images) @ self.encode_texts(tokens).T
+
+        # Divided by the temperature: `[n_images, n_texts]`.
+        return cosines * self.log_scale.exp()
+
+
+def contrastive_loss(logits: Tensor) -> Tensor:
+    r"""
+    ## Contrastive loss
+
+    Of a square of logits, in which image $i$ belongs to text $i$.
+    """
+    # The right text for each image, and the right image for each text: the diagonal.
+    right = torch.arange(len(logits), device=logits.device)
+
+    # Row $i$ asks which of the texts belongs to image $i$, column $i$ which of the images belongs
+    # to text $i$. Either alone would do to train with; the mean of both is the paper's.
+    return (F.cross_entropy(logits, right) + F.cross_entropy(logits.T, right)) / 2
