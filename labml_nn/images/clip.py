@@ -15,12 +15,15 @@ terms:
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from labml_nn.images.digits import all_scenes, caption, draw_scenes
 from labml_nn.images.vit import ViT
+from labml_nn.training.data import CharTokenizer
 from labml_nn.transformers.feed_forward import FeedForward
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 from labml_nn.transformers.models import Encoder, TransformerLayer
@@ -35,7 +38,8 @@ class TextEncoder(nn.Module):
     """
 
     def __init__(
-        self, n_vocab: int, seq_len: int, d_model: int, heads: int, n_layers: int, d_ff: int
+        self, n_vocab: int, seq_len: int, d_model: int, heads: int, n_layers: int, d_ff: int,
+        attention: Callable[[int, int, float], nn.Module] = MultiHeadAttention,
     ) -> None:
         r"""
         * `n_vocab` is the number of tokens, of which 0 is the end of a text
@@ -53,7 +57,7 @@ class TextEncoder(nn.Module):
             (
                 TransformerLayer(
                     d_model=d_model,
-                    self_attn=MultiHeadAttention(heads, d_model, 0.0),
+                    self_attn=attention(heads, d_model, 0.0),
                     feed_forward=FeedForward(d_model, d_ff, 0.0, nn.GELU),
                     dropout_prob=0.0,
                 )
@@ -122,6 +126,83 @@ def contrastive_loss(logits: Tensor) -> Tensor:
     # The right text for each image, and the right image for each text: the diagonal.
     right = torch.arange(len(logits), device=logits.device)
 
-    # Row $i$ asks which of the texts belongs to image $i$, column $i$ which of the images belongs
-    # to text $i$. Either alone would do to train with; the mean of both is the paper's.
+    # A softmax along row $i$ finds the text of image $i$, and one along column $i$ the image of
+    # text $i$. The loss is the mean of both.
     return (F.cross_entropy(logits, right) + F.cross_entropy(logits.T, right)) / 2
+
+
+class Pairs:
+    r"""
+    ## Images with captions
+    """
+
+    def __init__(self, seed: int, batch_size: int = 64) -> None:
+        self.seed, self.batch_size = seed, batch_size
+        self.scenes = all_scenes()
+        captions = [caption(*scene) for scene in self.scenes.tolist()]
+
+        # A [token](../training/data.py#CharTokenizer) for each character. Each caption ends with
+        # the end of a line, which comes before all letters in the alphabet and gets the token 0.
+        # More of them fill up the shorter captions: `[seq_len, n_captions]`.
+        self.tokenizer = CharTokenizer("\n".join(captions))
+        width = max(map(len, captions)) + 1
+        self.texts = torch.stack(
+            [self.tokenizer.encode(one.ljust(width, "\n")) for one in captions], dim=1
+        )
+
+        # Twelve captions are kept from training: “two threes”, “two sevens”, and ten pairs in which
+        # each digit is once on the left and once on the right. Each digit is in other captions.
+        left, right = self.scenes.unbind(dim=1)
+        doubles = (left == right) & ((left == 3) | (left == 7))
+        self.unseen = doubles | (right == (3 * left + 1) % 10)
+
+    def at(self, step: int) -> tuple[Tensor, Tensor]:
+        r"""
+        ### A batch
+
+        New images and their captions for each step.
+        """
+        generator = torch.Generator().manual_seed(1_000_000 * self.seed + step)
+
+        # No caption twice: two images of a four would both belong to both captions, and the loss
+        # would call one of them wrong.
+        seen = (~self.unseen).nonzero().flatten()
+        chosen = seen[torch.randperm(len(seen), generator=generator)[: self.batch_size]]
+        return draw_scenes(self.scenes[chosen], generator), self.texts[:, chosen]
+
+    def held_out(self, n_images: int = 20) -> tuple[Tensor, Tensor]:
+        r"""
+        ### Images to measure with
+
+        `n_images` for each caption, and the number of the caption for each image.
+        """
+        # The seed is none of those for training.
+        numbers = torch.arange(len(self.scenes)).repeat_interleave(n_images)
+        return draw_scenes(self.scenes[numbers], torch.Generator().manual_seed(0)), numbers
+
+
+def example(
+    n_images: int = 3, n_texts: int = 5, seq_len: int = 7, heads: int = 2, d_k: int = 11,
+    d: int = 13, n_vocab: int = 17,
+) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    Three images, compared with five texts. For the loss there is a text for each image.
+
+    ### Exercises
+
+    """
+    # Images of eight patches, two pixels wide. The encoders can have different widths.
+    images = torch.randn(n_images, 4, 8)
+    vit = ViT(8, 2, heads * d_k, heads, 2, 19)
+    texts = TextEncoder(n_vocab, seq_len, 23 * heads, heads, 2, 29)
+    model = CLIP(vit, texts, heads * d_k, 23 * heads, d)
+
+    # Random letters, and the end of each text.
+    tokens = torch.randint(1, n_vocab, (seq_len, n_texts))
+    tokens[-1] = 0
+
+    # A logit for each image and each text. The first three belong together, say.
+    logits = model(images, tokens)
+    return logits, contrastive_loss(logits[:, :n_images])

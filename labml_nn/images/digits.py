@@ -2,7 +2,6 @@ r"""
 ---
 title: Drawn Digits
 summary: Small images of digits that the page draws itself, with captions in words.
-know: ../training/data.py
 terms:
   caption: A text that says what an image shows.
   pixel: One number of an image, here how dark the image is at that place.
@@ -42,8 +41,6 @@ from collections.abc import Mapping
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-
-from labml_nn.training.data import CharTokenizer
 
 # Nine points for each digit, “xy” each, from 00 at the top left to 88 at the bottom right.
 STROKES = """
@@ -155,7 +152,7 @@ def caption(left: int, right: int) -> str:
     r"""
     ## Captions
 
-    `right` is empty if there is one digit.
+    What a scene is called; `right` is 10 if there is only one digit.
     """
     # Three forms. Only the last one tells left from right.
     if right == EMPTY:
@@ -163,27 +160,11 @@ def caption(left: int, right: int) -> str:
     return f"two {TWO[left]}" if left == right else f"{ONE[left]} and {ONE[right]}"
 
 
-def encode_captions(scenes: Tensor) -> tuple[CharTokenizer, Tensor]:
-    r"""
-    ## Captions as tokens
-
-    A [token](../training/data.py#CharTokenizer) for each character, `[seq_len, n_scenes]`.
-    """
-    # Each caption ends with the end of a line, and more of them fill the shorter ones up. It comes
-    # before all letters in the alphabet of computers, so its token is 0.
-    texts = [caption(*scene) for scene in scenes.tolist()]
-    longest = max(map(len, texts))
-    tokenizer = CharTokenizer("\n".join(texts))
-    return tokenizer, torch.stack(
-        [tokenizer.encode(text.ljust(longest + 1, "\n")) for text in texts], dim=1
-    )
-
-
 def example(batch_size: int = 3) -> tuple[Tensor, ...]:
     r"""
     ## Example
 
-    A few digits, and as many wide images with their captions.
+    A few digits, and as many wide images.
 
     ### Exercises
 
@@ -207,4 +188,4 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
     # The last scenes are digits by themselves.
     scenes = all_scenes()[-batch_size:]
     wide = draw_scenes(scenes, torch.Generator().manual_seed(1))
-    return images, digits, wide, encode_captions(scenes)[1]
+    return images, digits, wide

@@ -15,6 +15,8 @@ terms:
 ---
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -46,12 +48,15 @@ class ViT(nn.Module):
     def __init__(
         self, n_patches: int, size: int, d_model: int, heads: int, n_layers: int, d_ff: int,
         n_registers: int = 0,
+        attention: Callable[[int, int, float], nn.Module] = MultiHeadAttention,
     ) -> None:
         r"""
         * `n_patches` is the number of patches of an image, and `size` the width of a patch
         * `d_model`, `heads`, `n_layers` and `d_ff` are those of [any
           transformer](../transformers/models.py)
         * `n_registers` is the number of registers
+        * `attention` makes the attention of a layer: the readable one, or [the
+          fused](../transformers/fused_attention.py)
         """
         super().__init__()
         self.size = size
@@ -73,7 +78,7 @@ class ViT(nn.Module):
             (
                 TransformerLayer(
                     d_model=d_model,
-                    self_attn=MultiHeadAttention(heads, d_model, 0.0),
+                    self_attn=attention(heads, d_model, 0.0),
                     feed_forward=FeedForward(d_model, d_ff, 0.0, nn.GELU),
                     dropout_prob=0.0,
                 )
@@ -99,3 +104,27 @@ class ViT(nn.Module):
         # What the class token has collected is the image's vector, `[batch_size, d_model]`. What
         # became of the patches and registers is dropped.
         return x[0]
+
+
+def example(
+    batch_size: int = 3, n_columns: int = 5, size: int = 2, heads: int = 7, d_k: int = 11,
+    d_ff: int = 13,
+) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    Images of three rows of patches, of which a model with two registers makes a vector each.
+
+    ### Exercises
+
+    """
+    # Height and width can differ, as long as patches fill them.
+    images = torch.randn(batch_size, 3 * size, n_columns * size)
+
+    # A small model, and a linear layer that makes a score for each of ten classes of the vector.
+    vit = ViT(3 * n_columns, size, heads * d_k, heads, 2, d_ff, n_registers=2)
+    scores = nn.Linear(heads * d_k, 10)(vit(images))
+
+    # What the class token of the first layer has looked at, for each head: itself, two registers
+    # and all patches.
+    return scores, vit.encoder.layers[0].self_attn.attn[0]
