@@ -68,12 +68,12 @@ class TextEncoder(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         # Each position sees those before it, so that what fills up a short text behind its end
-        # can't change anything: `[seq_len, batch_size, d_model]`.
+        # can't change anything: `[seq_len, n_texts, d_text]`.
         x = self.tokens(tokens) + self.positions[: len(tokens)]
         x = self.encoder(x, causal_mask(len(tokens)).to(x.device))
 
         # The first end is the only position that has seen the whole text and nothing else. It does
-        # for a text what the class token does for an image: `[batch_size, d_model]`.
+        # for a text what the class token does for an image: `[n_texts, d_text]`.
         end = (tokens == 0).int().argmax(dim=0)
         return x[end, torch.arange(len(end), device=x.device)]
 
@@ -143,7 +143,7 @@ class Pairs:
 
         # A [token](../training/data.py#CharTokenizer) for each character. Each caption ends with
         # the end of a line, which comes before all letters in the alphabet and gets the token 0.
-        # More of them fill up the shorter captions: `[seq_len, n_captions]`.
+        # More of them fill up the shorter captions: `[21, 110]`.
         self.tokenizer = CharTokenizer("\n".join(captions))
         width = max(map(len, captions)) + 1
         self.texts = torch.stack(
@@ -182,8 +182,8 @@ class Pairs:
 
 
 def example(
-    n_images: int = 3, n_texts: int = 5, seq_len: int = 7, heads: int = 2, d_k: int = 11,
-    d: int = 13, n_vocab: int = 17,
+    n_images: int = 3, n_texts: int = 5, seq_len: int = 7, d_image: int = 11, d_text: int = 13,
+    d: int = 17, n_vocab: int = 19,
 ) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
@@ -193,15 +193,17 @@ def example(
     ### Exercises
 
     """
-    # Images of eight patches, two pixels wide. The encoders can have different widths.
-    images = torch.randn(n_images, 4, 8)
-    vit = ViT(8, 2, heads * d_k, heads, 2, 19)
-    texts = TextEncoder(n_vocab, seq_len, 23 * heads, heads, 2, 29)
-    model = CLIP(vit, texts, heads * d_k, 23 * heads, d)
+    # Real images, of eight patches each.
+    images, _ = Pairs(seed=1, batch_size=n_images).at(0)
 
-    # Random letters, and the end of each text.
+    # Random letters, and an end of each text.
     tokens = torch.randint(1, n_vocab, (seq_len, n_texts))
     tokens[-1] = 0
+
+    # The encoders can have different widths.
+    vit = ViT(8, 4, d_image, 1, 2, 4 * d_image)
+    texts = TextEncoder(n_vocab, seq_len, d_text, 1, 2, 4 * d_text)
+    model = CLIP(vit, texts, d_image, d_text, d)
 
     # A logit for each image and each text. The first three belong together, say.
     logits = model(images, tokens)

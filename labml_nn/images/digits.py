@@ -17,10 +17,10 @@ them. A digit is a line through nine points, drawn with a thick pen on a square 
 [Each digit without distortion, and below it five times with
 it](../../results/images.json#figures.digits)
 
-If all sevens were alike, there would be little to learn. A linear layer scores a digit by a weighted
-sum of the 64 pixels, so it compares each image with one template for each digit. When no digit is
-distorted, it is right about [1.000](../../results/images.json#tables.digits.nothing.accuracy) of
-them. With all distortions it is right about
+If all sevens were alike, there would be little to learn. A linear layer scores a digit by a
+weighted sum of the 64 pixels, so it compares each image with one template for each digit. When no
+digit is distorted, it is right about
+[1.000](../../results/images.json#tables.digits.nothing.accuracy) of them. With all distortions it is right about
 [0.600](../../results/images.json#tables.digits.everything.accuracy): a seven that is shifted by one
 pixel is dark at other pixels.
 
@@ -126,7 +126,7 @@ def all_scenes() -> Tensor:
     r"""
     ## Scenes
 
-    What can stand on a wide image: a left and a right digit, `[n_scenes, 2]`.
+    What can stand on a wide image: a left and a right digit, `[110, 2]`.
     """
     # A hundred pairs, ten of which are two equal digits. Then ten digits by themselves.
     pairs = torch.cartesian_prod(torch.arange(10), torch.arange(10))

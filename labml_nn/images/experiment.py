@@ -155,7 +155,7 @@ def notebook(steps: int = 800, seed: int = 1) -> None:
     plt.show()
 
 
-def example(batch_size: int = 3, n_images: int = 2) -> tuple[Tensor, ...]:
+def example(batch_size: int = 3) -> tuple[Tensor, ...]:
     r"""
     ## Example
 
@@ -176,5 +176,5 @@ def example(batch_size: int = 3, n_images: int = 2) -> tuple[Tensor, ...]:
     pairs = Pairs(seed=1, batch_size=batch_size)
     model = image_and_text_model(pairs)
     train(model, pairs.at, [adamw(model)], 3, gradients=pair_gradients)
-    images, _ = pairs.held_out(n_images)
+    images, _ = pairs.held_out(n_images=1)
     return weights, model(images, pairs.texts)

@@ -29,8 +29,8 @@ def patches(images: Tensor, size: int) -> Tensor:
     r"""
     ## Patches
 
-    Images, `[batch_size, height, width]`, become a sequence of squares,
-    `[n_patches, batch_size, n_pixels]`.
+    Images, `[batch_size, n_rows * size, n_columns * size]`, become a sequence of squares,
+    `[n_rows * n_columns, batch_size, size * size]`.
     """
     # Height and width are cut into pieces: `[batch_size, n_rows, size, n_columns, size]`.
     squares = images.unflatten(2, (-1, size)).unflatten(1, (-1, size))
@@ -88,7 +88,7 @@ class ViT(nn.Module):
         )
 
     def forward(self, images: Tensor) -> Tensor:
-        # A token for each patch, `[n_patches, batch_size, d_model]`.
+        # A token for each patch, `[n_rows * n_columns, batch_size, d_model]`.
         x = self.project(patches(images, self.size))
         batch_size = x.shape[1]
 
@@ -107,24 +107,24 @@ class ViT(nn.Module):
 
 
 def example(
-    batch_size: int = 3, n_columns: int = 5, size: int = 2, heads: int = 7, d_k: int = 11,
+    batch_size: int = 3, n_rows: int = 5, n_columns: int = 7, size: int = 2, d_model: int = 11,
     d_ff: int = 13,
 ) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
 
-    Images of three rows of patches, of which a model with two registers makes a vector each.
+    Images of five rows of patches, and a model with two registers and one head.
 
     ### Exercises
 
     """
     # Height and width can differ, as long as patches fill them.
-    images = torch.randn(batch_size, 3 * size, n_columns * size)
+    images = torch.randn(batch_size, n_rows * size, n_columns * size)
 
-    # A small model, and a linear layer that makes a score for each of ten classes of the vector.
-    vit = ViT(3 * n_columns, size, heads * d_k, heads, 2, d_ff, n_registers=2)
-    scores = nn.Linear(heads * d_k, 10)(vit(images))
+    # The vector of each image, and a score for each of ten classes. So a classifier is this model
+    # with a linear layer behind it.
+    vit = ViT(n_rows * n_columns, size, d_model, 1, 2, d_ff, n_registers=2)
+    scores = nn.Linear(d_model, 10)(vit(images))
 
-    # What the class token of the first layer has looked at, for each head: itself, two registers
-    # and all patches.
+    # What the class token looks at in the first layer: itself, two registers and all patches.
     return scores, vit.encoder.layers[0].self_attn.attn[0]
