@@ -283,7 +283,8 @@ def ink(axes: Axes, images: list[list[Tensor]]) -> None:
                 # Neighbours of one shade are one rectangle.
                 x = 0
                 for shade, same in groupby(line):
-                    left, top, width = j * (len(line) + 1) + x, i * (len(image) + 1) + y, len([*same])
+                    left, top = j * (len(line) + 1) + x, i * (len(image) + 1) + y
+                    width = len(list(same))
                     shape = [(0, 0), (width, 0), (width, 1), (0, 1), (0, 0)]
                     corners = [(left + across, top + down) for across, down in shape]
                     alike.setdefault(shade / 5, []).append(Outline(corners, closed=True))
@@ -348,13 +349,12 @@ def similarities(found: dict[str, Any], names: list[str]) -> str:
 
 
 def nearest(found: dict[str, Any], names: list[str], pairs: Pairs) -> str:
-    r"""The five nearest images of 2,200 for four of the new captions."""
+    r"""The four nearest images of 2,200 for three of the new captions."""
     images, _ = pairs.held_out(N_IMAGES)
-    chosen = [names.index(one) for one in ("two threes", "two sevens")]
-    chosen += [at for at in range(len(names)) if at not in chosen][3:5]
-    figure, (axes,) = new(6.4, 2.8)
-    ink(axes, [[images[place] for place in found["nearest"][at]] for at in chosen])
-    axes.set_yticks([9 * at + 4 for at in range(len(chosen))], [names[at] for at in chosen])
+    chosen = [names.index(one) for one in ("two sevens", "a two and a seven", "a seven and a two")]
+    figure, (axes,) = new(6.4, 2.1)
+    ink(axes, [[images[place] for place in found["nearest"][at][:4]] for at in chosen])
+    axes.set_yticks([9 * at + 4 for at in range(len(chosen))], [names[at] for at in chosen], fontsize=9)
     axes.tick_params(length=0)
     return svg(figure, "images-nearest")
 
@@ -446,7 +446,7 @@ def main() -> None:
                 "picture": similarities(first, names),
             },
             "nearest": {
-                "title": "The nearest images of four new captions",
+                "title": "The nearest images of three new captions",
                 "picture": nearest(first, names, pairs),
             },
         },

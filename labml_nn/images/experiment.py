@@ -120,8 +120,8 @@ def notebook(steps: int = 800, seed: int = 1) -> None:
     import matplotlib.pyplot as plt
 
     _, axes = plt.subplots(2, 8)
-    for column, weights in enumerate(looks(model, images[:8])):
-        axes[0, column].imshow(images[column], cmap="gray_r")
+    for column, weights in enumerate(looks(model, images[:8]).tolist()):
+        axes[0, column].imshow(images[column].tolist(), cmap="gray_r")
         axes[1, column].imshow(weights, cmap="gray_r")
     plt.show()
 
@@ -142,7 +142,7 @@ def notebook(steps: int = 800, seed: int = 1) -> None:
     # ### Images and captions
     # The logits of one image of each new caption. The diagonal should be dark.
     new = pairs.unseen.nonzero().flatten()
-    plt.matshow(logits[20 * new][:, new], cmap="gray_r")
+    plt.matshow(logits[20 * new][:, new].tolist(), cmap="gray_r")
     plt.yticks(range(len(new)), [caption(*scene) for scene in pairs.scenes[new].tolist()])
     plt.show()
 
@@ -150,7 +150,7 @@ def notebook(steps: int = 800, seed: int = 1) -> None:
     # The five of 2,200 images that are nearest to words that were in no training batch.
     _, axes = plt.subplots(1, 5)
     for column, place in enumerate(logits[:, 77].topk(5).indices.tolist()):
-        axes[column].imshow(images[place], cmap="gray_r")
+        axes[column].imshow(images[place].tolist(), cmap="gray_r")
     plt.suptitle(caption(*pairs.scenes[77].tolist()))
     plt.show()
 

@@ -101,7 +101,8 @@ def hugging_face_vit() -> tuple[nn.Module, dict[str, Tensor]]:
         "0.registers": torch.zeros(0, 1, D_MODEL, dtype=torch.float64),
         "0.positions": begin.position_embeddings.transpose(0, 1),
     }
-    return theirs, tensors | {f"1.{name}": one for name, one in theirs.classifier.named_parameters()}
+    head = {f"1.{name}": one for name, one in theirs.classifier.named_parameters()}
+    return theirs, tensors | head
 
 
 def dino() -> tuple[nn.Module, dict[str, Tensor]]:

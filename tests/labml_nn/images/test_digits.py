@@ -14,41 +14,96 @@ from labml_nn.images.digits import (
 )
 from tests.oracles.compare import largest
 
-ALL = torch.arange(10)
-
 
 def seeded(seed: int = 1) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def by_loops(digit: int, thickness: float) -> Tensor:
-    r"""One digit without distortion, pixel by pixel and dot by dot."""
-    words = STROKES.split()[9 * digit : 9 * digit + 9]
-    points = [(0.5 * (int(x) - 4) + 3.5, 0.7 * (int(y) - 4) + 3.5) for x, y in words]
+def between(generator: torch.Generator, most: float, count: int) -> list[float]:
+    return [most * (2 * one - 1) for one in torch.rand(count, generator=generator).tolist()]
+
+
+def by_loops(digit: int, by: dict[str, float]) -> Tensor:
+    r"""One digit, pixel by pixel and dot by dot, with the same random numbers."""
+    generator = seeded()
+    wobble = between(generator, by.get("wobble", 0.0), 18)
+    (size,) = between(generator, by.get("size", 0.0), 1)
+    (slant,) = between(generator, by.get("slant", 0.0), 1)
+    to_right, down = between(generator, by.get("shift", 0.0), 2)
+    pen = 0.65 + between(generator, 0.2, 1)[0]
+    points = []
+    for at, word in enumerate(STROKES.split()[9 * digit : 9 * digit + 9]):
+        x = (0.5 * (int(word[0]) - 4) + wobble[2 * at]) * (1 + size)
+        y = (0.7 * (int(word[1]) - 4) + wobble[2 * at + 1]) * (1 + size)
+        points.append((3.5 + x + slant * y + to_right, 3.5 + y + down))
     dots = [points[-1]]
     for (x, y), (to_x, to_y) in zip(points, points[1:], strict=False):
         dots += [(x + (to_x - x) * k / 4, y + (to_y - y) * k / 4) for k in range(4)]
-    image = torch.zeros(8, 8)
-    for row in range(8):
-        for column in range(8):
-            nearest = min((column - x) ** 2 + (row - y) ** 2 for x, y in dots)
-            image[row, column] = torch.tensor(-nearest / (2 * thickness**2)).exp()
-    return image
+    places = torch.cartesian_prod(torch.arange(8), torch.arange(8)).tolist()
+    nearest = [min((i - y) ** 2 + (j - x) ** 2 for x, y in dots) for i, j in places]
+    noise = by.get("noise", 0.0) * torch.randn(8, 8, generator=generator)
+    return (-torch.tensor(nearest) / (2 * pen**2)).exp().view(8, 8) + noise
 
 
-@pytest.mark.parametrize("digit", range(10))
-def test_a_digit_is_what_loops_draw(digit: int) -> None:
-    (found,) = draw(torch.tensor([digit]), seeded(), {})
-    # Its darkest pixels tell nothing of the pen, so the others must.
-    pen = min((0.45 + 0.01 * n for n in range(41)), key=lambda n: (by_loops(digit, n) - found).norm())
-    exact = thickness_of_the_first_pen()
-    assert abs(pen - exact) < 0.01
-    assert largest([found], [by_loops(digit, exact)]) < 1e-5
+CASES = [{}, DISTORTIONS, *({name: one} for name, one in DISTORTIONS.items())]
 
 
-def thickness_of_the_first_pen() -> float:
-    r"""The pen is drawn after five distortions, whose numbers are drawn even if they are zero."""
-    generator = seeded()
-    for shape in ((1, 9, 2), (1, 1, 1), (1, 1), (1, 1, 2)):
-        torch.rand(*shape, generator=generator)
-    return 0.65 + 0.2 * (2 * torch.rand(1, 1, 1, generator=generator).item() - 1)
+@pytest.mark.parametrize("by", CASES, ids=str)
+def test_a_digit_is_what_loops_draw(by: dict[str, float]) -> None:
+    for digit in (0, 4, 9):
+        (found,) = draw(torch.tensor([digit]), seeded(), by)
+        assert largest([found], [by_loops(digit, by)]) < 1e-5
+
+
+def test_an_empty_place_has_noise_and_no_ink_and_distortions_are_what_is_used() -> None:
+    empty = torch.full((500,), EMPTY)
+    assert not draw(empty, seeded(), {}).any()
+    assert draw(empty, seeded()).std().item() == pytest.approx(DISTORTIONS["noise"], abs=0.005)
+    seven = torch.tensor([7])
+    assert torch.equal(draw(seven, seeded()), draw(seven, seeded(), DISTORTIONS))
+
+
+def test_pens_differ_from_image_to_image_and_are_one_to_two_pixels_thick() -> None:
+    # The middle of a one that isn't distorted, two pixels beside its line.
+    ones = draw(torch.full((500,), 1), seeded(), {})[:, 4, 5]
+    pens = (1.5**2 / (-2 * ones.log())).sqrt()
+    assert 0.45 < pens.min() < 0.46
+    assert 0.84 < pens.max() < 0.85
+
+
+def test_a_batch_depends_on_seed_and_step_alone_and_has_all_digits() -> None:
+    images, digits = digits_at(3, 2, 500)
+    again = digits_at(3, 2, 500)
+    assert torch.equal(images, again[0])
+    assert torch.equal(digits, again[1])
+    assert torch.bincount(digits).min() > 25
+    assert not [at for at in ((4, 2), (3, 1)) if torch.equal(digits_at(*at, 500)[1], digits)]
+    assert digits_at(0, 1)[0].shape == (64, 8, 8)
+    assert not digits_at(3, 2, 500, {})[0].min() < 0
+
+
+def test_there_are_110_scenes_with_110_captions_and_neither_comes_twice() -> None:
+    scenes = all_scenes().tolist()
+    captions = [caption(*scene) for scene in scenes]
+    assert len(set(captions)) == len(captions) == len(set(map(tuple, scenes))) == 110
+    assert {"a seven", "two threes", "a one and an eight", "an eight and a one"} <= set(captions)
+    assert [caption(6, 6), caption(8, EMPTY), caption(0, 9)] == [
+        "two sixes", "an eight", "a zero and a nine",
+    ]
+    assert sum(right == EMPTY for _, right in scenes) == 10
+
+
+def halves(scene: list[int], n_images: int = 200) -> tuple[Tensor, Tensor]:
+    images = draw_scenes(torch.tensor([scene] * n_images), seeded())
+    assert images.shape == (n_images, 8, 16)
+    return images[..., :8], images[..., 8:]
+
+
+def test_two_digits_stand_in_their_order_and_one_by_itself_on_either_side() -> None:
+    left, right = halves([1, 0])
+    one, zero = (draw(torch.full((500,), digit), seeded(2)).mean(dim=0) for digit in (1, 0))
+    assert (left.mean(dim=0) - one).abs().max() < 0.1 < (left.mean(dim=0) - zero).abs().max()
+    assert (right.mean(dim=0) - zero).abs().max() < 0.1
+    inked = [half.sum(dim=(1, 2)) > 8 for half in halves([0, EMPTY])]
+    assert (inked[0] ^ inked[1]).all()
+    assert 70 < inked[0].sum() < 130
