@@ -31,8 +31,8 @@ from torch import Tensor, nn  # noqa: E402
 
 from benchmarks.pictures import ACCENT, INK, heat_map, new, svg  # noqa: E402
 from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.images.clip import CLIP, Pairs  # noqa: E402
-from labml_nn.images.digits import DISTORTIONS, caption, digits_at, draw, draw_scenes  # noqa: E402
+from labml_nn.images.clip import CLIP  # noqa: E402
+from labml_nn.images.digits import DISTORTIONS, Pairs, caption, digits_at, draw  # noqa: E402
 from labml_nn.images.experiment import (  # noqa: E402
     SIZES,
     classifier,
@@ -170,17 +170,6 @@ def frozen_scale(pairs: Pairs) -> nn.Module:
     return model
 
 
-class Repeating(Pairs):
-    r"""Captions that may come twice in a batch."""
-
-    def at(self, step: int) -> tuple[Tensor, Tensor]:
-        r"""Each is drawn from all captions of training."""
-        generator = torch.Generator().manual_seed(1_000_000 * self.seed + step)
-        seen = (~self.unseen).nonzero().flatten()
-        chosen = seen[torch.randint(len(seen), (self.batch_size,), generator=generator)]
-        return draw_scenes(self.scenes[chosen], generator), self.texts[:, chosen]
-
-
 def one_direction(model: nn.Module, images: Tensor, tokens: Tensor) -> Tensor:
     r"""Which text belongs to each image, but not the other way round."""
     logits = model(images, tokens)
@@ -217,7 +206,6 @@ WAYS: dict[str, Way] = {
     "classifier of 110": (Numbers, Classifier, digit_gradients),
     "two encoders": (Pairs, image_and_text_model, pair_gradients),
     "no temperature": (Pairs, frozen_scale, pair_gradients),
-    "captions may repeat": (Repeating, image_and_text_model, pair_gradients),
     "texts for images only": (Pairs, image_and_text_model, one_direction),
 }
 

@@ -13,6 +13,56 @@ terms:
   patch: A small square of an image, whose pixels become one token.
   register: A learned token without content or position that a transformer can use for itself.
 ---
+
+A transformer reads tokens, and an image has none: it has pixels. The vision transformer (ViT) cuts
+the image into squares, *patches*, and makes a token of each. From there on, all is as in a language
+model without a mask.
+
+**In:** images, one number for each pixel. **Out:** a vector for each image,
+`[batch_size, d_model]`, from which a linear layer makes a score for each class.
+
+[A seven of 8 × 8 pixels, cut into patches of 2 × 2, and the sequence of its
+patches](../../results/images.json#figures.patches)
+
+What fails without it? On our [drawn digits](digits.py), a linear layer on the pixels is right about
+[?3](../../results/images.json#tables.models.linear%20layer.accuracy) of them. And a transformer that
+isn't told where each patch was is right about
+[?3](../../results/images.json#tables.models.no%20positions.accuracy): less than the linear layer.
+With positions it is right about
+[?3](../../results/images.json#tables.models.vision%20transformer.accuracy) (means of three seeds).
+
+Think of a jigsaw puzzle in a bag. If you take out one piece after the other, you learn what is on the
+pieces, but not what the picture shows. Write the place of each piece on its back, and you can tell
+without putting the puzzle together. The numbers on the backs are the *position embeddings*.
+
+$$
+x = \begin{bmatrix} c & E\, p_1 & E\, p_2 & \dots & E\, p_N \end{bmatrix} +
+\begin{bmatrix} q_0 & q_1 & q_2 & \dots & q_N \end{bmatrix}
+$$
+
+$p_n$ are the pixels of patch $n$ of $N$ as a column, and $E$ is a matrix that turns them into
+$d_{model}$ features. (A bias, which is also added, isn't shown.) $c$ is the *class token*, a vector
+that is the same for all images, and $q_n$ is the position embedding of place $n$. All of them are
+learned. What the layers make of $c$ is the vector of the image: the class token has no content of
+its own, so it can fill up with what its attention gathers from the patches.
+
+[Models that read digits, after 800 steps of 64 new digits each: means of three seeds, and the seconds
+of one core](../../results/images.json#tables.models)
+
+**What did not help here:**
+
+* *Small patches.* With patches of 4 × 4 pixels, four in an image, it is right about
+  [?3](../../results/images.json#tables.models.patches%20of%204%20%C3%97%204.accuracy), in less time.
+* *The class token.* The mean of what became of the patches does as well,
+  [?3](../../results/images.json#tables.models.mean%20of%20patches.accuracy).
+* *The transformer.* A convolutional network with fewer than half of the parameters is right about
+  [?3](../../results/images.json#tables.models.convolutions.accuracy). Its layers compare neighbours
+  from the start. Which patches are neighbours, a vision transformer has to learn. The paper finds
+  that its transformers get ahead when there are 14 million images or more.
+
+This is the paper's model with its encoder in [pre-norm](../transformers/models.py). Left out are
+colours, dropout, the hidden layer that the paper has before the scores in its first training, and
+larger images after training, for which positions have to be stretched.
 """
 
 from collections.abc import Callable
@@ -43,6 +93,19 @@ def patches(images: Tensor, size: int) -> Tensor:
 class ViT(nn.Module):
     r"""
     ## Vision transformer
+
+    ### Registers
+
+    In large vision transformers a few patches of plain background end up with vectors many times as
+    long as the others: the model has no use for these patches and keeps something else there
+    ([Darcet et al. 2023](https://arxiv.org/abs/2309.16588)). *Registers* are tokens for that, so that
+    patches stay what they are. They come from nowhere and are read by nobody.
+
+    Here they change nothing: four registers give
+    [?3](../../results/images.json#tables.models.four%20registers.accuracy). There is nothing to mend
+    either. The longest vector of a patch is
+    [?2](../../results/images.json#values.outliers.without) times as long as the median one without
+    registers, and [?2](../../results/images.json#values.outliers.with) times with them.
     """
 
     def __init__(
@@ -66,6 +129,9 @@ class ViT(nn.Module):
         self.project = nn.Linear(size * size, d_model)
 
         # Learned vectors, the same for all images: the class token, and registers if you want them.
+        # They and the positions start about as large as the patches. From a start at 0.02, the
+        # usual one, it is right about
+        # [?3](../../results/images.json#tables.models.positions%20start%20at%200.02.accuracy).
         self.class_token = nn.Parameter(0.3 * torch.randn(1, 1, d_model))
         self.registers = nn.Parameter(0.3 * torch.randn(n_registers, 1, d_model))
 
@@ -115,8 +181,26 @@ def example(
 
     Images of five rows of patches, and a model with two registers and one head.
 
+    [The class token's weights for the patches in the last layer, mean of four heads: the darker, the
+    larger. The weight of the class token itself is left
+    out](../../results/images.json#figures.looks)
+
     ### Exercises
 
+    ??? question "The paper's images have 224 × 224 pixels, its patches 16 × 16. How many tokens?"
+        14 · 14 = 196 patches and the class token: 197. With three colours a patch has 768 numbers.
+
+    ??? question "Put the patches of all images into one random order, always the same. What changes?"
+        Nothing that matters: the positions are learned, so any order is as good as any other. A
+        convolutional network would lose its neighbours.
+
+    ??? question "Let the registers come after the patches. What changes?"
+        Nothing at all. They have no position and there is no mask, so attention can't tell where
+        they stand.
+
+    ??? question "Write `images.reshape(len(images), -1, size * size)` for the squares. The fault?"
+        All shapes are right once the first two axes are swapped, but each “patch” is a piece of a
+        single row. The comparison with another library's ViT notices.
     """
     # Height and width can differ, as long as patches fill them.
     images = torch.randn(batch_size, n_rows * size, n_columns * size)

@@ -6,6 +6,7 @@ from labml_nn.images.digits import (
     DISTORTIONS,
     EMPTY,
     STROKES,
+    Pairs,
     all_scenes,
     caption,
     digits_at,
@@ -76,8 +77,12 @@ def test_a_batch_depends_on_seed_and_step_alone_and_has_all_digits() -> None:
     again = digits_at(3, 2, 500)
     assert torch.equal(images, again[0])
     assert torch.equal(digits, again[1])
+    assert len(torch.bincount(digits)) == 10
     assert torch.bincount(digits).min() > 25
-    assert not [at for at in ((4, 2), (3, 1)) if torch.equal(digits_at(*at, 500)[1], digits)]
+    for other in ((4, 2), (3, 1), (4, 1)):
+        assert not torch.equal(digits_at(*other, 500)[1], digits)
+    # A seed has room for a million steps.
+    assert torch.equal(digits_at(1_000_003, 1, 500)[1], digits)
     assert digits_at(0, 1)[0].shape == (64, 8, 8)
     assert not digits_at(3, 2, 500, {})[0].min() < 0
 
@@ -90,7 +95,8 @@ def test_there_are_110_scenes_with_110_captions_and_neither_comes_twice() -> Non
     assert [caption(6, 6), caption(8, EMPTY), caption(0, 9)] == [
         "two sixes", "an eight", "a zero and a nine",
     ]
-    assert sum(right == EMPTY for _, right in scenes) == 10
+    assert scenes[77] == [7, 7]
+    assert scenes[100:] == [[digit, 10] for digit in range(10)]
 
 
 def halves(scene: list[int], n_images: int = 200) -> tuple[Tensor, Tensor]:
@@ -105,5 +111,52 @@ def test_two_digits_stand_in_their_order_and_one_by_itself_on_either_side() -> N
     assert (left.mean(dim=0) - one).abs().max() < 0.1 < (left.mean(dim=0) - zero).abs().max()
     assert (right.mean(dim=0) - zero).abs().max() < 0.1
     inked = [half.sum(dim=(1, 2)) > 8 for half in halves([0, EMPTY])]
-    assert (inked[0] ^ inked[1]).all()
-    assert 70 < inked[0].sum() < 130
+    on_the_right = torch.rand(200, generator=seeded()) < 0.5
+    assert torch.equal(inked[1], on_the_right)
+    assert torch.equal(inked[0], ~on_the_right)
+
+
+def test_twelve_captions_are_in_no_batch_but_each_digit_is_on_either_side() -> None:
+    pairs = Pairs(seed=1, batch_size=98)
+    new = [caption(*scene) for scene in pairs.scenes[pairs.unseen].tolist()]
+    assert len(new) == 12
+    assert {"two threes", "two sevens", "a two and a seven", "a zero and a one"} <= set(new)
+    different = pairs.scenes[pairs.unseen & (pairs.scenes[:, 0] != pairs.scenes[:, 1])]
+    assert [sorted(side.tolist()) for side in different.T] == [list(range(10))] * 2
+    _, tokens = pairs.at(0)
+    shown = {pairs.tokenizer.decode(one).rstrip("\n") for one in tokens.T}
+    assert shown == {caption(*scene) for scene in pairs.scenes[~pairs.unseen].tolist()}
+
+
+def test_no_caption_comes_twice_and_each_is_beside_an_image_of_it() -> None:
+    pairs = Pairs(seed=1)
+    (shown, tokens), again, other = pairs.at(5), Pairs(seed=1).at(5), Pairs(seed=2).at(5)
+    assert shown.shape == (64, 8, 16)
+    assert len(tokens.T.unique(dim=0)) == 64
+    assert torch.equal(shown, again[0])
+    assert torch.equal(tokens, again[1])
+    assert not torch.equal(tokens, other[1])
+    assert not torch.equal(tokens, pairs.at(6)[1])
+    # A seed has room for a million steps.
+    assert not torch.equal(tokens, Pairs(seed=4).at(2)[1])
+    assert torch.equal(tokens, Pairs(seed=0).at(1_000_005)[1])
+    # One digit has less ink than two.
+    alone = torch.tensor([" and " not in pairs.tokenizer.decode(one) for one in tokens.T])
+    alone &= torch.tensor(["two " not in pairs.tokenizer.decode(one) for one in tokens.T])
+    inked = shown.clamp(min=0).sum(dim=(1, 2))
+    assert inked[alone].mean() < 0.7 * inked[~alone].mean()
+
+
+def test_texts_are_captions_with_an_end_and_images_to_measure_with_are_in_their_order() -> None:
+    pairs = Pairs(seed=1)
+    assert pairs.tokenizer.decode(pairs.texts[:, 77]) == "two sevens".ljust(21, "\n")
+    assert pairs.texts[-1].unique().tolist() == [0]
+    longest = pairs.texts[-2].nonzero().flatten()
+    assert {len(caption(*scene)) for scene in pairs.scenes[longest].tolist()} == {20}
+    shown, numbers = pairs.held_out(3)
+    assert numbers.tolist() == [number for number in range(110) for _ in range(3)]
+    # Their last ones have a digit and an empty place.
+    assert shown[-30:].clamp(min=0).sum() < 0.7 * shown[:30].clamp(min=0).sum()
+    # Those of seed 0, which no training has.
+    assert torch.equal(shown, draw_scenes(pairs.scenes[numbers], torch.Generator().manual_seed(0)))
+    assert len(pairs.held_out()[1]) == 20 * 110

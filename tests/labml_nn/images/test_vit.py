@@ -84,6 +84,7 @@ def test_parameters_and_how_they_start() -> None:
     for one, length in ((model.positions, 501), (model.registers, 300), (model.class_token, 1)):
         assert one.shape == (length, 1, 40)
         assert one.std().item() == pytest.approx(0.3, abs=0.1 if length == 1 else 0.01)
+    assert ViT(9, 5, 14, 2, 2, 28).registers.shape == (0, 1, 14)
     assert shapes(model.project) == {"weight": (40, 4), "bias": (40,)}
 
 
