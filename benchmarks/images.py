@@ -342,7 +342,8 @@ def nearest(found: dict[str, Any], names: list[str], pairs: Pairs) -> str:
     chosen = [names.index(one) for one in ("two sevens", "a two and a seven", "a seven and a two")]
     figure, (axes,) = new(6.4, 2.1)
     ink(axes, [[images[place] for place in found["nearest"][at][:4]] for at in chosen])
-    axes.set_yticks([9 * at + 4 for at in range(len(chosen))], [names[at] for at in chosen], fontsize=9)
+    places = [9 * at + 4 for at in range(len(chosen))]
+    axes.set_yticks(places, [names[at] for at in chosen], fontsize=9)
     axes.tick_params(length=0)
     return svg(figure, "images-nearest")
 

@@ -19,8 +19,8 @@ A classifier knows a fixed list of classes. Show it images of two digits with 98
 rightly. It has a row of weights for “two sevens”, but no image ever told it what to put there. That
 it knows sevens, and two of a kind, is of no use.
 
-A caption consists of words, though, and all its words were in other captions. CLIP compares an image
-with *words*: after as many steps it finds the right one of 110 captions for
+A caption consists of words, though, and all its words were in other captions. CLIP compares an
+image with *words*: after as many steps it finds the right one of 110 captions for
 [?3](../../results/images.json#tables.ways.two%20encoders.unseen) of the images with those twelve
 captions. This is called *zero-shot* (no image of the class was in training). Guessing finds 0.009.
 
@@ -52,8 +52,8 @@ own:
 | probability with $\tau = 1$ | 0.45 | 0.33 | 0.22 |
 | probability with $\tau = 0.07$ | 0.99 | 0.01 | 0.00 |
 
-Cosines end at 1 and −1. As logits of 64 pairs, even the best possible ones have a loss of 2.254, and
-the model has to move pins apart that are far enough from each other. Trained so, it names
+Cosines end at 1 and −1. As logits of 64 pairs, even the best possible ones have a loss of 2.254,
+and the model has to move pins apart that are far enough from each other. Trained so, it names
 [?3](../../results/images.json#tables.ways.no%20temperature.unseen) of the images with new captions.
 The temperature is learned. It starts at 0.07, and $1 / \tau$ grows from 14.3 to
 [?1](../../results/images.json#values.scale).
@@ -63,15 +63,14 @@ the highest logit, with the lowest and the highest of three seeds for the new
 ones](../../results/images.json#tables.ways)
 
 **What did not help here** was the second half of the loss. With the texts for each image only, and
-not the images for each text, the new captions come to
-[?3](../../results/images.json#tables.ways.texts%20for%20images%20only.unseen). If captions may repeat
-in a batch, they come to
-[?3](../../results/images.json#tables.ways.captions%20may%20repeat.unseen).
+not the images for each text, it names
+[?3](../../results/images.json#tables.ways.texts%20for%20images%20only.unseen) of the images with
+new captions.
 
-CLIP learned from 400 million images with their texts, in batches of 32,768. Its text encoder has the
-[mask](../transformers/mha.py#causal_mask) of a language model, as here. Left out are a normalisation
-before the first layer of its image encoder, tokens of several letters, and a limit of 100 for
-$1 / \tau$, which is never reached here.
+CLIP learned from 400 million images with their texts, in batches of 32,768. Its text encoder has
+the [mask](../transformers/mha.py#causal_mask) of a language model, as here. Left out are a
+normalisation before the first layer of its image encoder, tokens of several letters, and a limit of
+100 for $1 / \tau$, which is never reached here.
 """
 
 import math
@@ -107,7 +106,7 @@ class TextEncoder(nn.Module):
         The other arguments are those of [the image encoder](vit.py#ViT).
         """
         super().__init__()
-        # A learned vector for each token and for each position, of the same size.
+        # A learned vector for each token and for each position, added up as in the image encoder.
         self.tokens = nn.Embedding(n_vocab, d_model)
         self.positions = nn.Parameter(0.3 * torch.randn(seq_len, 1, d_model))
 
@@ -164,7 +163,8 @@ class CLIP(nn.Module):
         return F.normalize(self.project_image(self.images(images)), dim=-1)
 
     def encode_texts(self, tokens: Tensor) -> Tensor:
-        # The same for texts, `[n_texts, d]`.
+        # The same for texts, `[n_texts, d]`. To compare many images with the same texts, call
+        # this once and keep the result.
         return F.normalize(self.project_text(self.texts(tokens)), dim=-1)
 
     def forward(self, images: Tensor, tokens: Tensor) -> Tensor:
@@ -172,7 +172,7 @@ class CLIP(nn.Module):
         # is the cosine of the angle between them, from -1 to 1.
         cosines = self.encode_images(images) @ self.encode_texts(tokens).T
 
-        # Divided by the temperature: `[n_images, n_texts]`.
+        # Divided by the temperature $\tau$: `[n_images, n_texts]`.
         return cosines * self.log_scale.exp()
 
 
@@ -211,7 +211,8 @@ def example(
         $\ln 2 = 0.69$. Both texts fit both images, so the right one gets a probability of one half.
         That is why no caption comes twice in our batches.
 
-    ??? question "You want to know which digit stands alone on an image. Which texts do you compare?"
+    ??? question "You want to know which digit stands alone on an image. Which texts do you
+    compare?"
         Ten: “a zero”, “a one” and so on. The temperature doesn't matter, since it doesn't change
         which logit is the highest.
 

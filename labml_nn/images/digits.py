@@ -19,8 +19,8 @@ it](../../results/images.json#figures.digits)
 
 If all sevens were alike, there would be little to learn. A linear layer scores a digit by a
 weighted sum of the 64 pixels, so it compares each image with one template for each digit. When no
-digit is distorted, it is right about
-[?3](../../results/images.json#tables.digits.nothing.accuracy) of them. With all distortions it is right about
+digit is distorted, it is right about [?3](../../results/images.json#tables.digits.nothing.accuracy)
+of them. With all distortions it is right about
 [?3](../../results/images.json#tables.digits.everything.accuracy): a seven that is shifted by one
 pixel is dark at other pixels.
 

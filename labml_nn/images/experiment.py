@@ -9,17 +9,17 @@ that reads digits, with a picture of where it looks; then two encoders that put 
 words](clip.py) side by side, and find images for words that they never saw.
 
 Both models have a width of 48, four heads and two layers. Digits are cut into patches of 2 × 2
-pixels, the wide images into patches of 4 × 4, which is four times faster. A training of 800 steps of
-both takes [?0](../../results/images.json#values.seconds) seconds of one core.
+pixels, the wide images into patches of 4 × 4, which is four times faster. A training of 800 steps
+of both takes [?0](../../results/images.json#values.seconds) seconds of one core.
 
 [Models that read digits](../../results/images.json#tables.models)
 
 [Models that name images; twelve captions are new to
 them](../../results/images.json#tables.ways)
 
-Where does the second model go wrong? Not often in the order of two digits: an image of “a three and a
-seven” is called “a seven and a three” in
-[?3](../../results/images.json#values.swapped) of all cases.
+Where does the second model go wrong? Not often in the order of two digits: an image of “a three and
+a seven” is called “a seven and a three” in [?3](../../results/images.json#values.swapped) of all
+cases.
 """
 
 from collections.abc import Callable
@@ -48,7 +48,8 @@ def classifier(
 
     With patches of `size` × `size` pixels.
     """
-    # The vector of an image, and a score for each digit.
+    # Rows times columns of patches: 16 of them, two pixels wide. Then the vector of an image becomes
+    # a score for each digit.
     vit = ViT((8 // size) ** 2, size, *SIZES, n_registers, attention)
     return nn.Sequential(vit, nn.Linear(SIZES[0], 10))
 
@@ -61,6 +62,8 @@ def digit_gradients(model: nn.Module, images: Tensor, digits: Tensor) -> Tensor:
     # for sequences: a target for each position. An image has one target.
     loss = F.cross_entropy(model(images), digits)
     loss.backward()
+
+    # For recording. Detached, so that the whole computation needn't be kept.
     return loss.detach()
 
 
@@ -78,9 +81,12 @@ def image_and_text_model(pairs: Pairs) -> CLIP:
     r"""
     ## The model for images and words
     """
-    # Two encoders of the same size. Patches are four pixels wide here: two rows of four.
+    # Two encoders of the same size. Patches are four pixels wide here: two rows of four. Texts are
+    # cut into letters, of which the longest caption has twenty, and one end.
     images = ViT(8, 4, *SIZES, attention=FusedAttention)
     texts = TextEncoder(len(pairs.tokenizer), len(pairs.texts), *SIZES, FusedAttention)
+
+    # Both end in a space of 32 features, the first number that we tried.
     return CLIP(images, texts, SIZES[0], SIZES[0], d=32)
 
 
@@ -93,6 +99,8 @@ def judge(logits: Tensor, targets: Tensor) -> tuple[float, float]:
     """
     # A model that guesses has a loss of 2.303 for 10 digits, and 4.700 for 110 captions.
     right = logits.argmax(dim=1) == targets
+
+    # The loss tells more than the share: how sure the model is, and how wrong.
     return F.cross_entropy(logits, targets).item(), right.float().mean().item()
 
 
@@ -127,6 +135,8 @@ def notebook(steps: int = 800, seed: int = 1) -> None:
     train(
         model, lambda step: digits_at(step, seed), [adamw(model)], steps, gradients=digit_gradients
     )
+
+    # No training has the seed 0, so these are digits that it never saw.
     images, digits = digits_at(0, seed=0, batch_size=2000)
     with torch.no_grad():
         loss, right = judge(model(images), digits)
@@ -136,6 +146,7 @@ def notebook(steps: int = 800, seed: int = 1) -> None:
     # Above the digits, and below them the weights of their patches: the darker, the more.
     import matplotlib.pyplot as plt
 
+    # Is it the ink that gets the weight?
     _, axes = plt.subplots(2, 8)
     for column, weights in enumerate(looks(model, images[:8]).tolist()):
         axes[0, column].imshow(images[column].tolist(), cmap="gray_r")
@@ -153,11 +164,13 @@ def notebook(steps: int = 800, seed: int = 1) -> None:
     with torch.no_grad():
         logits = model(images, pairs.texts)
     for name, part in (("seen", ~pairs.unseen), ("new", pairs.unseen)):
+        # `part` has a number for each caption, `numbers` a caption for each image.
         loss, right = judge(logits[part[numbers]], numbers[part[numbers]])
         print(f"{name} captions: validation loss {loss:.3f}, right {right:.3f}")
 
     # ### Images and captions
-    # The logits of one image of each new caption. The diagonal should be dark.
+    # The logits of one image of each new caption: there are twenty of each, so it is the first of
+    # them. The diagonal should be dark.
     new = pairs.unseen.nonzero().flatten()
     plt.matshow(logits[20 * new][:, new].tolist(), cmap="gray_r")
     plt.yticks(range(len(new)), [caption(*scene) for scene in pairs.scenes[new].tolist()])
@@ -192,7 +205,7 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
         No. It is zero-shot in the combination of words, not in the words: an image of a nine would
         be named after what it looks like most, and “nine” would be letters that mean nothing.
     """
-    # Digits.
+    # Three steps on digits, and the weights of three others.
     model = classifier()
     train(
         model, lambda step: digits_at(step, 1, batch_size), [adamw(model)], 3,
@@ -200,7 +213,7 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
     )
     weights = looks(model, digits_at(0, 0, batch_size)[0])
 
-    # Images and words.
+    # As many on images and words. Then one image of each caption is compared with all of them.
     pairs = Pairs(seed=1, batch_size=batch_size)
     model = image_and_text_model(pairs)
     train(model, pairs.at, [adamw(model)], 3, gradients=pair_gradients)

@@ -25,15 +25,15 @@ model without a mask.
 patches](../../results/images.json#figures.patches)
 
 What fails without it? On our [drawn digits](digits.py), a linear layer on the pixels is right about
-[?3](../../results/images.json#tables.models.linear%20layer.accuracy) of them. And a transformer that
-isn't told where each patch was is right about
+[?3](../../results/images.json#tables.models.linear%20layer.accuracy) of them. And a transformer
+that isn't told where each patch was is right about
 [?3](../../results/images.json#tables.models.no%20positions.accuracy): less than the linear layer.
 With positions it is right about
 [?3](../../results/images.json#tables.models.vision%20transformer.accuracy) (means of three seeds).
 
-Think of a jigsaw puzzle in a bag. If you take out one piece after the other, you learn what is on the
-pieces, but not what the picture shows. Write the place of each piece on its back, and you can tell
-without putting the puzzle together. The numbers on the backs are the *position embeddings*.
+Think of a jigsaw puzzle in a bag. If you take out one piece after the other, you learn what is on
+the pieces, but not what the picture shows. Write the place of each piece on its back, and you can
+tell without putting the puzzle together. The numbers on the backs are the *position embeddings*.
 
 $$
 x = \begin{bmatrix} c & E\, p_1 & E\, p_2 & \dots & E\, p_N \end{bmatrix} +
@@ -46,13 +46,14 @@ that is the same for all images, and $q_n$ is the position embedding of place $n
 learned. What the layers make of $c$ is the vector of the image: the class token has no content of
 its own, so it can fill up with what its attention gathers from the patches.
 
-[Models that read digits, after 800 steps of 64 new digits each: means of three seeds, and the seconds
-of one core](../../results/images.json#tables.models)
+[Models that read digits, after 800 steps of 64 new digits each: means of three seeds, and the
+seconds of one core](../../results/images.json#tables.models)
 
 **What did not help here:**
 
 * *Small patches.* With patches of 4 × 4 pixels, four in an image, it is right about
-  [?3](../../results/images.json#tables.models.patches%20of%204%20%C3%97%204.accuracy), in less time.
+  [?3](../../results/images.json#tables.models.patches%20of%204%20%C3%97%204.accuracy), in less
+  time.
 * *The class token.* The mean of what became of the patches does as well,
   [?3](../../results/images.json#tables.models.mean%20of%20patches.accuracy).
 * *The transformer.* A convolutional network with fewer than half of the parameters is right about
@@ -98,12 +99,12 @@ class ViT(nn.Module):
 
     In large vision transformers a few patches of plain background end up with vectors many times as
     long as the others: the model has no use for these patches and keeps something else there
-    ([Darcet et al. 2023](https://arxiv.org/abs/2309.16588)). *Registers* are tokens for that, so that
-    patches stay what they are. They come from nowhere and are read by nobody.
+    ([Darcet et al. 2023](https://arxiv.org/abs/2309.16588)). *Registers* are tokens for that, so
+    that patches stay what they are. They come from nowhere and are read by nobody.
 
     Here they change nothing: four registers give
-    [?3](../../results/images.json#tables.models.four%20registers.accuracy). There is nothing to mend
-    either. The longest vector of a patch is
+    [?3](../../results/images.json#tables.models.four%20registers.accuracy). There is nothing to
+    mend either. The longest vector of a patch is
     [?2](../../results/images.json#values.outliers.without) times as long as the median one without
     registers, and [?2](../../results/images.json#values.outliers.with) times with them.
     """
@@ -129,14 +130,13 @@ class ViT(nn.Module):
         self.project = nn.Linear(size * size, d_model)
 
         # Learned vectors, the same for all images: the class token, and registers if you want them.
-        # They and the positions start about as large as the patches. From a start at 0.02, the
-        # usual one, it is right about
-        # [?3](../../results/images.json#tables.models.positions%20start%20at%200.02.accuracy).
         self.class_token = nn.Parameter(0.3 * torch.randn(1, 1, d_model))
         self.registers = nn.Parameter(0.3 * torch.randn(n_registers, 1, d_model))
 
         # A learned vector for each position, the first one for the class token. They say nothing of
         # rows and columns: which patches are neighbours, the model has to find out.
+        # From a start at 0.02 (the usual one) in place of 0.3, it is right about
+        # [?3](../../results/images.json#tables.models.positions%20start%20at%200.02.accuracy).
         self.positions = nn.Parameter(0.3 * torch.randn(1 + n_patches, 1, d_model))
 
         # The layers of a language model, without dropout. Only the mask will be missing.
@@ -181,8 +181,8 @@ def example(
 
     Images of five rows of patches, and a model with two registers and one head.
 
-    [The class token's weights for the patches in the last layer, mean of four heads: the darker, the
-    larger. The weight of the class token itself is left
+    [The class token's weights for the patches in the last layer, mean of four heads: the darker,
+    the larger. The weight of the class token itself is left
     out](../../results/images.json#figures.looks)
 
     ### Exercises
@@ -190,7 +190,8 @@ def example(
     ??? question "The paper's images have 224 × 224 pixels, its patches 16 × 16. How many tokens?"
         14 · 14 = 196 patches and the class token: 197. With three colours a patch has 768 numbers.
 
-    ??? question "Put the patches of all images into one random order, always the same. What changes?"
+    ??? question "Put the patches of all images into one random order, always the same. What
+    changes?"
         Nothing that matters: the positions are learned, so any order is as good as any other. A
         convolutional network would lose its neighbours.
 
