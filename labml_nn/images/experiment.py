@@ -129,14 +129,12 @@ def notebook(steps: int = 800, seed: int = 1) -> None:
     Both models take about a minute on two cores.
     """
     # ### Digits
-    # New digits in each step, and 2,000 others to measure with.
+    # New digits in each step, and 2,000 others to measure with: no training has the seed 0.
     torch.manual_seed(seed)
     model = classifier()
     train(
         model, lambda step: digits_at(step, seed), [adamw(model)], steps, gradients=digit_gradients
     )
-
-    # No training has the seed 0, so these are digits that it never saw.
     images, digits = digits_at(0, seed=0, batch_size=2000)
     with torch.no_grad():
         loss, right = judge(model(images), digits)
@@ -146,7 +144,6 @@ def notebook(steps: int = 800, seed: int = 1) -> None:
     # Above the digits, and below them the weights of their patches: the darker, the more.
     import matplotlib.pyplot as plt
 
-    # Is it the ink that gets the weight?
     _, axes = plt.subplots(2, 8)
     for column, weights in enumerate(looks(model, images[:8]).tolist()):
         axes[0, column].imshow(images[column].tolist(), cmap="gray_r")
