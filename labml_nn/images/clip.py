@@ -15,12 +15,13 @@ terms:
 
 A classifier knows a fixed list of classes. Show it images of two digits with 98 different
 [captions](digits.py#caption), and let it score 110: of images with one of the other twelve, such as
-“two sevens”, it names [?3](../../results/images.json#tables.ways.classifier%20of%20110.unseen)
-rightly. It has a row of weights for “two sevens”, but no image ever told it what to put there. That
-it knows sevens, and two of a kind, is of no use.
+“two sevens”, it gets [?3](../../results/images.json#tables.ways.classifier%20of%20110.unseen)
+right. It has a row of weights for “two sevens”, which no image has trained. That other rows were
+trained with a seven, or with two of a kind, doesn't help this one.
 
-A caption consists of words, though, and all its words were in other captions. CLIP compares an
-image with *words*: after as many steps it finds the right one of 110 captions for
+But a caption consists of words, and these are in other captions, too. (“sevens” is new, but
+“seven” and “threes” aren't.) CLIP has an encoder that reads the captions. After as many steps it
+finds the right one of 110 captions for
 [?3](../../results/images.json#tables.ways.two%20encoders.unseen) of the images with those twelve
 captions. This is called *zero-shot* (no image of the class was in training). Guessing finds 0.009.
 
@@ -53,8 +54,9 @@ own:
 | probability with $\tau = 0.07$ | 0.99 | 0.01 | 0.00 |
 
 Cosines end at 1 and −1. As logits of 64 pairs, even the best possible ones have a loss of 2.254,
-and the model has to move pins apart that are far enough from each other. Trained so, it names
-[?3](../../results/images.json#tables.ways.no%20temperature.unseen) of the images with new captions.
+so training goes on pushing captions apart that are different enough. Trained like this, the model
+gets [?3](../../results/images.json#tables.ways.no%20temperature.unseen) of the images with new
+captions right.
 The temperature is learned. It starts at 0.07, and $1 / \tau$ grows from 14.3 to
 [?1](../../results/images.json#values.scale).
 
@@ -63,9 +65,9 @@ the highest logit, with the lowest and the highest of three seeds for the new
 ones](../../results/images.json#tables.ways)
 
 **What did not help here** was the second half of the loss. With the texts for each image only, and
-not the images for each text, it names
+not the images for each text, it gets
 [?3](../../results/images.json#tables.ways.texts%20for%20images%20only.unseen) of the images with
-new captions.
+new captions right.
 
 CLIP learned from 400 million images with their texts, in batches of 32,768. Its text encoder has
 the [mask](../transformers/mha.py#causal_mask) of a language model, as here. Left out are a
@@ -211,14 +213,13 @@ def example(
         $\ln 2 = 0.69$. Both texts fit both images, so the right one gets a probability of one half.
         That is why no caption comes twice in our batches.
 
-    ??? question "You want to know which digit stands alone on an image. Which texts do you
-    compare?"
+    ??? question "Which digit is it, if there is only one? Which texts do you compare?"
         Ten: “a zero”, “a one” and so on. The temperature doesn't matter, since it doesn't change
         which logit is the highest.
 
     ??? question "Leave out both calls of `F.normalize`. What can a text do now?"
-        Have a long vector. Then it gets a high logit for every image on its side of the globe, and
-        a very low one for all others, whatever they show.
+        Have a long vector. Then its logit is very high for every image at less than a right angle,
+        however much better another text fits.
 
     ??? question "Take the last position in place of `end`. Which test notices?"
         The one that changes what stands behind the end of a text: nothing may change.

@@ -14,7 +14,7 @@ them. A digit is a line through nine points, drawn with a thick pen on a square 
 **In:** digits from 0 to 9, `[batch_size]`, and a generator of random numbers. **Out:** images,
 `[batch_size, 8, 8]`: about 0 where the paper is white, and 1 where there is a line.
 
-[Each digit without distortion, and below it five times with
+[Each digit without distortion, and below it three times with
 it](../../results/images.json#figures.digits)
 
 If all sevens were alike, there would be little to learn. A linear layer scores a digit by a
@@ -24,7 +24,7 @@ of them. With all distortions it is right about
 [?3](../../results/images.json#tables.digits.everything.accuracy): a seven that is shifted by one
 pixel is dark at other pixels.
 
-[The share of digits that a linear layer gets right after 1,000 steps, by what distorts
+[The share of digits that a linear layer gets right after 800 steps, by what distorts
 them: means of three seeds](../../results/images.json#tables.digits)
 
 Two digits can stand side by side, on eight rows of 16 pixels, or one of the two places is empty.
@@ -57,8 +57,8 @@ STROKES = """
     40 12 44 76 48 16 44 72 40
     73 44 13 11 40 71 74 66 58
 """
-# In pixels: how far each point wanders and the whole digit moves. Then shares of the height and of
-# the size, and how much darker or lighter a pixel becomes.
+# How far each point wanders and the whole digit moves at most, in pixels; how much it leans, as a
+# share of the height; how much larger or smaller it is, as a share; and the noise in each pixel.
 DISTORTIONS = {"wobble": 0.35, "shift": 1.2, "slant": 0.35, "size": 0.2, "noise": 0.15}
 
 # The eleventh digit is an empty place.
@@ -172,9 +172,9 @@ class Pairs:
         self.scenes = all_scenes()
         captions = [caption(*scene) for scene in self.scenes.tolist()]
 
-        # A [token](../training/data.py#CharTokenizer) for each character. Each caption ends with
-        # the end of a line, which comes before all letters in the alphabet and gets the token 0.
-        # More of them fill up the shorter captions: `[21, 110]`.
+        # A [token](../training/data.py#CharTokenizer) for each character. Each caption has the end
+        # of a line at its end, and more of them if it is short: `[21, 110]`. The tokenizer sorts
+        # characters, and this one comes before all letters, so its token is 0.
         self.tokenizer = CharTokenizer("\n".join(captions))
         width = max(map(len, captions)) + 1
         self.texts = torch.stack(
@@ -195,8 +195,8 @@ class Pairs:
         """
         generator = torch.Generator().manual_seed(1_000_000 * self.seed + step)
 
-        # No caption twice: two images of a four would both belong to both captions, and the loss
-        # would call one of them wrong.
+        # No caption twice: if “a four” came twice, both images would fit both captions, but the
+        # loss counts one caption of a batch as right and all others as wrong.
         seen = (~self.unseen).nonzero().flatten()
         chosen = seen[torch.randperm(len(seen), generator=generator)[: self.batch_size]]
         return draw_scenes(self.scenes[chosen], generator), self.texts[:, chosen]
@@ -228,8 +228,8 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
         three and a four” isn't “a four and a three”.
 
     ??? question "How far can a digit be shifted without losing a dot? It is about six pixels high."
-        By one pixel: the rows are numbered 0 to 7, and its dots reach from 0.7 to 6.3 if it isn't
-        shifted. Most of our digits stay whole, and some lose an edge.
+        By 0.7 pixels up or down: rows are numbered from 0 to 7, and its dots reach from 0.7 to 6.3
+        if it isn't shifted. Shifts go up to 1.2 pixels, so some of our digits lose an edge.
 
     ??? question "Draw a dash: which nine points would you write in `STROKES`?"
         For example “04 14 24 34 44 54 64 74 84”.

@@ -17,9 +17,9 @@ of both takes [?0](../../results/images.json#values.seconds) seconds of one core
 [Models that name images; twelve captions are new to
 them](../../results/images.json#tables.ways)
 
-Where does the second model go wrong? Not often in the order of two digits: an image of “a three and
-a seven” is called “a seven and a three” in [?3](../../results/images.json#values.swapped) of all
-cases.
+Does it know left from right? The captions “a three and a seven” and “a seven and a three” have the
+same letters. Of the images with two different digits, it gives
+[?3](../../results/images.json#values.swapped) the caption with the digits swapped.
 """
 
 from collections.abc import Callable
@@ -48,8 +48,8 @@ def classifier(
 
     With patches of `size` × `size` pixels.
     """
-    # Rows times columns of patches: 16 of them, two pixels wide. Then the vector of an image becomes
-    # a score for each digit.
+    # Rows times columns of patches: 16 of them if they are two pixels wide. Then a linear layer
+    # turns the vector of an image into a score for each digit.
     vit = ViT((8 // size) ** 2, size, *SIZES, n_registers, attention)
     return nn.Sequential(vit, nn.Linear(SIZES[0], 10))
 
@@ -74,6 +74,8 @@ def pair_gradients(model: nn.Module, images: Tensor, tokens: Tensor) -> Tensor:
     # Image $i$ belongs to text $i$, and no other text of the batch may be right for it.
     loss = contrastive_loss(model(images, tokens))
     loss.backward()
+
+    # One number for both encoders: each of them gets its gradients from it.
     return loss.detach()
 
 

@@ -44,7 +44,7 @@ $p_n$ are the pixels of patch $n$ of $N$ as a column, and $E$ is a matrix that t
 $d_{model}$ features. (A bias, which is also added, isn't shown.) $c$ is the *class token*, a vector
 that is the same for all images, and $q_n$ is the position embedding of place $n$. All of them are
 learned. What the layers make of $c$ is the vector of the image: the class token has no content of
-its own, so it can fill up with what its attention gathers from the patches.
+its own, and collects what its attention gathers from the patches.
 
 [Models that read digits, after 800 steps of 64 new digits each: means of three seeds, and the
 seconds of one core](../../results/images.json#tables.models)
@@ -56,10 +56,11 @@ seconds of one core](../../results/images.json#tables.models)
   time.
 * *The class token.* The mean of what became of the patches does as well,
   [?3](../../results/images.json#tables.models.mean%20of%20patches.accuracy).
-* *The transformer.* A convolutional network with fewer than half of the parameters is right about
-  [?3](../../results/images.json#tables.models.convolutions.accuracy). Its layers compare neighbours
-  from the start. Which patches are neighbours, a vision transformer has to learn. The paper finds
-  that its transformers get ahead when there are 14 million images or more.
+* *A transformer at all.* A convolutional network with fewer than half of the parameters is right about
+  [?3](../../results/images.json#tables.models.convolutions.accuracy). The usual
+  explanation is that its layers compare neighbours from the start, while a vision transformer has
+  to learn which patches are neighbours. In the paper the transformers get ahead if they are first
+  trained on 14 million images or more.
 
 This is the paper's model with its encoder in [pre-norm](../transformers/models.py). Left out are
 colours, dropout, the hidden layer that the paper has before the scores in its first training, and
@@ -98,13 +99,13 @@ class ViT(nn.Module):
     ### Registers
 
     In large vision transformers a few patches of plain background end up with vectors many times as
-    long as the others: the model has no use for these patches and keeps something else there
-    ([Darcet et al. 2023](https://arxiv.org/abs/2309.16588)). *Registers* are tokens for that, so
-    that patches stay what they are. They come from nowhere and are read by nobody.
+    long as the others. These vectors say little about their own patch and more about the whole
+    image ([Darcet et al. 2023](https://arxiv.org/abs/2309.16588)). *Registers* are tokens of their
+    own for that: no pixels go into them, and what becomes of them is dropped.
 
-    Here they change nothing: four registers give
-    [?3](../../results/images.json#tables.models.four%20registers.accuracy). There is nothing to
-    mend either. The longest vector of a patch is
+    Here they change nothing. With four registers the model is right about
+    [?3](../../results/images.json#tables.models.four%20registers.accuracy) of the digits. And there
+    are no such patches: the longest vector is
     [?2](../../results/images.json#values.outliers.without) times as long as the median one without
     registers, and [?2](../../results/images.json#values.outliers.with) times with them.
     """
@@ -134,8 +135,8 @@ class ViT(nn.Module):
         self.registers = nn.Parameter(0.3 * torch.randn(n_registers, 1, d_model))
 
         # A learned vector for each position, the first one for the class token. They say nothing of
-        # rows and columns: which patches are neighbours, the model has to find out.
-        # From a start at 0.02 (the usual one) in place of 0.3, it is right about
+        # rows and columns: which patches are neighbours, the model has to find out. If they start
+        # at the usual 0.02 in place of 0.3, it is right about
         # [?3](../../results/images.json#tables.models.positions%20start%20at%200.02.accuracy).
         self.positions = nn.Parameter(0.3 * torch.randn(1 + n_patches, 1, d_model))
 
@@ -190,8 +191,7 @@ def example(
     ??? question "The paper's images have 224 × 224 pixels, its patches 16 × 16. How many tokens?"
         14 · 14 = 196 patches and the class token: 197. With three colours a patch has 768 numbers.
 
-    ??? question "Put the patches of all images into one random order, always the same. What
-    changes?"
+    ??? question "Shuffle the patches, in the same way in each image. What changes?"
         Nothing that matters: the positions are learned, so any order is as good as any other. A
         convolutional network would lose its neighbours.
 
