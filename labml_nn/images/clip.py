@@ -20,7 +20,7 @@ right. It has a row of weights for “two sevens”, which no image has trained.
 trained with a seven, or with two of a kind, doesn't help this one.
 
 But a caption consists of words, and these are in other captions, too. (“sevens” is new, but
-“seven” and “threes” aren't.) CLIP has an encoder that reads the captions. After as many steps it
+“seven” and “fours” aren't.) CLIP has an encoder that reads the captions. After as many steps it
 finds the right one of 110 captions for
 [?3](../../results/images.json#tables.ways.two%20encoders.unseen) of the images with those twelve
 captions. This is called *zero-shot* (no image of the class was in training). Guessing finds 0.009.
