@@ -15,14 +15,14 @@ terms:
 
 A classifier knows a fixed list of classes. Show it images of two digits with 98 different
 [captions](digits.py#caption), and let it score 110: of images with one of the other twelve, such as
-“two sevens”, it gets [?3](../../results/images.json#tables.ways.classifier%20of%20110.unseen)
+“two sevens”, it gets [0.000](../../results/images.json#tables.ways.classifier%20of%20110.unseen)
 right. It has a row of weights for “two sevens”, which no image has trained. That other rows were
 trained with a seven, or with two of a kind, doesn't help this one.
 
 But a caption consists of words, and these are in other captions, too. (“sevens” is new, but
 “seven” and “fours” aren't.) CLIP has an encoder that reads the captions. After as many steps it
 finds the right one of 110 captions for
-[?3](../../results/images.json#tables.ways.two%20encoders.unseen) of the images with those twelve
+[0.656](../../results/images.json#tables.ways.two%20encoders.unseen) of the images with those twelve
 captions. This is called *zero-shot* (no image of the class was in training). Guessing finds 0.009.
 
 **In:** images, and the tokens of texts, `[seq_len, n_texts]`. **Out:** a logit for each image and
@@ -55,10 +55,10 @@ own:
 
 Cosines end at 1 and −1. As logits of 64 pairs, even the best possible ones have a loss of 2.254,
 so training goes on pushing captions apart that are different enough. Trained like this, the model
-gets [?3](../../results/images.json#tables.ways.no%20temperature.unseen) of the images with new
+gets [0.094](../../results/images.json#tables.ways.no%20temperature.unseen) of the images with new
 captions right.
 The temperature is learned. It starts at 0.07, and $1 / \tau$ grows from 14.3 to
-[?1](../../results/images.json#values.scale).
+[21.7](../../results/images.json#values.scale).
 
 [Trained for 800 steps of 64 pairs: the share of images for which the right one of 110 captions has
 the highest logit, with the lowest and the highest of three seeds for the new
@@ -66,7 +66,7 @@ ones](../../results/images.json#tables.ways)
 
 **What did not help here** was the second half of the loss. With the texts for each image only, and
 not the images for each text, it gets
-[?3](../../results/images.json#tables.ways.texts%20for%20images%20only.unseen) of the images with
+[0.669](../../results/images.json#tables.ways.texts%20for%20images%20only.unseen) of the images with
 new captions right.
 
 CLIP learned from 400 million images with their texts, in batches of 32,768. Its text encoder has

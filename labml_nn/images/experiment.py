@@ -9,8 +9,8 @@ that reads digits, with a picture of where it looks; then two encoders that put 
 words](clip.py) side by side, and find images for words that they never saw.
 
 Both models have a width of 48, four heads and two layers. Digits are cut into patches of 2 × 2
-pixels, the wide images into patches of 4 × 4, which is four times faster. A training of 800 steps
-of both takes [?0](../../results/images.json#values.seconds) seconds of one core.
+pixels, the wide images into patches of 4 × 4, which takes half the time. A training of 800 steps
+of both takes [27](../../results/images.json#values.seconds) seconds of one core.
 
 [Models that read digits](../../results/images.json#tables.models)
 
@@ -19,7 +19,7 @@ them](../../results/images.json#tables.ways)
 
 Does it know left from right? The captions “a three and a seven” and “a seven and a three” have the
 same letters. Of the images with two different digits, it gives
-[?3](../../results/images.json#values.swapped) the caption with the digits swapped.
+[0.001](../../results/images.json#values.swapped) the caption with the digits swapped.
 """
 
 from collections.abc import Callable
