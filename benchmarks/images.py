@@ -340,7 +340,8 @@ def nearest(found: dict[str, Any], names: list[str], pairs: Pairs) -> str:
     r"""The four nearest images of 2,200 for three of the new captions."""
     images, _ = pairs.held_out(N_IMAGES)
     chosen = [names.index(one) for one in ("two sevens", "a two and a seven", "a seven and a two")]
-    figure, (axes,) = new(6.4, 2.1)
+    figure = Figure((6.4, 2.2))
+    axes = figure.add_axes((0.25, 0.02, 0.74, 0.96))
     ink(axes, [[images[place] for place in found["nearest"][at][:4]] for at in chosen])
     places = [9 * at + 4 for at in range(len(chosen))]
     axes.set_yticks(places, [names[at] for at in chosen], fontsize=9)

@@ -19,10 +19,10 @@ it](../../results/images.json#figures.digits)
 
 If all sevens were alike, there would be little to learn. A linear layer scores a digit by a
 weighted sum of the 64 pixels, so it compares each image with one template for each digit. When no
-digit is distorted, it is right about [1.000](../../results/images.json#tables.digits.nothing.accuracy)
-of them. With all distortions it is right about
-[0.651](../../results/images.json#tables.digits.everything.accuracy): a seven that is shifted by one
-pixel is dark at other pixels.
+digit is distorted, it is right about
+[1.000](../../results/images.json#tables.digits.nothing.accuracy) of them. With all distortions it
+is right about [0.651](../../results/images.json#tables.digits.everything.accuracy): a seven that is
+shifted by one pixel is dark at other pixels.
 
 [The share of digits that a linear layer gets right after 800 steps, by what distorts
 them: means of three seeds](../../results/images.json#tables.digits)
@@ -33,8 +33,8 @@ lesson on [images and words](clip.py) needs them.
 
 **What did not help here:** noise. It looks bad, but alone it leaves the linear layer at
 [1.000](../../results/images.json#tables.digits.noise.accuracy). Shifts alone bring it to
-[0.870](../../results/images.json#tables.digits.shift.accuracy), and only all distortions together make
-the digits hard. Left out are colours: an image would have three numbers for each pixel.
+[0.870](../../results/images.json#tables.digits.shift.accuracy), and only all distortions together
+make the digits hard. Left out are colours: an image would have three numbers for each pixel.
 """
 
 from collections.abc import Mapping

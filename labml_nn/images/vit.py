@@ -27,9 +27,10 @@ patches](../../results/images.json#figures.patches)
 What fails without it? On our [drawn digits](digits.py), a linear layer on the pixels is right about
 [0.651](../../results/images.json#tables.models.linear%20layer.accuracy) of them. And a transformer
 that isn't told where each patch was is right about
-[0.467](../../results/images.json#tables.models.no%20positions.accuracy): less than the linear layer.
-With positions it is right about
-[0.957](../../results/images.json#tables.models.vision%20transformer.accuracy) (means of three seeds).
+[0.467](../../results/images.json#tables.models.no%20positions.accuracy): less than the linear
+layer. With positions it is right about
+[0.957](../../results/images.json#tables.models.vision%20transformer.accuracy) (means of three
+seeds).
 
 Think of a jigsaw puzzle in a bag. If you take out one piece after the other, you learn what is on
 the pieces, but not what the picture shows. Write the place of each piece on its back, and you can
@@ -52,15 +53,15 @@ seconds of one core](../../results/images.json#tables.models)
 **What did not help here:**
 
 * *Small patches.* With patches of 4 × 4 pixels, four in an image, it is right about
-  [0.969](../../results/images.json#tables.models.patches%20of%204%20%C3%97%204.accuracy), after half
-  the time.
+  [0.969](../../results/images.json#tables.models.patches%20of%204%20%C3%97%204.accuracy), after
+  half the time.
 * *The class token.* The mean of what became of the patches does as well:
   [0.960](../../results/images.json#tables.models.mean%20of%20patches.accuracy).
 * *A transformer at all.* A convolutional network with fewer than half of the parameters is right
-  about [0.990](../../results/images.json#tables.models.convolutions.accuracy). The usual explanation
-  is that its layers compare neighbours from the start, while a vision transformer has to learn
-  which patches are neighbours. In the paper the transformers get ahead if they are first trained on
-  14 million images or more.
+  about [0.990](../../results/images.json#tables.models.convolutions.accuracy). The usual
+  explanation is that its layers compare neighbours from the start, while a vision transformer has
+  to learn which patches are neighbours. In the paper the transformers get ahead if they are first
+  trained on 14 million images or more.
 
 This is the paper's model with its encoder in [pre-norm](../transformers/models.py). Left out are
 colours, dropout, the hidden layer that the paper has before the scores in its first training, and
@@ -104,10 +105,10 @@ class ViT(nn.Module):
     own for that: no pixels go into them, and what becomes of them is dropped.
 
     Here they change nothing. With four registers the model is right about
-    [0.955](../../results/images.json#tables.models.four%20registers.accuracy) of the digits. And there
-    are no such patches: the longest vector is
-    [1.39](../../results/images.json#values.outliers.without) times as long as the median one without
-    registers, and [1.38](../../results/images.json#values.outliers.with) times with them.
+    [0.955](../../results/images.json#tables.models.four%20registers.accuracy) of the digits. And
+    there are no such patches: the longest vector is
+    [1.39](../../results/images.json#values.outliers.without) times as long as the median one
+    without registers, and [1.38](../../results/images.json#values.outliers.with) times with them.
     """
 
     def __init__(
@@ -181,6 +182,11 @@ def example(
     ## Example
 
     Images of five rows of patches, and a model with two registers and one head.
+
+    ### What the class token looks at
+
+    The weights don't simply follow the ink. In the last layer the vector of a patch isn't only
+    about its own pixels any more: in the layers before, it has gathered from other patches, too.
 
     [The class token's weights for the patches in the last layer, mean of four heads: the darker,
     the larger. The weight of the class token itself is left
