@@ -68,8 +68,9 @@ ones](../../results/images.json#tables.ways)
 gets [0.818](../../results/images.json#tables.ways.classifier%20of%20110.seen) of their images
 right, the two encoders [0.762](../../results/images.json#tables.ways.two%20encoders.seen). And the
 second half of the loss changes little. With the texts for each image only, and not the images for
-each text, it gets [0.669](../../results/images.json#tables.ways.texts%20for%20images%20only.unseen)
-of the images with new captions right.
+each text, the model gets
+[0.669](../../results/images.json#tables.ways.texts%20for%20images%20only.unseen) of the images with
+new captions right.
 
 CLIP learned from 400 million images with their texts, in batches of 32,768. Its text encoder has
 the [mask](../transformers/mha.py#causal_mask) of a language model, as here. Left out are a
