@@ -1,0 +1,221 @@
+r"""
+---
+title: GPT-2
+summary: The model of 2019, built of the parts of this site and filled with its published weights.
+paper:
+  title: Language Models are Unsupervised Multitask Learners
+  authors: Radford et al.
+  year: 2019
+  link: https://d4mucfpksywv.cloudfront.net/better-language-models/language_models_are_unsupervised_multitask_learners.pdf
+terms:
+  tied weights: The embedding and the logits use the same matrix.
+---
+
+GPT-2 is the [small transformer](../transformers/basic/autoregressive_model.py) of this site with
+other sizes. Its smallest version has 12 layers, 12 heads and a width of 768: 124 million weights,
+where ours has 0.8. Load those weights into our modules, and our code writes English. What can go
+wrong are details. If the matrix after attention isn't transposed, all shapes are right, and the
+loss of a [small model](gpt2_experiment.py) goes from RIGHT to WRONG.
+
+**In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`. For the
+loader: a folder with `config.json` and weights in, a model out.
+
+Where it differs from the small transformer:
+
+| | small transformer | GPT-2 |
+| --- | --- | --- |
+| positions | sines and cosines | [learned](../transformers/positional_encoding.py#LearnedPositionalEncoding), up to 1,024 |
+| embedding | times $\sqrt{d_{model}}$ | as it is |
+| activation | GELU | its approximation with a tanh |
+| logits | a matrix of their own, with biases | the matrix of the embedding, *tied* |
+
+And where its *file* differs from our weights:
+
+* Its linear layers are called “Conv1D” and compute $x W + b$, with $W$ of the shape
+  $d_{in} \times d_{out}$. `nn.Linear` computes $x W^\top + b$. So each matrix has to be transposed.
+* Queries, keys and values are one matrix, of $768 \times 2304$. After the transposition, the first
+  third of its rows are the queries, then come keys and values. In each third, head follows head, as
+  in ours.
+* Each layer has a tensor “attn.bias”, which is no bias. It is the causal mask, 1,024 × 1,024
+  numbers. We have [our own](../transformers/mha.py#causal_mask) and leave it out.
+* Some files have “transformer.” before all names, and some have “lm_head.weight”, a copy of the
+  embedding.
+
+[What each wrong detail does: the mean loss of three seeds, and their range as a line](FIGURE)
+
+**What did not help here:** looking at the loss, or at the text. GELU without the approximation
+changes the loss by GELU nats, which nobody sees. Only the comparison with another implementation
+finds that: ours gives the logits of the library “transformers” to ten digits, from random weights.
+We had no network to try the published weights; [the notebook](gpt2_experiment.py) does. Left out
+are dropout in training, and a cache for writing.
+"""
+
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from labml_nn.pretrained.checkpoint import read_folder
+from labml_nn.pretrained.names import Rule, as_it_is, fill, in_layers, read_config
+from labml_nn.transformers.feed_forward import FeedForward
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from labml_nn.transformers.models import Encoder, TransformerLayer
+from labml_nn.transformers.positional_encoding import LearnedPositionalEncoding
+
+
+class GPT2(nn.Module):
+    r"""
+    ## The model
+    """
+
+    def __init__(
+        self, n_vocab: int, d_model: int, heads: int, n_layers: int, d_ff: int, seq_len: int,
+        eps: float = 1e-5,
+    ) -> None:
+        r"""
+        * `seq_len` is the greatest length of a text
+        * `eps` keeps the layer normalisations from dividing by zero
+        """
+        super().__init__()
+        # Not our [token embedding](../transformers/models.py#TokenEmbedding), which would multiply
+        # each vector by $\sqrt{d_{model}}$.
+        self.tokens = nn.Embedding(n_vocab, d_model)
+        self.positions = LearnedPositionalEncoding(d_model, seq_len)
+
+        # The [layers of this site](../transformers/models.py#TransformerLayer) as they are. GELU
+        # with a tanh was quicker to compute once; now it has to be that one, because the weights
+        # were trained with it.
+        layers = (
+            TransformerLayer(
+                d_model=d_model,
+                self_attn=MultiHeadAttention(heads, d_model, 0.0),
+                feed_forward=FeedForward(d_model, d_ff, 0.0, lambda: nn.GELU("tanh")),
+                dropout_prob=0.0,
+            )
+            for _ in range(n_layers)
+        )
+        self.encoder = Encoder(layers, d_model)
+
+        # PyTorch's own is $10^{-5}$, and so is that of the published model.
+        for module in self.modules():
+            if isinstance(module, nn.LayerNorm):
+                module.eps = eps
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        # What and where, added: `[seq_len, batch_size, d_model]`.
+        x = self.positions(self.tokens(tokens))
+        x = self.encoder(x, causal_mask(len(tokens)).to(tokens.device))
+
+        # A token's score is the dot product with its own row of the embedding. With 50,257 tokens
+        # that saves 39 million weights.
+        return F.linear(x, self.tokens.weight)
+
+
+def transposed(x: Tensor) -> Tensor:
+    r"""
+    ## Transpose
+
+    A bias has one axis and stays as it is.
+    """
+    return x.transpose(0, -1)
+
+
+def third(number: int, x: Tensor) -> Tensor:
+    r"""
+    ## Queries, keys or values
+
+    From the tensor that has all three.
+    """
+    return transposed(x).chunk(3)[number]
+
+
+# Names with a matrix, or gains, and a bias each. The rest is in the function below.
+LAYER = {
+    "norm_self_attn": ("ln_1", as_it_is),
+    "self_attn.query.linear": ("attn.c_attn", lambda x: third(0, x)),
+    "self_attn.key.linear": ("attn.c_attn", lambda x: third(1, x)),
+    "self_attn.value.linear": ("attn.c_attn", lambda x: third(2, x)),
+    "self_attn.output": ("attn.c_proj", transposed),
+    "norm_ff": ("ln_2", as_it_is),
+    "feed_forward.layer1": ("mlp.c_fc", transposed),
+    "feed_forward.layer2": ("mlp.c_proj", transposed),
+}
+
+
+def gpt2_table(n_layers: int) -> dict[str, Rule]:
+    r"""
+    ## The table of names
+    """
+    # Our positions have an axis for the batch in the middle.
+    table = {
+        "tokens.weight": ("wte.weight", as_it_is),
+        "positions.encodings": ("wpe.weight", lambda x: x.unsqueeze(1)),
+    }
+    # Weights and biases, layer by layer, and of the last normalisation.
+    for kind in ("weight", "bias"):
+        layer = {f"{mine}.{kind}": (f"{name}.{kind}", how) for mine, (name, how) in LAYER.items()}
+        table |= in_layers(n_layers, "encoder.layers.{}.", "h.{}.", layer)
+        table[f"encoder.norm.{kind}"] = (f"ln_f.{kind}", as_it_is)
+    return table
+
+
+def load_gpt2(folder: Path, dtype: torch.dtype = torch.float32) -> GPT2:
+    r"""
+    ## Load
+    """
+    # With another value of one of these, it is another model.
+    config = read_config(
+        folder, model_type="gpt2", activation_function="gelu_new", scale_attn_weights=True,
+        scale_attn_by_inverse_layer_idx=False, tie_word_embeddings=True, add_cross_attention=False,
+    )
+    # The feed-forward network is four times as wide as the model, if nothing else is said.
+    n_layers, d_ff = config["n_layer"], config.get("n_inner") or 4 * config["n_embd"]
+    sizes = (config["vocab_size"], config["n_embd"], config["n_head"], n_layers, d_ff)
+    model = GPT2(*sizes, config["n_positions"], config["layer_norm_epsilon"]).to(dtype)
+
+    # Without what is before all names, and without masks.
+    tensors = {
+        name.removeprefix("transformer."): tensor
+        for name, tensor in read_folder(folder).items()
+        if not name.endswith((".attn.bias", ".attn.masked_bias"))
+    }
+    fill(model, tensors, gpt2_table(n_layers), {"lm_head.weight": "wte.weight"})
+    return model.eval()
+
+
+def example(
+    seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2, n_vocab: int = 13,
+    d_ff: int = 11,
+) -> tuple[Tensor, ...]:
+    r"""
+    ## Example
+
+    One matrix of the file, and a model with random weights. [The notebook of the next
+    page](gpt2_experiment.py) loads a whole folder.
+
+    ### Exercises
+
+    ??? question "How many numbers has “h.0.attn.c_attn.weight” of the smallest GPT-2?"
+        $768 \cdot 2304 = 1{,}769{,}472$. Transposed, its first 768 rows make the queries.
+
+    ??? question "Leave out `transposed` for one matrix. For which does `fill` find it?"
+        For those that aren't square: both of the feed-forward network. Where all three of queries,
+        keys and values come from, the thirds have other shapes, too. The output of attention is
+        square: only a comparison of logits notices.
+
+    ??? question "Take the third for keys as queries, and the other way round. Who notices?"
+        No shape does. A score would be the product of key $i$ and query $j$, so each position looks
+        where it should have been looked at from. The comparison with GPT-2 notices.
+
+    ??? question "The embedding is used for the logits, too. How many weights does that save?"
+        $50{,}257 \cdot 768 = 38{,}597{,}376$, nearly a third of the 124 million.
+    """
+    # As in the file: what goes in down, three times what comes out across.
+    d_model = heads * d_k
+    joined = torch.randn(d_model, 3 * d_model)
+    query = third(0, joined)
+
+    # The longest text that there are positions for.
+    model = GPT2(n_vocab, d_model, heads, 2, d_ff, seq_len)
+    return query, model(torch.randint(n_vocab, (seq_len, batch_size)))
