@@ -72,7 +72,7 @@ def write_file(path: Path, tensors: Mapping[str, Tensor]) -> None:
     for name, tensor in tensors.items():
         (kind,) = (name for name, dtype in TYPES.items() if dtype == tensor.dtype)
         start, end = end, end + tensor.nbytes
-        header[name] = {"dtype": kind, "shape": list(tensor.shape), "data_offsets": [start, end]}
+        header[name] = {"dtype": kind, "shape": tensor.shape, "data_offsets": [start, end]}
 
     # Spaces at its end, so that the numbers begin at a multiple of eight bytes.
     text = json.dumps(header).encode()

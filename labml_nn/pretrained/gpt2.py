@@ -50,6 +50,7 @@ We had no network to try the published weights; [the notebook](gpt2_experiment.p
 are dropout in training, and a cache for writing.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -143,7 +144,7 @@ LAYER = {
 }
 
 
-def gpt2_table(n_layers: int) -> dict[str, Rule]:
+def gpt2_table(n_layers: int, layers: Mapping[str, Rule]) -> dict[str, Rule]:
     r"""
     ## The table of names
     """
@@ -154,20 +155,22 @@ def gpt2_table(n_layers: int) -> dict[str, Rule]:
     }
     # Weights and biases, layer by layer, and of the last normalisation.
     for kind in ("weight", "bias"):
-        layer = {f"{mine}.{kind}": (f"{name}.{kind}", how) for mine, (name, how) in LAYER.items()}
+        layer = {f"{mine}.{kind}": (f"{name}.{kind}", how) for mine, (name, how) in layers.items()}
         table |= in_layers(n_layers, "encoder.layers.{}.", "h.{}.", layer)
         table[f"encoder.norm.{kind}"] = (f"ln_f.{kind}", as_it_is)
     return table
 
 
-def load_gpt2(folder: Path, dtype: torch.dtype = torch.float32) -> GPT2:
+def load_gpt2(
+    folder: Path, dtype: torch.dtype = torch.float32, layers: Mapping[str, Rule] = LAYER
+) -> GPT2:
     r"""
     ## Load
     """
     # With another value of one of these, it is another model.
     config = read_config(
         folder, model_type="gpt2", activation_function="gelu_new", scale_attn_weights=True,
-        scale_attn_by_inverse_layer_idx=False, tie_word_embeddings=True, add_cross_attention=False,
+        scale_attn_by_inverse_layer_idx=False,
     )
     # The feed-forward network is four times as wide as the model, if nothing else is said.
     n_layers, d_ff = config["n_layer"], config.get("n_inner") or 4 * config["n_embd"]
@@ -180,7 +183,7 @@ def load_gpt2(folder: Path, dtype: torch.dtype = torch.float32) -> GPT2:
         for name, tensor in read_folder(folder).items()
         if not name.endswith((".attn.bias", ".attn.masked_bias"))
     }
-    fill(model, tensors, gpt2_table(n_layers), {"lm_head.weight": "wte.weight"})
+    fill(model, tensors, gpt2_table(n_layers, layers), {"lm_head.weight": "wte.weight"})
     return model.eval()
 
 

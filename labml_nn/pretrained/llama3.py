@@ -64,7 +64,7 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.pretrained.checkpoint import read_folder
-from labml_nn.pretrained.names import Rule, as_it_is, fill, in_layers, read_config
+from labml_nn.pretrained.names import as_it_is, fill, in_layers, read_config
 from labml_nn.transformers.memory.grouped_query import GroupedQueryAttention
 from labml_nn.transformers.mha import causal_mask
 from labml_nn.transformers.models import Encoder, TransformerLayer
@@ -76,21 +76,22 @@ from labml_nn.transformers.swiglu import SwiGLU
 Config = Mapping[str, Any]
 
 
-def scaled_frequencies(
-    frequencies: Tensor, *, factor: float, low_freq_factor: float, high_freq_factor: float,
-    original_max_position_embeddings: int,
-) -> Tensor:
+def scaled_frequencies(frequencies: Tensor, scaling: Config) -> Tensor:
     r"""
     ## Frequencies of Llama 3.1
 
-    The arguments have the names of `config.json`: $f$, $a$, $b$ and $L$. The result is `[n_pairs]`.
+    `scaling` has the names of `config.json` for $a$, $b$, $L$ and $f$. The result is `[n_pairs]`.
     """
-    # How often each pair goes around in a text as long as those that it was first trained on.
-    turns = original_max_position_embeddings * frequencies / (2 * math.pi)
+    low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
 
-    # The share of its own frequency that it keeps.
-    kept = ((turns - low_freq_factor) / (high_freq_factor - low_freq_factor)).clamp(0, 1)
-    return frequencies * (kept + (1 - kept) / factor)
+    # How often each pair goes around in a text as long as those that it was first trained on.
+    turns = scaling["original_max_position_embeddings"] * frequencies / (2 * math.pi)
+
+    # The share of its own frequency that it keeps: all of it above $b$ turns, nothing below $a$.
+    kept = ((turns - low) / (high - low)).clamp(0, 1)
+
+    # Without it, a pair with less than one turn would get to angles that training never showed.
+    return frequencies * (kept + (1 - kept) / scaling["factor"])
 
 
 def rotary_of(config: Config) -> RotaryPositions:
@@ -108,7 +109,7 @@ def rotary_of(config: Config) -> RotaryPositions:
     # Any other scaling would load as well, and write worse the longer the text is.
     kind = rope.pop("rope_type")
     if kind == "llama3":
-        frequencies = scaled_frequencies(frequencies, **rope)
+        frequencies = scaled_frequencies(frequencies, rope)
     elif kind != "default" or rope:
         raise ValueError(f"rotary positions of the kind {kind!r} with {rope} are not here")
     return RotaryPositions(frequencies, config["max_position_embeddings"])
@@ -141,8 +142,9 @@ class Llama(nn.Module):
 
     def __init__(self, config: Config, attention: type[LlamaAttention] = LlamaAttention) -> None:
         super().__init__()
-        d_model, eps = config["hidden_size"], config["rms_norm_eps"]
-        self.tokens = nn.Embedding(config["vocab_size"], d_model)
+        # The large ones have 128,256 tokens.
+        n_vocab, d_model, eps = (config[k] for k in ("vocab_size", "hidden_size", "rms_norm_eps"))
+        self.tokens = nn.Embedding(n_vocab, d_model)
 
         # Our stack and our layers have layer normalisation, and RMSNorm takes its place.
         self.encoder = Encoder((), d_model)
@@ -155,11 +157,12 @@ class Llama(nn.Module):
                 d_model=d_model, self_attn=attention(config, rotary), dropout_prob=0.0,
                 feed_forward=SwiGLU(d_model, config["intermediate_size"]),
             )
-            layer.norm_self_attn, layer.norm_ff = RMSNorm(d_model, eps), RMSNorm(d_model, eps)
+            layer.norm_self_attn = RMSNorm(d_model, eps)
+            layer.norm_ff = RMSNorm(d_model, eps)
             self.encoder.layers.append(layer)
 
         # The small models use the embedding for the logits, too, the large ones don't.
-        self.head = nn.Linear(d_model, config["vocab_size"], bias=False)
+        self.head = nn.Linear(d_model, n_vocab, bias=False)
         if config["tie_word_embeddings"]:
             self.head.weight = self.tokens.weight
 
@@ -183,19 +186,6 @@ LAYER = {
 }
 
 
-def llama_table(n_layers: int, tied: bool, layer: Mapping[str, str]) -> dict[str, Rule]:
-    r"""
-    ## The table of names
-    """
-    # Everything is called “weight” there.
-    rules = {mine: (f"{name}.weight", as_it_is) for mine, name in layer.items()}
-    return in_layers(n_layers, "encoder.layers.{}.", "model.layers.{}.", rules) | {
-        "tokens.weight": ("model.embed_tokens.weight", as_it_is),
-        "encoder.norm.gain": ("model.norm.weight", as_it_is),
-        "head.weight": ("model.embed_tokens.weight" if tied else "lm_head.weight", as_it_is),
-    }
-
-
 def load_llama3(
     folder: Path, dtype: torch.dtype = torch.float32, model_type: str = "llama",
     attention: type[LlamaAttention] = LlamaAttention, layer: Mapping[str, str] = LAYER,
@@ -206,15 +196,18 @@ def load_llama3(
     The last three arguments are for [models that are nearly the same](qwen3.py).
     """
     # With another value of one of these, it is another model.
-    config = read_config(
-        folder, model_type=model_type, hidden_act="silu", attention_bias=False, mlp_bias=False,
-        use_sliding_window=False,
-    )
+    config = read_config(folder, model_type=model_type, hidden_act="silu", use_sliding_window=False)
     model, tied = Llama(config, attention).to(dtype), config["tie_word_embeddings"]
 
+    # Everything is called “weight” there. A tied head is filled from the embedding, once more.
+    rules = {mine: (f"{name}.weight", as_it_is) for mine, name in layer.items()}
+    table = in_layers(len(model.encoder.layers), "encoder.layers.{}.", "model.layers.{}.", rules)
+    table["tokens.weight"] = embedding = ("model.embed_tokens.weight", as_it_is)
+    table["head.weight"] = embedding if tied else ("lm_head.weight", as_it_is)
+    table["encoder.norm.gain"] = ("model.norm.weight", as_it_is)
+
     # Some files of tied models have the embedding a second time.
-    copies = {"lm_head.weight": "model.embed_tokens.weight"} if tied else {}
-    table = llama_table(config["num_hidden_layers"], tied, layer)
+    copies = {"lm_head.weight": embedding[0]} if tied else {}
     fill(model, read_folder(folder), table, copies)
     return model.eval()
 
@@ -222,12 +215,11 @@ def load_llama3(
 def example(
     seq_len: int = 7, batch_size: int = 3, key_heads: int = 5, n_pairs: int = 2, n_vocab: int = 13,
     d_ff: int = 11,
-) -> tuple[Tensor, ...]:
+) -> Tensor:
     r"""
     ## Example
 
-    The smallest frequencies of Llama 3.1, and a random model with two heads of queries for each
-    head of keys.
+    A random model with two heads of queries for each head of keys, and an old file's settings.
 
     ### Exercises
 
@@ -250,9 +242,9 @@ def example(
         "num_attention_heads": 2 * key_heads, "num_key_value_heads": key_heads,
         "intermediate_size": d_ff, "rms_norm_eps": 1e-5, "rope_theta": 500_000.0,
         "max_position_embeddings": seq_len, "tie_word_embeddings": True,
+        "rope_scaling": {
+            "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 8192,
+        },
     }  # fmt: skip
-    scaled = scaled_frequencies(
-        inverse_frequencies(2 * n_pairs, 500_000.0), factor=8.0, low_freq_factor=1.0,
-        high_freq_factor=4.0, original_max_position_embeddings=8192,
-    )
-    return scaled, Llama(config)(torch.randint(n_vocab, (seq_len, batch_size)))
+    return Llama(config)(torch.randint(n_vocab, (seq_len, batch_size)))

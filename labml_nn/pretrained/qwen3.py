@@ -96,7 +96,7 @@ def load_qwen3(folder: Path, dtype: torch.dtype = torch.float32) -> Llama:
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, key_heads: int = 5, n_pairs: int = 2, d_model: int = 30
+    seq_len: int = 7, batch_size: int = 3, key_heads: int = 5, n_pairs: int = 2, width: int = 3
 ) -> Tensor:
     r"""
     ## Example
@@ -117,6 +117,8 @@ def example(
         A rotation changes no length, so what is divided by is the same. The gains aren't: feature
         3's gain would be for the rotated feature 3, a mixture of two.
     """
+    # In Llama, a head of this model would have `width` features. Here it has $2 \cdot 2$.
+    d_model = 2 * key_heads * width
     config = {
         "num_attention_heads": 2 * key_heads, "hidden_size": d_model, "rms_norm_eps": 1e-6,
         "num_key_value_heads": key_heads, "head_dim": 2 * n_pairs,

@@ -43,7 +43,7 @@ def test_random_texts_have_the_tokens_of_transformers_and_come_back(folder: Path
 def test_every_character_is_cut_as_by_transformers_if_python_knows_it(folder: Path) -> None:
     theirs = GPT2Tokenizer(str(folder / "vocab.json"), str(folder / "merges.txt"))
     cut = theirs.backend_tokenizer.pre_tokenizer.pre_tokenize_str
-    for number in range(0x80, 0x30000, 7):
+    for number in range(0, 0x30000, 7):
         character = chr(number)
         if unicodedata.category(character) not in ("Cn", "Cs"):
             text = f"a{character}1 {character}b "

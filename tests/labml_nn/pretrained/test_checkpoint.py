@@ -73,11 +73,17 @@ def test_the_file_is_mapped_and_writing_to_a_tensor_leaves_it_alone(tmp_path: Pa
 
 @pytest.mark.parametrize("spaces", range(4))
 def test_numbers_may_begin_at_any_byte(tmp_path: Path, spaces: int) -> None:
-    header = {"a": entry(0, 1, [1], "U8"), "b": entry(1, 9), "c": entry(9, 11, [1], "F16")}
+    header = {"a": entry(0, 8), "b": entry(8, 9, [1], "U8"), "c": entry(9, 13, [1])}
     text = json.dumps(header).encode() + b" " * spaces
-    path = raw(tmp_path / "odd.safetensors", text, bytes([7, 0, 0, 128, 63, 0, 0, 0, 64, 0, 60]))
+    numbers = bytes([0, 0, 128, 63, 0, 0, 0, 64, 7, 0, 0, 128, 64])
+    path = raw(tmp_path / "odd.safetensors", text, numbers)
     found = {name: tensor.tolist() for name, tensor in read_file(path).items()}
-    assert found == {"a": [7], "b": [1, 2], "c": [1]}
+    assert found == {"a": [1, 2], "b": [7], "c": [4]}
+
+
+def test_a_file_without_tensors_is_read(tmp_path: Path) -> None:
+    write_file(tmp_path / "none.safetensors", {})
+    assert read_file(tmp_path / "none.safetensors") == {}
 
 
 BAD = {

@@ -30,7 +30,7 @@ def test_the_logits_are_those_of_transformers_from_one_file_and_from_shards(
 
 @pytest.mark.parametrize(
     "setting",
-    [{"hidden_act": "gelu"}, {"attention_bias": True}, {"use_sliding_window": True}],
+    [{"hidden_act": "gelu"}, {"use_sliding_window": True}],
     ids=str,
 )
 def test_a_model_that_computes_something_else_is_refused(
