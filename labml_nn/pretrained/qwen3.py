@@ -96,7 +96,7 @@ def load_qwen3(folder: Path, dtype: torch.dtype = torch.float32) -> Llama:
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, key_heads: int = 5, n_pairs: int = 2, width: int = 3
+    seq_len: int = 7, batch_size: int = 11, key_heads: int = 5, n_pairs: int = 2, width: int = 3
 ) -> Tensor:
     r"""
     ## Example

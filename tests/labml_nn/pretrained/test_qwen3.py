@@ -49,6 +49,6 @@ def test_llamas_are_refused_and_without_the_norms_names_are_left_over(tmp_path: 
 
 
 def test_the_example_has_the_width_of_the_model_and_its_heads_have_their_own() -> None:
-    assert page.example().shape == (7, 3, 30)
+    assert page.example().shape == (7, 11, 30)
     queries, keys = 1024 * 2048, 1024 * 1024
     assert 2 * queries + 2 * keys == 6_291_456
