@@ -14,10 +14,10 @@ were learned.
 
 Both files are needed, and so is a third thing that is in neither: *the pattern* that cuts a text
 into pieces before anything is merged. No merge goes across the borders of a piece. With the pattern
-of [our own byte pairs](../basics/byte_pairs.py#PIECES) and GPT-2's merges, you get tokens of
-GPT-2's vocabulary that aren't GPT-2's tokens:
+of [our own byte pairs](../basics/byte_pairs.py), nothing fails: all tokens are in the vocabulary,
+and their embeddings are there. But they aren't the tokens that the model was trained with:
 
-[The pieces of “Don't stop,\xa0I'm ½ done  now”](PIECES)
+[“Don't  stop: ½ of 2024's” in pieces](../../results/pretrained.json#tables.pieces)
 
 GPT-2's pattern, read from left to right, takes the first of these that fits:
 

@@ -10,39 +10,44 @@ terms:
   shard: One of the several files that the weights of a large model are split into.
 ---
 
-A published model is a folder: weights in one or more files, and a `config.json` with the sizes. Two
-things go wrong when you load one:
+A published model is a folder: weights in one or more files, and a `config.json` with the sizes. The
+files come from strangers, and two things can go wrong when you open one:
 
-* **The file runs code.** Python's own format, pickle, may contain any function call, which is made
-  when you open the file.
-* **A tensor is missing or in the wrong place, and nobody says so.** With `strict=False` a model
-  loads what fits. A [small GPT-2](gpt2_experiment.py) with one matrix left as it was at random goes
-  from a loss of [RIGHT] to [LOST]. Nothing is printed, and it still writes text.
+* **It runs code.** Python's own format, pickle, can hold any function call, and opening the file
+  makes the call.
+* **It is damaged or cut off**, and nobody notices. Four bytes from the wrong place are a number,
+  too. In a [small GPT-2](gpt2_experiment.py), one matrix of random numbers raises the loss from
+  [1.0](../../results/pretrained.json#tables.gpt2.all%20right.loss) to
+  [1.0](../../results/pretrained.json#tables.gpt2.one%20matrix%20left%20at%20random.loss). The model
+  still writes text, just worse.
 
-**In:** a folder. **Out:** a model whose weights are all from there, or one sentence that says what
-is wrong.
+**In:** a folder. **Out:** its tensors by their names, or one sentence that says what is wrong.
 
 A *safetensors* file is like a warehouse with a list at the door: first 8 bytes with the length of
 the list, then the list, then shelf after shelf of numbers, and nothing else. The list says for each
-name which type and shape the numbers have and between which bytes they lie. It is text in JSON,
-which can't run anything:
+tensor which type and shape it has and between which bytes its numbers lie:
 
 ```text
 8 bytes  {"bias": {"dtype": "F32", "shape": [3], "data_offsets": [0, 12]}, …}  12 bytes …
 ```
 
-So a wrong list can do one thing only: give you other numbers than those that were written. The
-checks below leave no room for that. The shelves must follow each other without a gap or an overlap,
-each as long as its type and shape say, and the last one must end where the file ends.
+The list is text in JSON, which can't run anything. What a wrong list can do is to give you other
+numbers than those that were written. So the shelves must follow each other without a gap or an
+overlap, each as long as its type and shape say, and the last must end where the file ends. We check
+all of that before anything is used.
 
-The file isn't read, it is *mapped* into memory: the operating system reads a part of it when you
-first use a number there.
+The file isn't read, it is *mapped* into memory: the operating system reads a part of it when
+something uses a number there.
 
-[A file of 64 MB: bytes in memory after each step](RESIDENT)
+[A file of 64 MB with 16 matrices: how much more is in memory after each
+step](../../results/pretrained.json#tables.mapped)
 
-This is the same format as [on this page](../training/trained.py#read), which trusts its
-file. Left out are numbers of 8 and 4 bits in the file, writing in shards, and machines that store
-the highest byte first.
+**What did not help here:** mapping saves nothing if you use all of the file. It helps where you
+want a few tensors of a large one.
+
+The format is that of [these eight-bit weights](../training/trained.py#read), where the file is our
+own and nothing is checked. Left out are types of 8 and 4 bits, writing in shards, and machines that
+store the highest byte of a number first.
 """
 
 import json
@@ -67,9 +72,11 @@ def write_file(path: Path, tensors: Mapping[str, Tensor]) -> None:
     r"""
     ## Write a file
     """
-    # Shelf after shelf, in the order in which the tensors come.
+    # The list: shelf after shelf, in the order in which the tensors come. Offsets are counted from
+    # the end of the list, so that they don't depend on its length.
     header, end = {}, 0
     for name, tensor in tensors.items():
+        # The name of the type, and so many bytes from where the last tensor ended.
         (kind,) = (name for name, dtype in TYPES.items() if dtype == tensor.dtype)
         start, end = end, end + tensor.nbytes
         header[name] = {"dtype": kind, "shape": tensor.shape, "data_offsets": [start, end]}
@@ -78,10 +85,12 @@ def write_file(path: Path, tensors: Mapping[str, Tensor]) -> None:
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
 
-    # The lowest byte of the length comes first, and so it is with all numbers.
+    # The lowest byte of the length comes first. That is the order that most processors have in
+    # memory, so a tensor is written as it is.
     with path.open("wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for tensor in tensors.values():
+            # One long row of bytes. A transposed matrix is put in the order of its shape first.
             file.write(bytes(tensor.flatten().view(torch.uint8).tolist()))
 
 
@@ -91,7 +100,8 @@ def read_file(path: Path) -> dict[str, Tensor]:
 
     The tensors by their names.
     """
-    # A length beyond the end would be a header that was cut off, or no such file at all.
+    # A length beyond the end: the file was cut off, or is something else. Without this check we
+    # would ask for as much memory as the first eight bytes say, up to millions of terabytes.
     size = path.stat().st_size
     with path.open("rb") as file:
         first = 8 + int.from_bytes(file.read(8), "little")
@@ -99,9 +109,12 @@ def read_file(path: Path) -> dict[str, Tensor]:
             raise ValueError(f"{path.name} has {size} bytes, and its header ends at {first}")
         text = file.read(first - 8)
 
-    # In the order of their places. `index` takes whole numbers and nothing else.
+    # In the order of their places. `index` takes whole numbers and nothing else. Whatever is wrong
+    # with the list, from letters that are none to a type that we don't know, is said in one
+    # sentence.
     try:
         header = json.loads(text)
+        # Who wrote the file, and the like: texts, and no tensor.
         header.pop("__metadata__", None)
         entries = sorted(
             (index(start), index(end), name, TYPES[entry["dtype"]], [*map(index, entry["shape"])])
@@ -111,10 +124,12 @@ def read_file(path: Path) -> dict[str, Tensor]:
     except Exception as error:
         raise ValueError(f"the header of {path.name} is wrong: {error!r}") from None
 
-    # Each begins where the one before it ends. A name that comes twice leaves a gap: JSON keeps the
-    # second one only.
+    # Each begins where the one before it ends. So two names can't share bytes, and nothing can hide
+    # between two tensors. A name that comes twice leaves a gap: JSON keeps the second one only.
     place = 0
     for start, end, name, dtype, shape in entries:
+        # An empty shape is a single number: the product of nothing is 1. Two negative sizes would
+        # have a positive product.
         length = math.prod(shape) * dtype.itemsize
         if (start, end) != (place, place + length) or any(n < 0 for n in shape):
             raise ValueError(
@@ -122,6 +137,8 @@ def read_file(path: Path) -> dict[str, Tensor]:
                 f"be {length}, from {place} on"
             )
         place = end
+
+    # And the last one ends where the file does.
     if first + place != size:
         raise ValueError(f"{path.name} has {size} bytes, and its header says {first + place}")
 
@@ -129,12 +146,15 @@ def read_file(path: Path) -> dict[str, Tensor]:
     raw = torch.from_file(str(path), shared=False, size=size, dtype=torch.uint8)
     tensors = {}
     for start, end, name, dtype, shape in entries:
+        # Its bytes, without a copy.
         numbers = raw[first + start : first + end]
 
-        # A number of 4 bytes has to begin at a multiple of 4. Where it doesn't, we need a copy. (In
-        # GPT-2's own file it doesn't: that was written before headers got spaces at their ends.)
+        # PyTorch wants a number of 4 bytes to begin at a multiple of 4. Where it doesn't, a copy
+        # does. (GPT-2's published file has a header of 14,283 bytes, so this is needed there.)
         if (first + start) % dtype.itemsize:
             numbers = numbers.clone()
+
+        # The same bytes as numbers, and the row of numbers in its shape.
         tensors[name] = numbers.view(dtype).view(shape)
     return tensors
 
@@ -144,7 +164,7 @@ def read_folder(folder: Path) -> dict[str, Tensor]:
     ## Read a folder
 
     The tensors of a model, from one file or from its shards. Files in other formats, like
-    `pytorch_model.bin`, are never opened.
+    “pytorch_model.bin”, are never opened.
     """
     # A small model is one file.
     single, shards = folder / "model.safetensors", folder / "model.safetensors.index.json"
@@ -153,7 +173,8 @@ def read_folder(folder: Path) -> dict[str, Tensor]:
     if not shards.is_file():
         raise ValueError(f"{folder} has neither {single.name} nor {shards.name}")
 
-    # For a large one, the index says in which shard each tensor is.
+    # A large one is in shards of a few gigabytes, and the index says in which of them each tensor
+    # is. Shards are read in the order in which the index names them first.
     places = json.loads(shards.read_text(encoding="utf-8"))["weight_map"]
     tensors = {}
     for shard in dict.fromkeys(places.values()):
@@ -161,7 +182,8 @@ def read_folder(folder: Path) -> dict[str, Tensor]:
         if Path(shard).name != shard or not (folder / shard).is_file():
             raise ValueError(f"{shards.name} names {shard!r}, which is no file of {folder}")
 
-        # A shard of another model may have the right name.
+        # A shard may be an old one, or have tensors that another shard has, too. Which of the two
+        # would be used is decided by nobody, so there must be one.
         found, expected = read_file(folder / shard), {n for n in places if places[n] == shard}
         if found.keys() != expected:
             wrong = sorted(found.keys() ^ expected)

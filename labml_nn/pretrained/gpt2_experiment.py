@@ -111,8 +111,8 @@ def random_folder(folder: Path, seq_len: int, d: int = 20) -> None:
     write_file(folder / "model.safetensors", {name: x / 5 for name, x in tensors.items()})
 
     # Sizes, under the names that they have there.
-    config = {"vocab_size": len(numbers), "n_embd": d, "n_head": 5, "n_layer": 2}
-    config |= {"n_positions": seq_len, "layer_norm_epsilon": 1e-5, "model_type": "gpt2"}
+    config = {"model_type": "gpt2", "layer_norm_epsilon": 1e-5, "n_positions": seq_len}
+    config |= {"vocab_size": len(numbers), "n_embd": d, "n_head": 5, "n_layer": 2}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
 
 
@@ -147,8 +147,8 @@ def losses_of(folder: Path, tokens: Tensor) -> dict[str, float]:
         model = load_gpt2(folder, layers=layers).to(tokens.device)
 
         # A batch of one. Each token but the first is predicted from those before it.
-        logits = model(tokens[:-1, None])
-        losses[name] = F.cross_entropy(logits[:, 0], tokens[1:]).item()
+        logits = model(tokens[:-1, None])[:, 0]
+        losses[name] = F.cross_entropy(logits, tokens[1:]).item()
     return losses
 
 
@@ -193,8 +193,7 @@ def notebook(
     # The top bar is the right model.
     import matplotlib.pyplot as plt
 
-    plt.barh(list(losses), list(losses.values()))
-    plt.gca().invert_yaxis()
+    plt.barh([*losses][::-1], [*losses.values()][::-1])
     plt.xlabel("validation loss, nats a token")
     plt.show()
 

@@ -106,8 +106,7 @@ def test_the_notebook_writes_from_a_random_folder_or_from_one_of_yours(
         assert said.count("validation loss") == len(page.TABLES)
         assert "\nTwo" in said
         names = [label.get_text() for label in plt.gca().get_yticklabels()]
-        assert names == list(page.TABLES)
-        assert plt.gca().yaxis_inverted()
+        assert names == list(page.TABLES)[::-1]
         plt.close("all")
     assert (folder / "random" / "vocab.json").exists()
 
