@@ -25,6 +25,6 @@ of names, and care with details that change no shape.
 line](../../results/pretrained.json#figures.details)
 
 All loaders were compared with the library “transformers” on random configurations, and with nothing
-else: the published weights need a network, which we hadn't. What did not help here is the loss. Some
+else: we had no network to get the published weights. What did not help here is the loss. Some
 mistakes hardly change it, and only a comparison number by number finds them.
 """

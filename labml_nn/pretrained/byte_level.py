@@ -35,8 +35,13 @@ Unicode there, of all scripts, which Python's `re` doesn't know. The small trick
 up the class of each character outside ASCII, write one of four stand-ins in its place, let `re` cut
 *that* text, and cut the real one at the same places.
 
-Left out: `<|endoftext|>`, which stands between two texts in training, has a number, but in a
-text it is cut like any other text here.
+**What did not help here:** Python's own classes. In `re`, a “½” is neither a letter nor a digit,
+and no class says “number”. And Python's table of characters is older than that of the library
+“tokenizers”: characters that were added to Unicode since are other signs here, and letters there.
+All others are cut alike.
+
+Left out: `<|endoftext|>`, which stands between two texts in training, has a number, but if it is
+written in a text, it is cut like the rest.
 """
 
 import json
@@ -50,7 +55,8 @@ from torch import Tensor
 
 from labml_nn.basics.byte_pairs import letters_of_bytes, merge
 
-# In the order of the table above.
+# In the order of the table above. It is for stand-ins, so the letters from a to z are enough. “\s”
+# is white space, and “\S” anything else.
 PATTERN = (
     r"'(?:[stmd]|re|ve|ll)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+"
 )
@@ -80,7 +86,8 @@ def pieces(text: str) -> list[str]:
     r"""
     ## Cut a text
     """
-    # As many characters as the text has, so the places are the same.
+    # As many characters as the text has, so the places are the same. One of the six kinds fits
+    # everywhere, so the pieces joined are the text.
     simple = "".join(map(stand_in, text))
     return [text[slice(*found.span())] for found in re.finditer(PATTERN, simple, re.ASCII)]
 
@@ -107,7 +114,7 @@ class ByteLevelTokenizer:
         self.numbers = numbers
         self.tokens = sorted(numbers, key=numbers.__getitem__)
 
-        # How old each merge is.
+        # The place of each merge in the file is its age: the first one was the most frequent pair.
         self.ages = {pair: age for age, pair in enumerate(merges)}
 
     def __len__(self) -> int:
@@ -120,14 +127,18 @@ class ByteLevelTokenizer:
         [Applying all merges](../basics/byte_pairs.py#encode) in order would take 50,000 steps for
         each piece. Of the pairs that are there, the oldest merge is the next one in that order.
         """
+        # Single bytes at first.
         word = tuple(self.letters[byte] for byte in piece.encode())
         while len(word) > 1:
-            # A pair that was never merged is younger than all others.
+            # A pair that was never merged is younger than all others. If the oldest of the piece is
+            # such a pair, none is left to merge.
             pair = min(
                 zip(word, word[1:], strict=False), key=lambda pair: self.ages.get(pair, torch.inf)
             )
             if pair not in self.ages:
                 break
+
+            # Everywhere in the piece, from left to right.
             word = merge(word, pair)
         return word
 
@@ -135,6 +146,7 @@ class ByteLevelTokenizer:
         r"""
         ### Encode
         """
+        # Every byte has a number, so no text is refused.
         found = [self.numbers[token] for piece in pieces(text) for token in self.spell(piece)]
         return torch.tensor(found, dtype=torch.long)
 
@@ -146,7 +158,8 @@ class ByteLevelTokenizer:
         letters = "".join(self.tokens[number] for number in tokens.tolist())
         content = bytes(self.letters.index(letter) for letter in letters)
 
-        # A model can write bytes that are no text, or stop within a character.
+        # A model can write bytes that are no text, or stop within a character. A sign stands for
+        # those.
         return content.decode(errors="replace")
 
 
@@ -156,7 +169,8 @@ def read_tokenizer(folder: Path) -> ByteLevelTokenizer:
     """
     numbers = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
 
-    # A merge is a line with a space in the middle. Tokens have none: a space is spelled “Ġ”.
+    # After a line with the version, a merge is a line with a space in the middle. Tokens have none:
+    # a space is spelled “Ġ”.
     lines = (folder / "merges.txt").read_text(encoding="utf-8").split("\n")
     pairs = (tuple(line.split(" ")) for line in lines if not line.startswith("#version"))
     return ByteLevelTokenizer(numbers, [pair for pair in pairs if len(pair) == 2])
@@ -165,9 +179,28 @@ def read_tokenizer(folder: Path) -> ByteLevelTokenizer:
 def example(n_tokens: int = 7) -> Tensor:
     r"""
     ## Example
+
+    ### Exercises
+
+    ??? question "Into which pieces is “I'll go  home” cut?"
+        “I”, “'ll”, “ go”, “ ” and “ home”. The last of the two spaces goes with “home”.
+
+    ??? question "Why is “The” another token than “ the”?"
+        Bytes decide. A capital letter is another byte, and so is the space. The model has to learn
+        that they mean the same.
+
+    ??? question "A model writes the first of the two bytes of “é” and stops. What do you see?"
+        “\N{REPLACEMENT CHARACTER}”. Bytes that are no text are replaced when they are decoded.
+
+    ??? question "Write `self.ages.get(pair, -1)`. What goes wrong?"
+        Pairs that were never merged would be the oldest. In most words the first pair is one of
+        them, so nothing is merged, and the text has a token for each byte.
     """
+    # The bytes have the numbers up to 255, each merge the next one.
     letters = sorted(letters_of_bytes())
     merges = [("l", "o"), ("lo", "w"), ("Ġ", "low")]
     tokens = [*letters, *map("".join, merges)]
+
+    # “low” and “ low” are two tokens, and “er” has no merge.
     tokenizer = ByteLevelTokenizer({token: n for n, token in enumerate(tokens)}, merges)
     return tokenizer.encode("low lower" + "!" * (n_tokens - 4))

@@ -15,7 +15,9 @@ GPT-2 is the [small transformer](../transformers/basic/autoregressive_model.py) 
 other sizes. Its smallest version has 12 layers, 12 heads and a width of 768: 124 million weights,
 where ours has 0.8. Load those weights into our modules, and our code writes English. What can go
 wrong are details. If the matrix after attention isn't transposed, all shapes are right, and the
-loss of a [small model](gpt2_experiment.py) goes from RIGHT to WRONG.
+loss of a small model goes from
+[1.0](../../results/pretrained.json#tables.gpt2.all%20right.loss) to
+[1.0](../../results/pretrained.json#tables.gpt2.output%20of%20attention%20not%20transposed.loss).
 
 **In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`. For the
 loader: a folder with `config.json` and weights in, a model out.
@@ -24,7 +26,7 @@ Where it differs from the small transformer:
 
 | | small transformer | GPT-2 |
 | --- | --- | --- |
-| positions | sines and cosines | [learned](../transformers/positional_encoding.py#LearnedPositionalEncoding), up to 1,024 |
+| positions | sines and cosines | learned, for up to 1,024 tokens |
 | embedding | times $\sqrt{d_{model}}$ | as it is |
 | activation | GELU | its approximation with a tanh |
 | logits | a matrix of their own, with biases | the matrix of the embedding, *tied* |
@@ -41,13 +43,15 @@ And where its *file* differs from our weights:
 * Some files have “transformer.” before all names, and some have “lm_head.weight”, a copy of the
   embedding.
 
-[What each wrong detail does: the mean loss of three seeds, and their range as a line](FIGURE)
+[What one wrong detail does: the mean loss of three seeds, and their range as a
+line](../../results/pretrained.json#figures.details)
 
-**What did not help here:** looking at the loss, or at the text. GELU without the approximation
-changes the loss by GELU nats, which nobody sees. Only the comparison with another implementation
-finds that: ours gives the logits of the library “transformers” to ten digits, from random weights.
-We had no network to try the published weights; [the notebook](gpt2_experiment.py) does. Left out
-are dropout in training, and a cache for writing.
+**What did not help here:** looking at the loss, or at the text. With GELU in place of its
+approximation the loss changes by at most
+[0.0001](../../results/pretrained.json#values.gelu) nats. Only a comparison finds that: from a
+random file, in double precision, our logits and those of the library “transformers” differ by less
+than $10^{-10}$. We had no network to try the published weights; [a
+notebook](gpt2_experiment.py) does. Left out are dropout in training, and a cache for writing.
 """
 
 from collections.abc import Mapping
@@ -80,13 +84,16 @@ class GPT2(nn.Module):
         """
         super().__init__()
         # Not our [token embedding](../transformers/models.py#TokenEmbedding), which would multiply
-        # each vector by $\sqrt{d_{model}}$.
+        # each vector by $\sqrt{d_{model}}$, 28 for the smallest GPT-2.
         self.tokens = nn.Embedding(n_vocab, d_model)
+
+        # [Learned vectors](../transformers/positional_encoding.py#LearnedPositionalEncoding), one
+        # for each position. The last one ends the longest text.
         self.positions = LearnedPositionalEncoding(d_model, seq_len)
 
-        # The [layers of this site](../transformers/models.py#TransformerLayer) as they are. GELU
-        # with a tanh was quicker to compute once; now it has to be that one, because the weights
-        # were trained with it.
+        # The [layers of this site](../transformers/models.py#TransformerLayer) as they are. It has
+        # to be GELU with a tanh, because the weights were trained with it. Dropout is left out, so
+        # there is no difference between training and use.
         layers = (
             TransformerLayer(
                 d_model=d_model,
@@ -96,9 +103,12 @@ class GPT2(nn.Module):
             )
             for _ in range(n_layers)
         )
+
+        # With a last normalisation, as in GPT-2.
         self.encoder = Encoder(layers, d_model)
 
-        # PyTorch's own is $10^{-5}$, and so is that of the published model.
+        # PyTorch's own is $10^{-5}$, and so is that of the published model. A file of yours may
+        # have another one.
         for module in self.modules():
             if isinstance(module, nn.LayerNorm):
                 module.eps = eps
@@ -106,10 +116,13 @@ class GPT2(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         # What and where, added: `[seq_len, batch_size, d_model]`.
         x = self.positions(self.tokens(tokens))
+
+        # Each position gathers from those before it, layer by layer.
         x = self.encoder(x, causal_mask(len(tokens)).to(tokens.device))
 
-        # A token's score is the dot product with its own row of the embedding. With 50,257 tokens
-        # that saves 39 million weights.
+        # A token's score is the dot product with its own row of the embedding. The vector that
+        # stands for a token when it comes in is also what the last layer has to be like for that
+        # token to come out.
         return F.linear(x, self.tokens.weight)
 
 
@@ -131,7 +144,8 @@ def third(number: int, x: Tensor) -> Tensor:
     return transposed(x).chunk(3)[number]
 
 
-# Names with a matrix, or gains, and a bias each. The rest is in the function below.
+# The parts of a layer. Each has a weight and a bias under these names, and the same is done to
+# both. Three of ours come from one of theirs.
 LAYER = {
     "norm_self_attn": ("ln_1", as_it_is),
     "self_attn.query.linear": ("attn.c_attn", lambda x: third(0, x)),
@@ -148,12 +162,14 @@ def gpt2_table(n_layers: int, layers: Mapping[str, Rule]) -> dict[str, Rule]:
     r"""
     ## The table of names
     """
-    # Our positions have an axis for the batch in the middle.
+    # What has no bias. Our positions have an axis for the batch in the middle, because each
+    # stands for all sequences.
     table = {
         "tokens.weight": ("wte.weight", as_it_is),
         "positions.encodings": ("wpe.weight", lambda x: x.unsqueeze(1)),
     }
-    # Weights and biases, layer by layer, and of the last normalisation.
+    # Weights and biases of all layers, and of the normalisation after the last one, which stands
+    # outside of the layers in both programs. Its name there ends in “f”, for final.
     for kind in ("weight", "bias"):
         layer = {f"{mine}.{kind}": (f"{name}.{kind}", how) for mine, (name, how) in layers.items()}
         table |= in_layers(n_layers, "encoder.layers.{}.", "h.{}.", layer)
@@ -167,22 +183,27 @@ def load_gpt2(
     r"""
     ## Load
     """
-    # With another value of one of these, it is another model.
+    # With another value of one of these, the weights have the same names and shapes, and the model
+    # computes something else. There are such models.
     config = read_config(
         folder, model_type="gpt2", activation_function="gelu_new", scale_attn_weights=True,
         scale_attn_by_inverse_layer_idx=False,
     )
-    # The feed-forward network is four times as wide as the model, if nothing else is said.
+    # The feed-forward network is four times as wide as the model, if nothing else is said. The
+    # published file says nothing.
     n_layers, d_ff = config["n_layer"], config.get("n_inner") or 4 * config["n_embd"]
     sizes = (config["vocab_size"], config["n_embd"], config["n_head"], n_layers, d_ff)
     model = GPT2(*sizes, config["n_positions"], config["layer_norm_epsilon"]).to(dtype)
 
-    # Without what is before all names, and without masks.
+    # The published file has no “transformer.” before its names, files that you save yourself have
+    # it. Masks are no weights, and we make our own.
     tensors = {
         name.removeprefix("transformer."): tensor
         for name, tensor in read_folder(folder).items()
         if not name.endswith((".attn.bias", ".attn.masked_bias"))
     }
+
+    # Everything else must have its place.
     fill(model, tensors, gpt2_table(n_layers, layers), {"lm_head.weight": "wte.weight"})
     return model.eval()
 

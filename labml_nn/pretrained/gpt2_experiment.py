@@ -5,25 +5,32 @@ summary: Download the published weights, write with them, and break one detail a
 know: byte_level.py
 ---
 
+Is every detail of [our GPT-2](gpt2.py) right? Parity with another program on random weights says
+so. With the real weights you can read it: the text makes sense, or it doesn't. On a small GPT-2 of
+letters, the loss is [1.0](../../results/pretrained.json#tables.gpt2.all%20right.loss) if all is
+right, and
+[1.0](../../results/pretrained.json#tables.gpt2.queries%20and%20keys%20exchanged.loss) if queries
+and keys have changed places.
+
 **In:** nothing, or a folder that you have. **Out:** text that our own modules write with GPT-2's
-weights, and the loss on a few sentences when one detail is wrong.
+weights, and the loss on a sentence for each of some wrong tables.
 
-The notebook downloads four files, 550 MB together: `config.json`, `vocab.json`, `merges.txt` and
-`model.safetensors` of “openai-community/gpt2”, in a revision that is written down here and can't be
-changed by anyone. Size and SHA-256 of each file are compared before it is used. They are those that
-several public projects have written down for this revision; OpenAI's own program “tiktoken” has the
-two of the vocabulary.
+The notebook downloads four files, 550 MB together: `config.json`, “vocab.json”, “merges.txt” and
+“model.safetensors” of “openai-community/gpt2”. Its address has the hash of a revision in it, so
+nobody can put other files there. The size and the SHA-256 of each file are compared before it gets
+its name: both are written down below, as several public projects have them for this revision.
 
-We had no network to run it with the real weights. What is tested are [the loader](gpt2.py), against
-the library “transformers” with random weights, and this notebook with a folder of random weights.
-So you are the first to see the real losses. Those of a small model of letters, trained here for
-STEPS steps, are these:
+[A small GPT-2 that is loaded with one wrong detail: means of three seeds, and how often the
+likeliest next letter is another one](../../results/pretrained.json#tables.gpt2)
 
-[A small GPT-2 with one wrong detail each: the loss on held-out text, and how often the likeliest
-next letter is another one. Means of three seeds](TABLE)
+The small model has [108,416](../../results/pretrained.json#values.parameters.gpt2) parameters and
+was trained on Tiny Shakespeare for [1,000](../../results/pretrained.json#values.steps) steps, which
+took [1.0](../../results/pretrained.json#values.seconds) seconds of one core.
 
-A mistake that costs the small model little can still cost a large one much, and the other way
-round: here every layer adds its own error, and GPT-2 has twelve.
+**What did not help here:** the loss of one sentence. It finds large mistakes only. **What we
+couldn't do:** run this with the real weights, since we had no network. What was tested are the
+loader, the tokenizer and this notebook, with random weights. You'll see the losses of the real
+GPT-2 before we do.
 """
 
 import json
@@ -66,20 +73,24 @@ def fetch(folder: Path) -> None:
     Into a folder. Files that are there from an earlier call are kept.
     """
     for name, (size, checksum) in FILES.items():
-        # Under another name until it is complete and checked.
+        # Under another name until it is complete and checked. So what has the right name is right,
+        # also if you stop the cell in the middle.
         path, part = folder / name, folder / f"{name}.part"
         if path.exists():
             continue
+
+        # The checksum grows with the file, so the file isn't read again.
         digest, done = sha256(), 0
         with urlopen(ADDRESS + name, timeout=60) as answer, part.open("wb") as file:
-            # Block by block, and no further than the size that we know.
+            # Blocks of 32 MB, and none after the size that we know is passed: a wrong server can't
+            # fill the disk.
             while done <= size and (block := answer.read(2**25)):
                 file.write(block)
                 digest.update(block)
                 done += len(block)
                 print(f"{name}: {done:,} of {size:,} bytes")
 
-        # One wrong bit gives another checksum.
+        # One wrong bit gives another checksum. Nobody can make a second file with this one.
         if (done, digest.hexdigest()) != (size, checksum):
             part.unlink()
             raise ValueError(f"{name} from {ADDRESS} is not the file that was expected")
@@ -92,12 +103,14 @@ def random_folder(folder: Path, seq_len: int, d: int = 20) -> None:
 
     The same four files, of a model with two layers of width `d` and random weights.
     """
-    # All bytes, no merges, and the token between two texts.
+    # All bytes, no merges, and the token between two texts. So each letter is a token, or two to
+    # four outside ASCII.
     numbers = {token: n for n, token in enumerate([*letters_of_bytes(), "<|endoftext|>"])}
     (folder / "vocab.json").write_text(json.dumps(numbers), encoding="utf-8")
     (folder / "merges.txt").write_text("#version: 0.2\n", encoding="utf-8")
 
-    # GPT-2's shapes: matrices as it has them, with a row for each number that goes in.
+    # GPT-2's shapes: matrices as it has them, with a row for each number that goes in. Inside the
+    # feed-forward network there are four times as many.
     layer = {"ln_1": (d,), "attn.c_attn": (d, 3 * d), "attn.c_proj": (d, d), "ln_2": (d,)}
     layer |= {"mlp.c_fc": (d, 4 * d), "mlp.c_proj": (4 * d, d)}
     shapes = {f"h.{n}.{name}": shape for n in (0, 1) for name, shape in layer.items()}
@@ -107,10 +120,12 @@ def random_folder(folder: Path, seq_len: int, d: int = 20) -> None:
     for name, shape in (shapes | {"ln_f": (d,)}).items():
         tensors |= {f"{name}.weight": torch.randn(shape), f"{name}.bias": torch.zeros(shape[-1:])}
 
-    # Small, so that no token is much likelier than the others.
+    # Small, so that no token is much likelier than the others. Gains of a fifth make layers add
+    # little.
     write_file(folder / "model.safetensors", {name: x / 5 for name, x in tensors.items()})
 
-    # Sizes, under the names that they have there.
+    # Sizes, under the names that they have there. Five heads of four features, and nothing about
+    # the feed-forward network.
     config = {"model_type": "gpt2", "layer_norm_epsilon": 1e-5, "n_positions": seq_len}
     config |= {"vocab_size": len(numbers), "n_embd": d, "n_head": 5, "n_layer": 2}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
@@ -125,7 +140,8 @@ def exchanged(one: str, other: str) -> dict[str, Rule]:
     return LAYER | {one: LAYER[other], other: LAYER[one]}
 
 
-# `fill` has nothing against these tables: all names are used, and all shapes are right.
+# `fill` has nothing against these tables: all names are used, and all shapes are right. A mistake
+# is the same in all layers.
 TABLES: dict[str, Mapping[str, Rule]] = {
     "all right": LAYER,
     "output of attention not transposed": LAYER | {"self_attn.output": ("attn.c_proj", as_it_is)},
@@ -143,10 +159,11 @@ def losses_of(folder: Path, tokens: Tensor) -> dict[str, float]:
     """
     losses = {}
     for name, layers in TABLES.items():
-        # Each time the right file. Mapped into memory, it isn't read again from the disk.
+        # Each time the right file with another table, and a model of its own.
         model = load_gpt2(folder, layers=layers).to(tokens.device)
 
-        # A batch of one. Each token but the first is predicted from those before it.
+        # A batch of one. Each token but the first is predicted from those before it, and the last
+        # one predicts nothing.
         logits = model(tokens[:-1, None])[:, 0]
         losses[name] = F.cross_entropy(logits, tokens[1:]).item()
     return losses
@@ -163,7 +180,8 @@ def notebook(
     which needs no network. Any other name is that of a folder of yours.
     """
     # ### The files
-    # In a folder of this notebook, so that they are there when you run it again.
+    # In a folder beside this notebook, so that they are there when you run it again. On a machine
+    # that is lent, like Colab's, it is gone when that is given back.
     place = Path(folder or "gpt2")
     place.mkdir(exist_ok=True)
     torch.manual_seed(seed)
@@ -173,13 +191,15 @@ def notebook(
         fetch(place)
 
     # ### The model
-    # Every class of it stands above, in this notebook.
+    # Every class of it stands above, in this notebook. The loader has checked each name and each
+    # shape.
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model, tokenizer = load_gpt2(place).to(device), read_tokenizer(place)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}")
 
     # ### What it writes
-    # Change the prompt and the temperature.
+    # Change the prompt and the temperature. Each token costs a pass over the whole text, since
+    # there is no cache.
     seq_len = len(model.positions.encodings)
     print(write(model, tokenizer, prompt, sample_length, seq_len, temperature))
 
@@ -190,7 +210,7 @@ def notebook(
         print(f"{name}: validation loss {loss:.3f}")
 
     # ### The same as a picture
-    # The top bar is the right model.
+    # The top bar is the right model. Which mistake would you have seen in the text?
     import matplotlib.pyplot as plt
 
     plt.barh([*losses][::-1], [*losses.values()][::-1])

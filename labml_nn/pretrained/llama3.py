@@ -10,27 +10,24 @@ paper:
   link: https://arxiv.org/abs/2407.21783
 ---
 
-Llama 3 has no part that this site doesn't have:
-[grouped queries](../transformers/memory/grouped_query.py), [rotary
-positions](../transformers/rotary.py), [RMSNorm](../transformers/rms_norm.py) and
-[SwiGLU](../transformers/swiglu.py), in the order of [this
-layer](../transformers/models.py#TransformerLayer), without biases. What can go wrong is *which* of
-two conventions its weights were trained with. Take neighbours as pairs where Llama has halves, and
-all shapes are right. The loss of a small Llama goes from RIGHT to WRONG.
+Llama 3 has no part that this site doesn't have: [grouped
+queries](../transformers/memory/grouped_query.py), [rotary positions](../transformers/rotary.py),
+[RMSNorm](../transformers/rms_norm.py) and [SwiGLU](../transformers/swiglu.py). What can go wrong is
+*which* of two conventions its weights were trained with. With neighbours as pairs where it had
+halves, all shapes are right, and the loss of a small Llama goes from
+[1.0](../../results/pretrained.json#tables.llama.all%20right.loss) to
+[1.0](../../results/pretrained.json#tables.llama.neighbours%20as%20pairs%2C%20not%20halves.loss).
 
-[A small Llama with one wrong detail each: means of three seeds](TABLE)
+[A small Llama that is loaded with one wrong detail: means of three
+seeds](../../results/pretrained.json#tables.llama)
 
-**In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`. For the
-loader: a folder with `config.json` and weights in, a model out.
+**In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`. The
+loader takes a folder. These conventions decide:
 
-Three conventions decide:
-
-* **Pairs.** Rotary positions rotate pairs of features. Meta's own code takes neighbours, the files
-  at Hugging Face are [converted](../transformers/positions/rotary_pairs.py) to halves, and so are
-  the pages here. The loader reads the latter.
+* **Pairs.** Meta's own files have neighbours, those at Hugging Face were
+  [converted](../transformers/positions/rotary_pairs.py) to halves, and so are our pages.
 * **Groups.** Heads of queries that share a head of keys are neighbours: 0 0 0 1 1 1.
-* **Frequencies.** The base is 500,000 where the first rotary positions had 10,000. From Llama 3.1
-  on, slow pairs are slower still, so that texts can be longer than most of those of training.
+* **Frequencies.** The base is 500,000. From Llama 3.1 on, slow pairs are slower still:
 
 $$
 \theta_i' = \theta_i \left( k_i + \frac{1 - k_i}{f} \right)
@@ -41,18 +38,15 @@ n_i = \frac{L \theta_i}{2 \pi}
 $$
 
 $\theta_i$ is the angle of pair $i$ from one position to the next, and $n_i$ the number of turns
-that it makes in $L$ positions. For Llama 3.1, $L$ is 8,192, and $f$ is 8. A pair with more than
-$b = 4$ turns is kept, $k_i = 1$. One with less than $a = 1$ turns becomes slower by the factor $f$.
-Between the two, $k_i$ is a straight line. That is like
-[YaRN](../transformers/positions/rotary_scaling.py), with the line drawn over turns.
+that it makes in $L = 8192$ positions. With more than $b = 4$ turns it is kept, $k_i = 1$. With less than
+$a = 1$ it is slower by $f = 8$. A straight line lies between, as in
+[YaRN](../transformers/positions/rotary_scaling.py), but over turns.
 
-**What did not help here:** small mistakes don't show in the loss. EPS. Only the comparison with
-another implementation finds that: ours gives the logits of the library “transformers” to ten
-digits, for random weights. We had no network to try the published ones, which are also given out
-only to those who accept a licence.
-
-Left out are Llama's tokenizer, a cache, and other scalings than this one, which are refused. A text
-costs memory for all its scores; [fused attention](../transformers/fused_attention.py) doesn't.
+**What did not help here:** the loss. With another $\epsilon$ it stays
+[1.0](../../results/pretrained.json#tables.llama.%CE%B5%20of%201e-12%2C%20not%201e-5.loss). A
+comparison finds that: from random files our logits differ
+from those of the library “transformers” by less than $10^{-10}$. We had no network to try the
+published weights. Left out are Llama's tokenizer, a cache, and other scalings, which are refused.
 """
 
 import math
@@ -78,19 +72,22 @@ Config = Mapping[str, Any]
 
 def scaled_frequencies(frequencies: Tensor, scaling: Config) -> Tensor:
     r"""
-    ## Frequencies of Llama 3.1
+    ## Scaled frequencies
 
     `scaling` has the names of `config.json` for $a$, $b$, $L$ and $f$. The result is `[n_pairs]`.
     """
     low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
 
-    # How often each pair goes around in a text as long as those that it was first trained on.
+    # How often each pair goes around in a text as long as those of the first training. A pair that
+    # went around once has shown the model every angle.
     turns = scaling["original_max_position_embeddings"] * frequencies / (2 * math.pi)
 
-    # The share of its own frequency that it keeps: all of it above $b$ turns, nothing below $a$.
+    # The share of its own frequency that it keeps: all of it above $b$ turns, nothing below $a$,
+    # and half of it in the middle.
     kept = ((turns - low) / (high - low)).clamp(0, 1)
 
-    # Without it, a pair with less than one turn would get to angles that training never showed.
+    # The rest is divided. In a text that is $f$ times as long, such a pair gets to the angles that
+    # it had in training, and no further.
     return frequencies * (kept + (1 - kept) / scaling["factor"])
 
 
@@ -98,15 +95,17 @@ def rotary_of(config: Config) -> RotaryPositions:
     r"""
     ## Rotary positions
     """
-    # Old files have the base beside the scaling, new ones have both in one place.
+    # Old files have the base beside the scaling, new ones have both in one place. Without either,
+    # nothing is scaled.
     scaling = config.get("rope_parameters") or config.get("rope_scaling") or {}
     rope = {"rope_theta": config.get("rope_theta"), "rope_type": "default"} | scaling
 
-    # The width of a head is said, or follows.
+    # The width of a head is given, or follows from the others. As many pairs as half of it.
     d_k = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
     frequencies = inverse_frequencies(d_k, rope.pop("rope_theta"))
 
-    # Any other scaling would load as well, and write worse the longer the text is.
+    # Another scaling, or a rotation of some features only, has no weights. The model would load
+    # and write worse the longer the text is, so it is refused.
     kind = rope.pop("rope_type")
     if kind == "llama3":
         frequencies = scaled_frequencies(frequencies, rope)
@@ -118,20 +117,20 @@ def rotary_of(config: Config) -> RotaryPositions:
 class LlamaAttention(GroupedQueryAttention):
     r"""
     ## Attention
-
-    Groups are inherited, and rotations come [before the
-    scores](../transformers/positions/rotary_attention.py).
     """
 
     def __init__(self, config: Config, rotary: RotaryPositions) -> None:
-        # No dropout and no biases.
+        # No dropout and no biases. Queries have more heads than keys and values.
         heads, d_model = config["num_attention_heads"], config["hidden_size"]
         super().__init__(heads, d_model, 0.0, False, config["num_key_value_heads"])
+
+        # The same module for queries and keys, or scores wouldn't depend on distances.
         self.rotary = rotary
 
     def get_scores(self, query: Tensor, key: Tensor) -> Tensor:
-        # The heads of keys have been repeated for their groups. Before or after is the same for
-        # rotations, because all heads are rotated by the same angles.
+        # As in [rotary attention](../transformers/positions/rotary_attention.py). Keys have been
+        # repeated for their groups; before that, the rotations would give the same, because all
+        # heads are rotated by the same angles.
         return super().get_scores(self.rotary(query), self.rotary(key))
 
 
@@ -142,37 +141,44 @@ class Llama(nn.Module):
 
     def __init__(self, config: Config, attention: type[LlamaAttention] = LlamaAttention) -> None:
         super().__init__()
-        # The large ones have 128,256 tokens.
+        # A vector for each token, as it is: no factor, and nothing is added for its position.
         n_vocab, d_model, eps = (config[k] for k in ("vocab_size", "hidden_size", "rms_norm_eps"))
         self.tokens = nn.Embedding(n_vocab, d_model)
 
-        # Our stack and our layers have layer normalisation, and RMSNorm takes its place.
+        # Our stack and our layers come with layer normalisation. RMSNorm takes its place in all
+        # of them; it has gains and no biases.
         self.encoder = Encoder((), d_model)
         self.encoder.norm = RMSNorm(d_model, eps)
 
-        # One table of angles for all layers. Each layer is made by calls of its own.
+        # One table of angles for all layers, since nothing in it is learned. Each layer is made by
+        # calls of its own, so that no two share weights.
         rotary = rotary_of(config)
         for _ in range(config["num_hidden_layers"]):
             layer = TransformerLayer(
                 d_model=d_model, self_attn=attention(config, rotary), dropout_prob=0.0,
                 feed_forward=SwiGLU(d_model, config["intermediate_size"]),
             )
+
+            # The two normalisations of a layer, each with gains of its own.
             layer.norm_self_attn = RMSNorm(d_model, eps)
             layer.norm_ff = RMSNorm(d_model, eps)
             self.encoder.layers.append(layer)
 
-        # The small models use the embedding for the logits, too, the large ones don't.
+        # The small models use the embedding for the logits, too, as GPT-2 does. The large ones have
+        # a matrix of their own.
         self.head = nn.Linear(d_model, n_vocab, bias=False)
         if config["tie_word_embeddings"]:
             self.head.weight = self.tokens.weight
 
     def forward(self, tokens: Tensor) -> Tensor:
-        # Nothing is added for positions, so the first layer gets the embedding alone.
+        # Positions come in with the scores of each layer: `[seq_len, batch_size, n_vocab]` depends
+        # on distances alone.
         mask = causal_mask(len(tokens)).to(tokens.device)
         return self.head(self.encoder(self.tokens(tokens), mask))
 
 
-# Nothing is transposed: their layers are `nn.Linear`, too, without biases.
+# Nothing is transposed, because their layers are `nn.Linear`, too. “up” is the projection that is
+# multiplied by the gate.
 LAYER = {
     "norm_self_attn.gain": "input_layernorm",
     "self_attn.query.linear.weight": "self_attn.q_proj",
@@ -191,22 +197,21 @@ def load_llama3(
     attention: type[LlamaAttention] = LlamaAttention, layer: Mapping[str, str] = LAYER,
 ) -> Llama:
     r"""
-    ## Load
-
-    The last three arguments are for [models that are nearly the same](qwen3.py).
+    ## Load a Llama, or [a model that is nearly one](qwen3.py)
     """
-    # With another value of one of these, it is another model.
+    # Settings that have no weights. Biases would be left over, so they need no line.
     config = read_config(folder, model_type=model_type, hidden_act="silu", use_sliding_window=False)
     model, tied = Llama(config, attention).to(dtype), config["tie_word_embeddings"]
 
-    # Everything is called “weight” there. A tied head is filled from the embedding, once more.
+    # Everything is called “weight” there, gains too. A tied head is filled from the embedding once
+    # more, which changes nothing.
     rules = {mine: (f"{name}.weight", as_it_is) for mine, name in layer.items()}
     table = in_layers(len(model.encoder.layers), "encoder.layers.{}.", "model.layers.{}.", rules)
     table["tokens.weight"] = embedding = ("model.embed_tokens.weight", as_it_is)
     table["head.weight"] = embedding if tied else ("lm_head.weight", as_it_is)
     table["encoder.norm.gain"] = ("model.norm.weight", as_it_is)
 
-    # Some files of tied models have the embedding a second time.
+    # Some files of tied models have the embedding a second time. Then it must be the same.
     copies = {"lm_head.weight": embedding[0]} if tied else {}
     fill(model, read_folder(folder), table, copies)
     return model.eval()
@@ -219,24 +224,19 @@ def example(
     r"""
     ## Example
 
-    A random model with two heads of queries for each head of keys, and an old file's settings.
-
     ### Exercises
 
-    ??? question "How many turns does the first pair make in 8,192 positions?"
-        Its angle is 1 radian, so $8192 / 2 \pi = 1{,}304$. It is kept.
-
-    ??? question "Which pairs of 64, with the base 500,000, are slower by the full factor of 8?"
-        Those with less than one turn: $8192 \cdot 500000^{-i/64} < 2 \pi$, so $i > 34.98$: pairs
-        35 to 63, 29 of 64.
+    ??? question "Which of 64 pairs, numbered from 0, are slower by the full factor of 8?"
+        Those with less than one turn: $8192 \cdot 500000^{-i/64} < 2 \pi$, so 35 to 63.
 
     ??? question "A file has pairs of neighbours. How do you load it?"
-        With another function in the table than `as_it_is` for queries and keys:
-        [`neighbours_to_halves`](../transformers/positions/rotary_pairs.py#neighbours_to_halves).
+        With [this function](../transformers/positions/rotary_pairs.py#neighbours_to_halves) in the
+        table of queries and keys.
 
     ??? question "Exchange “gate_proj” and “up_proj” in the table. Who notices?"
-        No shape. The comparison with Llama does: only one of the two goes through Swish.
+        No shape. The comparison does: only one of the two goes through Swish.
     """
+    # Twice as many heads of queries as of keys, with $2 \cdot 2$ features each.
     config = {
         "vocab_size": n_vocab, "hidden_size": 4 * key_heads * n_pairs, "num_hidden_layers": 2,
         "num_attention_heads": 2 * key_heads, "num_key_value_heads": key_heads,
@@ -247,4 +247,6 @@ def example(
             "original_max_position_embeddings": 8192,
         },
     }  # fmt: skip
+
+    # Random weights, and a text as long as the table of angles.
     return Llama(config)(torch.randint(n_vocab, (seq_len, batch_size)))

@@ -10,22 +10,30 @@ paper:
   link: https://arxiv.org/abs/2505.09388
 ---
 
-A Qwen3 is a [Llama](llama3.py) with two changes in its attention. Two new names in the table, and
-the Llama of the page before reads it. Forget one of the changes and the names are left over, which
-[is refused](names.py#fill). Make the change in the wrong *place* and nothing is left over: with the
-normalisation after the rotation, RESULT.
+A Qwen3 is a [Llama](llama3.py) with two changes in its attention. With two more names in the table,
+the loader of that page reads its files. Leave the normalisation out but read the names, and the
+loss of a small Qwen3 goes from [1.0](../../results/pretrained.json#tables.qwen.all%20right.loss) to
+[1.0](../../results/pretrained.json#tables.qwen.queries%20and%20keys%20not%20normalised.loss). Do it
+in another place, after the rotation, and it
+is [1.0](../../results/pretrained.json#tables.qwen.normalised%20after%20the%20rotation.loss).
 
-**In** and **out** are those of Llama.
+[A small Qwen3 that is loaded with one wrong detail: means of three
+seeds](../../results/pretrained.json#tables.qwen)
 
-* **Queries and keys are normalised**, as on [this
-  page](../transformers/variants/query_key_norm.py), head by head, *before* they are rotated.
+**In** and **out** are those of Llama. The changes are:
+
+* **Queries and keys are normalised** head by head, as on [this
+  page](../transformers/variants/query_key_norm.py), *before* they are rotated.
 * **Heads have a width of their own.** In Llama, $d_k$ is $d_{model}$ divided by the number of
-  heads. Qwen3's smallest model has $d_{model} = 1024$ and 16 heads, of 128 features and not of 64.
-  So the projections make $16 \cdot 128 = 2048$ features of 1,024, and the output brings them back.
+  heads. Here `head_dim` gives it. Think of a meeting in a narrow corridor: the talks need wider
+  rooms than the way to them. With 16 heads of 128 features on a model of 1,024, the projections
+  lead from 1,024 to 2,048 features, and the output leads back.
 
-The loader was compared with the library “transformers” on random configurations, whose logits are
-the same to ten digits. We had no network to try the published weights. Its tokenizer is left out,
-and so are the models with [experts](../experts/mixture.py), whose names differ.
+**What did not help here:** the shapes. The gains have one number for each feature of a head before
+the rotation and after it, so nothing but a comparison finds the wrong place. From random files our
+logits differ from those of the library “transformers” by less than $10^{-10}$. We had no network
+to try the published weights. Left out are its tokenizer, and the models with
+[experts](../experts/mixture.py), whose names differ.
 """
 
 from pathlib import Path
@@ -51,12 +59,13 @@ class NormalisedSharedHeads(PrepareSharedHeads):
         """
         super().__init__(d_model, key_heads, group, d_k, bias=False)
 
-        # One gain for each feature of a head, the same for all heads.
+        # One gain for each feature of a head, the same for all heads. The gains of queries are
+        # others: these are for keys.
         self.norm = nn.RMSNorm(d_k, eps)
 
     def forward(self, x: Tensor) -> Tensor:
-        # Each head on its own, `[seq_len, batch_size, heads, d_k]`. Heads of a group are equal, so
-        # it could be done before they are repeated, too.
+        # Each head on its own. Heads of a group are equal, so this could be done before they are
+        # repeated, too.
         return self.norm(super().forward(x))
 
 
@@ -69,18 +78,19 @@ class Qwen3Attention(LlamaAttention):
         super().__init__(config, rotary)
         d_model, eps = config["hidden_size"], config["rms_norm_eps"]
 
-        # Scores are divided by the root of this width.
+        # Scores are divided by the root of this width, not of Llama's.
         self.d_k = config["head_dim"]
 
-        # All four projections have the width of the heads on one side. Rotations come with the
-        # scores, so after the normalisation.
+        # All four projections have the width of all heads on one side, and take the place of those
+        # that were inherited. Rotations come with the scores, so after the normalisation. Values
+        # are neither normalised nor rotated.
         self.query = NormalisedProjection(d_model, self.heads, self.d_k, False, eps)
         self.key = NormalisedSharedHeads(d_model, self.key_heads, self.group, self.d_k, eps)
         self.value = PrepareSharedHeads(d_model, self.key_heads, self.group, self.d_k, False)
         self.output = nn.Linear(self.heads * self.d_k, d_model, bias=False)
 
 
-# What a layer has more than Llama's.
+# What a layer has more than Llama's. A Llama without them would leave these names over.
 NORMS = {
     "self_attn.query.norm.weight": "self_attn.q_norm",
     "self_attn.key.norm.weight": "self_attn.k_norm",
@@ -91,7 +101,8 @@ def load_qwen3(folder: Path, dtype: torch.dtype = torch.float32) -> Llama:
     r"""
     ## Load
     """
-    # The rest is Llama's.
+    # The rest is Llama's: the same settings are refused, and the same names come before the number
+    # of the layer.
     return load_llama3(folder, dtype, "qwen3", Qwen3Attention, LAYER | NORMS)
 
 
@@ -123,8 +134,11 @@ def example(
         "num_attention_heads": 2 * key_heads, "hidden_size": d_model, "rms_norm_eps": 1e-6,
         "num_key_value_heads": key_heads, "head_dim": 2 * n_pairs,
     }  # fmt: skip
+
+    # Qwen3's base is a million: its slowest pairs are slower than Llama's.
     rotary = RotaryPositions(inverse_frequencies(2 * n_pairs, 1_000_000.0), seq_len)
     attention = Qwen3Attention(config, rotary)
 
+    # Queries, keys and values from one text.
     x = torch.randn(seq_len, batch_size, d_model)
     return attention(query=x, key=x, value=x)
