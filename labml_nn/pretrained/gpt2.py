@@ -240,6 +240,7 @@ def example(
     joined = torch.randn(d_model, 3 * d_model)
     query = third(0, joined)
 
-    # The longest text that there are positions for.
+    # The longest text that there are positions for. In training or not, the result is the same, as
+    # nothing is dropped.
     model = GPT2(n_vocab, d_model, heads, 2, d_ff, seq_len)
     return query, model(torch.randint(n_vocab, (seq_len, batch_size)))

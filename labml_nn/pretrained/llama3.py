@@ -38,15 +38,14 @@ n_i = \frac{L \theta_i}{2 \pi}
 $$
 
 $\theta_i$ is the angle of pair $i$ from one position to the next, and $n_i$ the number of turns
-that it makes in $L = 8192$ positions. With more than $b = 4$ turns it is kept, $k_i = 1$. With less than
-$a = 1$ it is slower by $f = 8$. A straight line lies between, as in
-[YaRN](../transformers/positions/rotary_scaling.py), but over turns.
+that it makes in $L = 8192$ positions. With more than $b = 4$ turns it is kept, $k_i = 1$. With
+less than $a = 1$ it is slower by $f = 8$. Between the two, $k_i$ is a straight line over the turns.
 
 **What did not help here:** the loss. With another $\epsilon$ it stays
 [1.0](../../results/pretrained.json#tables.llama.%CE%B5%20of%201e-12%2C%20not%201e-5.loss). A
-comparison finds that: from random files our logits differ
-from those of the library “transformers” by less than $10^{-10}$. We had no network to try the
-published weights. Left out are Llama's tokenizer, a cache, and other scalings, which are refused.
+comparison finds that: from random files our logits differ from those of the library “transformers”
+by less than $10^{-10}$. We had no network to try the published weights. Left out are Llama's
+tokenizer, a cache, and other scalings, which are refused.
 """
 
 import math
@@ -66,7 +65,8 @@ from labml_nn.transformers.rms_norm import RMSNorm
 from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 from labml_nn.transformers.swiglu import SwiGLU
 
-# What `config.json` says.
+# What `config.json` says: sizes and settings by their names, as the
+# library “transformers” has them.
 Config = Mapping[str, Any]
 
 
@@ -247,6 +247,4 @@ def example(
             "original_max_position_embeddings": 8192,
         },
     }  # fmt: skip
-
-    # Random weights, and a text as long as the table of angles.
     return Llama(config)(torch.randint(n_vocab, (seq_len, batch_size)))
