@@ -1,7 +1,7 @@
 r"""
 ---
 title: Checkpoint Files
-summary: Read the safetensors files of published models, check every byte, and fill a model.
+summary: Read the safetensors files of published models, and check every offset before use.
 know: ../training/trained.py
 terms:
   checkpoint: The weights of a trained model in files, with a name for each tensor.
@@ -18,8 +18,8 @@ files come from strangers, and two things can go wrong when you open one:
 * **It is damaged or cut off**, and nobody notices. Four bytes from the wrong place are a number,
   too. In a [small GPT-2](gpt2_experiment.py), one matrix of random numbers raises the loss from
   [1.0](../../results/pretrained.json#tables.gpt2.all%20right.loss) to
-  [1.0](../../results/pretrained.json#tables.gpt2.one%20matrix%20left%20at%20random.loss). The model
-  still writes text, just worse.
+  [1.0](../../results/pretrained.json#tables.gpt2.one%20matrix%20left%20at%20random.loss). By
+  guessing among all letters it would be [4.19](../../results/pretrained.json#values.guess).
 
 **In:** a folder. **Out:** its tensors by their names, or one sentence that says what is wrong.
 
@@ -150,7 +150,7 @@ def read_file(path: Path) -> dict[str, Tensor]:
         numbers = raw[first + start : first + end]
 
         # PyTorch wants a number of 4 bytes to begin at a multiple of 4. Where it doesn't, a copy
-        # does. (GPT-2's published file has a header of 14,283 bytes, so this is needed there.)
+        # does. (By its size, GPT-2's published file has a header of 14,283 bytes: it needs copies.)
         if (first + start) % dtype.itemsize:
             numbers = numbers.clone()
 

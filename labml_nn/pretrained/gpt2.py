@@ -13,9 +13,9 @@ terms:
 
 GPT-2 is the [small transformer](../transformers/basic/autoregressive_model.py) of this site with
 other sizes. Its smallest version has 12 layers, 12 heads and a width of 768: 124 million weights,
-where ours has 0.8. Load those weights into our modules, and our code writes English. What can go
-wrong are details. If the matrix after attention isn't transposed, all shapes are right, and the
-loss of a small model goes from
+where ours has 0.8. They fit into our modules, and [a notebook](gpt2_experiment.py) writes with
+them. What can go wrong are details. If the matrix after attention isn't transposed, all shapes are
+right, and the loss of a small model goes from
 [1.0](../../results/pretrained.json#tables.gpt2.all%20right.loss) to
 [1.0](../../results/pretrained.json#tables.gpt2.output%20of%20attention%20not%20transposed.loss).
 
@@ -50,8 +50,8 @@ line](../../results/pretrained.json#figures.details)
 approximation the loss changes by at most
 [0.0001](../../results/pretrained.json#values.gelu) nats. Only a comparison finds that: from a
 random file, in double precision, our logits and those of the library “transformers” differ by less
-than $10^{-10}$. We had no network to try the published weights; [a
-notebook](gpt2_experiment.py) does. Left out are dropout in training, and a cache for writing.
+than $10^{-10}$. We had no network to try the published weights; the
+notebook does. Left out are dropout in training, and a cache for writing.
 """
 
 from collections.abc import Mapping

@@ -15,7 +15,7 @@ and keys have changed places.
 **In:** nothing, or a folder that you have. **Out:** text that our own modules write with GPT-2's
 weights, and the loss on a sentence for each of some wrong tables.
 
-The notebook downloads four files, 550 MB together: `config.json`, “vocab.json”, “merges.txt” and
+The notebook downloads four files, 550 MB together: “config.json”, “vocab.json”, “merges.txt” and
 “model.safetensors” of “openai-community/gpt2”. Its address has the hash of a revision in it, so
 nobody can put other files there. The size and the SHA-256 of each file are compared before it gets
 its name: both are written down below, as several public projects have them for this revision.
@@ -90,7 +90,8 @@ def fetch(folder: Path) -> None:
                 done += len(block)
                 print(f"{name}: {done:,} of {size:,} bytes")
 
-        # One wrong bit gives another checksum. Nobody can make a second file with this one.
+        # One wrong bit gives another checksum, and nobody knows how to make a second file with the
+        # same one.
         if (done, digest.hexdigest()) != (size, checksum):
             part.unlink()
             raise ValueError(f"{name} from {ADDRESS} is not the file that was expected")
@@ -180,8 +181,8 @@ def notebook(
     which needs no network. Any other name is that of a folder of yours.
     """
     # ### The files
-    # In a folder beside this notebook, so that they are there when you run it again. On a machine
-    # that is lent, like Colab's, it is gone when that is given back.
+    # In a folder beside this notebook, so that they are there when you run it again. In Colab they
+    # are gone with the session.
     place = Path(folder or "gpt2")
     place.mkdir(exist_ok=True)
     torch.manual_seed(seed)
@@ -226,8 +227,8 @@ def example(seq_len: int = 7) -> tuple[Tensor, Tensor]:
 
     ### Exercises
 
-    ??? question "How many tokens has `TEXT` without merges, and why are there more than letters?"
-        One for each byte. All its signs are ASCII, a byte each, so there are as many as letters.
+    ??? question "How many tokens has `TEXT` in a random folder? Has it more or fewer for GPT-2?"
+        85, one for each byte, since there are no merges. GPT-2 has 50,000 merges, so it has fewer.
 
     ??? question "Which of the tables could `fill` have refused, if the matrix weren't square?"
         The second one. In the others, both tensors have the same shape in every GPT-2.

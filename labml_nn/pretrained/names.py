@@ -10,10 +10,10 @@ each weight of ours the name of the tensor in the file, and a function that make
 
 PyTorch's `load_state_dict` with `strict=False` takes what has the right name, and leaves all else
 as it was. That fails without a word. Say the output matrix of one attention has another name in
-the file than in the table: the model keeps its random matrix. A small GPT-2 then has a loss of
+the file than here: the model keeps its random matrix. A small GPT-2 then has a loss of
 [1.0](../../results/pretrained.json#tables.gpt2.one%20matrix%20left%20at%20random.loss) in place of
-[1.0](../../results/pretrained.json#tables.gpt2.all%20right.loss), and still writes
-text.
+[1.0](../../results/pretrained.json#tables.gpt2.all%20right.loss). Guessing among all letters has
+[4.19](../../results/pretrained.json#values.guess).
 
 **In:** a model, the tensors of a file by their names, and a table. **Out:** the model with all its
 weights from the file, or one sentence about what is missing, left over or of another shape. Think
@@ -26,8 +26,9 @@ For example, a file has a matrix “w” with a row for each number that goes in
 {"weight": ("w", Tensor.t), "bias": ("b", as_it_is)}
 ```
 
-With these rules a wrong *name* is always found. A wrong *function*, or two names in each other's
-place, can go unnoticed: each of these mistakes has all names and all shapes right.
+With this page's `fill`, a wrong *name* is always found. A wrong *function*, or two names in each
+other's place, can go unnoticed. But for the matrix that was left at random, each row of this table
+has all names and all shapes right:
 
 [A small GPT-2 that is loaded with one wrong detail: means of three seeds, and how often the
 likeliest next letter is another one](../../results/pretrained.json#tables.gpt2)
