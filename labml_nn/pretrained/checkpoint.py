@@ -17,8 +17,8 @@ files come from strangers, and two things can go wrong when you open one:
   makes the call.
 * **It is damaged or cut off**, and nobody notices. Four bytes from the wrong place are a number,
   too. In a [small GPT-2](gpt2_experiment.py), one matrix of random numbers raises the loss from
-  [1.0](../../results/pretrained.json#tables.gpt2.all%20right.loss) to
-  [1.0](../../results/pretrained.json#tables.gpt2.one%20matrix%20left%20at%20random.loss). By
+  [2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss) to
+  [4.233](../../results/pretrained.json#tables.gpt2.one%20matrix%20left%20at%20random.loss). By
   guessing among all letters it would be [4.19](../../results/pretrained.json#values.guess).
 
 **In:** a folder. **Out:** its tensors by their names, or one sentence that says what is wrong.

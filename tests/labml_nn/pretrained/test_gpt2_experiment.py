@@ -1,6 +1,10 @@
 import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import pytest
@@ -8,6 +12,7 @@ import torch
 from transformers import GPT2LMHeadModel
 
 from labml_nn.pretrained import gpt2_experiment as page
+from labml_nn.pretrained.checkpoint import read_file
 from labml_nn.pretrained.gpt2 import LAYER, load_gpt2
 from tests.labml_nn.pretrained.folders import in_double
 
@@ -26,7 +31,11 @@ def test_transformers_loads_a_random_folder_and_computes_the_same(folder: Path) 
     with torch.no_grad():
         ours = load_gpt2(folder)(TOKENS[:, None])[:, 0]
         torch.testing.assert_close(ours, theirs(TOKENS[None]).logits[0], rtol=0, atol=1e-5)
-    assert ours.std() > 0.1
+    tensors = read_file(folder / "model.safetensors")
+    assert tensors["wte.weight"].std().item() == pytest.approx(0.2, abs=0.01)
+    assert not any(x.any() for name, x in tensors.items() if name.endswith("bias"))
+    assert theirs.config.layer_norm_epsilon == 1e-5
+    assert json.loads((folder / "vocab.json").read_text())["<|endoftext|>"] == 256
 
 
 def test_losses_are_those_of_transformers_and_other_tables_give_other_ones(folder: Path) -> None:
@@ -60,12 +69,17 @@ CONTENT = {"a": b"0123456789", "b": b"x" * 7}
 
 
 def served(monkeypatch: pytest.MonkeyPatch, content: dict[str, bytes]) -> list[str]:
-    r"""The addresses that were asked for."""
+    r"""The addresses that were asked for. The answers come in blocks of five bytes."""
     asked: list[str] = []
 
-    def urlopen(address: str, timeout: float) -> io.BytesIO:
+    @contextmanager
+    def urlopen(address: str, timeout: float) -> Iterator[SimpleNamespace]:
+        assert timeout == 60
         asked.append(address)
-        return io.BytesIO(content[address.removeprefix(page.ADDRESS)])
+        stream = io.BytesIO(content[address.removeprefix(page.ADDRESS)])
+        yield SimpleNamespace(read=lambda size: stream.read({2**25: 5}[size]))
+        rest = stream.read()
+        assert len(rest) < 10, "most of a long answer isn't read"
 
     files = {name: (len(one), sha256(one).hexdigest()) for name, one in CONTENT.items()}
     monkeypatch.setattr(page, "urlopen", urlopen)
@@ -79,13 +93,13 @@ def test_files_are_downloaded_once_and_what_is_there_is_kept(
     asked = served(monkeypatch, CONTENT)
     page.fetch(tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == CONTENT
-    assert "a: 10 of 10 bytes\n" in capsys.readouterr().out
+    assert "a: 5 of 10 bytes\na: 10 of 10 bytes\n" in capsys.readouterr().out
     (tmp_path / "b").unlink()
     page.fetch(tmp_path)
     assert asked == [page.ADDRESS + name for name in "abb"]
 
 
-@pytest.mark.parametrize("wrong", [b"012345678", b"0123456788", b"0123456789" * 2, b""])
+@pytest.mark.parametrize("wrong", [b"012345678", b"0123456788", b"0123456789x", b""])
 def test_another_file_than_the_expected_one_is_refused_and_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: bytes
 ) -> None:
@@ -93,6 +107,15 @@ def test_another_file_than_the_expected_one_is_refused_and_not_kept(
     with pytest.raises(ValueError, match="a from https.* is not the file that was expected"):
         page.fetch(tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_an_answer_without_end_is_not_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served(monkeypatch, CONTENT | {"a": b"0123456789" * 2 + b"012"})
+    with pytest.raises(ValueError, match="is not the file that was expected"):
+        page.fetch(tmp_path)
+    assert capsys.readouterr().out.endswith("a: 15 of 10 bytes\n")
 
 
 def test_the_notebook_writes_from_a_random_folder_or_from_one_of_yours(
