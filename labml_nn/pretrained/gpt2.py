@@ -12,10 +12,10 @@ terms:
 ---
 
 GPT-2 is the [small transformer](../transformers/basic/autoregressive_model.py) of this site with
-other sizes. Its smallest version has 12 layers, 12 heads and a width of 768: 124 million weights,
-where ours has 0.8. They fit into our modules, and [a notebook](gpt2_experiment.py) writes with
-them. What can go wrong are details. If the matrix after attention isn't transposed, all shapes are
-right, and the loss of a small model goes from
+other sizes and four small differences. Its smallest version has 12 layers, 12 heads and a width of
+768: 124 million weights, where ours has 0.8. They fit into our modules, and [a
+notebook](gpt2_experiment.py) writes with them. What can go wrong are details. If the matrix after
+attention isn't transposed, all shapes are right, and the loss of a small model goes from
 [2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss) to
 [4.082](../../results/pretrained.json#tables.gpt2.output%20of%20attention%20not%20transposed.loss).
 
@@ -46,7 +46,7 @@ And where its *file* differs from our weights:
 [What one wrong detail does: the mean loss of three seeds, and their range as a
 line](../../results/pretrained.json#figures.details)
 
-**What did not help here:** looking at the loss, or at the text. With GELU in place of its
+**What did not help here:** looking at the loss. With GELU in place of its
 approximation the loss changes by at most
 [0.0000069](../../results/pretrained.json#values.gelu) nats. Only a comparison finds that: from a
 random file, in double precision, our logits and those of the library “transformers” differ by less

@@ -30,10 +30,8 @@ loader takes a folder. These conventions decide:
 * **Frequencies.** The base is 500,000. From Llama 3.1 on, slow pairs are slower still:
 
 $$
-\theta_i' = \theta_i \left( k_i + \frac{1 - k_i}{f} \right)
-\qquad
-k_i = \min\left( \max\left( \frac{n_i - a}{b - a},\, 0 \right),\, 1 \right)
-\qquad
+\theta_i' = \theta_i \left( k_i + \frac{1 - k_i}{f} \right) \qquad
+k_i = \min\left( \max\left( \frac{n_i - a}{b - a},\, 0 \right),\, 1 \right) \qquad
 n_i = \frac{L \theta_i}{2 \pi}
 $$
 
@@ -97,7 +95,8 @@ def rotary_of(config: Config) -> RotaryPositions:
     r"""
     ## Rotary positions
     """
-    # Old files have the base beside the scaling, new ones have both in one place.
+    # Old files have the base beside the scaling, new ones have both in one place. Without either,
+    # nothing is scaled.
     scaling = config.get("rope_parameters") or config.get("rope_scaling") or {}
     rope = {"rope_theta": config.get("rope_theta"), "rope_type": "default"} | scaling
 
@@ -165,7 +164,8 @@ class Llama(nn.Module):
             layer.norm_ff = RMSNorm(d_model, eps)
             self.encoder.layers.append(layer)
 
-        # Small models use the embedding for the logits, too, as GPT-2 does; large ones don't.
+        # The small models use the embedding for the logits, too, as GPT-2 does. The large ones have
+        # a matrix of their own.
         self.head = nn.Linear(d_model, n_vocab, bias=False)
         if config["tie_word_embeddings"]:
             self.head.weight = self.tokens.weight

@@ -11,9 +11,9 @@ each weight of ours the name of the tensor in the file, and a function that make
 PyTorch's `load_state_dict` with `strict=False` takes what has the right name, and leaves all else
 as it was. That fails without a word. Say the output matrix of one attention has another name in
 the file than here: the model keeps its random matrix. A small GPT-2 then has a loss of
-[4.233](../../results/pretrained.json#tables.gpt2.one%20matrix%20left%20at%20random.loss) in place of
-[2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss). Guessing among all letters has
-[4.19](../../results/pretrained.json#values.guess).
+[4.233](../../results/pretrained.json#tables.gpt2.one%20matrix%20left%20at%20random.loss) in place
+of [2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss). Guessing among all letters
+has [4.19](../../results/pretrained.json#values.guess).
 
 **In:** a model, the tensors of a file by their names, and a table. **Out:** the model with all its
 weights from the file, or one sentence about what is missing, left over or of another shape. Think
@@ -33,8 +33,8 @@ has all names and all shapes right:
 [A small GPT-2 that is loaded with one wrong detail: means of three seeds, and how often the
 likeliest next letter is another one](../../results/pretrained.json#tables.gpt2)
 
-**What did not help here:** looking at the text, or at the loss. The last two rows have the loss of
-the right model in all digits that are shown. So each table of this site is compared with another
+**What did not help here:** looking at the loss. The last two rows have the loss of the right model
+in all digits that are shown. So each table of this site is compared with another
 implementation, number by number, in double precision.
 
 Left out are weights that are whole numbers with a scale, as in [quantised

@@ -11,12 +11,13 @@ paper:
 ---
 
 A Qwen3 is a [Llama](llama3.py) with two changes in its attention. With two more names in the table,
-the loader of that page reads its files. Leave the normalisation out but read the names, and the
-loss of a small Qwen3 goes from [1.881](../../results/pretrained.json#tables.qwen.all%20right.loss) to
-[2.241](../../results/pretrained.json#tables.qwen.queries%20and%20keys%20not%20normalised.loss). Do it
-in another place, after the rotation, and it
-is [1.909](../../results/pretrained.json#tables.qwen.normalised%20after%20the%20rotation.loss).
-Other seeds differ by more than that, so nobody would notice.
+the loader of that page reads its files. Read the names and leave the normalisation out, and the
+loss of a small Qwen3 goes from
+[1.881](../../results/pretrained.json#tables.qwen.all%20right.loss) to
+[2.241](../../results/pretrained.json#tables.qwen.queries%20and%20keys%20not%20normalised.loss). Do
+it in another place, after the rotation, and the loss is
+[1.909](../../results/pretrained.json#tables.qwen.normalised%20after%20the%20rotation.loss). Seeds
+differ by more than that, so nobody would notice.
 
 [A small Qwen3 that is loaded with one wrong detail: means of three
 seeds](../../results/pretrained.json#tables.qwen)
@@ -25,9 +26,8 @@ seeds](../../results/pretrained.json#tables.qwen)
 
 * **Queries and keys are normalised** head by head, as on [this
   page](../transformers/variants/query_key_norm.py), *before* they are rotated.
-* **Heads have a width of their own.** In Llama, $d_k$ is $d_{model}$ divided by the number of
-  heads. Here `head_dim` gives it. Think of a meeting in a narrow corridor: the talks need wider
-  rooms than the way to them. With 16 heads of 128 features on a model of 1,024, the projections
+* **Heads have a width of their own**, `head_dim`. In Llama it is $d_{model}$ divided by the number
+  of heads. The smallest Qwen3 has $d_{model} = 1024$ and 16 heads of 128 features: the projections
   lead from 1,024 to 2,048 features, and the output leads back.
 
 **What did not help here:** the shapes. The gains have one number for each feature of a head before
