@@ -35,10 +35,10 @@ Unicode there, of all scripts, which Python's `re` doesn't know. The small trick
 up the class of each character outside ASCII, write one of four stand-ins in its place, let `re` cut
 *that* text, and cut the real one at the same places.
 
-**What did not help here:** Python's own classes. In `re`, a “½” is neither a letter nor a digit,
-and no class says “number”. And Python's table of characters is older than that of the library
-“tokenizers”: characters that were added to Unicode since are other signs here, and letters there.
-All others are cut alike.
+**What did not help here:** Python's own classes. In `re`, “\w” takes letters and “½” alike, “\d”
+takes no “½”, and nothing takes all numbers and no letters. And Python's table of characters is
+older than that of the library “tokenizers”: characters that have come to Unicode since are letters
+there and other signs here. All others are cut alike.
 
 Left out: `<|endoftext|>`, which stands between two texts in training, has a number, but if it is
 written in a text, it is cut like the rest.
