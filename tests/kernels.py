@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from jupyter_client import AsyncKernelClient
 
 # The values for the forms of our notebooks, so that training takes seconds.
-FORM: Mapping[str, object] = {"corpus": "python", "steps": 20, "sample_length": 20}
+FORM: Mapping[str, object] = {
+    "corpus": "python", "steps": 20, "sample_length": 20, "folder": "random",
+}  # fmt: skip
 # Seconds for one cell on a busy machine.
 SECONDS = 300
 # `matplotlib.pyplot` is missing on purpose: it asks for the kernel in which it is imported.

@@ -1,0 +1,244 @@
+r"""
+---
+title: GPT-2 Writes with Our Source
+summary: Download the published weights, write with them, and break one detail after the other.
+know: byte_level.py
+---
+
+Is every detail of [our GPT-2](gpt2.py) right? Parity with another program on random weights says
+so. With the real weights you can read it: the text makes sense, or it doesn't. On a small GPT-2 of
+letters, the loss is [2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss) if all is
+right, and
+[3.684](../../results/pretrained.json#tables.gpt2.queries%20and%20keys%20exchanged.loss) if queries
+and keys have changed places.
+
+**In:** nothing, or a folder that you have. **Out:** text that our own modules write with GPT-2's
+weights, and the loss on a sentence for each of some wrong tables.
+
+The notebook downloads four files, 550 MB together: “config.json”, “vocab.json”, “merges.txt” and
+“model.safetensors” of “openai-community/gpt2”. Its address has the hash of a revision in it, so
+nobody can put other files there. The size and the SHA-256 of each file are compared before it gets
+its name: both are written down below, as several public projects have them for this revision.
+
+[A small GPT-2 that is loaded with one wrong detail: means of three seeds, and how often the
+likeliest next letter is another one](../../results/pretrained.json#tables.gpt2)
+
+The small model has [108,416](../../results/pretrained.json#values.parameters.gpt2) parameters and
+was trained on Tiny Shakespeare for [1,000](../../results/pretrained.json#values.steps) steps, which
+took [19](../../results/pretrained.json#values.seconds) seconds of one core.
+
+**What did not help here:** the loss of one sentence. It finds large mistakes only. **What we
+couldn't do:** run this with the real weights, since we had no network. What was tested are the
+loader, the tokenizer and this notebook, with random weights. You'll see the losses of the real
+GPT-2 before we do.
+"""
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.request import urlopen
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from labml_nn.basics.byte_pairs import letters_of_bytes
+from labml_nn.pretrained.byte_level import read_tokenizer
+from labml_nn.pretrained.checkpoint import write_file
+from labml_nn.pretrained.gpt2 import LAYER, load_gpt2
+from labml_nn.pretrained.names import Rule, as_it_is
+from labml_nn.training.sampling import write
+
+ADDRESS = "https://huggingface.co/openai-community/gpt2/resolve/"
+ADDRESS += "607a30d783dfa663caf39e06633721c8d4cfcd7e/"
+# The number of bytes and the checksum of each file.
+WEIGHTS = "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707"
+FILES = {
+    "config.json": (665, "0daed7749b4f02b8f76240d5444551d7b08712dab4d0adb8239c56ba823bb7b4"),
+    "merges.txt": (456_318, "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"),
+    "vocab.json": (1_042_301, "196139668be63f3b5d6574427317ae82f612a97c5d1cdaf36ed2256dbf636783"),
+    "model.safetensors": (548_105_171, WEIGHTS),
+}
+
+# Written for this page, so no model has read it in training.
+TEXT = "Two goats took the ferry. An old woman had bought three tickets, and one was for her."
+
+
+def fetch(folder: Path) -> None:
+    r"""
+    ## Download
+
+    Into a folder. Files that are there from an earlier call are kept.
+    """
+    for name, (size, checksum) in FILES.items():
+        # Under another name until it is complete and checked. So what has the right name is right,
+        # also if you stop the cell in the middle.
+        path, part = folder / name, folder / f"{name}.part"
+        if path.exists():
+            continue
+
+        # The checksum grows with the file, so the file isn't read again.
+        digest, done = sha256(), 0
+        with urlopen(ADDRESS + name, timeout=60) as answer, part.open("wb") as file:
+            # Blocks of 32 MB, and none after the size that we know is passed: a wrong server can't
+            # fill the disk.
+            while done <= size and (block := answer.read(2**25)):
+                file.write(block)
+                digest.update(block)
+                done += len(block)
+                print(f"{name}: {done:,} of {size:,} bytes")
+
+        # One wrong bit gives another checksum, and nobody knows how to make a second file with the
+        # same one.
+        if (done, digest.hexdigest()) != (size, checksum):
+            part.unlink()
+            raise ValueError(f"{name} from {ADDRESS} is not the file that was expected")
+        part.replace(path)
+
+
+def random_folder(folder: Path, seq_len: int, d: int = 20) -> None:
+    r"""
+    ## A folder without a download
+
+    The same four files, of a model with two layers of width `d` and random weights.
+    """
+    # All bytes, no merges, and the token between two texts. So each letter is a token, or two to
+    # four outside ASCII.
+    numbers = {token: n for n, token in enumerate([*letters_of_bytes(), "<|endoftext|>"])}
+    (folder / "vocab.json").write_text(json.dumps(numbers), encoding="utf-8")
+    (folder / "merges.txt").write_text("#version: 0.2\n", encoding="utf-8")
+
+    # GPT-2's shapes: matrices as it has them, with a row for each number that goes in. Inside the
+    # feed-forward network there are four times as many.
+    layer = {"ln_1": (d,), "attn.c_attn": (d, 3 * d), "attn.c_proj": (d, d), "ln_2": (d,)}
+    layer |= {"mlp.c_fc": (d, 4 * d), "mlp.c_proj": (4 * d, d)}
+    shapes = {f"h.{n}.{name}": shape for n in (0, 1) for name, shape in layer.items()}
+
+    # Tokens and positions have no bias.
+    tensors = {"wte.weight": torch.randn(len(numbers), d), "wpe.weight": torch.randn(seq_len, d)}
+    for name, shape in (shapes | {"ln_f": (d,)}).items():
+        tensors |= {f"{name}.weight": torch.randn(shape), f"{name}.bias": torch.zeros(shape[-1:])}
+
+    # Small, so that no token is much likelier than the others. Gains of a fifth make layers add
+    # little.
+    write_file(folder / "model.safetensors", {name: x / 5 for name, x in tensors.items()})
+
+    # Sizes, under the names that they have there. Five heads of four features, and nothing about
+    # the feed-forward network.
+    config = {"model_type": "gpt2", "layer_norm_epsilon": 1e-5, "n_positions": seq_len}
+    config |= {"vocab_size": len(numbers), "n_embd": d, "n_head": 5, "n_layer": 2}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+def exchanged(one: str, other: str) -> dict[str, Rule]:
+    r"""
+    ## One wrong detail
+
+    The table of a layer with two of its rules in each other's place.
+    """
+    return LAYER | {one: LAYER[other], other: LAYER[one]}
+
+
+# `fill` has nothing against these tables: all names are used, and all shapes are right. A mistake
+# is the same in all layers.
+TABLES: dict[str, Mapping[str, Rule]] = {
+    "all right": LAYER,
+    "output of attention not transposed": LAYER | {"self_attn.output": ("attn.c_proj", as_it_is)},
+    "queries and keys exchanged": exchanged("self_attn.query.linear", "self_attn.key.linear"),
+    "normalisations exchanged": exchanged("norm_self_attn", "norm_ff"),
+}
+
+
+@torch.no_grad()
+def losses_of(folder: Path, tokens: Tensor) -> dict[str, float]:
+    r"""
+    ## The loss with each table
+
+    Of the tokens of one text, `[seq_len]`, in nats a token.
+    """
+    losses = {}
+    for name, layers in TABLES.items():
+        # Each time the right file with another table, and a model of its own.
+        model = load_gpt2(folder, layers=layers).to(tokens.device)
+
+        # A batch of one. Each token but the first is predicted from those before it, and the last
+        # one predicts nothing.
+        logits = model(tokens[:-1, None])[:, 0]
+        losses[name] = F.cross_entropy(logits, tokens[1:]).item()
+    return losses
+
+
+def notebook(
+    folder: str = "", prompt: str = "The goats", sample_length: int = 60, temperature: float = 0.8,
+    seed: int = 1,
+) -> None:
+    r"""
+    ## In a notebook
+
+    With an empty `folder` it downloads GPT-2. With `random` it makes a folder with random weights,
+    which needs no network. Any other name is that of a folder of yours.
+    """
+    # ### The files
+    # In a folder beside this notebook, so that they are there when you run it again. In Colab they
+    # are gone with the session.
+    place = Path(folder or "gpt2")
+    place.mkdir(exist_ok=True)
+    torch.manual_seed(seed)
+    if folder == "random":
+        random_folder(place, seq_len=512)
+    elif not folder:
+        fetch(place)
+
+    # ### The model
+    # Every class of it stands above, in this notebook. The loader has checked each name and each
+    # shape.
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model, tokenizer = load_gpt2(place).to(device), read_tokenizer(place)
+    print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}")
+
+    # ### What it writes
+    # Change the prompt and the temperature. Each token costs a pass over the whole text, since
+    # there is no cache.
+    seq_len = len(model.positions.encodings)
+    print(write(model, tokenizer, prompt, sample_length, seq_len, temperature))
+
+    # ### One wrong detail
+    # By guessing, the loss would be the logarithm of the number of tokens, 10.8 for GPT-2.
+    losses = losses_of(place, tokenizer.encode(TEXT).to(device))
+    for name, loss in losses.items():
+        print(f"{name}: validation loss {loss:.3f}")
+
+    # ### The same as a picture
+    # The top bar is the right model. Which mistake would you have seen in the text?
+    import matplotlib.pyplot as plt
+
+    plt.barh([*losses][::-1], [*losses.values()][::-1])
+    plt.xlabel("validation loss, nats a token")
+    plt.show()
+
+
+def example(seq_len: int = 7) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    A random folder. Its losses are near to that of guessing, $\ln 257 = 5.55$, or above.
+
+    ### Exercises
+
+    ??? question "How many tokens has `TEXT` in a random folder? Has it more or fewer for GPT-2?"
+        85, one for each byte, since there are no merges. GPT-2 has 50,000 merges, so it has fewer.
+
+    ??? question "Which of the tables could `fill` have refused, if the matrix weren't square?"
+        The second one. In the others, both tensors have the same shape in every GPT-2.
+
+    ??? question "The download stops in the middle. What happens when you run it again?"
+        The part has another name, so the file is fetched from the start. Files that were complete
+        stay.
+    """
+    with TemporaryDirectory() as folder:
+        random_folder(Path(folder), seq_len)
+        tokens = read_tokenizer(Path(folder)).encode(TEXT[:seq_len])
+        losses = losses_of(Path(folder), tokens)
+    return tokens, torch.tensor([*losses.values()])

@@ -1,0 +1,152 @@
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+from transformers import GPT2LMHeadModel
+
+from labml_nn.pretrained import gpt2_experiment as page
+from labml_nn.pretrained.checkpoint import read_file
+from labml_nn.pretrained.gpt2 import LAYER, load_gpt2
+from tests.labml_nn.pretrained.folders import in_double
+
+TOKENS = torch.arange(12)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    torch.manual_seed(1)
+    page.random_folder(tmp_path, seq_len=97)
+    return tmp_path
+
+
+def test_transformers_loads_a_random_folder_and_computes_the_same(folder: Path) -> None:
+    theirs = GPT2LMHeadModel.from_pretrained(folder).eval()
+    with torch.no_grad():
+        ours = load_gpt2(folder)(TOKENS[:, None])[:, 0]
+        torch.testing.assert_close(ours, theirs(TOKENS[None]).logits[0], rtol=0, atol=1e-5)
+    tensors = read_file(folder / "model.safetensors")
+    assert tensors["wte.weight"].std().item() == pytest.approx(0.2, abs=0.01)
+    assert not any(x.any() for name, x in tensors.items() if name.endswith("bias"))
+    assert theirs.config.layer_norm_epsilon == 1e-5
+    assert json.loads((folder / "vocab.json").read_text())["<|endoftext|>"] == 256
+
+
+def test_losses_are_those_of_transformers_and_other_tables_give_other_ones(folder: Path) -> None:
+    losses = page.losses_of(folder, TOKENS)
+    theirs = GPT2LMHeadModel.from_pretrained(folder).eval()
+    with torch.no_grad(), in_double():
+        expected = theirs.double()(TOKENS[None], labels=TOKENS[None]).loss.item()
+    assert losses["all right"] == pytest.approx(expected, abs=1e-5)
+    assert len({round(loss, 5) for loss in losses.values()}) == len(page.TABLES) == 4
+    assert list(losses) == list(page.TABLES)
+
+
+def test_two_rules_are_in_each_others_place() -> None:
+    table = page.exchanged("norm_ff", "norm_self_attn")
+    assert table["norm_ff"] == LAYER["norm_self_attn"]
+    assert table["norm_self_attn"] == LAYER["norm_ff"]
+    assert {name: rule for name, rule in table.items() if "norm" not in name} == {
+        name: rule for name, rule in LAYER.items() if "norm" not in name
+    }
+
+
+def test_what_is_downloaded_is_pinned() -> None:
+    assert set(page.FILES) == {"config.json", "merges.txt", "vocab.json", "model.safetensors"}
+    assert page.ADDRESS.startswith("https://huggingface.co/openai-community/gpt2/resolve/607a30d7")
+    # All weights and twelve masks of 1,024 times 1,024 numbers, with 4 bytes each, and a header.
+    assert page.FILES["model.safetensors"][0] - 4 * (124_439_808 + 12 * 1024**2) == 14_291
+    assert all(len(checksum) == 64 for _, checksum in page.FILES.values())
+
+
+CONTENT = {"a": b"0123456789", "b": b"x" * 7}
+
+
+def served(monkeypatch: pytest.MonkeyPatch, content: dict[str, bytes]) -> list[str]:
+    r"""The addresses that were asked for. The answers come in blocks of five bytes."""
+    asked: list[str] = []
+
+    @contextmanager
+    def urlopen(address: str, timeout: float) -> Iterator[SimpleNamespace]:
+        assert timeout == 60
+        asked.append(address)
+        stream = io.BytesIO(content[address.removeprefix(page.ADDRESS)])
+        yield SimpleNamespace(read=lambda size: stream.read({2**25: 5}[size]))
+        rest = stream.read()
+        assert len(rest) < 10, "most of a long answer isn't read"
+
+    files = {name: (len(one), sha256(one).hexdigest()) for name, one in CONTENT.items()}
+    monkeypatch.setattr(page, "urlopen", urlopen)
+    monkeypatch.setattr(page, "FILES", files)
+    return asked
+
+
+def test_files_are_downloaded_once_and_what_is_there_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = served(monkeypatch, CONTENT)
+    page.fetch(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == CONTENT
+    assert "a: 5 of 10 bytes\na: 10 of 10 bytes\n" in capsys.readouterr().out
+    (tmp_path / "b").unlink()
+    page.fetch(tmp_path)
+    assert asked == [page.ADDRESS + name for name in "abb"]
+
+
+@pytest.mark.parametrize("wrong", [b"012345678", b"0123456788", b"0123456789x", b""])
+def test_another_file_than_the_expected_one_is_refused_and_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: bytes
+) -> None:
+    served(monkeypatch, CONTENT | {"a": wrong})
+    with pytest.raises(ValueError, match="a from https.* is not the file that was expected"):
+        page.fetch(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_answer_without_end_is_not_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served(monkeypatch, CONTENT | {"a": b"0123456789" * 2 + b"012"})
+    with pytest.raises(ValueError, match="is not the file that was expected"):
+        page.fetch(tmp_path)
+    assert capsys.readouterr().out.endswith("a: 15 of 10 bytes\n")
+
+
+def test_the_notebook_writes_from_a_random_folder_or_from_one_of_yours(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(plt, "show", lambda: None)
+    monkeypatch.chdir(folder)
+    for place in ("random", str(folder)):
+        page.notebook(place, prompt="Two", sample_length=3, seed=2)
+        said = capsys.readouterr().out
+        assert said.count("validation loss") == len(page.TABLES)
+        assert "\nTwo" in said
+        names = [label.get_text() for label in plt.gca().get_yticklabels()]
+        assert names == list(page.TABLES)[::-1]
+        plt.close("all")
+    assert (folder / "random" / "vocab.json").exists()
+
+
+def test_the_notebook_downloads_if_no_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plt, "show", lambda: None)
+    monkeypatch.setattr(page, "fetch", lambda place: page.random_folder(place, 97))
+    monkeypatch.chdir(tmp_path)
+    page.notebook(sample_length=2)
+    page.notebook(sample_length=2)
+    assert (tmp_path / "gpt2" / "config.json").exists()
+    plt.close("all")
+
+
+def test_the_example_reads_one_token_for_each_sign() -> None:
+    tokens, losses = page.example()
+    assert len(tokens) == 7
+    assert losses.shape == (4,)
