@@ -1,0 +1,219 @@
+r"""
+---
+title: Filling Gaps and Finding Questions
+summary: An encoder learns to fill gaps in Shakespeare, and then to tell questions from statements.
+know: ../fine_tuning/lora.py
+---
+
+INTRO
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from labml_nn.encoders.classifier import Classifier, Labelled, questions, side_by_side
+from labml_nn.encoders.masked_model import MaskedModel, MaskTokenizer, corrupt
+from labml_nn.encoders.modern_encoder import ModernEncoder
+from labml_nn.training.data import CharTokenizer, RandomWindows, prepare
+from labml_nn.training.loop import adamw, train
+from labml_nn.transformers.basic.autoregressive_experiment import read_text
+from labml_nn.transformers.fused_attention import FusedAttention
+
+# The context, mark of the beginning included, and the windows of a batch.
+SEQ_LEN, BATCH_SIZE = 64, 16
+
+# Features, heads and layers. The small language models of other lessons are as large.
+SIZES = D_MODEL, HEADS, N_LAYERS = 64, 4, 3
+
+
+def small_encoder(n_vocab: int) -> ModernEncoder:
+    r"""
+    ## The encoder
+
+    About 150,000 parameters.
+    """
+    # The second and the third layer see eight letters to each side. The gated network has three
+    # matrices, so two thirds of the usual width are as many weights.
+    d_ff, distance = 8 * D_MODEL // 3, 8
+    return ModernEncoder(n_vocab, *SIZES, d_ff, SEQ_LEN, distance, attention=FusedAttention)
+
+
+def masked_batches(
+    text: Tensor, tokenizer: MaskTokenizer, seed: int, **shares: float
+) -> Callable[[int], tuple[Tensor, Tensor]]:
+    r"""
+    ## Batches with gaps
+
+    `shares` are those of [corrupt](masked_model.py#corrupt).
+    """
+    windows = RandomWindows(text, SEQ_LEN - 1, BATCH_SIZE, seed)
+
+    def batch_at(step: int) -> tuple[Tensor, Tensor]:
+        # A window, behind the mark of the beginning. Its targets are the next letters: not needed.
+        tokens = F.pad(windows.at(step)[0], (0, 0, 1, 0), value=tokenizer.first)
+
+        # Other gaps each time a window comes up. BERT hid letters before training, and saw each
+        # text with a few choices of gaps.
+        generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
+        return corrupt(tokens, tokenizer, generator, **shares)
+
+    return batch_at
+
+
+def held_out_gaps(text: Tensor, tokenizer: MaskTokenizer) -> tuple[Tensor, Tensor, Tensor]:
+    r"""
+    ## Gaps to measure with
+
+    The same ones for all models: tokens, inputs and targets, `[seq_len, n_windows]` each.
+    """
+    # Windows side by side, without the rest at the end.
+    n_windows = len(text) // (SEQ_LEN - 1)
+    tokens = text[: n_windows * (SEQ_LEN - 1)].view(n_windows, -1).t()
+    tokens = F.pad(tokens, (0, 0, 1, 0), value=tokenizer.first)
+
+    # All chosen letters are hidden: a letter that was kept would be easy to guess.
+    generator = torch.Generator().manual_seed(1)
+    return tokens, *corrupt(tokens, tokenizer, generator, masked=1.0, replaced=0.0)
+
+
+@torch.no_grad()
+def loss_in_gaps(model: nn.Module, inputs: Tensor, targets: Tensor) -> float:
+    r"""
+    ## Loss
+
+    The mean over all gaps, in nats a letter.
+    """
+    # All windows at once. Places without a gap are left out of the mean.
+    model.eval()
+    return F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten()).item()
+
+
+@torch.no_grad()
+def guesses(model: MaskedModel, tokenizer: MaskTokenizer, text: str) -> list[str]:
+    r"""
+    ## Fill gaps
+
+    The three likeliest letters of each gap, written “_”, with their probabilities.
+    """
+    model.eval()
+    tokens = tokenizer.encode(text, gap="_").unsqueeze(1)
+
+    # All gaps at once. None sees what another one is filled with.
+    probabilities = model(tokens)[:, 0].softmax(dim=-1)[tokens[:, 0] == tokenizer.mask]
+
+    # Marks have a place in the vocabulary, too, but a mark was never right: they are left out.
+    letters = tokenizer.letters.symbols
+    best = probabilities[:, : len(letters)].topk(3)
+    return [
+        ", ".join(f"{letters[at]!r} {row[at]:.2f}" for at in places)
+        for row, places in zip(probabilities, best.indices.tolist(), strict=True)
+    ]
+
+
+def fine_tune(
+    model: Classifier, tokenizer: MaskTokenizer, labelled: Sequence[Labelled], steps: int, seed: int
+) -> None:
+    r"""
+    ## Fine-tuning
+
+    Batches of 32 sentences, from those that have a label.
+    """
+
+    def batch_at(step: int) -> tuple[Tensor, Tensor]:
+        # As in [RandomWindows](../training/data.py#RandomWindows): seed and step decide.
+        chosen = random.Random(seed * 1_000_003 + step).choices(labelled, k=32)
+        sentences, labels = zip(*chosen, strict=True)
+        return side_by_side(sentences, tokenizer), torch.tensor(labels).long()
+
+    def gradients(model: nn.Module, tokens: Tensor, labels: Tensor) -> Tensor:
+        # One prediction for each sentence, and not for each position.
+        loss = F.cross_entropy(model(tokens), labels)
+        loss.backward()
+        return loss.detach()
+
+    train(model, batch_at, [adamw(model)], steps, gradients=gradients)
+
+
+@torch.no_grad()
+def share_right(model: Classifier, tokenizer: MaskTokenizer, asked: Sequence[Labelled]) -> float:
+    r"""
+    ## Share of right answers
+    """
+    # A classifier that has learned nothing is right in half of all cases.
+    sentences, labels = zip(*asked, strict=True)
+    model.eval()
+
+    # All sentences at once, and for each the class with the highest logit.
+    found = model(side_by_side(sentences, tokenizer)).argmax(dim=-1)
+    return (found == torch.tensor(labels)).double().mean().item()
+
+
+def notebook(
+    corpus: str = "shakespeare", steps: int = 600, fine_tuning_steps: int = 120, seed: int = 1
+) -> None:
+    r"""
+    ## In a notebook
+
+    About a minute of one core: `steps` of filling gaps, then those of finding questions, twice.
+    """
+    # ### The text
+    # Gaps need no labels, so the whole training text can be used.
+    letters, training, validation = prepare(read_text(corpus), SEQ_LEN)
+    tokenizer = MaskTokenizer(letters)
+    torch.manual_seed(seed)
+    model = MaskedModel(small_encoder(len(tokenizer)), bias=False)
+
+    # ### Filling gaps
+    # The loss of each step. The chosen letters are 40 %, which learns faster here than BERT's 15 %.
+    losses: list[float] = []
+    train(
+        model, masked_batches(training, tokenizer, seed, rate=0.4), [adamw(model)], steps,
+        after_step=lambda step, loss: losses.append(loss.item()),
+    )
+
+    # The loss of the model in gaps of text that it hasn't seen, and some lines with gaps.
+    _, inputs, targets = held_out_gaps(validation, tokenizer)
+    print(f"validation loss {loss_in_gaps(model, inputs, targets):.3f}")
+    for line in ("the k_ng of Engl_nd", "I pray you, _ell me", "what is your n_me, sir?"):
+        print(line, *guesses(model, tokenizer, line), sep="\n    ")
+
+    # ### The loss curve
+    # It stays a while near that of counting letters, until the model begins to use neighbours.
+    import matplotlib.pyplot as plt
+
+    plt.plot(losses)
+    plt.gca().set(xlabel="step", ylabel="loss in gaps, nats a letter")
+    plt.show()
+
+    # ### Finding questions
+    # Sentences of the training text, 1,000 at most, and all those of the validation text.
+    taught = questions(letters.decode(training), SEQ_LEN - 2)[:1000]
+    asked = questions(letters.decode(validation), SEQ_LEN - 2)
+    print(f"{len(taught)} sentences have labels, and {len(asked)} are asked about")
+
+    # The same training from two starts. A copy is trained, so that you can go on with the model.
+    starts = {"pretrained": model.encoder, "from scratch": small_encoder(len(tokenizer))}
+    for name, encoder in starts.items():
+        classifier = Classifier(deepcopy(encoder), tokenizer.pad)
+        fine_tune(classifier, tokenizer, taught, fine_tuning_steps, seed)
+        print(f"{name}: {share_right(classifier, tokenizer, asked):.3f} are right")
+
+
+def example(n_letters: int = 13, n_windows: int = 5) -> tuple[Tensor, ...]:
+    r"""
+    ## Example
+
+    An alphabet over and over, with gaps, and a batch to train on.
+    """
+    # The three marks are numbered from 13 on.
+    tokenizer = MaskTokenizer(CharTokenizer("abcdefghijklmnopqrstuvwxyz"[: n_letters - 1]))
+    text = torch.arange(n_windows * SEQ_LEN) % n_letters
+    inputs, targets = masked_batches(text, tokenizer, seed=1)(0)
+
+    # The gaps that all models are measured with: windows of 63 letters behind the first mark.
+    return inputs, targets, *held_out_gaps(text, tokenizer)

@@ -1,0 +1,152 @@
+r"""
+---
+title: Modern Encoder
+summary: BERT with the parts of later decoders, and a window around most positions (ModernBERT).
+know: ../transformers/rotary.py, ../transformers/swiglu.py
+paper:
+  title: "Smarter, Better, Faster, Longer: A Modern Bidirectional Encoder for Fast, Memory
+    Efficient, and Long Context Finetuning and Inference"
+  authors: Warner et al.
+  year: 2024
+  link: https://arxiv.org/abs/2412.13663
+terms:
+  GeGLU: A feed-forward network whose hidden features are multiplied by a gate with GELU.
+  local attention: Attention to the positions within a fixed distance only.
+---
+
+INTRO
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from labml_nn.encoders.masked_model import MaskedModel
+from labml_nn.transformers.mha import MultiHeadAttention
+from labml_nn.transformers.models import TransformerLayer
+from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
+from labml_nn.transformers.swiglu import SwiGLU
+
+
+class GeGLU(SwiGLU):
+    r"""
+    ## Gated network with GELU
+
+    The network of [SwiGLU](../transformers/swiglu.py), with another activation in its gate.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        # Swish and GELU are nearly the same curve. The gate is what makes the difference to BERT's
+        # network.
+        hidden = F.gelu(self.gate(x)) * self.value(x)
+        return self.output(self.dropout(hidden))
+
+
+def local_mask(seq_len: int, distance: int) -> Tensor:
+    r"""
+    ## Local attention
+
+    True where two positions are at most `distance` apart, `[seq_len, seq_len, 1]`.
+    """
+    # Both sides, since nothing has to be hidden from an encoder. (The [window of a
+    # decoder](../transformers/memory/sliding_window.py) goes to the left.)
+    position = torch.arange(seq_len)
+    return ((position[:, None] - position).abs() <= distance).unsqueeze(-1)
+
+
+def with_rotary(attention: nn.Module, rotate: nn.Module) -> nn.Module:
+    r"""
+    ## Rotary positions in any attention
+    """
+    # What makes queries and keys is followed by the rotation. Values stay as they are.
+    attention.query = nn.Sequential(attention.query, rotate)
+    attention.key = nn.Sequential(attention.key, rotate)
+    return attention
+
+
+class ModernEncoder(nn.Module):
+    r"""
+    ## Encoder
+
+    In the place of [BERT's](masked_model.py#BertEncoder).
+    """
+
+    def __init__(
+        self, n_vocab: int, d_model: int, heads: int, n_layers: int, d_ff: int, seq_len: int,
+        distance: int, dropout_prob: float = 0.0, every: int = 3,
+        attention: Callable[..., nn.Module] = MultiHeadAttention,
+        bases: Sequence[float] = (10_000.0, 160_000.0),
+    ) -> None:
+        r"""
+        * `distance` is how far a layer with local attention sees to each side
+        * `every` is 3 if every third layer, from the first on, sees the whole text
+        * `bases` are those of the [rotary positions](../transformers/rotary.py#inverse_frequencies)
+          of layers with local attention, and of the others
+
+        The other arguments are those of BERT's encoder.
+        """
+        super().__init__()
+        # Tokens alone. Where they stand is the business of attention.
+        self.tokens = nn.Embedding(n_vocab, d_model)
+        nn.init.normal_(self.tokens.weight, std=0.02)
+        self.norm = nn.LayerNorm(d_model, bias=False)
+        self.dropout = nn.Dropout(dropout_prob)
+
+        # The slowest pair of features turns once in $2 \pi$ times the base. The larger base is for
+        # texts of 8,192 tokens.
+        rotate = [RotaryPositions(inverse_frequencies(d_model // heads, b), seq_len) for b in bases]
+        self.sees_all = [index % every == 0 for index in range(n_layers)]
+
+        # No biases anywhere: the paper spends their parameters on layers.
+        self.layers = nn.ModuleList()
+        for sees_all in self.sees_all:
+            attn = attention(heads, d_model, dropout_prob, bias=False)
+            layer = TransformerLayer(
+                d_model=d_model,
+                self_attn=with_rotary(attn, rotate[sees_all]),
+                feed_forward=GeGLU(d_model, d_ff, dropout_prob),
+                dropout_prob=dropout_prob,
+            )
+
+            # Pre-norm, as our layers have. The first layer's input is normalised already.
+            layer.norm_self_attn = nn.LayerNorm(d_model, bias=False)
+            layer.norm_ff = nn.LayerNorm(d_model, bias=False)
+            self.layers.append(layer)
+        self.layers[0].norm_self_attn = nn.Identity()
+
+        # With pre-norm nothing has normalised the last sum.
+        self.last_norm = nn.LayerNorm(d_model, bias=False)
+        self.register_buffer("near", local_mask(seq_len, distance), persistent=False)
+
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        # The features of the tokens, `[seq_len, batch_size, d_model]`.
+        x = self.dropout(self.norm(self.tokens(tokens)))
+
+        # What is near *and* visible. A padded position can be near.
+        near = self.near[: len(tokens), : len(tokens)]
+        local = near if mask is None else near & mask
+
+        # The first layer sees all, two don't, and so on.
+        for sees_all, layer in zip(self.sees_all, self.layers, strict=True):
+            x = layer(x=x, mask=mask if sees_all else local)
+        return self.last_norm(x)
+
+
+def example(
+    seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int = 2, d_ff: int = 11,
+    n_vocab: int = 13,
+) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+    """
+    # Two positions to each side in the second and the third layer.
+    encoder = ModernEncoder(
+        n_vocab, heads * 2 * n_pairs, heads, 4, d_ff, seq_len, distance=2
+    )
+    tokens = torch.randint(n_vocab, (seq_len, batch_size))
+
+    # The last position of each text is padding here.
+    visible = (torch.arange(seq_len) < seq_len - 1)[None, :, None]
+    return encoder(tokens, visible), MaskedModel(encoder, bias=False)(tokens)
