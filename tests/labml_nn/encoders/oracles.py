@@ -14,7 +14,7 @@ from labml_nn.encoders.masked_model import BertEncoder
 from labml_nn.encoders.modern_encoder import ModernEncoder
 from tests.oracles.hugging_face import Double, copied, randomise
 
-N_VOCAB, SEQ_LEN, BATCH_SIZE, HEADS, D_K, D_FF, N_LAYERS, DISTANCE = 17, 11, 3, 5, 2, 13, 4, 2
+N_VOCAB, SEQ_LEN, BATCH_SIZE, HEADS, D_K, D_FF, N_LAYERS, DISTANCE = 17, 11, 3, 5, 6, 13, 4, 2
 D_MODEL = HEADS * D_K
 SIZES = (N_VOCAB, D_MODEL, HEADS, N_LAYERS, D_FF, SEQ_LEN)
 LENGTHS = torch.tensor([7, 11, 5])
@@ -88,6 +88,12 @@ def modern_encoder() -> ModernEncoder:
     r"""Ours, to be called in `doubled()`."""
     with doubled():
         return randomise(ModernEncoder(*SIZES, distance=DISTANCE))
+
+
+def modern(kind: type[nn.Module], **options: object) -> nn.Module:
+    r"""One of theirs."""
+    with doubled():
+        return kind(modern_config(**options)).double().eval()
 
 
 def into_modern(ours: ModernEncoder, theirs: nn.Module) -> None:

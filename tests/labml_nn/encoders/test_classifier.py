@@ -13,7 +13,7 @@ from tests.labml_nn.encoders.oracles import (
     doubled,
     into_bert,
     into_modern,
-    modern_config,
+    modern,
     modern_encoder,
     text,
     visible,
@@ -45,8 +45,8 @@ def bert() -> float:
 
 def modern_bert() -> float:
     ours = randomise(Classifier(modern_encoder(), PAD, n_classes=7))
-    config = modern_config(classifier_pooling="mean", num_labels=7)
-    theirs = ModernBertForSequenceClassification(config).double().eval()
+    options = {"classifier_pooling": "mean", "num_labels": 7}
+    theirs = modern(ModernBertForSequenceClassification, **options)
     into_modern(ours.encoder, theirs.model)
     # Their layer between the mean and the classes is another one than BERT's, which is ours.
     theirs.head = nn.Sequential(ours.dense, nn.Tanh())

@@ -12,7 +12,7 @@ from tests.labml_nn.encoders.oracles import (
     SIZES,
     doubled,
     into_modern,
-    modern_config,
+    modern,
     modern_encoder,
     text,
     visible,
@@ -25,7 +25,7 @@ from tests.oracles.hugging_face import copied, randomise
 
 def modern_bert() -> float:
     ours = randomise(MaskedModel(modern_encoder(), bias=False))
-    theirs = ModernBertForMaskedLM(modern_config()).double().eval()
+    theirs = modern(ModernBertForMaskedLM)
     into_modern(ours.encoder, theirs.model)
     copied(ours, theirs, {"dense": "head.dense", "norm": "head.norm"})
     theirs.decoder.bias.data.copy_(ours.bias)
@@ -69,13 +69,18 @@ def test_dropout_normalisation_and_attention() -> None:
     encoder = ModernEncoder(*SIZES, distance=1, dropout_prob=0.5, attention=FusedAttention)
     drops_out_in_training_only(encoder.double(), text())
     assert ModernEncoder(*SIZES, distance=1).dropout.p == 0.0
+    calls = []
+    encoder.dropout.register_forward_hook(lambda *given: calls.append(given))
+    encoder(text())
+    assert len(calls) == 1
+    assert "near" not in encoder.state_dict()
     norms = [type(layer.norm_self_attn) for layer in encoder.layers]
     assert norms == [nn.Identity] + [nn.LayerNorm] * 3
     for layer in encoder.layers:
         parts = (layer, layer.self_attn, layer.feed_forward)
         assert [one.dropout.p for one in parts] == [0.5] * 3
         assert type(layer.self_attn) is FusedAttention
-    drops_out_in_training_only(GeGLU(10, 13, 0.5).double(), torch.randn(5, 10).double())
+    drops_out_in_training_only(GeGLU(11, 13, 0.5), torch.randn(5, 11))
     assert not [name for name, _ in encoder.named_parameters() if name.endswith("bias")]
     assert 0.012 < encoder.tokens.weight.std() < 0.028
 
