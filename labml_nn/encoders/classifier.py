@@ -1,6 +1,7 @@
 r"""
 ---
 title: Classifier on an Encoder
+summary: x
 ---
 """
 
@@ -93,7 +94,7 @@ class Classifier(nn.Module):
         # One vector for each text, `[batch_size, d_model]`. The padded positions have vectors, too,
         # which say nothing: they must not count in the mean.
         if self.pooling == "mean":
-            weight = visible.unsqueeze(-1).to(x.dtype)
+            weight = visible.unsqueeze(-1)
             x = (weight * x).sum(dim=0) / weight.sum(dim=0)
 
         # Or the vector of the mark that stands before each text.
@@ -116,7 +117,8 @@ def example(
     tokens = side_by_side(["a" * (seq_len - 1 - at % 2) for at in range(batch_size)], tokenizer)
 
     # One encoder can have several classifiers.
-    encoder = BertEncoder(len(tokenizer), heads * d_k, heads, 2, d_ff, seq_len)
+    d_model = heads * d_k
+    encoder = BertEncoder(len(tokenizer), d_model, heads, 2, d_ff, seq_len)
     mean = Classifier(encoder, tokenizer.pad, n_classes)
     first = Classifier(encoder, tokenizer.pad, n_classes, pooling="first")
     return tokens, mean(tokens), first(tokens)

@@ -69,7 +69,7 @@ def held_out_gaps(text: Tensor, tokenizer: MaskTokenizer) -> tuple[Tensor, Tenso
     r"""
     ## Gaps to measure with
 
-    The same ones for all models: tokens, inputs and targets, `[seq_len, n_windows]` each.
+    The same ones for all models: tokens, inputs and targets, a column for each window.
     """
     # Windows side by side, without the rest at the end.
     n_windows = len(text) // (SEQ_LEN - 1)
@@ -211,7 +211,8 @@ def example(n_letters: int = 13, n_windows: int = 5) -> tuple[Tensor, ...]:
     An alphabet over and over, with gaps, and a batch to train on.
     """
     # The three marks are numbered from 13 on.
-    tokenizer = MaskTokenizer(CharTokenizer("abcdefghijklmnopqrstuvwxyz"[: n_letters - 1]))
+    alphabet = "".join(chr(97 + index) for index in range(n_letters - 1))
+    tokenizer = MaskTokenizer(CharTokenizer(alphabet))
     text = torch.arange(n_windows * SEQ_LEN) % n_letters
     inputs, targets = masked_batches(text, tokenizer, seed=1)(0)
 

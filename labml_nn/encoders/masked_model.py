@@ -213,13 +213,15 @@ def example(
     r"""
     ## Example
     """
-    # The alphabet has one letter less, because one number stands for unknown letters.
-    tokenizer = MaskTokenizer(CharTokenizer("abcdefghijklmnopqrstuvwxyz"[: n_letters - 1]))
+    # The alphabet is one letter short, because one number stands for unknown letters.
+    alphabet = "".join(chr(97 + index) for index in range(n_letters - 1))
+    tokenizer = MaskTokenizer(CharTokenizer(alphabet))
+    n_vocab, d_model = len(tokenizer), heads * d_k
     tokens = torch.randint(n_letters, (seq_len, batch_size))
 
     # Half of the letters, so that some are chosen for sure.
     inputs, targets = corrupt(tokens, tokenizer, torch.Generator().manual_seed(1), rate=0.5)
-    model = MaskedModel(BertEncoder(len(tokenizer), heads * d_k, heads, 2, d_ff, seq_len))
+    model = MaskedModel(BertEncoder(n_vocab, d_model, heads, 2, d_ff, seq_len))
 
     # The loss of the training loop leaves out what isn't counted.
     logits = model(inputs)

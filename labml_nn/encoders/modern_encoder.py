@@ -142,9 +142,8 @@ def example(
     ## Example
     """
     # Two positions to each side in the second and the third layer.
-    encoder = ModernEncoder(
-        n_vocab, heads * 2 * n_pairs, heads, 4, d_ff, seq_len, distance=2
-    )
+    d_model = heads * 2 * n_pairs
+    encoder = ModernEncoder(n_vocab, d_model, heads, 4, d_ff, seq_len, distance=2)
     tokens = torch.randint(n_vocab, (seq_len, batch_size))
 
     # The last position of each text is padding here.
