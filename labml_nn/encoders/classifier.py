@@ -51,7 +51,8 @@ def side_by_side(texts: Sequence[str], tokenizer: MaskTokenizer) -> Tensor:
 
     A column for each text, `[seq_len, batch_size]`, as long as the longest.
     """
-    # The shorter ones are filled up at the end.
+    # The shorter ones are filled up at the end. A tensor has no rows of different lengths, so
+    # something must stand there, and something must hide it.
     return pad_sequence([tokenizer.encode(text) for text in texts], padding_value=tokenizer.pad)
 
 
@@ -73,6 +74,8 @@ class Classifier(nn.Module):
         super().__init__()
         if pooling not in ("mean", "first"):
             raise ValueError(f"pooling is mean or first, got {pooling!r}")
+
+        # The encoder is trained further, with a gradient for all its weights.
         self.encoder, self.pad, self.pooling = encoder, pad, pooling
 
         # These two layers are new. Everything below them has been trained.
@@ -100,6 +103,8 @@ class Classifier(nn.Module):
         # Or the vector of the mark that stands before each text.
         else:
             x = x[0]
+
+        # A hidden layer, then a score for each class.
         return self.classes(self.dense(x).tanh())
 
 
@@ -111,6 +116,22 @@ def example(
     ## Example
 
     Texts of different lengths, and their classes by either kind of pooling.
+
+    ### Exercises
+
+    ??? question "Two texts have 3 and 12 letters. What share of the padded batch is padding?"
+        9 of 26 positions, 35 %, the marks of the beginning included. Sort texts by length, and
+        there is less of it.
+
+    ??? question "The mark at the end is part of the sentence. What does the classifier learn?"
+        To look for “?”. It is right about every sentence, and has learned nothing about questions.
+
+    ??? question "Take the mean over all positions, padded ones too. Which test notices?"
+        The one that calls the classifier with a text alone and with others. All shapes are right.
+
+    ??? question "Freeze the encoder, and train the two new layers alone. What is that good for?"
+        The encoder runs once for each text, and its vectors can be kept, or serve several tasks. It
+        is less accurate here.
     """
     # The longest has all the letters that fit behind the mark of the beginning.
     tokenizer = MaskTokenizer(CharTokenizer("abc"))

@@ -51,6 +51,7 @@ def masked_batches(
 
     `shares` are those of [corrupt](masked_model.py#corrupt).
     """
+    # The same windows as for a language model, one letter shorter.
     windows = RandomWindows(text, SEQ_LEN - 1, BATCH_SIZE, seed)
 
     def batch_at(step: int) -> tuple[Tensor, Tensor]:
@@ -100,6 +101,7 @@ def guesses(model: MaskedModel, tokenizer: MaskTokenizer, text: str) -> list[str
 
     The three likeliest letters of each gap, written “_”, with their probabilities.
     """
+    # A batch of one text.
     model.eval()
     tokens = tokenizer.encode(text, gap="_").unsqueeze(1)
 
@@ -133,9 +135,12 @@ def fine_tune(
     def gradients(model: nn.Module, tokens: Tensor, labels: Tensor) -> Tensor:
         # One prediction for each sentence, and not for each position.
         loss = F.cross_entropy(model(tokens), labels)
+
+        # The encoder's weights have gradients as well, so it changes with the classifier.
         loss.backward()
         return loss.detach()
 
+    # The loop of the other lessons, at its usual learning rate.
     train(model, batch_at, [adamw(model)], steps, gradients=gradients)
 
 
@@ -165,6 +170,8 @@ def notebook(
     # Gaps need no labels, so the whole training text can be used.
     letters, training, validation = prepare(read_text(corpus), SEQ_LEN)
     tokenizer = MaskTokenizer(letters)
+
+    # The seed decides the first weights, the windows and the gaps.
     torch.manual_seed(seed)
     model = MaskedModel(small_encoder(len(tokenizer)), bias=False)
 
@@ -199,6 +206,7 @@ def notebook(
     # The same training from two starts. A copy is trained, so that you can go on with the model.
     starts = {"pretrained": model.encoder, "from scratch": small_encoder(len(tokenizer))}
     for name, encoder in starts.items():
+        # Both see the same sentences in the same order.
         classifier = Classifier(deepcopy(encoder), tokenizer.pad)
         fine_tune(classifier, tokenizer, taught, fine_tuning_steps, seed)
         print(f"{name}: {share_right(classifier, tokenizer, asked):.3f} are right")
@@ -209,6 +217,19 @@ def example(n_letters: int = 13, n_windows: int = 5) -> tuple[Tensor, ...]:
     ## Example
 
     An alphabet over and over, with gaps, and a batch to train on.
+
+    ### Exercises
+
+    ??? question "All windows of a batch have gaps at other places. Why is that good?"
+        A model could else learn to look at certain positions only. And each time a window comes up
+        it has other gaps, so it teaches something new.
+
+    ??? question "Fill “_” in “I will not _ell you” yourself. Which letters fit?"
+        “s” and “t”, for example. No model can be sure of one, so its loss in gaps can't be zero.
+
+    ??? question "The share of right answers is 0.80 of 448 sentences. How exact is that?"
+        Its standard deviation is $\sqrt{0.8 \cdot 0.2 / 448} \approx 0.019$. So a difference of
+        0.02 between two classifiers says little.
     """
     # The three marks are numbered from 13 on.
     alphabet = "".join(chr(97 + index) for index in range(n_letters - 1))

@@ -199,6 +199,7 @@ class MaskedModel(nn.Module):
         self.bias = nn.Parameter(torch.zeros(n_vocab))
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        # Features of each position, which have seen both sides, are prepared for a guess.
         x = self.norm(F.gelu(self.dense(self.encoder(tokens, mask))))
 
         # Tied weights: the score of a token is the dot product with the vector that the token has
@@ -212,6 +213,26 @@ def example(
 ) -> tuple[Tensor, ...]:
     r"""
     ## Example
+
+    Random letters, some of them hidden, and the loss of guessing them.
+
+    ### Exercises
+
+    ??? question "A window has 63 letters. How many targets has it on average?"
+        At a rate of 0.15, 9.45. A language model has a target at every position.
+
+    ??? question "Give every place a target: `targets = tokens`. What does the model learn first?"
+        To copy: the right answer to 87 % of all questions is the letter that it sees (85 % that
+        are not chosen, and another 1.5 % that are kept). The loss falls fast, and hardly any of
+        it is about gaps.
+
+    ??? question "The model fills “_” in “the k_ng” and “the kn_ght” at once. What can go wrong?"
+        Nothing here, because the two gaps are far apart. In “the k__g” each gap is filled without
+        knowing what the other one gets: “i” and “n” fit together, “o” and “n” don't.
+
+    ??? question "Initialise the table of tokens with PyTorch's variance of 1. The first loss?"
+        Far above $\ln 69 \approx 4.2$. The same table makes the logits, which are then sums of
+        `d_model` products of numbers around 1. A test looks at it.
     """
     # The alphabet is one letter short, because one number stands for unknown letters.
     alphabet = "".join(chr(97 + index) for index in range(n_letters - 1))

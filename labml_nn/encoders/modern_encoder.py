@@ -88,15 +88,19 @@ class ModernEncoder(nn.Module):
         The other arguments are those of BERT's encoder.
         """
         super().__init__()
-        # Tokens alone. Where they stand is the business of attention.
+        # Tokens alone: there is no table of positions. Small numbers, for the same reason as in
+        # BERT, and then the size that layers expect.
         self.tokens = nn.Embedding(n_vocab, d_model)
         nn.init.normal_(self.tokens.weight, std=0.02)
         self.norm = nn.LayerNorm(d_model, bias=False)
         self.dropout = nn.Dropout(dropout_prob)
 
-        # The slowest pair of features turns once in $2 \pi$ times the base. The larger base is for
-        # texts of 8,192 tokens.
+        # The slowest pair of features turns once in about $2 \pi$ times the base. The larger base
+        # is for texts of 8,192 tokens, and matters little for ours.
+        # All layers of a kind share one table, because nothing in it is learned.
         rotate = [RotaryPositions(inverse_frequencies(d_model // heads, b), seq_len) for b in bases]
+
+        # The first layer, and every third one after it.
         self.sees_all = [index % every == 0 for index in range(n_layers)]
 
         # No biases anywhere: the paper spends their parameters on layers.
@@ -110,14 +114,18 @@ class ModernEncoder(nn.Module):
                 dropout_prob=dropout_prob,
             )
 
-            # Pre-norm, as our layers have. The first layer's input is normalised already.
+            # Pre-norm, as our layers have it, but without biases, which our layers have.
             layer.norm_self_attn = nn.LayerNorm(d_model, bias=False)
             layer.norm_ff = nn.LayerNorm(d_model, bias=False)
             self.layers.append(layer)
+
+        # What the first layer gets is normalised already.
         self.layers[0].norm_self_attn = nn.Identity()
 
         # With pre-norm nothing has normalised the last sum.
         self.last_norm = nn.LayerNorm(d_model, bias=False)
+
+        # A buffer moves with the model. It isn't saved, because it can be made again.
         self.register_buffer("near", local_mask(seq_len, distance), persistent=False)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -128,7 +136,7 @@ class ModernEncoder(nn.Module):
         near = self.near[: len(tokens), : len(tokens)]
         local = near if mask is None else near & mask
 
-        # The first layer sees all, two don't, and so on.
+        # One layer collects from the whole text, two look at the neighbourhood, and so on.
         for sees_all, layer in zip(self.sees_all, self.layers, strict=True):
             x = layer(x=x, mask=mask if sees_all else local)
         return self.last_norm(x)
@@ -140,6 +148,27 @@ def example(
 ) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
+
+    Features of texts with padding, and logits.
+
+    ### Exercises
+
+    ??? question "Three layers, a `distance` of 8. How far does a position see if all are local?"
+        24 positions to each side: what is 8 away has seen what is 16 away, and so on. With the
+        first layer global, it sees everything, but far positions only through that layer.
+
+    ??? question "How many scores has a local layer for 64 positions and a `distance` of 8?"
+        Up to 17 for each position, the position itself included: 1,016 of 4,096, since those near
+        the ends have fewer. This page computes all scores and hides the others. A kernel that
+        skips them saves time.
+
+    ??? question "Put three hidden positions before a text. Which features of the text change?"
+        None: scores depend on distances alone, and hidden positions aren't looked at. With BERT's
+        table of positions all of them would change.
+
+    ??? question "Put `near` in the place of `near & mask`. Which test notices?"
+        The comparison with ModernBERT, and the test that padding changes no letter: in local layers
+        letters would look at the padding beside them.
     """
     # Two positions to each side in the second and the third layer.
     d_model = heads * 2 * n_pairs

@@ -65,6 +65,16 @@ def test_padding_changes_no_letter() -> None:
     assert largest([whole[:7, :1]], [encoder(text()[:7, :1])]) < 1e-12
 
 
+def test_a_text_three_positions_later_has_the_same_features() -> None:
+    encoder = modern_encoder()
+    later, mask = torch.cat([text()[:3], text()[:7]]), torch.arange(10)[None, :, None] > 2
+    assert largest([encoder(later, mask)[3:]], [encoder(text()[:7])]) < 1e-10
+
+
+def test_the_scores_of_the_exercise() -> None:
+    assert local_mask(64, 8).sum() == 1_016
+
+
 def test_dropout_normalisation_and_attention() -> None:
     encoder = ModernEncoder(*SIZES, distance=1, dropout_prob=0.5, attention=FusedAttention)
     drops_out_in_training_only(encoder.double(), text())
