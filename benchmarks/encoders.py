@@ -48,6 +48,7 @@ from labml_nn.encoders.experiment import (  # noqa: E402
     small_encoder,
 )
 from labml_nn.encoders.masked_model import (  # noqa: E402
+    IGNORED,
     BertEncoder,
     MaskedModel,
     MaskTokenizer,
@@ -200,6 +201,15 @@ def by_filling(
     }
 
 
+def single_gaps(tokens: Tensor, tokenizer: MaskTokenizer) -> tuple[Tensor, Tensor]:
+    r"""Each window twice, with a single gap: a model that sees both sides has whole ones."""
+    tokens = tokens.repeat(1, 2)
+    generator = torch.Generator().manual_seed(2)
+    place = torch.randint(1, SEQ_LEN, (1, tokens.shape[1]), generator=generator)
+    gap = torch.arange(SEQ_LEN)[:, None] == place
+    return tokens.masked_fill(gap, tokenizer.mask), tokens.masked_fill(~gap, IGNORED)
+
+
 def fill(name: str, seed: int, kept: Path) -> dict[str, Any]:
     r"""Train one model on gaps and measure it."""
     letters, training, validation = prepare(tiny_shakespeare(), SEQ_LEN)
@@ -209,10 +219,12 @@ def fill(name: str, seed: int, kept: Path) -> dict[str, Any]:
     model = make(len(tokenizer))
     batch_at = masked_batches(training, tokenizer, seed, **shares)
     tokens, inputs, targets = held_out_gaps(validation, tokenizer)
+    one, answer = single_gaps(tokens, tokenizer)
     if name == "left side":
         # Without gaps: each letter is predicted from those before it.
         batch_at = next_letters(masked_batches(training, tokenizer, seed, rate=0.0))
         inputs, targets = tokens[:-1], targets[1:]
+        one, answer = tokens.repeat(1, 2)[:-1], answer[1:]
     losses: list[float] = []
     started = time.process_time()
     train(
@@ -222,6 +234,7 @@ def fill(name: str, seed: int, kept: Path) -> dict[str, Any]:
     found: dict[str, Any] = {
         "seconds": time.process_time() - started,
         "loss": loss_in_gaps(model, inputs, targets),
+        "single": loss_in_gaps(model, one, answer) if name in OBJECTIVES else None,
         "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "curve": [mean(losses[at : at + EVERY]) for at in range(0, STEPS, EVERY)],
     }
@@ -300,13 +313,21 @@ def run_all(kept: Path) -> dict[str, Any]:
     return found
 
 
-def bars(found: dict[str, Any], names: dict[str, str], title: str) -> str:
-    r"""The mean of three seeds, and their range as a line."""
+def bars(
+    found: dict[str, Any], names: dict[str, str], title: str, measured: dict[str, str]
+) -> str:
+    r"""The mean of three seeds, and their range as a line; a colour for each thing measured."""
     figure, (axes,) = new(6.4, 0.5 * len(names) + 1.0)
-    for at, name in enumerate(names):
-        runs = [found[f"{name}, {seed}"]["loss"] for seed in SEEDS]
-        axes.plot([min(runs), max(runs)], [at, at], color=ACCENT, linewidth=3)
-        axes.plot([mean(runs)], [at], color=ACCENT, marker="o", markersize=8)
+    for (key, label), colour in zip(measured.items(), (ACCENT, SECOND), strict=False):
+        for at, name in enumerate(names):
+            runs = [found[f"{name}, {seed}"][key] for seed in SEEDS]
+            axes.plot([min(runs), max(runs)], [at, at], color=colour, linewidth=3)
+            axes.plot(
+                [mean(runs)], [at], color=colour, marker="o", markersize=8, linestyle="",
+                label=label if at == 0 else None,
+            )
+    if len(measured) > 1:
+        axes.legend(frameon=False, fontsize=9)
     axes.set_yticks(range(len(names)), list(names.values()), fontsize=11)
     axes.set_ylim(-0.5, len(names) - 0.5)
     axes.invert_yaxis()
@@ -344,7 +365,7 @@ def shares(found: dict[str, Any]) -> str:
 
 def table(found: dict[str, Any], names: dict[str, str], first: str) -> dict[str, Any]:
     r"""A row for each of these."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, title in names.items():
         runs = [found[f"{name}, {seed}"] for seed in SEEDS]
         losses = [one["loss"] for one in runs]
@@ -355,14 +376,20 @@ def table(found: dict[str, Any], names: dict[str, str], first: str) -> dict[str,
                 "seconds": mean(one["seconds"] for one in runs),
             }
         )
+        if name in OBJECTIVES:
+            rows[-1]["single"] = mean(one["single"] for one in runs)
     columns = [
         {"name": "name", "title": first},
         {"name": "parameters", "title": "Parameters"},
         {"name": "loss", "title": "Loss in gaps", "unit": "nats", "digits": 3},
         {"name": "low", "title": "lowest", "digits": 3},
         {"name": "high", "title": "highest", "digits": 3},
+        {"name": "single", "title": "Single gaps", "unit": "nats", "digits": 3},
         {"name": "seconds", "title": "Training", "unit": "s", "digits": 0},
     ]
+    if names is ENCODERS:
+        columns = [one for one in columns if one["name"] != "single"]
+        rows = [{k: v for k, v in one.items() if k != "single"} for one in rows]
     return {"columns": columns, "rows": rows}
 
 
@@ -436,11 +463,14 @@ def main() -> None:
         figures={
             "sides": {
                 "title": "The loss in gaps",
-                "picture": bars(found, OBJECTIVES, "encoders-sides"),
+                "picture": bars(
+                    found, OBJECTIVES, "encoders-sides",
+                    {"loss": "15 % of all letters hidden", "single": "a single letter hidden"},
+                ),
             },
             "parts": {
                 "title": "The loss in gaps with each encoder",
-                "picture": bars(found, ENCODERS, "encoders-parts"),
+                "picture": bars(found, ENCODERS, "encoders-parts", {"loss": ""}),
             },
             "shares": {"title": "Right answers", "picture": shares(found)},
             "curves": {
