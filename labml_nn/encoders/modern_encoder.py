@@ -14,7 +14,63 @@ terms:
   local attention: Attention to the positions within a fixed distance only.
 ---
 
-INTRO
+BERT's encoder is from 2018. In our size it hardly learns: after 600 steps its loss in gaps is
+[3.309](../../results/encoders.json#tables.encoders.BERT.loss), about that of [counting single
+letters](../training/counting.py), [3.347](../../results/counting.json#values.letters). ModernBERT
+is an encoder with what decoders have learned since, and gets
+[1.886](../../results/encoders.json#tables.encoders.modern.loss) with slightly fewer weights:
+
+* *Pre-norm*: the input of a sublayer is normalised, and not the sum after it.
+* *Rotary positions*: queries and keys are [rotated](../transformers/rotary.py) by an angle for
+  their position, and no vector is added for it.
+* *GeGLU*: the hidden features of the network are multiplied by [a gate](../transformers/swiglu.py).
+* *Local attention*: two of three layers see only what is near.
+* There are no biases.
+
+Which of them is it? We changed one thing at a time:
+
+[The loss in gaps with each encoder, mean and range of three
+seeds](../../results/encoders.json#figures.parts)
+
+Rotary positions make the difference: with them, and all else as in BERT, the loss is
+[1.990](../../results/encoders.json#tables.encoders.BERT%2C%20rotary%20positions.loss). Local
+attention adds something: without it, the modern encoder has
+[1.968](../../results/encoders.json#tables.encoders.modern%2C%20all%20layers%20global.loss).
+
+[The training loss of three encoders](../../results/encoders.json#figures.curves)
+
+Think of directions in a town. “Two doors to the left” works from any house. BERT's positions are
+house numbers: to know that 17 is beside 18, and 43 beside 44, each pair has to be learned. (That is
+our interpretation.)
+
+**In:** tokens, `[seq_len, batch_size]`, and a mask of what is visible. **Out:** features of each
+position, `[seq_len, batch_size, d_model]`. In a layer with local attention, position $i$ sees
+position $j$ if
+
+$$
+|i - j| \le w
+$$
+
+where $w$ is the `distance`: 8 letters here, 64 tokens in ModernBERT. Three such layers in a row see
+$3 w$ positions to each side, and every third layer sees the whole text at once. For long texts this
+saves most of the scores: with 8,192 tokens, a local layer of ModernBERT needs 129 scores for a
+token, and not 8,192.
+
+$$
+\operatorname{GeGLU}(x) = (\operatorname{GELU}(x W_g) \odot x W_v)\, W_o
+$$
+
+$W_g$, $W_v$ and $W_o$ are matrices, and $\odot$ multiplies feature by feature.
+
+**What did not help here:** pre-norm alone,
+[3.303](../../results/encoders.json#tables.encoders.BERT%2C%20pre-norm.loss); and pre-norm, GeGLU
+and no biases together make no difference beyond that of seeds, compared with rotary positions
+alone. Ours has three layers; for deeper models we haven't measured it.
+
+[All encoders](../../results/encoders.json#tables.encoders)
+
+Left out are the removal of padding before the model runs, the kernels and the long training of
+ModernBERT. The paper also chooses 30 % of the tokens, not 15 %.
 """
 
 from collections.abc import Callable, Sequence
