@@ -145,14 +145,14 @@ ENCODERS = {
     "BERT": "BERT",
     "BERT, pre-norm": "BERT, pre-norm",
     "BERT, rotary positions": "BERT, rotary positions",
-    "modern, all global": "modern, all layers global",
+    "modern, all global": "all global",
     "both sides": "modern",
 }
 OBJECTIVES = {
-    "left side": "the left side, next letter",
-    "both sides": "both sides, 15 % chosen",
-    "all hidden": "all chosen letters hidden",
-    "40 % chosen": "40 % chosen",
+    "left side": "left side",
+    "both sides": "both sides",
+    "all hidden": "all hidden",
+    "40 % chosen": "40 percent",
 }
 
 

@@ -17,10 +17,8 @@ the one before:
 4. [Filling gaps and finding questions](experiment.py): train all of it, and look.
 
 With both sides, the loss in a single gap is
-[1.666](../../results/encoders.json#tables.objectives.both%20sides%2C%2015%20%25%20chosen.single)
-nats, with the left side
-[1.916](../../results/encoders.json#tables.objectives.the%20left%20side%2C%20next%20letter.single).
-With 1,000 labels,
+[1.666](../../results/encoders.json#tables.objectives.both%20sides.single) nats, with the left side
+[1.916](../../results/encoders.json#tables.objectives.left%20side.single). With 1,000 labels,
 [0.771](../../results/encoders.json#tables.classes.pretrained%2C%201000%20labels.right) of the
 answers of a pretrained classifier are right, and
 [0.718](../../results/encoders.json#tables.classes.from%20scratch%2C%201000%20labels.right) of one

@@ -116,7 +116,8 @@ def questions(text: str, longest: int, seed: int = 1) -> list[Labelled]:
                 # The mark is the label, so it must not be in the input.
                 found[mark].append((sentence, mark == "?"))
 
-    # Equal numbers: a classifier that knows nothing is right in half of all cases.
+    # Equal numbers: a classifier that knows nothing is right in half of all cases. There are fewer
+    # questions, so some statements are left out.
     number = min(map(len, found.values()))
     if not number:
         raise ValueError(f"the text has no questions or no statements of up to {longest} letters")

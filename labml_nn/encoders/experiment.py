@@ -6,23 +6,18 @@ know: ../fine_tuning/lora.py
 ---
 
 A small encoder first fills gaps in Shakespeare, and is then taught to tell questions from
-statements. **In:** a text, and some steps for each of the two. **Out:** the loss in gaps of
-held-out text, guesses, and the share of held-out sentences that are labelled rightly.
+statements. **In:** a text, and some steps for each. **Out:** the loss in gaps of held-out scenes,
+guesses, and the share of their sentences that are labelled rightly.
 
-[What the model would fill into some lines, with
-probabilities](../../results/encoders.json#tables.filled)
+[What the model fills into some lines](../../results/encoders.json#tables.filled)
 
 The encoder is the [modern one](modern_encoder.py), with three layers of 64 features, and has about
 150,000 weights. Filling gaps takes [600](../../results/encoders.json#values.steps) steps, about
-[14](../../results/encoders.json#tables.objectives.40%20%25%20chosen.seconds) seconds of one core;
+[14](../../results/encoders.json#tables.objectives.40%20percent.seconds) seconds of one core;
 teaching takes [120](../../results/encoders.json#values.tuning_steps) steps of 32 sentences, about
 [5](../../results/encoders.json#values.tuning_seconds) seconds.
 
-[What was measured about filling gaps: means of three
-seeds](../../results/encoders.json#tables.objectives)
-
-Everything is held out by scenes: sentences to be asked about are from the last tenth of the text,
-from which neither gaps nor labels were taken.
+[Filling gaps: means of three seeds](../../results/encoders.json#tables.objectives)
 """
 
 import random
@@ -44,15 +39,13 @@ from labml_nn.transformers.fused_attention import FusedAttention
 # The context, mark of the beginning included, and the windows of a batch.
 SEQ_LEN, BATCH_SIZE = 64, 16
 
-# Features, heads and layers. The small language models of other lessons are as large.
+# Features, heads and layers: small enough to be trained in a quarter of a minute of one core.
 SIZES = D_MODEL, HEADS, N_LAYERS = 64, 4, 3
 
 
 def small_encoder(n_vocab: int) -> ModernEncoder:
     r"""
     ## The encoder
-
-    About 150,000 parameters.
     """
     # The second and the third layer see eight letters to each side. The gated network has three
     # matrices, so two thirds of the usual width are as many weights.
@@ -181,10 +174,11 @@ def notebook(
     r"""
     ## In a notebook
 
-    About a minute of one core: `steps` of filling gaps, then those of finding questions, twice.
+    `steps` of filling gaps, then those of finding questions, twice: half a minute of one core.
     """
     # ### The text
-    # Gaps need no labels, so the whole training text can be used.
+    # Gaps need no labels, so the whole training text can be used. The last tenth is held out for
+    # both tasks.
     letters, training, validation = prepare(read_text(corpus), SEQ_LEN)
     tokenizer = MaskTokenizer(letters)
 
@@ -237,16 +231,14 @@ def example(n_letters: int = 13, n_windows: int = 5) -> tuple[Tensor, ...]:
 
     ### Exercises
 
-    ??? question "All windows of a batch have gaps at other places. Why is that good?"
-        A model could else learn to look at certain positions only. And each time a window comes up
-        it has other gaps, so it teaches something new.
+    ??? question "Why do gaps change each time a window comes up?"
+        A window that comes up again then teaches something new.
 
     ??? question "Fill “_” in “I will not _ell you” yourself. Which letters fit?"
-        “s” and “t”, for example. No model can be sure of one, so its loss in gaps can't be zero.
+        “s” and “t”, for example. No model can be sure, so its loss in gaps can't be zero.
 
     ??? question "The share of right answers is 0.80 of 448 sentences. How exact is that?"
-        Its standard deviation is $\sqrt{0.8 \cdot 0.2 / 448} \approx 0.019$. So a difference of
-        0.02 between two classifiers says little.
+        Its standard deviation is $\sqrt{0.8 \cdot 0.2 / 448} \approx 0.019$.
     """
     # The three marks are numbered from 13 on.
     alphabet = "".join(chr(97 + index) for index in range(n_letters - 1))

@@ -11,21 +11,19 @@ paper:
 terms:
   encoder: A transformer without a causal mask, whose positions see both sides.
   masked language model: A model that guesses hidden tokens of a text from what is left of it.
-  mask token: A token that takes the place of a hidden one.
-  tied weights: One matrix that is used twice, as the embedding of tokens and for their logits.
 ---
 
-Which letter is missing in “the k_ng”? You look at both sides of the gap. A [language
-model](../transformers/basic/autoregressive_model.py) can't: its causal mask hides everything to the
-right, since it would otherwise see the letter that it has to predict. Hide one letter in a line of
-Shakespeare: a small language model has a loss of
-[1.916](../../results/encoders.json#tables.objectives.the%20left%20side%2C%20next%20letter.single)
-nats there, and an encoder of the same size that sees both sides
-[1.666](../../results/encoders.json#tables.objectives.both%20sides%2C%2015%20%25%20chosen.single)
-(means of three seeds, 600 steps each).
+Which letter is missing in “the k_ng”? You look at both sides. A [language
+model](../transformers/basic/autoregressive_model.py) can't: its causal mask hides the right side,
+or it would see the letter that it has to predict. Hide one letter in a line of Shakespeare: a small
+language model has a loss of
+[1.916](../../results/encoders.json#tables.objectives.left%20side.single) nats there, and an encoder
+of the same size that sees both sides
+[1.666](../../results/encoders.json#tables.objectives.both%20sides.single) (means of three seeds,
+600 steps each).
 
-A *masked language model* needs no causal mask, because the letters themselves are hidden. Some
-letters of the input are replaced, and the model guesses what they were:
+A *masked language model* needs no causal mask, since the letters themselves are hidden. Some are
+replaced in the input, and the model guesses what they were:
 
 ```text
 text     t  h  e  _  k  i  n  g
@@ -33,46 +31,30 @@ input    t  ▒  e  _  x  i  n  g
 targets  .  h  .  .  k  .  n  .
 ```
 
-Three of these eight letters were chosen. “h” is hidden by a *mask token* ▒, “k” is replaced by a
-random letter, and “n” stays. Only the chosen letters count in the loss; a dot is a place without a
-target.
+Three of eight letters were chosen: “h” is hidden by a *mask token* ▒, “k” is replaced by a random
+letter, and “n” stays. Only they count in the loss.
 
-Think of a worn inscription. You read a lost letter from the ones around it, and where the stone
-isn't worn, a letter can still be a mistake of the mason.
-
-[The loss in gaps of held-out text, mean and range of three
-seeds](../../results/encoders.json#figures.sides)
+[The loss in gaps: mean and range of three seeds](../../results/encoders.json#figures.sides)
 
 **In:** tokens, `[seq_len, batch_size]`, some of them replaced. **Out:** at each position, logits
 for the token that was there, `[seq_len, batch_size, n_vocab]`.
 
-$$
-L = -\frac{1}{|C|} \sum_{i \in C} \ln p(x_i \mid \tilde x)
-$$
+The loss is the mean of $-\ln p(x_i \mid \tilde x)$ over the chosen places $i$. $x$ is the text,
+$\tilde x$ the input with replaced letters, and $p$ the probability that the model gives.
 
-$x$ is the text, $\tilde x$ the input with replaced letters, $C$ the set of chosen places, $|C|$
-their number, and $p$ the probability that the model gives.
+**What did not help here:** both sides, if 15 % of all letters are hidden at once: the loss in gaps
+is then [1.886](../../results/encoders.json#tables.objectives.both%20sides.loss), and that of the
+language model, which sees its whole side,
+[1.903](../../results/encoders.json#tables.objectives.left%20side.loss). Nor is 15 % the best share:
+with 40 % in training (“40 percent”) it is
+[1.821](../../results/encoders.json#tables.objectives.40%20percent.loss); in large models, too, more
+can be better ([Wettig et al. 2022](https://arxiv.org/abs/2202.08005)). But replacing and keeping
+some letters did help: with all of the 15 % hidden it is
+[1.946](../../results/encoders.json#tables.objectives.all%20hidden.loss), though the ranges of seeds
+overlap.
 
-**What did not help here:**
-
-* *Both sides, if many letters are hidden at once.* With 15 % of all letters hidden, the loss in
-  gaps is
-  [1.886](../../results/encoders.json#tables.objectives.both%20sides%2C%2015%20%25%20chosen.loss).
-  The language model, which sees all letters on its side, has
-  [1.903](../../results/encoders.json#tables.objectives.the%20left%20side%2C%20next%20letter.loss)
-  at the same places. And it learned from every letter, the masked model from 15 % of them.
-* *BERT's 15 %.* With 40 % chosen in training, the loss at the same places is
-  [1.821](../../results/encoders.json#tables.objectives.40%20%25%20chosen.loss), and
-  [1.639](../../results/encoders.json#tables.objectives.40%20%25%20chosen.single) in single gaps. In
-  large models, too, 40 % can be better ([Wettig et al. 2022](https://arxiv.org/abs/2202.08005)).
-
-In these runs the encoder is the [modern one](modern_encoder.py), because BERT's learned too little
-in 600 steps. This page's model can't write: it has no probability for the next letter of a
-beginning.
-
-Left out are BERT's second task (does one sentence follow another?), which later models dropped, and
-the types of the two sentences. BERT's tokens are pieces of words; ours are letters, of which
-neighbours tell more.
+These runs have the [modern encoder](modern_encoder.py), since BERT's learns too slowly here. Left
+out are BERT's second task (does one sentence follow another?) and its types of sentences.
 """
 
 from collections.abc import Callable
@@ -92,16 +74,14 @@ IGNORED = -100
 
 class MaskTokenizer:
     r"""
-    ## Letters and three marks
-
-    The marks are numbered after the letters.
+    ## Letters, and three marks numbered after them
     """
 
     def __init__(self, letters: CharTokenizer) -> None:
         self.letters = letters
 
-        # What hides a letter, what each text begins with (BERT's “[CLS]”), and what fills up the
-        # shorter texts of a batch. A [classifier](classifier.py) needs the last two.
+        # The mask; what each text begins with; what fills up shorter ones in a
+        # [batch](classifier.py).
         self.mask, self.first, self.pad = range(len(letters), len(letters) + 3)
 
     def __len__(self) -> int:
@@ -124,22 +104,8 @@ def corrupt(
     r"""
     ## Hide letters
 
-    `rate` is the share of letters that have to be guessed. Of those, the share `masked` is hidden,
-    the share `replaced` is replaced by random letters, and the rest is kept. Returns inputs and
-    targets, `[seq_len, batch_size]` each.
-
-    Why not hide all of them? If all are hidden in training, the loss in gaps is
-    [1.946](../../results/encoders.json#tables.objectives.all%20chosen%20letters%20hidden.loss)
-    (from [1.889](../../results/encoders.json#tables.objectives.all%20chosen%20letters%20hidden.low)
-    to [1.974](../../results/encoders.json#tables.objectives.all%20chosen%20letters%20hidden.high)
-    in three seeds), and as on this page
-    [1.886](../../results/encoders.json#tables.objectives.both%20sides%2C%2015%20%25%20chosen.loss)
-    (from
-    [1.866](../../results/encoders.json#tables.objectives.both%20sides%2C%2015%20%25%20chosen.low)
-    to
-    [1.897](../../results/encoders.json#tables.objectives.both%20sides%2C%2015%20%25%20chosen.high)).
-    The paper has another reason: a text to be classified has no mask tokens, so a model shouldn't
-    be used to making guesses at masks alone.
+    The share `rate` has to be guessed. Of that, `masked` is hidden, `replaced` becomes random
+    letters, and the rest is kept. Returns inputs and targets, `[seq_len, batch_size]` each.
     """
     # Each letter on its own, by a random number from 0 to 1. Marks are never chosen: there is
     # nothing to learn from guessing that a text has a beginning.
@@ -153,8 +119,8 @@ def corrupt(
     fate = torch.rand(tokens.shape, generator=generator)
     inputs = tokens.masked_fill(chosen & (fate < masked), tokenizer.mask)
 
-    # Some become any letter, and the last ones stay. So a letter that is there may be wrong, and
-    # the model can't know which: it has to make a guess for every place, not for masks alone.
+    # Some become any letter, and the last ones stay. So the model has to guess at every place, not
+    # at masks alone: texts that will be classified have no masks. (That is the paper's reason.)
     letters = torch.randint(n_letters, tokens.shape, generator=generator)
     other = chosen & (masked <= fate) & (fate < masked + replaced)
     return letters.where(other, inputs), targets
@@ -164,12 +130,8 @@ class PostNormLayer(TransformerLayer):
     r"""
     ## Layer with post-norm
 
-    The parts of [a layer](../transformers/models.py#TransformerLayer), in the order of the first
-    transformer, which BERT has, too:
-
-    $$
-    x \leftarrow \operatorname{LayerNorm}(x + \operatorname{Sublayer}(x))
-    $$
+    The parts of [a layer](../transformers/models.py#TransformerLayer), in the order of BERT: $x
+    \leftarrow \operatorname{LayerNorm}(x + \operatorname{Sublayer}(x))$.
     """
 
     def forward(self, *, x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -198,9 +160,8 @@ class BertEncoder(nn.Module):
         self.tokens = nn.Embedding(n_vocab, d_model)
         self.positions = nn.Embedding(seq_len, d_model)
 
-        # Small numbers, as in BERT, because the matrix of the tokens makes the logits, too. With
-        # PyTorch's 1 for 0.02, logits would be around $\sqrt{d_{model}}$, and the first loss far
-        # above that of guessing.
+        # The table of the tokens makes the logits, too. With PyTorch's 1 for BERT's 0.02, logits
+        # would be around $\sqrt{d_{model}}$, and the first loss far above that of guessing.
         for table in (self.tokens, self.positions):
             nn.init.normal_(table.weight, std=0.02)
 
@@ -211,8 +172,7 @@ class BertEncoder(nn.Module):
         # Each layer by a call of its own, with GELU in its network.
         self.layers = nn.ModuleList(
             PostNormLayer(
-                d_model=d_model,
-                self_attn=attention(heads, d_model, dropout_prob),
+                d_model=d_model, self_attn=attention(heads, d_model, dropout_prob),
                 feed_forward=FeedForward(d_model, d_ff, dropout_prob, nn.GELU),
                 dropout_prob=dropout_prob,
             )
@@ -224,7 +184,7 @@ class BertEncoder(nn.Module):
         x = self.tokens(tokens) + self.positions.weight[: len(tokens), None]
         x = self.dropout(self.norm(x))
 
-        # No causal mask. If there is a mask, it hides [padding](classifier.py).
+        # A mask hides [padding](classifier.py), and no future. Each layer gets the same one.
         for layer in self.layers:
             x = layer(x=x, mask=mask)
         return x
@@ -234,20 +194,17 @@ class MaskedModel(nn.Module):
     r"""
     ## The model
 
-    An encoder, and logits for the token that was at each position.
+    An encoder, BERT's or [a modern one](modern_encoder.py), and logits for the token that was at
+    each position. `bias` is for the layer before the logits.
     """
 
     def __init__(self, encoder: nn.Module, bias: bool = True) -> None:
-        r"""
-        * `encoder` is BERT's, or [a modern one](modern_encoder.py)
-        * `bias` says whether the layer before the logits has biases
-        """
         super().__init__()
+        # Both sides of a gap are seen in here.
         self.encoder = encoder
         n_vocab, d_model = encoder.tokens.weight.shape
 
-        # One more layer, which a classifier throws away. So the encoder's features needn't be those
-        # of a letter.
+        # One more layer, which a classifier throws away: features needn't be those of a letter.
         self.dense = nn.Linear(d_model, d_model, bias=bias)
         self.norm = nn.LayerNorm(d_model, bias=bias)
         self.bias = nn.Parameter(torch.zeros(n_vocab))
@@ -256,8 +213,8 @@ class MaskedModel(nn.Module):
         # Features of each position, which have seen both sides, are prepared for a guess.
         x = self.norm(F.gelu(self.dense(self.encoder(tokens, mask))))
 
-        # Tied weights: the score of a token is the dot product with the vector that the token has
-        # as an input, plus a number of its own.
+        # *Tied weights*: the table of the tokens is used a second time. A token's score is the dot
+        # product with its vector, plus a number.
         return F.linear(x, self.encoder.tokens.weight, self.bias)
 
 
@@ -268,25 +225,16 @@ def example(
     r"""
     ## Example
 
-    Random letters, some of them hidden, and the loss of guessing them.
-
     ### Exercises
 
     ??? question "A window has 63 letters. How many targets has it on average?"
-        At a rate of 0.15, 9.45. A language model has a target at every position.
+        At a rate of 0.15, 9.45.
 
     ??? question "Give every place a target: `targets = tokens`. What does the model learn first?"
-        To copy: the right answer to 87 % of all questions is the letter that it sees (85 % that
-        are not chosen, and another 1.5 % that are kept). The loss falls fast, and hardly any of
-        it is about gaps.
-
-    ??? question "The model fills “_” in “the k_ng” and “the kn_ght” at once. What can go wrong?"
-        Nothing here, because the two gaps are far apart. In “the k__g” each gap is filled without
-        knowing what the other one gets: “i” and “n” fit together, “o” and “n” don't.
+        To copy: in 86.5 % of all places the right answer is the letter that it sees.
 
     ??? question "Initialise the table of tokens with PyTorch's variance of 1. The first loss?"
-        Far above $\ln 69 \approx 4.2$. The same table makes the logits, which are then sums of
-        `d_model` products of numbers around 1. A test looks at it.
+        Far above that of guessing, because the same table makes the logits. A test notices.
     """
     # The alphabet is one letter short, because one number stands for unknown letters.
     alphabet = "".join(chr(97 + index) for index in range(n_letters - 1))
@@ -298,6 +246,6 @@ def example(
     inputs, targets = corrupt(tokens, tokenizer, torch.Generator().manual_seed(1), rate=0.5)
     model = MaskedModel(BertEncoder(n_vocab, d_model, heads, 2, d_ff, seq_len))
 
-    # The loss of the training loop leaves out what isn't counted.
+    # As in the training loop: the loss leaves out what isn't counted.
     logits = model(inputs)
     return targets, logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten())

@@ -35,7 +35,7 @@ seeds](../../results/encoders.json#figures.parts)
 Rotary positions make the difference: with them, and all else as in BERT, the loss is
 [1.990](../../results/encoders.json#tables.encoders.BERT%2C%20rotary%20positions.loss). Local
 attention adds something: without it, the modern encoder has
-[1.968](../../results/encoders.json#tables.encoders.modern%2C%20all%20layers%20global.loss).
+[1.968](../../results/encoders.json#tables.encoders.all%20global.loss).
 
 [The training loss of three encoders](../../results/encoders.json#figures.curves)
 
@@ -116,7 +116,8 @@ def with_rotary(attention: nn.Module, rotate: nn.Module) -> nn.Module:
     r"""
     ## Rotary positions in any attention
     """
-    # What makes queries and keys is followed by the rotation. Values stay as they are.
+    # What makes queries and keys is followed by the rotation, which needs no weights. Values stay
+    # as they are, so this works for any attention with these two parts.
     attention.query = nn.Sequential(attention.query, rotate)
     attention.key = nn.Sequential(attention.key, rotate)
     return attention
@@ -188,7 +189,8 @@ class ModernEncoder(nn.Module):
         # The features of the tokens, `[seq_len, batch_size, d_model]`.
         x = self.dropout(self.norm(self.tokens(tokens)))
 
-        # What is near *and* visible. A padded position can be near.
+        # The mask for local layers, of its own for each text if there is padding: what is near
+        # *and* visible. A padded position can be near.
         near = self.near[: len(tokens), : len(tokens)]
         local = near if mask is None else near & mask
 
