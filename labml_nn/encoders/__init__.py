@@ -5,13 +5,12 @@ summary: Transformers that see both sides, which fill gaps and classify.
 ---
 
 A language model sees what comes before a letter. An *encoder* sees both sides. It can't write, but
-it is what most search engines and classifiers of text are built on. Each page answers a failure of
-the one before:
+it can fill gaps, and classify text. Each page answers a failure of the one before:
 
 1. [Masked language model](masked_model.py): a model that sees both sides sees the answer, too. So
    letters are hidden, and guessed (BERT).
-2. [Modern encoder](modern_encoder.py): BERT hardly learns at our size, since its positions are
-   learned one by one. Rotary positions and local attention help (ModernBERT).
+2. [Modern encoder](modern_encoder.py): BERT hardly learns at our size. Rotary positions change
+   that, and local attention helps, too (ModernBERT).
 3. [Classifier on an encoder](classifier.py): labels are expensive. So an encoder that has filled
    gaps is trained further on a few of them.
 4. [Filling gaps and finding questions](experiment.py): train all of it, and look.

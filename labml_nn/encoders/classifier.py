@@ -1,7 +1,7 @@
 r"""
 ---
 title: Classifier on an Encoder
-summary: A few labels are enough for an encoder that has read a lot of text without any.
+summary: A task is learned from labels, by an encoder that has filled gaps in text without any.
 know: ../transformers/variants/cross_attention.py
 paper:
   title: "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding"
@@ -65,7 +65,7 @@ a sentence then depends on how long the others in its batch are.
   [0.660](../../results/encoders.json#tables.classes.pretrained%2C%20100%20labels.right), and one
   from scratch
   [0.639](../../results/encoders.json#tables.classes.from%20scratch%2C%20100%20labels.right). Even
-  with 1,000 labels counting words is nearly as good as the pretrained encoder:
+  with 1,000 labels counting words is as good as the pretrained encoder, within what seeds differ:
   [0.757](../../results/encoders.json#tables.classes.counting%2C%201000%20labels.right).
 * *The mean in place of the first position.* The vector of the first mark gives
   [0.767](../../results/encoders.json#tables.classes.first%20token%2C%201000%20labels.right) with

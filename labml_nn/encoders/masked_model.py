@@ -15,12 +15,11 @@ terms:
 
 Which letter is missing in “the k_ng”? You look at both sides. A [language
 model](../transformers/basic/autoregressive_model.py) can't: its causal mask hides the right side,
-or it would see the letter that it has to predict. Hide one letter in a line of Shakespeare: a small
-language model has a loss of
-[1.916](../../results/encoders.json#tables.objectives.left%20side.single) nats there, and an encoder
-of the same size that sees both sides
-[1.666](../../results/encoders.json#tables.objectives.both%20sides.single) (means of three seeds,
-600 steps each).
+or it would see the letter that it has to predict. Hide one letter of Shakespeare: after 600 steps,
+a small language model has a loss of
+[1.916](../../results/encoders.json#tables.objectives.left%20side.single) nats there, an equally
+large encoder, which sees both sides,
+[1.666](../../results/encoders.json#tables.objectives.both%20sides.single) (means of three seeds).
 
 A *masked language model* needs no causal mask, since the letters themselves are hidden. Some are
 replaced in the input, and the model guesses what they were:
@@ -46,15 +45,15 @@ $\tilde x$ the input with replaced letters, and $p$ the probability that the mod
 is then [1.886](../../results/encoders.json#tables.objectives.both%20sides.loss), and that of the
 language model, which sees its whole side,
 [1.903](../../results/encoders.json#tables.objectives.left%20side.loss). Nor is 15 % the best share:
-with 40 % in training (“40 percent”) it is
-[1.821](../../results/encoders.json#tables.objectives.40%20percent.loss); in large models, too, more
-can be better ([Wettig et al. 2022](https://arxiv.org/abs/2202.08005)). But replacing and keeping
-some letters did help: with all of the 15 % hidden it is
-[1.946](../../results/encoders.json#tables.objectives.all%20hidden.loss), though the ranges of seeds
+with 40 % in training it is
+[1.821](../../results/encoders.json#tables.objectives.40%20percent.loss); large models can gain from
+more, too ([Wettig et al. 2022](https://arxiv.org/abs/2202.08005)). Replacing and keeping some may
+help: with all of the 15 % hidden it is
+[1.946](../../results/encoders.json#tables.objectives.all%20hidden.loss), but the ranges of seeds
 overlap.
 
-These runs have the [modern encoder](modern_encoder.py), since BERT's learns too slowly here. Left
-out are BERT's second task (does one sentence follow another?) and its types of sentences.
+All runs have the [modern encoder](modern_encoder.py). Left out are BERT's task about pairs of
+sentences and types of sentences.
 """
 
 from collections.abc import Callable
@@ -80,7 +79,7 @@ class MaskTokenizer:
     def __init__(self, letters: CharTokenizer) -> None:
         self.letters = letters
 
-        # The mask; what each text begins with; what fills up shorter ones in a
+        # What hides a letter, what each text begins with, and what fills up the shorter texts of a
         # [batch](classifier.py).
         self.mask, self.first, self.pad = range(len(letters), len(letters) + 3)
 
@@ -210,7 +209,8 @@ class MaskedModel(nn.Module):
         self.bias = nn.Parameter(torch.zeros(n_vocab))
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        # Features of each position, which have seen both sides, are prepared for a guess.
+        # Features of each position, which have seen both sides, are prepared for a guess. GELU is
+        # BERT's choice.
         x = self.norm(F.gelu(self.dense(self.encoder(tokens, mask))))
 
         # *Tied weights*: the table of the tokens is used a second time. A token's score is the dot

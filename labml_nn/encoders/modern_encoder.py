@@ -17,7 +17,7 @@ terms:
 BERT's encoder is from 2018. In our size it hardly learns: after 600 steps its loss in gaps is
 [3.309](../../results/encoders.json#tables.encoders.BERT.loss), about that of [counting single
 letters](../training/counting.py), [3.347](../../results/counting.json#values.letters). ModernBERT
-is an encoder with what decoders have learned since, and gets
+is an encoder with parts that came up in decoders since then, and gets
 [1.886](../../results/encoders.json#tables.encoders.modern.loss) with slightly fewer weights:
 
 * *Pre-norm*: the input of a sublayer is normalised, and not the sum after it.
@@ -65,7 +65,7 @@ $W_g$, $W_v$ and $W_o$ are matrices, and $\odot$ multiplies feature by feature.
 **What did not help here:** pre-norm alone,
 [3.303](../../results/encoders.json#tables.encoders.BERT%2C%20pre-norm.loss); and pre-norm, GeGLU
 and no biases together make no difference beyond that of seeds, compared with rotary positions
-alone. Ours has three layers; for deeper models we haven't measured it.
+alone. Our model has three layers; we have measured no deeper one.
 
 [All encoders](../../results/encoders.json#tables.encoders)
 
