@@ -49,11 +49,10 @@ with 40 % in training it is
 [1.821](../../results/encoders.json#tables.objectives.40%20percent.loss); large models can gain from
 more, too ([Wettig et al. 2022](https://arxiv.org/abs/2202.08005)). Replacing and keeping some may
 help: with all of the 15 % hidden it is
-[1.946](../../results/encoders.json#tables.objectives.all%20hidden.loss), but the ranges of seeds
-overlap.
+[1.946](../../results/encoders.json#tables.objectives.all%20hidden.loss), but seeds overlap.
 
-All runs have the [modern encoder](modern_encoder.py). Left out are BERT's task about pairs of
-sentences and types of sentences.
+The runs have the [modern encoder](modern_encoder.py), as BERT's learns too slowly here. Left out is
+BERT's task about pairs of sentences, with its types of sentences.
 """
 
 from collections.abc import Callable
