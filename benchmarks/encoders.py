@@ -1,0 +1,496 @@
+r"""
+What does it give to see both sides of a gap, and what is it good for?
+
+Small encoders are trained to fill gaps in Tiny Shakespeare for 600 steps, from three seeds each,
+with one thing changed at a time. Then one of them learns to tell questions from statements. The
+result is results/encoders.json, to which the pages of labml_nn/encoders refer. What is trained
+already is kept in the file of `--kept`.
+"""
+
+import argparse
+import json
+import math
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+# As `python benchmarks/encoders.py` from a checkout, nothing needs to be installed.
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import torch  # noqa: E402
+from torch import Tensor, nn  # noqa: E402
+
+from benchmarks.pictures import ACCENT, INK, SECOND, new, svg  # noqa: E402
+from benchmarks.record import fingerprints, write  # noqa: E402
+from labml_nn.encoders.classifier import (  # noqa: E402
+    Classifier,
+    Labelled,
+    questions,
+    side_by_side,
+)
+from labml_nn.encoders.experiment import (  # noqa: E402
+    D_MODEL,
+    SEQ_LEN,
+    SIZES,
+    fine_tune,
+    guesses,
+    held_out_gaps,
+    loss_in_gaps,
+    masked_batches,
+    share_right,
+    small_encoder,
+)
+from labml_nn.encoders.masked_model import (  # noqa: E402
+    IGNORED,
+    BertEncoder,
+    MaskedModel,
+    MaskTokenizer,
+)
+from labml_nn.encoders.modern_encoder import ModernEncoder, with_rotary  # noqa: E402
+from labml_nn.training.data import prepare, tiny_shakespeare  # noqa: E402
+from labml_nn.training.loop import adamw, train  # noqa: E402
+from labml_nn.transformers.fused_attention import FusedAttention  # noqa: E402
+from labml_nn.transformers.mha import causal_mask  # noqa: E402
+from labml_nn.transformers.models import TransformerLayer  # noqa: E402
+from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies  # noqa: E402
+
+SEEDS, STEPS, TUNING_STEPS, EVERY = (1, 2, 3), 600, 120, 20
+FOLDER = "labml_nn/transformers"
+SOURCES = [
+    "labml_nn/encoders/classifier.py",
+    "labml_nn/encoders/experiment.py",
+    "labml_nn/encoders/masked_model.py",
+    "labml_nn/encoders/modern_encoder.py",
+    "labml_nn/training/data.py",
+    "labml_nn/training/loop.py",
+    f"{FOLDER}/feed_forward.py",
+    f"{FOLDER}/fused_attention.py",
+    f"{FOLDER}/mha.py",
+    f"{FOLDER}/models.py",
+    f"{FOLDER}/rotary.py",
+    f"{FOLDER}/swiglu.py",
+]
+LINES = ("the k_ng of Engl_nd", "I pray you, _ell me", "what is your n_me, sir?")
+
+
+class OneSided(nn.Module):
+    r"""A model that predicts the next letter: the same encoder, and no position sees the right."""
+
+    def __init__(self, n_vocab: int) -> None:
+        super().__init__()
+        self.model = MaskedModel(small_encoder(n_vocab), bias=False)
+        self.register_buffer("mask", causal_mask(SEQ_LEN), persistent=False)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.model(tokens, self.mask[: len(tokens), : len(tokens)])
+
+
+def bert(n_vocab: int) -> BertEncoder:
+    r"""As on its page, without dropout: in so few steps nothing is learned by heart."""
+    return BertEncoder(n_vocab, *SIZES, 4 * D_MODEL, SEQ_LEN, 0.0, FusedAttention)
+
+
+class PreNorm(BertEncoder):
+    r"""BERT's encoder with our usual layers."""
+
+    def __init__(self, n_vocab: int) -> None:
+        super().__init__(n_vocab, *SIZES, 4 * D_MODEL, SEQ_LEN, 0.0, FusedAttention)
+        for layer in self.layers:
+            layer.__class__ = TransformerLayer
+        self.last_norm = nn.LayerNorm(D_MODEL)
+
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.last_norm(super().forward(tokens, mask))
+
+
+def rotary(n_vocab: int) -> BertEncoder:
+    r"""BERT's encoder with rotary positions in the place of its own, which are zero and stay so."""
+    encoder = bert(n_vocab)
+    nn.init.zeros_(encoder.positions.weight).requires_grad_(False)
+    rotate = RotaryPositions(inverse_frequencies(D_MODEL // SIZES[1]), SEQ_LEN)
+    for layer in encoder.layers:
+        layer.self_attn = with_rotary(layer.self_attn, rotate)
+    return encoder
+
+
+def all_global(n_vocab: int) -> ModernEncoder:
+    r"""The modern encoder, all of whose layers see the whole window."""
+    encoder = small_encoder(n_vocab)
+    encoder.sees_all = [True] * len(encoder.sees_all)
+    return encoder
+
+
+Make = Callable[[int], nn.Module]
+# What is trained: the model, and how letters are hidden.
+RUNS: dict[str, tuple[Make, dict[str, float]]] = {
+    "both sides": (lambda n: MaskedModel(small_encoder(n), bias=False), {}),
+    "left side": (OneSided, {}),
+    "all hidden": (
+        lambda n: MaskedModel(small_encoder(n), bias=False), {"masked": 1.0, "replaced": 0.0}
+    ),
+    "40 % chosen": (lambda n: MaskedModel(small_encoder(n), bias=False), {"rate": 0.4}),
+    "BERT": (lambda n: MaskedModel(bert(n)), {}),
+    "BERT, pre-norm": (lambda n: MaskedModel(PreNorm(n)), {}),
+    "BERT, rotary positions": (lambda n: MaskedModel(rotary(n)), {}),
+    "modern, all global": (lambda n: MaskedModel(all_global(n), bias=False), {}),
+}
+ENCODERS = {
+    "BERT": "BERT",
+    "BERT, pre-norm": "BERT, pre-norm",
+    "BERT, rotary positions": "BERT, rotary positions",
+    "modern, all global": "all global",
+    "both sides": "modern",
+}
+OBJECTIVES = {
+    "left side": "left side",
+    "both sides": "both sides",
+    "all hidden": "all hidden",
+    "40 % chosen": "40 percent",
+}
+
+
+def words(sentence: str) -> set[str]:
+    r"""The words of a sentence."""
+    return set(re.findall(r"[a-z']+", sentence.lower()))
+
+
+def by_counting(taught: Sequence[Labelled], asked: Sequence[Labelled]) -> float:
+    r"""The share that is right if words are counted in questions and statements (naive Bayes)."""
+    counts = {label: Counter() for label in (False, True)}
+    for sentence, label in taught:
+        counts[label].update(words(sentence))
+    known = len(counts[True] | counts[False])
+    total = {label: sum(one.values()) + known for label, one in counts.items()}
+    right = 0
+    for sentence, label in asked:
+        score = sum(
+            math.log((counts[True][word] + 1) / total[True])
+            - math.log((counts[False][word] + 1) / total[False])
+            for word in words(sentence)
+        )
+        right += (score > 0) == label
+    return right / len(asked)
+
+
+@torch.no_grad()
+def by_filling(
+    model: MaskedModel, tokenizer: MaskTokenizer, asked: Sequence[Labelled]
+) -> dict[str, float]:
+    r"""
+    The share that is right if the model fills in the mark at the end: the likelier of the two, or
+    a question if “?” is likelier than in half of all sentences.
+    """
+    model.eval()
+    index = tokenizer.letters.index
+    scores = []
+    for sentence, _ in asked:
+        logits = model(tokenizer.encode(sentence + "_", gap="_").unsqueeze(1))[-1, 0]
+        scores.append((logits[index["?"]] - logits[index["."]]).item())
+    labels = torch.tensor([label for _, label in asked])
+    found = torch.tensor(scores)
+    return {
+        "likelier": ((found > 0) == labels).double().mean().item(),
+        "median": ((found > found.median()) == labels).double().mean().item(),
+    }
+
+
+def single_gaps(tokens: Tensor, tokenizer: MaskTokenizer) -> tuple[Tensor, Tensor]:
+    r"""Each window twice, with a single gap: a model that sees both sides has whole ones."""
+    tokens = tokens.repeat(1, 2)
+    generator = torch.Generator().manual_seed(2)
+    place = torch.randint(1, SEQ_LEN, (1, tokens.shape[1]), generator=generator)
+    gap = torch.arange(SEQ_LEN)[:, None] == place
+    return tokens.masked_fill(gap, tokenizer.mask), tokens.masked_fill(~gap, IGNORED)
+
+
+def fill(name: str, seed: int, kept: Path) -> dict[str, Any]:
+    r"""Train one model on gaps and measure it."""
+    letters, training, validation = prepare(tiny_shakespeare(), SEQ_LEN)
+    tokenizer = MaskTokenizer(letters)
+    make, shares = RUNS[name]
+    torch.manual_seed(seed)
+    model = make(len(tokenizer))
+    batch_at = masked_batches(training, tokenizer, seed, **shares)
+    tokens, inputs, targets = held_out_gaps(validation, tokenizer)
+    one, answer = single_gaps(tokens, tokenizer)
+    if name == "left side":
+        # Without gaps: each letter is predicted from those before it.
+        batch_at = next_letters(masked_batches(training, tokenizer, seed, rate=0.0))
+        inputs, targets = tokens[:-1], targets[1:]
+        one, answer = tokens.repeat(1, 2)[:-1], answer[1:]
+    losses: list[float] = []
+    started = time.process_time()
+    train(
+        model, batch_at, [adamw(model)], STEPS,
+        after_step=lambda step, loss: losses.append(loss.item()),
+    )
+    found: dict[str, Any] = {
+        "seconds": time.process_time() - started,
+        "loss": loss_in_gaps(model, inputs, targets),
+        "single": loss_in_gaps(model, one, answer) if name in OBJECTIVES else None,
+        "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "curve": [mean(losses[at : at + EVERY]) for at in range(0, STEPS, EVERY)],
+    }
+    if name == "40 % chosen":
+        torch.save(model.state_dict(), kept.with_suffix(f".{seed}.pt"))
+        found["guesses"] = [guesses(model, tokenizer, line) for line in LINES]
+    return found
+
+
+def next_letters(batch_at: Callable[[int], tuple[Tensor, Tensor]]) -> Callable:
+    r"""The same windows, with the next letter as the target."""
+    return lambda step: (batch_at(step)[0][:-1], batch_at(step)[0][1:])
+
+
+def classify(seed: int, kept: Path) -> dict[str, Any]:
+    r"""Fine-tune from a seed, with all that is compared."""
+    letters, training, validation = prepare(tiny_shakespeare(), SEQ_LEN)
+    tokenizer = MaskTokenizer(letters)
+    # One order of sentences for each seed, so that the labels are others, too.
+    taught = questions(letters.decode(training), SEQ_LEN - 2, seed)
+    asked = questions(letters.decode(validation), SEQ_LEN - 2)
+    pretrained = MaskedModel(small_encoder(len(tokenizer)), bias=False)
+    pretrained.load_state_dict(torch.load(kept.with_suffix(f".{seed}.pt")))
+    torch.manual_seed(seed)
+    untrained = small_encoder(len(tokenizer))
+    found: dict[str, Any] = {
+        "asked": len(asked), "taught": len(taught),
+        "filling": by_filling(pretrained, tokenizer, asked),
+    }
+
+    def tuned(encoder: nn.Module, n_labels: int, pooling: str = "mean") -> Classifier:
+        torch.manual_seed(seed)
+        model = Classifier(deepcopy(encoder), tokenizer.pad, pooling=pooling)
+        fine_tune(model, tokenizer, taught[:n_labels], TUNING_STEPS, seed)
+        return model
+
+    for n_labels in (100, 1000):
+        found[f"counting, {n_labels}"] = by_counting(taught[:n_labels], asked)
+        for name, encoder in (("pretrained", pretrained.encoder), ("from scratch", untrained)):
+            started = time.process_time()
+            model = tuned(encoder, n_labels)
+            found["seconds"] = time.process_time() - started
+            found[f"{name}, {n_labels}"] = share_right(model, tokenizer, asked)
+            if (name, n_labels) == ("pretrained", 1000):
+                found["padding"] = without_mask(model, tokenizer, asked)
+    first = tuned(pretrained.encoder, 1000, "first")
+    found["first token"] = share_right(first, tokenizer, asked)
+    frozen = deepcopy(pretrained.encoder).requires_grad_(False)
+    found["frozen"] = share_right(tuned(frozen, 1000), tokenizer, asked)
+    return found
+
+
+@torch.no_grad()
+def without_mask(
+    model: Classifier, tokenizer: MaskTokenizer, asked: Sequence[Labelled]
+) -> dict[str, float]:
+    r"""What becomes of the answers if padding is visible and counts in the mean."""
+    tokens = side_by_side([sentence for sentence, _ in asked], tokenizer)
+    before = model(tokens).argmax(dim=-1)
+    model.pad = -1
+    changed = (model(tokens).argmax(dim=-1) != before).double().mean().item()
+    return {"changed": changed, "right": share_right(model, tokenizer, asked)}
+
+
+def run_all(kept: Path) -> dict[str, Any]:
+    r"""All runs, those that are kept and those that have to be trained."""
+    found = json.loads(kept.read_text()) if kept.exists() else {"sources": fingerprints(SOURCES)}
+    for seed in SEEDS:
+        for name in (*RUNS, "classifier"):
+            key = f"{name}, {seed}"
+            if key not in found:
+                classifies = name == "classifier"
+                found[key] = classify(seed, kept) if classifies else fill(name, seed, kept)
+                kept.write_text(json.dumps(found))
+                print(key, {k: v for k, v in found[key].items() if k != "curve"}, flush=True)
+    return found
+
+
+def bars(
+    found: dict[str, Any], names: dict[str, str], title: str, measured: dict[str, str]
+) -> str:
+    r"""The mean of three seeds, and their range as a line; a colour for each thing measured."""
+    figure, (axes,) = new(6.4, 0.5 * len(names) + 1.0)
+    for (key, label), colour in zip(measured.items(), (ACCENT, SECOND), strict=False):
+        for at, name in enumerate(names):
+            runs = [found[f"{name}, {seed}"][key] for seed in SEEDS]
+            axes.plot([min(runs), max(runs)], [at, at], color=colour, linewidth=3)
+            axes.plot(
+                [mean(runs)], [at], color=colour, marker="o", markersize=8, linestyle="",
+                label=label if at == 0 else None,
+            )
+    if len(measured) > 1:
+        axes.legend(frameon=False, fontsize=9)
+    axes.set_yticks(range(len(names)), list(names.values()), fontsize=11)
+    axes.set_ylim(-0.5, len(names) - 0.5)
+    axes.invert_yaxis()
+    axes.grid(axis="x", color=INK, alpha=0.12, linewidth=0.8)
+    axes.set_xlabel("Loss in gaps (nats)", fontsize=12)
+    axes.tick_params(axis="y", length=0)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return svg(figure, title)
+
+
+def shares(found: dict[str, Any]) -> str:
+    r"""Right answers with 100 and with 1,000 labels; a mark for each seed."""
+    figure, (axes,) = new(6.4, 2.8)
+    ways = ("counting", "from scratch", "pretrained")
+    for at, way in enumerate(ways):
+        for shift, n_labels, colour in ((-0.12, 100, SECOND), (0.12, 1000, ACCENT)):
+            runs = [found[f"classifier, {seed}"][f"{way}, {n_labels}"] for seed in SEEDS]
+            label = f"{n_labels:,} labels" if at == 0 else None
+            axes.plot([min(runs), max(runs)], [at + shift] * 2, color=colour, linewidth=3)
+            axes.plot(
+                [mean(runs)], [at + shift], color=colour, marker="o", markersize=8, label=label,
+                linestyle="",
+            )
+    axes.set_yticks(range(len(ways)), ["counting words", *ways[1:]], fontsize=11)
+    axes.set_ylim(-0.5, len(ways) - 0.5)
+    axes.invert_yaxis()
+    axes.grid(axis="x", color=INK, alpha=0.12, linewidth=0.8)
+    axes.set_xlabel("Share of right answers", fontsize=12)
+    axes.legend(frameon=False, fontsize=9)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return svg(figure, "encoders-shares")
+
+
+def table(found: dict[str, Any], names: dict[str, str], first: str) -> dict[str, Any]:
+    r"""A row for each of these."""
+    rows: list[dict[str, Any]] = []
+    for name, title in names.items():
+        runs = [found[f"{name}, {seed}"] for seed in SEEDS]
+        losses = [one["loss"] for one in runs]
+        rows.append(
+            {
+                "name": title, "parameters": runs[0]["parameters"], "loss": mean(losses),
+                "low": min(losses), "high": max(losses),
+                "seconds": mean(one["seconds"] for one in runs),
+            }
+        )
+        if name in OBJECTIVES:
+            rows[-1]["single"] = mean(one["single"] for one in runs)
+    columns = [
+        {"name": "name", "title": first},
+        {"name": "parameters", "title": "Parameters"},
+        {"name": "loss", "title": "Loss in gaps", "unit": "nats", "digits": 3},
+        {"name": "low", "title": "lowest", "digits": 3},
+        {"name": "high", "title": "highest", "digits": 3},
+        {"name": "single", "title": "Single gaps", "unit": "nats", "digits": 3},
+        {"name": "seconds", "title": "Training", "unit": "s", "digits": 0},
+    ]
+    if names is ENCODERS:
+        columns = [one for one in columns if one["name"] != "single"]
+        rows = [{k: v for k, v in one.items() if k != "single"} for one in rows]
+    return {"columns": columns, "rows": rows}
+
+
+def classes(found: dict[str, Any]) -> dict[str, Any]:
+    r"""A row for each way to classify."""
+    ways = {
+        f"{way}, {n} labels": f"{way}, {n}"
+        for n in (100, 1000)
+        for way in ("counting", "from scratch", "pretrained")
+    }
+    ways |= {"first token, 1000 labels": "first token", "frozen, 1000 labels": "frozen"}
+    rows = []
+    for title, key in ways.items():
+        runs = [found[f"classifier, {seed}"][key] for seed in SEEDS]
+        rows.append({"way": title, "right": mean(runs), "low": min(runs), "high": max(runs)})
+    columns = [
+        {"name": "way", "title": "Classifier"},
+        {"name": "right", "title": "Right", "digits": 3},
+        {"name": "low", "title": "lowest", "digits": 3},
+        {"name": "high", "title": "highest", "digits": 3},
+    ]
+    return {"columns": columns, "rows": rows}
+
+
+def main() -> None:
+    r"""Train what isn't trained, and write down what came out."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kept", type=Path, default=ROOT / "runs/encoders.json")
+    kept = parser.parse_args().kept
+    torch.set_num_threads(1)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    found = run_all(kept)
+    classified = [found[f"classifier, {seed}"] for seed in SEEDS]
+    curves = {name: ENCODERS[name] for name in ("BERT", "BERT, rotary positions", "both sides")}
+    filled = [
+        {"line": line, "guesses": "; ".join(found["40 % chosen, 1"]["guesses"][at])}
+        for at, line in enumerate(LINES)
+    ]
+    write(
+        "encoders",
+        title="Encoders that fill gaps and classify",
+        command="python benchmarks/encoders.py",
+        sources={path: found["sources"][path] for path in SOURCES},
+        values={
+            "steps": STEPS,
+            "tuning_steps": TUNING_STEPS,
+            "asked": classified[0]["asked"],
+            "taught": classified[0]["taught"],
+            "filling": {
+                key: mean(one["filling"][key] for one in classified)
+                for key in ("likelier", "median")
+            },
+            "padding": {
+                key: mean(one["padding"][key] for one in classified)
+                for key in ("changed", "right")
+            },
+            "tuning_seconds": mean(one["seconds"] for one in classified),
+        },
+        tables={
+            "encoders": table(found, ENCODERS, "Encoder"),
+            "objectives": table(found, OBJECTIVES, "Training"),
+            "classes": classes(found),
+            "filled": {
+                "columns": [
+                    {"name": "line", "title": "Line"},
+                    {"name": "guesses", "title": "Guesses"},
+                ],
+                "rows": filled,
+            },
+        },
+        figures={
+            "sides": {
+                "title": "The loss in gaps",
+                "picture": bars(
+                    found, OBJECTIVES, "encoders-sides",
+                    {"loss": "15 % of all letters hidden", "single": "a single letter hidden"},
+                ),
+            },
+            "parts": {
+                "title": "The loss in gaps with each encoder",
+                "picture": bars(found, ENCODERS, "encoders-parts", {"loss": ""}),
+            },
+            "shares": {"title": "Right answers", "picture": shares(found)},
+            "curves": {
+                "title": "The training loss in gaps",
+                "x": {"title": "Step"},
+                "y": {"title": "Loss in gaps", "unit": "nats"},
+                "lines": [
+                    {
+                        "name": title,
+                        "points": [
+                            [EVERY * (at + 1), loss]
+                            for at, loss in enumerate(found[f"{name}, 1"]["curve"])
+                        ],
+                    }
+                    for name, title in curves.items()
+                ],
+            },
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()

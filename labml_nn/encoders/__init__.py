@@ -1,0 +1,28 @@
+r"""
+---
+title: Encoders
+summary: Transformers that see both sides, which fill gaps and classify.
+---
+
+A language model sees what comes before a letter. An *encoder* sees both sides. It can't write, but
+it can fill gaps, and classify text. Each page answers a failure of the one before:
+
+1. [Masked language model](masked_model.py): a model that sees both sides sees the answer, too. So
+   letters are hidden, and guessed (BERT).
+2. [Modern encoder](modern_encoder.py): BERT hardly learns at our size. Rotary positions change
+   that, and local attention helps, too (ModernBERT).
+3. [Classifier on an encoder](classifier.py): labels are expensive. So an encoder that has filled
+   gaps is trained further on a few of them.
+4. [Filling gaps and finding questions](experiment.py): train all of it, and look.
+
+With both sides, the loss in a single gap is
+[1.666](../../results/encoders.json#tables.objectives.both%20sides.single) nats, with the left side
+[1.916](../../results/encoders.json#tables.objectives.left%20side.single). With 1,000 labels,
+[0.771](../../results/encoders.json#tables.classes.pretrained%2C%201000%20labels.right) of the
+answers of a pretrained classifier are right, and
+[0.718](../../results/encoders.json#tables.classes.from%20scratch%2C%201000%20labels.right) of one
+from scratch. What did not help here: BERT's own positions, pre-norm, and pretraining where there
+are only 100 labels.
+
+[What fills a gap best: means of three seeds](../../results/encoders.json#tables.objectives)
+"""

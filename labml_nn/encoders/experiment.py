@@ -1,0 +1,247 @@
+r"""
+---
+title: Filling Gaps and Finding Questions
+summary: An encoder learns to fill gaps in Shakespeare, and then to tell questions from statements.
+know: ../fine_tuning/lora.py
+---
+
+A small encoder first fills gaps in Shakespeare, and is then taught to tell questions from
+statements. **In:** a text, and some steps for each. **Out:** the loss in gaps of held-out scenes,
+guesses, and the share of their sentences that are labelled rightly.
+
+[What the model fills into some lines](../../results/encoders.json#tables.filled)
+
+The encoder is the [modern one](modern_encoder.py), with three layers of 64 features, and has about
+150,000 weights. Filling gaps takes [600](../../results/encoders.json#values.steps) steps, about
+[14](../../results/encoders.json#tables.objectives.40%20percent.seconds) seconds of one core;
+teaching takes [120](../../results/encoders.json#values.tuning_steps) steps of 32 sentences, about
+[5](../../results/encoders.json#values.tuning_seconds) seconds.
+
+[Filling gaps: means of three seeds](../../results/encoders.json#tables.objectives)
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from labml_nn.encoders.classifier import Classifier, Labelled, questions, side_by_side
+from labml_nn.encoders.masked_model import MaskedModel, MaskTokenizer, corrupt
+from labml_nn.encoders.modern_encoder import ModernEncoder
+from labml_nn.training.data import CharTokenizer, RandomWindows, prepare
+from labml_nn.training.loop import adamw, train
+from labml_nn.transformers.basic.autoregressive_experiment import read_text
+from labml_nn.transformers.fused_attention import FusedAttention
+
+# The context, mark of the beginning included, and the windows of a batch.
+SEQ_LEN, BATCH_SIZE = 64, 16
+
+# Features, heads and layers: small enough to be trained in a quarter of a minute of one core.
+SIZES = D_MODEL, HEADS, N_LAYERS = 64, 4, 3
+
+
+def small_encoder(n_vocab: int) -> ModernEncoder:
+    r"""
+    ## The encoder
+    """
+    # The second and the third layer see eight letters to each side. The gated network has three
+    # matrices, so two thirds of the usual width are as many weights.
+    d_ff, distance = 8 * D_MODEL // 3, 8
+    return ModernEncoder(n_vocab, *SIZES, d_ff, SEQ_LEN, distance, attention=FusedAttention)
+
+
+def masked_batches(
+    text: Tensor, tokenizer: MaskTokenizer, seed: int, **shares: float
+) -> Callable[[int], tuple[Tensor, Tensor]]:
+    r"""
+    ## Batches with gaps
+
+    `shares` are those of [corrupt](masked_model.py#corrupt).
+    """
+    # The same windows as for a language model, one letter shorter.
+    windows = RandomWindows(text, SEQ_LEN - 1, BATCH_SIZE, seed)
+
+    def batch_at(step: int) -> tuple[Tensor, Tensor]:
+        # A window, behind the mark of the beginning. Its targets are the next letters: not needed.
+        tokens = F.pad(windows.at(step)[0], (0, 0, 1, 0), value=tokenizer.first)
+
+        # Other gaps each time a window comes up. BERT hid letters before training, and saw each
+        # text with a few choices of gaps.
+        generator = torch.Generator().manual_seed(seed * 1_000_003 + step)
+        return corrupt(tokens, tokenizer, generator, **shares)
+
+    return batch_at
+
+
+def held_out_gaps(text: Tensor, tokenizer: MaskTokenizer) -> tuple[Tensor, Tensor, Tensor]:
+    r"""
+    ## Gaps to measure with
+
+    The same ones for all models: tokens, inputs and targets, a column for each window.
+    """
+    # Windows side by side, without the rest at the end.
+    n_windows = len(text) // (SEQ_LEN - 1)
+    tokens = text[: n_windows * (SEQ_LEN - 1)].view(n_windows, -1).t()
+    tokens = F.pad(tokens, (0, 0, 1, 0), value=tokenizer.first)
+
+    # All chosen letters are hidden: a letter that was kept would be easy to guess.
+    generator = torch.Generator().manual_seed(1)
+    return tokens, *corrupt(tokens, tokenizer, generator, masked=1.0, replaced=0.0)
+
+
+@torch.no_grad()
+def loss_in_gaps(model: nn.Module, inputs: Tensor, targets: Tensor) -> float:
+    r"""
+    ## Loss
+
+    The mean over all gaps, in nats a letter.
+    """
+    # All windows at once. Places without a gap are left out of the mean.
+    model.eval()
+    return F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten()).item()
+
+
+@torch.no_grad()
+def guesses(model: MaskedModel, tokenizer: MaskTokenizer, text: str) -> list[str]:
+    r"""
+    ## Fill gaps
+
+    The three likeliest letters of each gap, written “_”, with their probabilities.
+    """
+    # A batch of one text.
+    model.eval()
+    tokens = tokenizer.encode(text, gap="_").unsqueeze(1)
+
+    # All gaps at once. None sees what another one is filled with.
+    probabilities = model(tokens)[:, 0].softmax(dim=-1)[tokens[:, 0] == tokenizer.mask]
+
+    # Marks have a place in the vocabulary, too, but a mark was never right: they are left out.
+    letters = tokenizer.letters.symbols
+    best = probabilities[:, : len(letters)].topk(3)
+    return [
+        ", ".join(f"{letters[at]!r} {row[at]:.2f}" for at in places)
+        for row, places in zip(probabilities, best.indices.tolist(), strict=True)
+    ]
+
+
+def fine_tune(
+    model: Classifier, tokenizer: MaskTokenizer, labelled: Sequence[Labelled], steps: int, seed: int
+) -> None:
+    r"""
+    ## Fine-tuning
+
+    Batches of 32 sentences, from those that have a label.
+    """
+
+    def batch_at(step: int) -> tuple[Tensor, Tensor]:
+        # As in [RandomWindows](../training/data.py#RandomWindows): seed and step decide.
+        chosen = random.Random(seed * 1_000_003 + step).choices(labelled, k=32)
+        sentences, labels = zip(*chosen, strict=True)
+        return side_by_side(sentences, tokenizer), torch.tensor(labels).long()
+
+    def gradients(model: nn.Module, tokens: Tensor, labels: Tensor) -> Tensor:
+        # One prediction for each sentence, and not for each position.
+        loss = F.cross_entropy(model(tokens), labels)
+
+        # The encoder's weights have gradients as well, so it changes with the classifier.
+        loss.backward()
+        return loss.detach()
+
+    # The loop of the other lessons, at its usual learning rate.
+    train(model, batch_at, [adamw(model)], steps, gradients=gradients)
+
+
+@torch.no_grad()
+def share_right(model: Classifier, tokenizer: MaskTokenizer, asked: Sequence[Labelled]) -> float:
+    r"""
+    ## Share of right answers
+    """
+    # A classifier that has learned nothing is right in half of all cases.
+    sentences, labels = zip(*asked, strict=True)
+    model.eval()
+
+    # All sentences at once, and for each the class with the highest logit.
+    found = model(side_by_side(sentences, tokenizer)).argmax(dim=-1)
+    return (found == torch.tensor(labels)).double().mean().item()
+
+
+def notebook(
+    corpus: str = "shakespeare", steps: int = 600, fine_tuning_steps: int = 120, seed: int = 1
+) -> None:
+    r"""
+    ## In a notebook
+
+    `steps` of filling gaps, then those of finding questions, twice: half a minute of one core.
+    """
+    # ### The text
+    # Gaps need no labels, so all of the training text is used. The last tenth of the text is held
+    # out for both tasks. The seed decides the first weights, the windows and the gaps.
+    letters, training, validation = prepare(read_text(corpus), SEQ_LEN)
+    tokenizer = MaskTokenizer(letters)
+    torch.manual_seed(seed)
+    model = MaskedModel(small_encoder(len(tokenizer)), bias=False)
+
+    # ### Filling gaps
+    # The chosen letters are 40 %, with which this model learns faster than with BERT's 15 %. Then
+    # its loss in gaps of text that it hasn't seen, and some lines with gaps.
+    losses: list[float] = []
+    train(
+        model, masked_batches(training, tokenizer, seed, rate=0.4), [adamw(model)], steps,
+        after_step=lambda step, loss: losses.append(loss.item()),
+    )
+    _, inputs, targets = held_out_gaps(validation, tokenizer)
+    print(f"validation loss {loss_in_gaps(model, inputs, targets):.3f}")
+    for line in ("the k_ng of Engl_nd", "I pray you, _ell me", "what is your n_me, sir?"):
+        # A line below for each gap, with its three likeliest letters.
+        print(line, *guesses(model, tokenizer, line), sep="\n    ")
+
+    # ### The loss curve
+    # It stays near that of counting letters for a while, and then falls.
+    import matplotlib.pyplot as plt
+
+    plt.plot(losses)
+    plt.gca().set(xlabel="step", ylabel="loss in gaps, nats a letter")
+    plt.show()
+
+    # ### Finding questions
+    # Sentences of the training text, 1,000 at most, and all those of the validation text. The same
+    # training has two starts. A copy is trained, so that you can go on with the model.
+    taught = questions(letters.decode(training), SEQ_LEN - 2)[:1000]
+    asked = questions(letters.decode(validation), SEQ_LEN - 2)
+    print(f"{len(taught)} sentences have labels, and {len(asked)} are asked about")
+    starts = {"pretrained": model.encoder, "from scratch": small_encoder(len(tokenizer))}
+    for name, encoder in starts.items():
+        # Both see the same sentences in the same order.
+        classifier = Classifier(deepcopy(encoder), tokenizer.pad)
+        fine_tune(classifier, tokenizer, taught, fine_tuning_steps, seed)
+        print(f"{name}: {share_right(classifier, tokenizer, asked):.3f} are right")
+
+
+def example(n_letters: int = 13, n_windows: int = 5) -> tuple[Tensor, ...]:
+    r"""
+    ## Example
+
+    An alphabet over and over, with gaps, and a batch to train on.
+
+    ### Exercises
+
+    ??? question "Why do gaps change each time a window comes up?"
+        A window that comes up again then teaches something new.
+
+    ??? question "Fill “_” in “I will not _ell you” yourself. Which letters fit?"
+        “s” and “t”, for example. No model can be sure, so its loss in gaps can't be zero.
+
+    ??? question "The share of right answers is 0.80 of 448 sentences. How exact is that?"
+        Its standard deviation is $\sqrt{0.8 \cdot 0.2 / 448} \approx 0.019$.
+    """
+    # The three marks are numbered from 13 on.
+    alphabet = "".join(chr(97 + index) for index in range(n_letters - 1))
+    tokenizer = MaskTokenizer(CharTokenizer(alphabet))
+    text = torch.arange(n_windows * SEQ_LEN) % n_letters
+    inputs, targets = masked_batches(text, tokenizer, seed=1)(0)
+
+    # The gaps that all models are measured with: windows of 63 letters behind the first mark.
+    return inputs, targets, *held_out_gaps(text, tokenizer)

@@ -1,0 +1,139 @@
+r"""What the notebook of the encoders runs."""
+
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from labml_nn.encoders import experiment as page
+from labml_nn.encoders.classifier import Classifier, side_by_side
+from labml_nn.encoders.masked_model import IGNORED, MaskedModel, MaskTokenizer, corrupt
+from labml_nn.encoders.modern_encoder import local_mask
+from labml_nn.training.data import CharTokenizer, RandomWindows, tiny_shakespeare
+from labml_nn.training.loop import adamw, train
+from labml_nn.transformers.fused_attention import FusedAttention
+
+TOKENIZER = MaskTokenizer(CharTokenizer("abcdefghijkl"))
+TEXT = torch.arange(1014) % 13
+
+
+class Sure(nn.Module):
+    r"""Marks are the likeliest, then come the letters 3, 12 and 0."""
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        logits = torch.zeros(*tokens.shape, len(TOKENIZER))
+        logits[..., 3], logits[..., 12], logits[..., 0], logits[..., 13:] = 12, 11, 10, 13
+        return logits
+
+
+def test_the_encoder_has_local_layers_and_as_many_weights_as_the_page_says() -> None:
+    encoder = page.small_encoder(68)
+    assert encoder.sees_all == [True, False, False]
+    assert torch.equal(encoder.near, local_mask(64, 8))
+    assert {type(layer.self_attn) for layer in encoder.layers} == {FusedAttention}
+    assert 150_000 < sum(p.numel() for p in encoder.parameters()) < 155_000
+
+
+def test_batches_have_a_mark_first_and_gaps_in_the_windows_of_other_lessons() -> None:
+    batch_at = page.masked_batches(TEXT, TOKENIZER, seed=5, rate=0.5)
+    windows = RandomWindows(TEXT, 63, 16, 5).at(3)[0]
+    tokens = torch.cat([torch.full((1, 16), TOKENIZER.first), windows])
+    generator = torch.Generator().manual_seed(5_000_018)
+    expected = corrupt(tokens, TOKENIZER, generator, rate=0.5)
+    assert all(map(torch.equal, batch_at(3), expected))
+    default = page.masked_batches(TEXT, TOKENIZER, seed=5)(3)[1] != IGNORED
+    assert 0.1 < default.double().mean() < 0.2
+
+
+def test_held_out_gaps_are_in_windows_side_by_side_and_hide_all_chosen_letters() -> None:
+    tokens, inputs, targets = page.held_out_gaps(TEXT, TOKENIZER)
+    assert torch.equal(tokens[1:].T.flatten(), TEXT[: 16 * 63])
+    assert (tokens[0] == TOKENIZER.first).all()
+    chosen = targets != IGNORED
+    assert (inputs[chosen] == TOKENIZER.mask).all()
+    assert torch.equal(targets[chosen], tokens[chosen])
+    assert torch.equal(inputs[~chosen], tokens[~chosen])
+    expected = corrupt(tokens, TOKENIZER, torch.Generator().manual_seed(1))[1]
+    assert torch.equal(targets, expected)
+
+
+def test_the_loss_is_the_mean_over_gaps_alone_and_without_dropout() -> None:
+    targets = torch.tensor([[3, IGNORED], [12, 0]])
+    model = Sure().train()
+    logits = model(targets)[0, 0]
+    expected = logits.logsumexp(0) - torch.tensor([12.0, 11.0, 10.0]).mean()
+    found = page.loss_in_gaps(model, targets.clamp(min=0), targets)
+    assert found == pytest.approx(expected.item(), abs=1e-5)
+    assert not model.training
+
+
+def test_guesses_are_the_three_likeliest_letters_of_each_gap() -> None:
+    model = Sure().train()
+    found = page.guesses(model, TOKENIZER, "a_b_")
+    total = sum(math.exp(x) for x in (12, 11, 10, 13, 13, 13)) + 10
+    p = [math.exp(x) / total for x in (12, 11, 10)]
+    assert found == [f"'d' {p[0]:.2f}, '\N{REPLACEMENT CHARACTER}' {p[1]:.2f}, 'a' {p[2]:.2f}"] * 2
+    assert not model.training
+
+
+LABELLED = [("aab", True), ("bba", False), ("aaab", True), ("babb", False)]
+
+
+def test_a_classifier_learns_and_is_asked_without_dropout() -> None:
+    torch.manual_seed(1)
+    encoder = page.small_encoder(len(TOKENIZER))
+    model = Classifier(encoder, TOKENIZER.pad)
+    page.fine_tune(model, TOKENIZER, LABELLED, 12, seed=1)
+    assert page.share_right(model, TOKENIZER, LABELLED) == 1.0
+    assert page.share_right(model, TOKENIZER, [(one, not label) for one, label in LABELLED]) == 0
+    assert not model.training
+    assert not any(p.grad is None for p in model.parameters())
+
+
+def test_batches_of_sentences_depend_on_seed_and_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [("ab" * (1 + at % 5), at % 3 == 0) for at in range(97)]
+    model = Classifier(page.small_encoder(16), TOKENIZER.pad).eval()
+
+    def look(
+        model: nn.Module, batch_at: Callable, optimizers: list, steps: int, gradients: Callable
+    ) -> None:
+        tokens, labels = batch_at(3)
+        chosen = random.Random(5 * 1_000_003 + 3).choices(many, k=32)
+        assert torch.equal(tokens, side_by_side([one for one, _ in chosen], TOKENIZER))
+        assert labels.tolist() == [label for _, label in chosen] and steps == 7
+        loss = gradients(model, tokens, labels)
+        expected = F.cross_entropy(model(tokens), labels)
+        assert loss.item() == pytest.approx(expected.item()) and not loss.requires_grad
+
+    monkeypatch.setattr(page, "train", look)
+    page.fine_tune(model, TOKENIZER, many, 7, seed=5)
+
+
+def test_an_encoder_learns_to_fill_gaps() -> None:
+    torch.manual_seed(1)
+    model = MaskedModel(page.small_encoder(len(TOKENIZER)), bias=False)
+    gaps = page.held_out_gaps(TEXT, TOKENIZER)[1:]
+    before = page.loss_in_gaps(model, *gaps)
+    train(model, page.masked_batches(TEXT, TOKENIZER, 1), [adamw(model)], 30)
+    assert before == pytest.approx(math.log(16), abs=0.2)
+    assert page.loss_in_gaps(model, *gaps) < before - 1
+
+
+def test_the_notebook_fills_gaps_and_finds_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(plt, "show", lambda: shown.append(plt.gca().get_xlabel()))
+    (tmp_path / "text.txt").write_text(tiny_shakespeare()[:40_000], encoding="utf-8")
+    page.notebook(str(tmp_path / "text.txt"), steps=2, fine_tuning_steps=2)
+    plt.close("all")
+    said = capsys.readouterr().out
+    assert shown == ["step"]
+    assert "validation loss" in said and said.count("are right") == 2
+    assert "sentences have labels, and" in said
