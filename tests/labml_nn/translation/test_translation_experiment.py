@@ -58,7 +58,7 @@ def test_the_loss_falls_and_the_seed_decides_on_the_batches() -> None:
 def test_the_gradients_are_those_of_the_loss() -> None:
     ours, other = small(), small()
     source, target = encode(SOURCES), encode(TARGETS)
-    found = page.gradients(ours, source, target)
+    found = page.translation_gradients(ours, source, target)
     expected = translation_loss(other, source, target)
     expected.backward()
     assert torch.equal(found, expected.detach()) and not found.requires_grad
