@@ -20,4 +20,11 @@ seeds](../../results/translation.json#figures.shares)
 
 The attention between the two stacks has [a page of its
 own](../transformers/variants/cross_attention.py).
+
+[Two held-out dates in all forms, translated by one model of each
+kind](../../results/translation.json#tables.written)
+
+[What each change does: means of three seeds](../../results/translation.json#tables.models)
+
+LISTTEXT
 """

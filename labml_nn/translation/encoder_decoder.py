@@ -19,12 +19,12 @@ The transformer was made to translate: it reads one text, the *source*, and writ
 1987-03-05. How does the writer get to know what was read?
 
 The first neural translators passed on [one vector](https://arxiv.org/abs/1409.3215) for the whole
-source (Sutskever, Vinyals and Le 2014). If our model gets one vector, the mean over the characters,
-it translates N of new dates without a mistake. Of its wrong translations, N have the right digits
-of the year in another order: 1938 becomes 1983. With a vector for *each character* of the source
-and [attention](../transformers/variants/cross_attention.py) to them, which [Bahdanau, Cho and
-Bengio](https://arxiv.org/abs/1409.0473) proposed in 2014, it translates N. Without any view of the
-source, nothing: N. (Means of three seeds, 500 steps each.)
+source (Sutskever, Vinyals and Le 2014). With one vector, the mean over the characters, our model
+translates N of new dates without a mistake, and N of its mistakes are years whose digits have
+changed places: 1983 for 1938. With a vector for *each character* and
+[attention](../transformers/variants/cross_attention.py) to them, as [Bahdanau, Cho and
+Bengio](https://arxiv.org/abs/1409.0473) proposed in 2014, it translates N; without the source N
+(means of three seeds, 500 steps).
 
 [Held-out dates that are translated exactly: mean and range of three
 seeds](../../results/translation.json#figures.shares)
@@ -40,26 +40,24 @@ source ── embedding ── encoder layers ── norm ── memory
 target ── embedding ─────────────────────── decoder layers ── norm ── logits
 ```
 
-Think of an interpreter with a notebook. While reading she writes a note for every word, and each
-note says what the word means *in this text*: “the month, since slashes separate the numbers”. While
-she writes, she looks at the notes that the next word needs, not at one summary. The notes are the
-*memory*.
+Think of an interpreter with a notebook. While she reads, she writes a note for every word: “5, a
+month, since a slash follows”. While she writes, she looks up the notes that the next word needs,
+and not a summary. The notes are the *memory*.
 
-In a formula, with a source $s$, a target $t_1, t_2, \dots$ and the memory $m$:
+With a source $s$, a target of the tokens $t_1, \dots, t_n$ and the memory $m$:
 
 $$
 m = \operatorname{Encoder}(s) \qquad
 p(t_1, \dots, t_n \mid s) = \prod_i p(t_i \mid t_1, \dots, t_{i-1}, m)
 $$
 
-The second half is [what a language model computes](../transformers/basic/autoregressive_model.py);
-the memory is what is new.
-
 **What differs from the paper.** Each sublayer [normalises its
 input](../transformers/models.py#TransformerLayer), not its sum, and each stack normalises its
 result. The logits have a matrix of their own; the embeddings of source and target are shared, as in
 the paper. Dropout is off. Left out are label smoothing, a tokenizer for parts of words, and a
-[cache](../transformers/variants/cross_attention.py#CrossAttention.remember).
+[cache](../transformers/variants/cross_attention.py#CrossAttention.remember). **What did not help
+here:** [beam search and more](__init__.py). With four beams, as in the paper,
+N are exact.
 """
 
 import torch
@@ -82,11 +80,8 @@ class EncoderDecoder(nn.Module):
         self, n_vocab: int, d_model: int = 64, heads: int = 4, n_layers: int = 2, d_ff: int = 256,
         max_len: int = 64, dropout_prob: float = 0.0, pad: int = 0,
     ) -> None:
-        r"""
-        The names are those of [the language model](../transformers/basic/autoregressive_model.py).
-        `n_layers` is the number of layers on *each* side, `max_len` the greatest length of a source
-        or a target, and `pad` the token that fills up what is too short.
-        """
+        # `n_layers` is the number of layers on *each* side, `max_len` the greatest length of a
+        # source or a target, and `pad` the token that fills up what is too short.
         super().__init__()
         self.pad = pad
 
@@ -114,8 +109,7 @@ class EncoderDecoder(nn.Module):
             for _ in self.encoder.layers
         )
 
-        # Nothing has normalised the sum of what the layers add; this does, and then come the
-        # logits.
+        # This normalises what the layers have added up. Then come the logits.
         self.norm = nn.LayerNorm(d_model)
         self.generator = Generator(n_vocab, d_model)
 
@@ -138,13 +132,13 @@ class EncoderDecoder(nn.Module):
 
         Logits for the token after each of the target.
         """
-        # A token of the target sees those before it. That hides its padding as well, which stands
-        # at the end.
+        # A token sees those before it. That hides the padding as well, which stands at the end.
         mask = causal_mask(len(target)).to(target.device)
 
-        # Each layer looks at the target so far, then at the memory. All layers get the same
-        # memory, that of the last layer of the encoder.
+        # Tokens and positions, as in the encoder.
         x = self.embed(target)
+
+        # Each layer looks at the target so far, then at the memory, the same for all layers.
         for layer in self.decoder:
             x = layer(x=x, memory=memory, mask=mask, visible=visible)
         return self.generator(self.norm(x))
@@ -167,10 +161,9 @@ def translation_loss(model: EncoderDecoder, source: Tensor, target: Tensor) -> T
     ```
 
     Each token is predicted from the right ones before it, whatever the model would have written
-    there. That is called *teacher forcing*, and lets all positions be trained at once.
-
-    Without the shift, each token is to be predicted from itself. Then the loss of the training goes
-    to N, and
+    there. That is *teacher forcing*: all positions are trained at once. Without the shift, each
+    token is predicted from itself. Then the loss of the training goes to
+    N, and
     N of the translations are right.
     """
     # All but the last token go in, and all but the first are predicted.
@@ -185,25 +178,22 @@ def translate(model: EncoderDecoder, source: Tensor, start: int, end: int, n_tok
     r"""
     ## Greedy decoding
 
-    * `source` are the texts to translate, `[source_len, batch_size]`
-    * `start` is the token that a target begins with
-    * `end` is the token that it ends with
-    * `n_tokens` is the greatest number of tokens to write
-
-    The result begins with the start, and is filled up after the end.
+    Always the likeliest token, up to `n_tokens` of them. `start` and `end` are the tokens between
+    which a target stands. After the end, the result is filled up.
     """
+    # Dropout is for training.
     was_training = model.training
     model.eval()
 
     # Read once: the source doesn't change while we write.
     memory, visible = model.encode(source)
 
-    # Each translation begins with the start token, `[1, batch_size]`, and none has ended.
+    # Each translation begins with the start token, `[1, batch_size]`, and none has ended. From the
+    # source these two take the length of the batch, and the device.
     target = torch.full_like(source[:1], start)
     done = torch.zeros_like(source[0], dtype=torch.bool)
     for _ in range(n_tokens):
-        # The likeliest token after what is written. We draw nothing at random, because a date has
-        # one right translation.
+        # Nothing is drawn at random, because a date has one right translation.
         token = model.decode(target, memory, visible)[-1].argmax(dim=-1)
 
         # What has ended gets padding, until the last one of the batch has ended.
@@ -219,47 +209,29 @@ def translate(model: EncoderDecoder, source: Tensor, start: int, end: int, n_tok
 
 
 def example(
-    source_len: int = 11, target_len: int = 7, batch_size: int = 3, heads: int = 5,
-    n_pairs: int = 2, d_ff: int = 17, n_vocab: int = 13,
+    source_len: int = 11, target_len: int = 7, batch_size: int = 3, heads: int = 5, d_ff: int = 17,
+    n_vocab: int = 13,
 ) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
 
-    ### What did not help here
-
-    * *Beam search* keeps several beginnings instead of one and goes on with the likeliest. The
-      paper uses 4. Here four beginnings translate N exactly, and one N; halfway through the
-      training it is N and N. DATES
-    * *Two embeddings*, one for the source and one for the target: N.
-    * *An encoder that sees what follows.* With a causal mask it is N. CAUSAL
-    * *Post-norm*, as in the paper: N.
-
-    What matters more is positions in the source. Without them the memory is a set of characters,
-    and N are right.
-
-    [All models: means of three seeds](../../results/translation.json#tables.models)
-
     ### Exercises
 
     ??? question "24 tokens of source, 12 of target: how many scores has a head of each attention?"
-        24 · 24 = 576 in the encoder, 12 · 12 = 144 in the decoder's self-attention, of which the
-        mask leaves 78, and 12 · 24 = 288 in the cross-attention.
+        24 · 24 = 576 in the encoder, 12 · 12 = 144 in the decoder, of which the causal mask leaves
+        78, and 12 · 24 = 288 in the cross-attention.
 
     ??? question "How many parameters has a layer of each kind, if `d_model` is 64 and `d_ff` 256?"
         An attention has $4 (64 \cdot 64 + 64) = 16{,}640$, the network $2 \cdot 64 \cdot 256 + 256
         + 64 = 33{,}088$, a normalisation 128. So the encoder's layer has 49,984 and the decoder's
         66,752.
 
-    ??? question "Write `target` for `target[:-1]` and for `target[1:]`. Which test notices?"
-        All shapes are right and the loss falls. The test that adds up the loss of single tokens
-        notices.
-
     ??? question "Leave out `visible` in the decoder. What changes for a batch's longest source?"
         Nothing: it has no padding. Shorter ones get other translations in another batch, and the
         test that translates a source alone notices.
     """
-    # Five heads of four features each, two layers in each stack.
-    d_model = heads * 2 * n_pairs
+    # Five heads of two features each, two layers in each stack.
+    d_model = 2 * heads
     model = EncoderDecoder(n_vocab, d_model, heads, 2, d_ff)
 
     # Random tokens, 0 being the padding. The first source is shorter than the others.

@@ -5,48 +5,38 @@ summary: With no source, one vector for it or attention to it; and where attenti
 know: encoder_decoder.py
 ---
 
-Can 1938 and 1983 be told apart in a single vector? Train and see. **In:** [dates](dates.py) in five
-forms, and 500 steps for each of three models, which differ in what the decoder gets of the source.
-**Out:** the share of new dates that each translates without a mistake, and a picture of where the
-decoder looks.
+Can a single vector tell 1938 from 1983? Train and see. **In:** [dates](dates.py), and 500 steps for
+each of three models, which differ in what the decoder gets of the source. **Out:** the share of new
+dates that each translates without a mistake, and a picture of where the decoder looks.
 
-[The same held-out dates, translated by one model of each kind; “…” stands for the
-form](../../results/translation.json#tables.written)
-
-The models have 242,758 parameters each: two layers on each side, with 64 features
-and four heads. The last one trains in N seconds of one core, and all three in
+The models have 242,758 parameters each: two layers on each side, with 64 features and four heads.
+The last one trains in N seconds of one core, all three in
 N.
 
-**One vector** does learn to translate, but slowly, and its most frequent mistake is a year whose
-digits have changed places: N of its wrong translations. So the
-characters of a source are in the vector, and their order is only in part. (The encoder could write
-the order into the vector. Perhaps it would, with more steps or more features. We didn't try.)
+**One vector** learns, but slowly, and most of its mistakes are years whose digits have changed
+places: N. So the vector has the characters of a source, and only a
+part of their order. Whether more steps or more features would help we didn't try.
 
-**Attention** to each character translates N. Where it
-looks can be seen: for each token that it writes, the weights over the source, means over the four
-heads of the last layer.
+**Attention** translates N. For each token that is
+written, the weights over the source, as means over the four heads of the last layer:
 
-[“Thursday, 5 March 1987”: rows are written from top to
-bottom](../../results/translation.json#figures.long)
+[“Thursday, 5 March 1987”, written from top to bottom](../../results/translation.json#figures.long)
 
-The rows of the year look at the end of the source, and those of the day at its beginning. In all
-three seeds, the largest weight for the *last* digit of the year is at that very digit in
-N of held-out dates, and for the first in N.
-For the second digit it is N: SECOND
+The rows of the year look at the end of the source, those of the day before it. For held-out dates
+the largest weight of the *last* digit of the year is at that very digit in
+N of cases, that of the first digit in N, and
+that of the second in only N: SECOND
 
-With numbers only, the mark between them tells which is the month:
+That what was looked at was also *used* is an interpretation. With numbers only, the mark between
+them tells which is the month:
 
 [“5.3.1987”, the day first](../../results/translation.json#figures.dots)
 
 [“3/5/1987”, the month first](../../results/translation.json#figures.slashes)
 
-A weight says what was looked at. That it was *used* is an interpretation; the models without a
-source and with one vector show what can't be done without looking.
-
-**What did not help here.** Nothing that we tried taught it another century. Dates from 2100 to 2199
-have the same forms and the same digits, and N of them are translated right:
-all years of the training begin with 19 or 20. The model has learned to
-read two centuries, not to copy digits. Beam search and other changes are on [the page of the model](encoder_decoder.py#example).
+**What did not help here:** that it knows all ten digits. Of dates from 2100 to 2199, in the same
+forms, N are translated right: all years of the training begin with 19 or 20.
+The model has learned to read two centuries, and not to copy digits.
 """
 
 from collections.abc import Callable, Sequence
@@ -72,13 +62,11 @@ from labml_nn.translation.encoder_decoder import EncoderDecoder, translate, tran
 class NoSource(EncoderDecoder):
     r"""
     ## A decoder without the source
-
-    What is left is a [language model](../transformers/basic/autoregressive_model.py) of dates.
     """
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        # Nothing of the memory is visible, so every query takes zero from it, whatever the source
-        # is. All parameters are as in the other models.
+        # Nothing of the memory is visible, so every query takes zero, whatever the source is. What
+        # is left is a [language model](../transformers/basic/autoregressive_model.py) of dates.
         memory, visible = super().encode(source)
         return memory, torch.zeros_like(visible)
 
@@ -86,18 +74,18 @@ class NoSource(EncoderDecoder):
 class OneVector(EncoderDecoder):
     r"""
     ## One vector for the whole source
-
-    As in the first neural translators, though theirs came from a recurrent network.
     """
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        # The mean over the characters, one vector for each source. Padding isn't counted.
+        # A vector for each character, as always.
         memory, visible = super().encode(source)
+
+        # Their mean, one vector for each source. Padding isn't counted.
         total = memory.where(visible[0].unsqueeze(-1), 0).sum(dim=0)
         mean = total / visible[0].sum(dim=0).unsqueeze(-1)
 
-        # A memory of one position, which every query sees. Its weight is always 1, so the decoder
-        # gets the same at every step.
+        # A memory of one position. Its weight is always 1. (In the first neural translators the
+        # vector was the last state of a recurrent network.)
         return mean.unsqueeze(0), visible[:, :1]
 
 
@@ -112,11 +100,9 @@ WAYS: dict[str, type[EncoderDecoder]] = {
 def translation_gradients(model: EncoderDecoder, source: Tensor, target: Tensor) -> Tensor:
     r"""
     ## Gradients
-
-    In place of [those of a language model](../training/loop.py#gradients), which has no source.
     """
-    # Every weight of both stacks gets its gradient from the predictions of the decoder. There is
-    # nothing else that says what the encoder should make.
+    # In place of [those of a language model](../training/loop.py#gradients), which has no source.
+    # The encoder, too, gets its gradients from the predictions of the decoder.
     loss = translation_loss(model, source, target)
     loss.backward()
     return loss.detach()
@@ -128,13 +114,12 @@ def fit(
 ) -> None:
     r"""
     ## Training
-
-    `after_step` is called with the number of steps done and the loss.
     """
     # A step sees 32 pairs. After 500 steps the model has seen 16,000 of the 328,720 pairs.
     pairs = DatePairs(days, 32, seed)
 
     # The [loop](../training/loop.py#train) of the other lessons: what it calls inputs are sources.
+    # `after_step` gets the number of steps done and the loss.
     train(
         model, pairs.at, [adamw(model)], steps,
         gradients=translation_gradients, after_step=after_step,
@@ -144,10 +129,8 @@ def fit(
 def held_out_pairs(days: Tensor) -> tuple[list[str], list[str]]:
     r"""
     ## Held-out pairs
-
-    Sources and targets of some days.
     """
-    # Each day in each form, one day after the other.
+    # Sources and targets of some days, each day in all forms.
     pairs = [spell(day, form) for day in days.tolist() for form in range(len(FORMS))]
     return [source for source, _ in pairs], [target for _, target in pairs]
 
@@ -165,15 +148,13 @@ def translations(model: EncoderDecoder, sources: Sequence[str]) -> list[str]:
 def measure(model: EncoderDecoder, days: Tensor) -> tuple[float, float]:
     r"""
     ## Two measures
-
-    The loss, and the share of translations that are right.
     """
-    # The loss is that of single tokens, each after the *right* ones before it.
+    # The loss, of single tokens after the *right* ones before them.
     sources, targets = held_out_pairs(days)
     loss = translation_loss(model, encode(sources), encode(targets))
 
-    # A translation has to be right as a whole, after what the model itself has written. If nine in
-    # ten characters were right, each on its own, only a third of all dates would be.
+    # The share of translations that are right as a whole, each token after what the model itself
+    # has written.
     both = zip(translations(model, sources), targets, strict=True)
     return loss.item(), sum(found == target for found, target in both) / len(targets)
 
@@ -182,18 +163,16 @@ def measure(model: EncoderDecoder, days: Tensor) -> tuple[float, float]:
 def looked_at(model: EncoderDecoder, source: str) -> tuple[str, Tensor]:
     r"""
     ## Where it looks
-
-    The translation, and the weights: a row for each token that is written, a column for each of the
-    source.
     """
     # First the translation,
     (found,) = translations(model, [source])
 
-    # then once more with all of it at the same time, since attention keeps the weights of its last
-    # call only. The last token isn't given: it is only predicted.
+    # then once more all at once, since attention keeps the weights of its last call only. The last
+    # token isn't given: it is only predicted.
     model(encode([source]), encode([found])[:-1])
 
-    # Of the last layer and the only sequence: a mean over the heads.
+    # The translation, and a row of weights for each of its tokens: of the last layer and the only
+    # sequence, a mean over the heads.
     return found, model.decoder[-1].cross_attn.attn[:, :, 0].mean(dim=-1)
 
 
@@ -213,6 +192,7 @@ def notebook(steps: int = 500, seed: int = 1) -> None:
     # ### Training
     # The three start from the same weights and see the same batches.
     for name, way in WAYS.items():
+        # The seed is set for each of them.
         torch.manual_seed(seed)
         model = way(len(SYMBOLS))
         fit(model, days, steps, seed)
@@ -239,8 +219,6 @@ def example(heads: int = 5, n_pairs: int = 3, d_ff: int = 7) -> tuple[Tensor, Te
     r"""
     ## Example
 
-    Three steps, which teach nothing yet.
-
     ### Exercises
 
     ??? question "Nine of ten characters are right, each on its own. How many whole dates are?"
@@ -252,15 +230,11 @@ def example(heads: int = 5, n_pairs: int = 3, d_ff: int = 7) -> tuple[Tensor, Te
 
     ??? question "`looked_at(model, \"March 5, 1987\")`: which column has the 7 of the year?"
         Column 13. Column 0 is the start, and the source has 13 characters. The end is column 14.
-
-    ??? question "Give the decoder the mean *and* attention. What do you expect?"
-        At best nothing much, since the memory has all that the mean is made of. Append the mean to
-        the memory, with one more position in `visible`, and measure.
     """
     # One layer on each side.
     model = EncoderDecoder(len(SYMBOLS), heads * 2 * n_pairs, heads, 1, d_ff)
 
-    # The loss of each step.
+    # The loss of each of three steps.
     losses: list[Tensor] = []
     fit(model, split()[0], 3, after_step=lambda step, loss: losses.append(loss))
 
