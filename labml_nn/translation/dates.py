@@ -182,9 +182,8 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
         as those of sentences do, nothing would say when to stop.
 
     ??? question "Fill up at the beginning: `__<3/5/1987>`. Which line elsewhere has to change?"
-        The one that reads the first token of a target as its start. The
-        [model](encoder_decoder.py) would also have to hide padding in the target: the causal mask
-        hides only what comes later.
+        The one that reads the first token of a target as its start. The [model](encoder_decoder.py)
+        would also have to hide padding in the target: the causal mask hides only what comes later.
     """
     # Most days are to train on.
     days, held_out = split()
