@@ -18,11 +18,11 @@ three in [46](../../results/translation.json#values.notebook_seconds).
 [25.4 %](../../results/translation.json#tables.models.One%20vector.right) in the end. In
 [62 %](../../results/translation.json#values.swapped.one_vector) of its wrong translations the
 digits of the year have changed places, as if the vector had the characters of the source and only a
-part of their order. Whether more steps or features would help we didn't try.
+part of their order. We didn't try more features.
 
 **Attention** translates
-[99.7 %](../../results/translation.json#tables.models.Encoder%20and%20decoder.right). Where each
-token looks that is written, as means over the four heads of the last layer:
+[99.7 %](../../results/translation.json#tables.models.Encoder%20and%20decoder.right). Each row shows
+where the decoder looks for one token, as the mean over the four heads of the last layer:
 
 [“Thursday, 5 March 1987”, written from top to bottom](../../results/translation.json#figures.long)
 
@@ -228,9 +228,8 @@ def example(heads: int = 5, n_pairs: int = 3, d_ff: int = 7) -> tuple[Tensor, Te
     ### Exercises
 
     ??? question "How low can the loss of the decoder without a source get?"
-        All 73,049 days are equally likely. So a date costs $\ln 73{,}049 = 11.2$ nats, and each of
-        its 11 tokens 1.018 on average. It reaches
-        [1.025](../../results/translation.json#tables.models.No%20source.loss).
+        All 73,049 days are equally likely: $\ln 73{,}049 = 11.2$ nats for 11 tokens, 1.018 each. It
+        reaches [1.025](../../results/translation.json#tables.models.No%20source.loss).
 
     ??? question "Which characters of 1987-03-05 can the decoder without a source write well?"
         Both hyphens and the end, which are always at the same places, and the second digit: after 1
