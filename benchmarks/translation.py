@@ -40,7 +40,7 @@ from labml_nn.translation.dates import (  # noqa: E402
     encode,
     split,
 )
-from labml_nn.translation.encoder_decoder import EncoderDecoder  # noqa: E402
+from labml_nn.translation.encoder_decoder import EncoderDecoder, translation_loss  # noqa: E402
 from labml_nn.translation.translation_experiment import (  # noqa: E402
     NoSource,
     OneVector,
@@ -233,12 +233,13 @@ def run(name: str, seed: int) -> dict[str, Any]:
     else:
         fit(model, days, STEPS, seed, after_step)
     seconds = time.process_time() - started - paused
-    loss, right = measure(model, few)
+    with torch.no_grad():
+        loss = translation_loss(model, encode(sources), encode(targets)).item()
     written = translations(model, sources)
     both = list(zip(written, targets, strict=True))
     found: dict[str, Any] = {
         "loss": loss,
-        "right": right,
+        "right": mean(a == b for a, b in both),
         "half": half[0],
         "printed": mean(losses[-20:]),
         "seconds": seconds,

@@ -243,7 +243,7 @@ def example(
     source[-4:, 0] = model.pad
     target = torch.randint(1, n_vocab, (target_len, batch_size))
 
-    # All positions at once, then token by token.
+    # All positions at once, then token by token, without a token that means the end.
     logits = model(source, target)
     translation_loss(model, source, target)
-    return logits, translate(model, source, 1, 2, target_len)
+    return logits, translate(model, source, 1, n_vocab, target_len)
