@@ -10,8 +10,8 @@ each of three models, which differ in what the decoder gets of the source. **Out
 dates that each translates without a mistake, and a picture of where the decoder looks.
 
 The models have 242,758 parameters each: two layers on each side, with 64 features and four heads.
-The last one trains in [16](../../results/translation.json#values.seconds) seconds of one core, all
-three in [46](../../results/translation.json#values.notebook_seconds).
+The last one trains in [14](../../results/translation.json#values.seconds) seconds of one core, all
+three in [39](../../results/translation.json#values.notebook_seconds).
 
 **One vector** learns, but slowly:
 [9.7 %](../../results/translation.json#tables.models.One%20vector.half) after half of the steps,
@@ -24,7 +24,7 @@ part of their order. We didn't try more features.
 [99.7 %](../../results/translation.json#tables.models.Encoder%20and%20decoder.right). Each row shows
 where the decoder looks for one token, as the mean over the four heads of the last layer:
 
-[“Thursday, 5 March 1987”, written from top to bottom](../../results/translation.json#figures.long)
+[“Thursday, 5 March 1987”; “·” is a space](../../results/translation.json#figures.long)
 
 Each digit of 1987 has its largest weight at a digit of the year, the 3 at “March”, and the 5 at the
 5. That what was looked at was also *used* is an interpretation. In 600 cases, 40 held-out days in
