@@ -2,8 +2,8 @@ r"""
 Dates are translated by an encoder and a decoder, with a part of them changed or left out.
 
 Each model is trained from three seeds for 500 steps. The result is results/translation.json, to
-which the pages of labml_nn/translation refer. It takes seven minutes of one core. What is trained is
-kept in runs/, so that a run that was interrupted goes on.
+which the pages of labml_nn/translation refer. It takes seven minutes of one core. What is trained
+is kept in runs/, so that a run that was interrupted goes on.
 """
 
 import argparse

@@ -26,9 +26,9 @@ where the decoder looks for one token, as the mean over the four heads of the la
 
 [“Thursday, 5 March 1987”; “·” is a space](../../results/translation.json#figures.long)
 
-Each digit of 1987 has its largest weight at a digit of the year, the 3 at “March”, and the 5 at the
-5. That what was looked at was also *used* is an interpretation. In 600 cases, 40 held-out days in
-all forms and three seeds, the last digit of the year has its largest weight at that very digit in
+Each digit of 1987 has its largest weight at a digit of the year, the 3 at “March”, the 5 at “5”.
+That what was looked at was also *used* is an interpretation. In 600 cases, 40 held-out days in all
+forms and three seeds, the last digit of the year has its largest weight at that very digit in
 [99.5 %](../../results/translation.json#values.copied.fourth), the first in
 [87.8 %](../../results/translation.json#values.copied.first), and the second in only
 [60.8 %](../../results/translation.json#values.copied.second). The second needs no source: after 1
