@@ -11,7 +11,6 @@ paper:
 terms:
   decoder: The part that writes, token by token, and looks at what the encoder has made.
   encoder: The part that reads a text as a whole, and makes a vector of each token.
-  teacher forcing: In training, the model continues the right target, and not what it would write.
 ---
 
 The transformer was made to translate: it reads one text, the *source*, and writes another, the
@@ -164,8 +163,8 @@ def translation_loss(model: EncoderDecoder, source: Tensor, target: Tensor) -> T
     ```
 
     Each token is predicted from the right ones before it, whatever the model would have written
-    there. That is *teacher forcing*: all positions are trained at once. Without the shift, each
-    token is predicted from itself. Then the loss of the training goes to
+    there. That is [teacher forcing](../training/leaks.py): all positions are trained at once.
+    Without the shift, each token is predicted from itself. Then the loss of the training goes to
     [0.001](../../results/translation.json#tables.models.Target%20not%20shifted.printed), and
     [0.0 %](../../results/translation.json#tables.models.Target%20not%20shifted.right) of the
     translations are right.
