@@ -9,7 +9,7 @@ paper:
   year: 2018
   link: https://arxiv.org/abs/1810.04805
 terms:
-  encoder: A transformer without a causal mask, whose positions see both sides.
+  bidirectional encoder: A transformer without a causal mask, whose positions see both sides.
   masked language model: A model that guesses hidden tokens of a text from what is left of it.
 ---
 

@@ -59,17 +59,18 @@ class Listing:
         r"""
         ### The code of a row
 
-        The definition named `anchored` has its anchor in the note.
+        The definition named `anchored` has its anchor in the note. Of several with one name, as a
+        property and its setter, the first one has it.
         """
-        names = {one.line: one.name for one in self.source.definitions if one.name != anchored}
+        first = {one.name: one.line for one in reversed(self.source.definitions)}
+        names = {line: html.escape(name) for name, line in first.items() if name != anchored}
         shown = []
         for line in row.code:
-            number = line.number
+            at = line.number
             if line.kind == "blank":
                 shown.append(CODE.line())
                 continue
-            name, code = html.escape(names.get(number, "")), self._lines[number - 1]
-            shown.append(CODE.line(number, name, self._shape(number), code))
+            shown.append(CODE.line(at, names.get(at, ""), self._shape(at), self._lines[at - 1]))
         return "\n".join(shown)
 
     def legend(self, row: Row) -> dict[str, str]:

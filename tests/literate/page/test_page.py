@@ -73,6 +73,9 @@ def test_the_contents_list_no_helpers() -> None:
     shown = rendered(written(parse(text, "a.py")).markdown)
     assert {"A._split", "A.example", "_f"} <= set(shown.values("id"))
     assert "_split it" in shown.text()
+    # A property and its setter have one name, and one place to link to.
+    two = "    @property\n    def x(self): pass\n\n    @x.setter\n    def x(self, x): pass\n"
+    assert rendered(written(parse(top + two, "a.py")).markdown).values("id").count("A.x") == 1
     # Where there are many, the contents list no methods.
     many = [f"step{number}" for number in range(20)]
     assert contents(top + "".join(map(method, many)) + below) == ["A", "example"]
