@@ -1,7 +1,7 @@
 r"""
 ---
 title: Mamba
-summary: A state of fixed size, and each token decides what it keeps, what it adds and what it reads.
+summary: Each token decides what a state of fixed size keeps, and what is added and read.
 know: ../transformers/variants/linear_attention.py
 paper:
   title: "Mamba: Linear-Time Sequence Modeling with Selective State Spaces"
@@ -12,6 +12,61 @@ terms:
   selective scan: Carries a state from token to token, with weights that depend on the token.
   state space model: Carries a state along a sequence by linear steps, and reads results from it.
 ---
+
+[Linear attention](../transformers/variants/linear_attention.py) carries a state of fixed size along
+the text, and every token adds to it. Older *state space models* let the state decay as well: by the
+same factors at each token, whatever the token is.
+
+What fails with fixed factors? Take a stream of 16 letters with dots between them, `..k.....c...d`,
+about twenty dots for each letter. At every position, which letter was the last one? A layer whose
+weights are the same for all tokens is right about
+[0](../../results/state_spaces.json#tables.last_letter.fixed.right) of the positions. It can't keep
+a letter over a hundred dots and yet drop it at the next letter. *Mamba* computes the factors from
+the token. With as many numbers in its state it is right about
+[0](../../results/state_spaces.json#tables.last_letter.mamba.right) (means of three seeds).
+
+[How many are right, by the distance to the last
+letter](../../results/state_spaces.json#figures.distance)
+
+**In:** a vector for each token, `[seq_len, batch_size, d_model]`. **Out:** the same shape, in which
+each position has seen those before it. Between two tokens nothing is carried but a state,
+`[batch_size, n_channels, n_state]`.
+
+Think of a whiteboard in a meeting. If every sentence goes onto it, old ones have to be wiped off,
+important or not. It serves better when small talk leaves it as it is, and a new decision replaces
+the old one.
+
+## The recurrence
+
+For one channel with the input $x_t$ at the token $t$, and one number $h$ of its state:
+
+$$
+h_t = e^{\Delta_t A}\, h_{t-1} + \Delta_t B_t\, x_t \qquad y_t = \sum C_t\, h_t + D\, x_t
+$$
+
+The sum is over the numbers of the channel's state. $A$ is a negative *rate*, $\Delta_t$ the *step*.
+$B_t$ says what is written into each number, $C_t$ how much of it is read, and $D$ is a way past the
+state. $\Delta_t$, $B_t$ and $C_t$ are computed from the token: the model *selects*. (For $A$ it
+isn't needed, since $\Delta_t$ multiplies it.)
+
+An example with the rate $A = -1$: with a step of 0.01, 0.99 of the state is kept, and a hundredth
+of the input is added. With a step of 3, only 0.05 is kept, and the input is added three times. So
+one number, the step, decides between the past and the token.
+
+[The steps that a trained layer takes: long ones at letters, short ones at
+dots](../../results/state_spaces.json#figures.steps)
+
+**What did not help here:** to select, when the text is Shakespeare. In a small model without
+attention the loss after 500 steps of training is
+[0](../../results/state_spaces.json#tables.losses.mamba.loss), and
+[0](../../results/state_spaces.json#tables.losses.fixed.loss) with fixed weights. The short
+convolution is worth more: without it the loss is
+[0](../../results/state_spaces.json#tables.losses.no_convolution.loss). All of them are below the
+[0](../../results/state_spaces.json#tables.losses.attention.loss) that attention reaches in the same
+time, and no claim about longer training.
+
+Left out: a program that carries the state and the last inputs of the convolution from call to call
+for writing, and the paper's kernel, which keeps the states in the fast memory of a GPU.
 """
 
 import math
@@ -55,7 +110,7 @@ def causal_convolution(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     ## Convolution
 
     Each channel becomes a weighted sum of itself at this position and the few before,
-    `[seq_len, batch_size, n_channels]`. `weight` is `[n_channels, width]`.
+    `[seq_len, batch_size, n_channels]`. `weight` has a row for each channel.
     """
     # Zeros before the first position, none after the last one: nothing sees the future.
     width = weight.shape[1]
@@ -68,14 +123,21 @@ def causal_convolution(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 class Mamba(nn.Module):
     r"""
     ## Mamba
+
+    The layer around the scan. It takes the place of attention.
     """
 
     def __init__(self, d_model: int, n_channels: int, n_state: int = 16, width: int = 4) -> None:
+        r"""
+        * `n_channels` is the number of channels; the paper has twice `d_model`
+        * `n_state` is how many numbers the state has for each channel
+        * `width` is how many positions the convolution sees
+        """
         super().__init__()
         # Two copies: one goes through the scan, the other one becomes a gate.
         self.project = nn.Linear(d_model, 2 * n_channels, bias=False)
 
-        # The short convolution, with the weights that PyTorch's `Conv1d` starts with.
+        # The short convolution, with weights as PyTorch starts it.
         bound = 1 / math.sqrt(width)
         self.filter = nn.Parameter(torch.empty(n_channels, width).uniform_(-bound, bound))
         self.filter_bias = nn.Parameter(torch.empty(n_channels).uniform_(-bound, bound))
@@ -117,3 +179,39 @@ class Mamba(nn.Module):
 
         # The gate can close what the state has to say at this token.
         return self.output(y * F.silu(gate))
+
+
+def example(
+    seq_len: int = 7, batch_size: int = 3, d_model: int = 5, n_channels: int = 11, n_state: int = 2
+) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    A layer, and what its results are made from.
+
+    ### Exercises
+
+    ??? question "A step of 0.5 and a rate of -2. What is kept?"
+        $e^{-1} = 0.37$ of the number.
+
+    ??? question "128 channels with 16 numbers each: how large is the state after 1,000 tokens?"
+        2,048 numbers, as after one token. Attention would keep 256,000 numbers for 1,000 tokens of
+        128 features.
+
+    ??? question "How can a layer ignore a token?"
+        By a step near zero: then $e^{\Delta A}$ is near 1 and nothing is added. For that,
+        `steps` has to give a large negative number for this token.
+
+    ??? question "Put the zeros of the convolution behind the last position. What goes wrong?"
+        Each position sees the three *after* it. In training the loss gets very low, and what the
+        model writes is worth nothing. The test that changes the future notices.
+    """
+    # Each position has seen those before it.
+    layer = Mamba(d_model, n_channels, n_state, width=3)
+    y = layer(torch.randn(seq_len, batch_size, d_model))
+
+    # The scan by itself: inputs, positive steps, negative rates, and what to write and to read.
+    x, step = torch.randn(seq_len, batch_size, n_channels), torch.rand(seq_len, batch_size, 1)
+    write, read = torch.randn(2, seq_len, batch_size, n_state)
+    _, state = selective_scan(x, step, -torch.rand(n_channels, n_state), write, read)
+    return y, state
