@@ -51,7 +51,6 @@ SEEDS, SEQ_LEN, STEPS, TASK_STEPS, WIDTH = (1, 2, 3), 64, 500, 400, 32
 FURTHEST = (4, 8, 16, 32, 64)  # dots since the last letter: at most so many
 KEPT = ROOT / "runs/state_spaces.json"
 SOURCES = [
-    "benchmarks/state_spaces.py",
     "labml_nn/state_spaces/mamba.py",
     "labml_nn/state_spaces/mamba2.py",
     "labml_nn/state_spaces/state_experiment.py",
@@ -249,7 +248,7 @@ def main() -> None:
                 ],
                 "rows": [
                     {
-                        "layer": name,
+                        "layer": TITLES[name],
                         "right": mean(of("task", name, "right")),
                         "low": min(of("task", name, "right")),
                         "high": max(of("task", name, "right")),
@@ -269,7 +268,7 @@ def main() -> None:
                 ],
                 "rows": [
                     {
-                        "layer": name,
+                        "layer": TITLES[name],
                         "loss": mean(of("text", name, "loss")),
                         "low": min(of("text", name, "loss")),
                         "high": max(of("text", name, "loss")),

@@ -15,15 +15,15 @@ terms:
 
 [Mamba's scan](mamba.py) is a loop over the tokens: hundreds of small steps, one after the other. In
 our small model with windows of 64 letters, a step of training takes
-[0](../../results/state_spaces.json#tables.losses.mamba.times) times as long as one with attention.
-GPUs are built for something else, for products of large matrices.
+[3.4](../../results/state_spaces.json#tables.losses.Mamba.times) times as long as one with
+attention. Each is little work for a GPU, which is built for products of large matrices.
 
 Mamba-2 gives up a little: all channels and all numbers of a *head* have the same rate and the same
 step. Then what is left at token $i$ of something that was written at token $j$ is a single number.
 That makes the scan a product, and a step of training takes
-[0](../../results/state_spaces.json#tables.losses.mamba2.times) times as long as with attention. The
-loss is [0](../../results/state_spaces.json#tables.losses.mamba2.loss), and Mamba's is
-[0](../../results/state_spaces.json#tables.losses.mamba.loss).
+[2.2](../../results/state_spaces.json#tables.losses.Mamba-2.times) times as long as with attention.
+The loss is [1.947](../../results/state_spaces.json#tables.losses.Mamba-2.loss), and Mamba's is
+[1.972](../../results/state_spaces.json#tables.losses.Mamba.loss).
 
 [Small models with other layers in the place of
 attention](../../results/state_spaces.json#tables.losses)
@@ -57,7 +57,7 @@ chunks, and a state from chunk to chunk.
 
 **What did not help here:** short chunks. Inside a chunk of 64 letters 4,096 pairs are compared, and
 in eight chunks of 8 letters only 512. Yet a step of training with them takes
-[0](../../results/state_spaces.json#values.chunks) times as long.
+[1.2](../../results/state_spaces.json#values.chunks) times as long.
 
 Left out: several groups of $B$ and $C$ for one layer, and limits for the steps, which the paper's
 code has.
