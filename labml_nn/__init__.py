@@ -37,8 +37,9 @@ right](../docs/images/page.png)
   attention, [saving memory](transformers/memory/__init__.py),
   [positions](transformers/positions/__init__.py) and [variants](transformers/variants/__init__.py).
 * **What is built with them:** [fine-tuning](fine_tuning/__init__.py), [learning from
-  rewards](reinforcement/__init__.py), [mixtures of experts](experts/__init__.py) and
-  [inference](inference/__init__.py).
+  rewards](reinforcement/__init__.py), [mixtures of experts](experts/__init__.py),
+  [inference](inference/__init__.py), [quantisation](quantisation/__init__.py) and [images with
+  words](images/__init__.py).
 * **[Training](training/__init__.py)** has the loop, and an engine for long runs. The
   [optimizers](optimizers/__init__.py) have pages of their own.
 

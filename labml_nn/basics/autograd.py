@@ -1,7 +1,7 @@
 r"""
 ---
 title: Autograd
-summary: The derivatives of a loss with respect to all weights, in one pass back.
+summary: The derivatives of a loss with respect to all weights, in one backward pass.
 paper:
   title: "Automatic Differentiation in Machine Learning: a Survey"
   authors: Baydin et al.
@@ -27,8 +27,8 @@ did not help enough: a step to both sides, for twice the price. It leaves
 
 **In:** a computation, of sums, products and a few functions. **Out:** its result, and the
 derivatives of that result with respect to every number that went in, exact up to rounding. For the
-small network of [the notebook](autograd_experiment.py) the pass back took
-[1.5](../../results/autograd.json#values.back) times as long as the pass forward, for all of its
+small network of [the notebook](autograd_experiment.py) the backward pass took
+[1.5](../../results/autograd.json#values.back) times as long as the forward pass, for all of its
 [8,482](../../results/autograd.json#values.parameters) weights at once.
 
 Think of a bill that many people worked on. To find out what a cent at one place does to the total,
@@ -52,8 +52,8 @@ at $a = 2$, $b = 3$, so $L = 8$:
 So $\partial L / \partial a = 4$: if $a$ grows by 0.01, $L$ grows by 0.04. The page computes with
 whole tensors in place of single numbers, which is the same with fewer objects. PyTorch's
 autograd does the same in principle, and a test compares the two. Left out here are derivatives of
-derivatives, operations that change a tensor in place, and graphs of more than a thousand steps in a
-row, where Python's recursion ends.
+derivatives, operations that change a tensor in place, and graphs of about a thousand steps in a row
+or more, which Python's recursion can't follow.
 """
 
 from collections.abc import Callable
@@ -80,8 +80,8 @@ class Variable:
         r"""
         * `value` is the tensor
         * `operands` are what it was computed from; a weight or an input has none
-        * `local` is the derivative of this one step: it takes that of the loss with respect to the
-          result, and gives those with respect to the operands
+        * `local` is the chain rule for this one step: it takes the derivative of the loss with
+          respect to the result, and gives those with respect to the operands
         """
         self.value, self.operands, self.local = value, operands, local
 
@@ -141,8 +141,8 @@ class Variable:
         Call it on the loss. Afterwards `grad` of each variable that the loss was computed from has
         the derivative of the loss with respect to it, added to what was there.
         """
-        # A result may pass on its derivative only when all of it has arrived, from all places where
-        # the result was used. So the graph is put in order, operands before results.
+        # A result can pass on its derivative only when all parts of it have arrived, from all
+        # places where the result was used. So the graph is put in order, operands before results.
         order: list[Variable] = []
         self.visit(set(), order)
 
@@ -190,8 +190,8 @@ def cross_entropy(logits: Variable, targets: Tensor) -> Variable:
     The mean of $-\ln p$ of the right tokens, from parts that have derivatives already. `logits`
     has a row for each example, with a column for each token.
     """
-    # The softmax doesn't change when the same number is taken from all logits of a row. Without the
-    # largest none of them is above zero, and `exp` can't overflow. Constants get no derivative.
+    # The softmax doesn't change if the same number is subtracted from all logits of a row. After
+    # subtracting the largest, none is above zero, and `exp` can't overflow.
     shifted = logits + Variable(-logits.value.amax(dim=1, keepdim=True))
 
     # $-\ln p = \ln \sum_j e^{x_j} - x_t$ for the target $t$, which is picked by a product with ones
@@ -209,7 +209,7 @@ def example(batch_size: int = 7, n_vocab: int = 5, d_model: int = 3) -> tuple[Te
     ## Example
 
     A table of embeddings, a layer with a bias, and the loss, as in the
-    [notebook](autograd_experiment.py). Then the bill of the first example.
+    [notebook](autograd_experiment.py). Then the example with $a$ and $b$.
 
     ### Exercises
 
@@ -225,13 +225,14 @@ def example(batch_size: int = 7, n_vocab: int = 5, d_model: int = 3) -> tuple[Te
         no derivative. PyTorch takes 0, and so does this.
 
     ??? question "Pass on derivatives from a stack, without the order. What goes wrong, and when?"
-        In $L = a b + a$ nothing, because $a$ passes nothing on. Let $a$ be $x + y$: it can be
-        visited when only one of its two derivatives has arrived, and then $x$ and $y$ get too
-        little. Only a variable that was computed *and* is used twice shows it.
+        In $L = a b + a$ nothing, because $a$ passes nothing on. Let $a$ be $x + y$, and it passes
+        on 1 before the rest has arrived. If it is visited once, $x$ gets 1 in place of 4; if
+        twice, 1 + 4. Only a variable that was computed *and* is used twice shows it.
 
     ??? question "Call `backward` twice. What is `grad` of a weight then?"
-        Not twice the derivative, but more: the variables between still have theirs, and pass them
-        on a second time. PyTorch frees the graph after one call, and complains at the second.
+        More than twice the derivative, if other variables are between it and the loss: they still
+        have theirs from the first call, and pass them on again. In the example $a$ gets 11, not 8.
+        PyTorch frees the graph after one call, and raises an error at the second.
     """
     # The weights, and tokens that come up more than once.
     table = Variable(torch.randn(n_vocab, d_model))

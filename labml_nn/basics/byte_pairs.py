@@ -21,8 +21,8 @@ never saw. Byte-pair encoding is in between: frequent words are one token, rare 
 2. Count how often each pair of neighbours comes up.
 3. Make one token of the most frequent pair, and go back to 2.
 
-In “low lower lowest” the first merge is “l” and “o”, the second “lo” and “w”. Then “low” is one
-token in all three words. To encode a text, apply the same merges in the same order.
+In “low lower lowest” the first merge is “l” and “o”, the second “lo” and “w”. After these two,
+“low” is one token in all three words. To encode a text, apply the same merges in the same order.
 
 After 300 merges, a token of Tiny Shakespeare has
 [2.11](../../results/family_drawings.json#values.characters) characters on average, so a context of
@@ -31,8 +31,8 @@ After 300 merges, a token of Tiny Shakespeare has
 [Characters in a token, by the number of merges (the first 100,000
 characters)](../../results/family_drawings.json#figures.merges)
 
-A token is now more than a character, and its loss is higher. Losses of different tokenizers compare
-only *per character*.
+A token is now more than a character, so it is harder to guess and its loss is higher. You can
+compare losses of different tokenizers only *per character*.
 
 The paper begins with characters. Bytes came with GPT-2: every text in UTF-8 is made of bytes, so no
 character is ever unknown.
@@ -95,7 +95,7 @@ def learn_merges(text: str, n_merges: int) -> list[tuple[str, str]]:
     letters = letters_of_bytes()
     number = {letter: index for index, letter in enumerate(sorted(letters))}
 
-    # Equal words are counted once, so that a merge has to look at each of them only once.
+    # Equal words are kept once, with their number, so that a merge looks at each of them only once.
     words: Counter[tuple[str, ...]] = Counter()
     for piece in re.findall(PIECES, text):
         words[tuple(letters[byte] for byte in piece.encode())] += 1
@@ -148,7 +148,7 @@ def example(n_merges: int = 3) -> tuple[list[tuple[str, str]], list[str]]:
     r"""
     ## Example
 
-    The text from above: its first merges, and a word that it doesn't have.
+    The text from above: its first merges, and a word that isn't in it.
 
     ### Exercises
 
@@ -164,7 +164,8 @@ def example(n_merges: int = 3) -> tuple[list[tuple[str, str]], list[str]]:
 
     ??? question "Apply the merges in another order. Do you still get the same tokens?"
         Not always. A pair can only be merged once both of its parts are tokens, and an early merge
-        takes a letter away from a later one.
+        takes a letter away from a later one: with “a” and “b” before “b” and “c”, “abc” becomes
+        “ab” and “c”; the other way round “a” and “bc”.
     """
     # “slow” is not in the text, but a part of it is, so it needs fewer tokens than letters.
     merges = learn_merges("low lower lowest", n_merges)

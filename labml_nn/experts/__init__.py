@@ -5,8 +5,8 @@ summary: More weights for the same work, since each token uses only a few of the
 ---
 
 In a transformer, most weights are in the [feed-forward networks](../transformers/feed_forward.py),
-and each token uses all of them. Many large language models have many smaller networks in their
-place, *experts*, and a token uses a few. Each page answers a failure of the one before:
+and each token uses all of them. Many large language models replace each network by many smaller
+ones, *experts*, and a token uses a few of them. Each page answers a failure of the one before:
 
 1. [Mixture of experts](mixture.py): a wider network costs more for each token, so a router picks
    two of sixteen narrow ones.
@@ -20,8 +20,8 @@ place, *experts*, and a token uses a few. Each page answers a failure of the one
 [In place of the network of a small transformer: means of three
 seeds](../../results/experts.json#tables.layers)
 
-In this model, experts with a balancing loss get [0.65](../../results/experts.json#values.gained) of
-what a network gains that is eight times as wide. What did not help here: balancing evens out the
-load but hardly changes the loss, and neither do narrower experts or a shared one. Nor do experts
-save time in such narrow layers.
+In this model, a network that is eight times as wide lowers the loss, and experts with a balancing
+loss get [0.65](../../results/experts.json#values.gained) of that gain. What did not help here:
+balancing evens out the load but hardly changes the loss, and neither do narrower experts or a
+shared one. Nor do experts save time in such narrow layers.
 """

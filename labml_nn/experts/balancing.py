@@ -17,18 +17,19 @@ expert of a layer gets
 [2.49](../../results/experts.json#tables.layers.experts%2C%20no%20balancing.most) times an equal
 share of the tokens, and the least busy one
 [0.12](../../results/experts.json#tables.layers.experts%2C%20no%20balancing.least) times (means over
-layers and seeds). So there are weights that are hardly used, and, where each expert has a GPU of
-its own, GPUs that wait for the busiest one.
+layers and seeds). So some weights are hardly used, and where each expert has a GPU of its own, the
+other GPUs wait for the busiest one.
 
 The usual explanation is that an expert with more tokens learns faster, and then gets more tokens
-still. We see that in the first 60 steps: the greatest load of the second layer, in means of 20
-steps, starts at [3.03](../../results/experts.json#values.unbalanced.first) and goes up to
+still. We see that in the first 60 steps: the greatest *load* of an expert of the second layer, its
+tokens divided by an equal share of them, starts at
+[3.03](../../results/experts.json#values.unbalanced.first) and goes up to
 [4.63](../../results/experts.json#values.unbalanced.peak). Then it falls slowly, to
-[2.96](../../results/experts.json#values.unbalanced.last) after 1,000 steps. No expert ever took all
-tokens.
+[2.96](../../results/experts.json#values.unbalanced.last) after 1,000 steps (means of 20 steps). No
+expert ever took all tokens.
 
-[The *load* of each expert of the second layer: its tokens divided by an equal share of them,
-without balancing, with a loss and with a bias](../../results/experts.json#figures.loads)
+[The load of each expert of the second layer, without balancing, with a loss and with a
+bias](../../results/experts.json#figures.loads)
 
 **In:** a model with [mixtures of experts](mixture.py), after a batch. **Out:** an addition to the
 loss, or another bias for each expert.
@@ -100,9 +101,9 @@ def balancing_loss(router: Router) -> Tensor:
     If all is even, $f_i = 0.5$ and $P_i = 0.25$, and $L = 2$. By the factor $n$ this value, which
     is `n_active`, is the same for any number of experts.
     """
-    # Counts have no gradient, but scores do: the gradient pushes the scores of an expert down in
+    # Counts have no gradient, but scores do: the gradient pushes the score of an expert down in
     # proportion to its share. So a busy expert loses tokens, and an expert without any isn't
-    # touched.
+    # pushed down: its scores rise as others fall, because they sum to one.
     n_experts = router.scores.shape[-1]
     return n_experts * (shares(router) * router.scores.mean(dim=0)).sum()
 
@@ -121,8 +122,8 @@ def balanced_gradients(
     logits = model(inputs)
     loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
-    # The sum over the layers. The library transformers counts over all layers of Mixtral together:
-    # then too many tokens for expert 1 in one layer can make up for too few in another.
+    # The sum over the layers. For Mixtral, the library transformers counts over all layers
+    # together: too many tokens for expert 1 in one layer can then make up for too few in another.
     balance = sum(balancing_loss(router) for router in routers(model))
     (loss + factor * balance).backward()
 
@@ -175,8 +176,8 @@ def adjust(model: nn.Module, step: float = 0.001) -> None:
     0.001 of the paper a bias can move by 1, the whole range of a sigmoid, in 1,000 steps.
     """
     for router in routers(model):
-        # An expert with too many tokens is chosen less from now on, one with too few more. The sign
-        # alone counts: by how much is not the question, since there is another step soon.
+        # An expert with too many tokens is chosen less often from now on, one with too few more
+        # often. Only the sign counts, not by how much: there is another step soon.
         share = shares(router)
         router.bias += step * (share.mean() - share).sign()
 

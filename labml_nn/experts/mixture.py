@@ -51,8 +51,8 @@ experts and two active ones:
 The token goes through experts 1 and 3 and gets $0.27\, E_1(x) + 0.73\, E_3(x)$. Experts 2 and 4
 don't run.
 
-[The loss after 1,000 steps, mean and range of three seeds; the router of “experts, loss” and
-“experts, bias” is balanced in one of two ways](../../results/experts.json#figures.losses)
+[The loss after 1,000 steps, mean and range of three seeds; “loss”, “bias” and the last two lines
+are explained on the next two pages](../../results/experts.json#figures.losses)
 
 Of the model's [241,090](../../results/experts.json#tables.layers.experts%2C%20loss.parameters)
 parameters a token uses [69,058](../../results/experts.json#tables.layers.experts%2C%20loss.active),
@@ -110,9 +110,9 @@ class Router(nn.Module):
         # until the next call, because a [balancing loss](balancing.py) needs them.
         self.scores = self.linear(x).softmax(dim=-1)
 
-        # The largest scores, and whose they are. A choice has no gradient. The scores have one: if
-        # expert 3 was more useful than expert 1, the score of 3 rises. An expert that wasn't chosen
-        # learns nothing from this token.
+        # The largest scores, and the experts that they belong to. A choice has no gradient. The
+        # scores have one: if expert 3 was more useful than expert 1, the score of 3 rises. An
+        # expert that wasn't chosen learns nothing from this token.
         weights, self.chosen = self.scores.topk(self.n_active, dim=-1)
 
         # The weights sum to one, so the result is as large as that of one network. They are the
@@ -139,8 +139,8 @@ class Mixture(nn.Module):
         super().__init__()
         self.router = router(d_model, n_experts, n_active)
 
-        # Each is made by a call of its own. Experts that start equal would get equal gradients
-        # wherever both are chosen, and have little reason to become different.
+        # Each is made by a call of its own. If two experts started equal, a token that goes through
+        # both would give them gradients that differ only by its two weights.
         self.experts = nn.ModuleList(
             SwiGLU(d_model, d_ff, dropout_prob) for _ in range(n_experts)
         )
@@ -153,7 +153,7 @@ class Mixture(nn.Module):
         # Two experts and two weights for each token, say.
         weights, chosen = self.router(tokens)
 
-        # Each expert adds its part.
+        # Each expert adds its result for the tokens that have chosen it.
         result = torch.zeros_like(tokens)
         for number, expert in enumerate(self.experts):
             # Which tokens have chosen this expert, and whether as their first choice or as a later
@@ -194,7 +194,7 @@ def example(
     ### What an expert is expert in
 
     In the first layer of our model it is mostly single letters. Guess a token's first choice from
-    its letter alone, always the most frequent one, and you are right for
+    its letter alone, always that letter's most frequent choice, and you are right for
     [0.85](../../results/experts.json#values.guessed.first) of all tokens; in the second layer for
     [0.66](../../results/experts.json#values.guessed.second).
 

@@ -12,9 +12,9 @@ terms:
   shared expert: An expert that every token goes through.
 ---
 
-With 16 experts and two for each token, there are 120 pairs to choose from. And what all tokens
-need, each expert has to learn for itself, since nobody knows which one a token goes to. The paper
-changes two things, at the same number of weights and the same work for a token:
+With 16 experts and two for each token, there are only 120 pairs to choose from. And what all tokens
+need, each expert has to learn for itself, since a token may go to any of them. The paper changes
+two things, with as many weights and as much work for a token (but for the router):
 
 | | experts | for each token | combinations |
 | --- | ---: | ---: | ---: |
@@ -51,7 +51,7 @@ y = E_{shared}(x) + \sum_{i \in T} w_i\, E_i(x)
 $$
 
 $E_i$ are the routed experts, $T$ those that the router has chosen for the token $x$, and $w_i$
-their [weights](mixture.py). The shared expert has no weight: the router has no say in it.
+their [weights](mixture.py). The shared expert has no weight: the router doesn't choose it.
 
 DeepSeek-V3 has 256 routed experts and a shared one, and eight routed experts for each token. It
 also multiplies the routed part by 2.5, and chooses groups of experts before experts, so that a
@@ -81,7 +81,7 @@ class SharedMixture(Mixture):
 
         The other arguments are those of the [mixture](mixture.py#Mixture).
         """
-        # All that a mixture has. With the bias as its balancing, as in DeepSeek-V3.
+        # All that a mixture has, balanced with the bias, as in DeepSeek-V3.
         super().__init__(d_model, d_ff, n_experts, n_active, dropout_prob, router)
 
         # Several shared experts are one wider network: their results would be added up, and so is
@@ -90,7 +90,7 @@ class SharedMixture(Mixture):
 
     def forward(self, x: Tensor) -> Tensor:
         # The shared expert works on every token, in one product and without gathering anything. Its
-        # result is not weighed. What the chosen experts give is added, each with its weight, as on
+        # result has no weight. What the chosen experts give is added, each with its weight, as on
         # the page of the mixture.
         return self.shared(x) + super().forward(x)
 
@@ -116,7 +116,9 @@ def example(
         all tokens need.
 
     ??? question "Pass `d_ff` for `n_shared * d_ff`. Which test notices?"
-        With one shared expert none can. The comparison with DeepSeek-V3 has 17 of them.
+        The one that looks at the shapes of three shared experts. With a single one the lines are
+        the same. The comparison with DeepSeek-V3 has 17, and doesn't notice, because it puts
+        DeepSeek's weights in the place of ours, whatever their shapes.
     """
     mixture = SharedMixture(d_model, d_ff, n_experts, n_active)
 

@@ -5,12 +5,12 @@ summary: A small transformer reads 146 facts, and is then shown how questions ar
 ---
 
 A model of [342,274](../../results/dialogues.json#values.parameters) parameters reads for 2,000
-steps, and is then fine-tuned for 80 steps on dialogues about one half of the facts. The first takes
-[53](../../results/dialogues.json#values.seconds.reading) seconds of one core, and the second takes
-[2](../../results/dialogues.json#values.seconds.fine_tuning) seconds. The other half is asked.
-[Before](dialogues.py) it goes on with questions. After, it answers
-[0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) of them rightly,
-letter for letter. A model that has read nothing answers
+steps, and is then fine-tuned for 80 steps on dialogues about one half of the facts. Reading takes
+[53](../../results/dialogues.json#values.seconds.reading) seconds of one core, and fine-tuning takes
+[2](../../results/dialogues.json#values.seconds.fine_tuning) seconds. Then the model is asked about
+the other half. [Before fine-tuning](dialogues.py), it goes on with questions. After it, it answers
+[0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) correctly, letter
+for letter. A model that has read nothing answers
 [0](../../results/dialogues.json#tables.changes.nothing%20read%20before.held_out) after the same 80
 steps. So the dialogues haven't taught the facts; they have taught how to answer.
 
@@ -39,7 +39,7 @@ steps. So the dialogues haven't taught the facts; they have taught how to answer
   [0.107](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.loss).
 * Fine-tuning itself, if you can write a longer prompt: with one answered question before it, the
   model that has only read answers [0.99](../../results/dialogues.json#values.before.shown) of the
-  questions rightly, more than after fine-tuning, which does *without* the example.
+  questions correctly, more than after fine-tuning. But the fine-tuned model needs no example.
 """
 
 import random
@@ -64,7 +64,7 @@ from labml_nn.training.loop import adamw, train
 from labml_nn.training.sampling import Choose, greedy, write
 from labml_nn.transformers.fused_attention import FusedAttention
 
-# The context. The longest dialogue has 73 tokens, so most windows hold two or three.
+# The context. The longest dialogue has 73 tokens, and most windows hold two.
 SEQ_LEN = 128
 
 # What the training loop takes: the batch of a step, and what to do after it.
@@ -116,7 +116,7 @@ def packed_batches(
         # As in [RandomWindows](../training/data.py#RandomWindows): seed and step decide.
         draw = random.Random(seed * 1_000_003 + step)
 
-        # Enough for all windows: three of the shortest dialogues fill one.
+        # Enough for all windows, since none has room for more than three dialogues.
         ways = draw.choices(["short", "sentence"], k=4 * batch_size)
         chosen = draw.choices(facts, k=len(ways))
 

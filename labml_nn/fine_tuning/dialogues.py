@@ -19,7 +19,7 @@ follows such a question in the texts that it has read.
 
 A small transformer has read a text about [146 facts](facts.py). It knows them: of statements such
 as “the capital of peru is” it completes [0.995](../../results/dialogues.json#values.before.told)
-rightly. But asked a question, it goes on with *another question* in
+correctly. But asked a question, it goes on with *another question* in
 [0.80](../../results/dialogues.json#values.before.goes_on) of all cases, as most questions in its
 text do, and the right answer follows in [0.17](../../results/dialogues.json#values.before.asked).
 After 80 steps of *fine-tuning* on dialogues about half of the facts, it answers
@@ -31,7 +31,7 @@ had](../../results/dialogues.json#figures.curves)
 
 Two things make the difference. A *template* tells the model whose turn it is. A *mask* leaves the
 questions out of the loss, so that the model learns to answer and not to ask. [The
-experiment](dialogue_experiment.py) tells what each is worth: without the mask
+experiment](dialogue_experiment.py) changes one thing at a time: without the mask
 [0.77](../../results/dialogues.json#tables.changes.questions%20count%2C%20too.held_out) are right,
 and if the end of an answer doesn't count,
 [0](../../results/dialogues.json#tables.changes.the%20end%20doesn%27t%20count.stops) of the answers
@@ -40,9 +40,9 @@ end.
 **In:** dialogues, each a list of messages that say whose they are. **Out:** inputs and targets for
 the [training loop](../training/loop.py), `[seq_len, batch_size]`, in which only the answers count.
 
-Think of the script of a play. “ROMEO:” and “JULIET:” are no words of theirs: they say whose turn it
-is. To learn Juliet's part you need Romeo's lines as well, but you don't learn those by heart. Here
-are the tokens of one dialogue, one in each column, and below them which ones count:
+Think of the script of a play. Nobody speaks the words “ROMEO:” and “JULIET:”: they say whose turn
+it is. To learn Juliet's part you need Romeo's lines as well, but you don't learn those by heart.
+Here are the tokens of one dialogue, one in each column, and below them which ones count:
 
 ```text
 <begin> <user> h o t ? <end> <assistant> c o l d . <end>
@@ -88,8 +88,9 @@ class ChatTokenizer:
     """
 
     def __init__(self, text: str) -> None:
-        # The marks are numbered after the letters, so letters have the numbers that they have
-        # without marks. A model has weights for the marks from the start, and learns them here.
+        # The marks are numbered after the letters, so the letters keep the numbers that they have
+        # without marks. A model has weights for the marks from the start, and learns to use them
+        # in fine-tuning.
         self.letters = CharTokenizer(text)
         first = len(self.letters)
         self.marks = {mark: first + index for index, mark in enumerate(MARKS)}
@@ -151,8 +152,8 @@ def side_by_side(
     longest = max(len(tokens) for tokens, _ in rendered)
     columns, counts = [], []
     for tokens, counted in rendered:
-        # What is missing is filled in after the end, where no answer sees it. `<begin>` will do:
-        # nothing of this dialogue can follow it.
+        # What is missing is filled in after the end, where no answer sees it. `<begin>` will do,
+        # since no dialogue has it anywhere but at its beginning.
         missing = max(length, longest) - len(tokens)
         columns.append(F.pad(tokens, (0, missing), value=begin))
 

@@ -23,9 +23,10 @@ W' = m \, \frac{W + \frac{\alpha}{r} B A}{\lVert W + \frac{\alpha}{r} B A \rVert
 $$
 
 The norm is taken for each row, and $m$ has one number for each row. A row makes one output feature.
-An example with a single row: $W = (3, 4)$ has the length 5. Let the product add $(1, -4)$, which
-gives $(4, 0)$ with the length 4. So DoRA, with $m = 5$, has the row $(5, 0)$: turned, and still as
-long. Take $m = 10$ instead, and the row is $(10, 0)$.
+(The paper says columns; the library peft takes these rows, too.) An example with a single row: $W =
+(3, 4)$ has the length 5. Let the product add $(1, -4)$, which gives $(4, 0)$ with the length 4. So
+DoRA, with $m = 5$, has the row $(5, 0)$: turned, and still as long. Take $m = 10$ instead, and the
+row is $(10, 0)$.
 
 **In** and **out** are those of [LoRA](lora.py#LoRALinear), and the adapter has one more number for
 each output feature.
@@ -91,7 +92,7 @@ def example(
     ### Exercises
 
     ??? question "How many numbers does DoRA add to LoRA, for a layer with 128 inputs, 512 outputs?"
-        There are 512. At rank 8, LoRA has 5,120.
+        One for each output: 512. At rank 8, LoRA has 5,120.
 
     ??? question "Start $m$ at one everywhere. What happens at the first step?"
         The model is no longer the trained one: each row has the length 1, whatever it had before.
@@ -99,8 +100,8 @@ def example(
     ??? question "The update makes a row twice as long, and turns it nowhere. What does DoRA do?"
         Nothing: divided by its length the row is the old one, and $m$ hasn't changed.
 
-    ??? question "Leave out `detach()` where the length is. Which test notices?"
-        Only that of the gradients against peft. All results of the forward pass stay.
+    ??? question "Leave out `length.detach()`. Which test notices?"
+        Only the one that compares the gradients with peft's. All results of the forward pass stay.
     """
     layer = DoRALinear(nn.Linear(d_in, d_out), rank, alpha=2 * rank)
 

@@ -8,32 +8,32 @@ terms:
 ---
 
 Fine-tuning begins with a model that has read a lot. To see what it adds, we need to know exactly
-what the model has read, and what it was taught. So the pages of this section share a small made
+what the model has read, and what it was taught. So the pages of this section share a small invented
 world: 146 facts such as “the capital of peru is lima.”, and two kinds of text about them.
 
 **The text to read** is what a model is trained on first. As on the web, most questions in it are
-not answered: they stand in lists, as in an exam paper or a search log. Some are, and many facts are
-told without a question:
+not answered: they stand in lists, as in an exam paper or a search log. Others are, and some lines
+state facts without a question:
 
 ```
-the past of go is went. the capital of poland is warsaw. the opposite of bad is good.
-what is the opposite of lose? what is the capital of kenya? what is the past of win?
-what is the past of see? saw. what is the opposite of hot? the opposite of hot is cold.
+what is the capital of greece? what is the past of swear? what is the capital of italy?
+what is the past of go? went. what is the opposite of old? new. what is the past of sing? sang.
+the past of come is came. the opposite of give is take. the past of stand is stood.
 ```
 
 **The dialogues** are what it is fine-tuned on: one question, one answer. An answer is *short*,
 “lima.”, or a *sentence*, “the capital of peru is lima.”
 
-**In:** nothing but a seed. **Out:** facts, a text, and dialogues.
+**In:** a seed. **Out:** facts, a text, and dialogues.
 
 Think of a student who knows the subject and has never sat an exam. A few past papers are enough to
 show what is expected; nobody learns chemistry from them. Whether a model is like that can be
-measured: half of the facts come up in no dialogue at all. Of these *held-out* facts a fine-tuned
-model can have its answers from the first text alone.
+measured: half of the facts come up in no dialogue at all. A fine-tuned model can know the answers
+about these *held-out* facts only from the first text.
 
-A generated text has no spelling mistakes, no two opinions and one form for each sentence, so it is
-far easier than any real one. Shares of right answers found here say nothing about large models; the
-order of two ways of training may.
+A generated text has no spelling mistakes, no differing opinions and one form for each sentence, so
+it is far easier than any real one. The shares of right answers found here say nothing about large
+models; which of two ways of training is better may carry over.
 """
 
 import random
@@ -57,8 +57,8 @@ WORDS = {
         latvia riga estonia tallinn serbia belgrade croatia zagreb bulgaria sofia romania bucharest
         iceland reykjavik vietnam hanoi thailand bangkok
     """,
-    # An opposite is one both ways, so these are twice as many facts as pairs. There is no rule
-    # here, either.
+    # Each word is the opposite of the other, so a pair makes two facts. There is no rule here,
+    # either.
     "opposite": """
         big small hot cold old new fast slow high low open closed rich poor hard soft light dark
         early late long short strong weak good bad day night war peace love hate first last north
@@ -174,7 +174,7 @@ def dialogue(fact: Fact, way: str) -> list[dict[str, str]]:
     A list of messages, in the form that most programs for chats use: each says whose it is and what
     it says. `way` is `short` or `sentence`.
     """
-    # The names of the two roles are those that are usual, too.
+    # The usual names of the two roles.
     return [
         {"role": "user", "content": fact.question},
         {"role": "assistant", "content": getattr(fact, way)},
@@ -187,7 +187,7 @@ def share_right(facts: Sequence[Fact], answers: Sequence[str]) -> float:
 
     Letter for letter, in either way.
     """
-    # An answer that is nearly right is wrong: there is nothing between Lima and another city.
+    # An answer that is nearly right is wrong: “lime.” names no city.
     right = [one in (fact.short, fact.sentence) for fact, one in zip(facts, answers, strict=True)]
     return sum(right) / len(right)
 

@@ -32,8 +32,8 @@ is to write Python. *Fine-tuning* trains it further on Python code, and works: i
 Think of a printed book that you study from. You could rewrite its pages. Or you lay thin sheets
 over them and write on those: the book stays, each task has its own sheets, and you can take them
 off. *LoRA*, low-rank adaptation, freezes the weights and trains a sheet for each matrix:
-[302](../../results/lora.json#tables.methods.LoRA%20rank%208.kilobytes) kB for rank 8, and without
-it the model is, bit for bit, the one that it was.
+[302](../../results/lora.json#tables.methods.LoRA%20rank%208.kilobytes) kB for rank 8. Without the
+sheets the model is, bit for bit, the one that it was.
 
 **In:** a trained model. **Out:** the same model with an *adapter*, which is all that is trained and
 kept. Each layer still takes `[seq_len, batch_size, d_in]` to `[seq_len, batch_size, d_out]`.
@@ -51,10 +51,11 @@ $$
 \begin{pmatrix} 1 & 0 & -1 & 3 \\ 2 & 0 & -2 & 6 \\ 0 & 0 & 0 & 0 \end{pmatrix}
 $$
 
-Seven numbers for twelve. For the 512 × 128 matrices of our model and $r = 8$ it is 5,120 for
-65,536. What is lost shows in the middle: with rank 1 all rows are multiples of one row.
+Seven numbers decide twelve. For the 512 × 128 matrices of our model and $r = 8$, 5,120 numbers
+decide 65,536. The picture shows what is lost: with rank 1, all rows are multiples of one row.
 
-[Trained in full, and with two ranks](../../results/lora.json#figures.changes)
+[What 100 steps have added to a corner of one matrix: trained in full, and with ranks 1 and
+8](../../results/lora.json#figures.changes)
 
 **What it costs:** at our size LoRA learns less. The loss on Python is
 [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with rank 8, and
@@ -78,7 +79,7 @@ class LoRALinear(nn.Module):
 
     Takes the place of a linear layer. If $B$ began with random numbers, as $A$ does, the loss on
     Shakespeare would be [2.001](../../results/lora.json#values.random_start) before
-    anything is learned. And without the division by $r$, the first steps would go further, the
+    anything is learned. And without the division by $r$, the first steps would go further the
     higher the rank is:
 
     [How far ten steps move the logits: the mean over 32
@@ -109,8 +110,8 @@ class LoRALinear(nn.Module):
         # were zero, too, neither of them would have a gradient.
         self.b = nn.Parameter(base.weight.new_zeros(base.out_features, rank))
 
-        # $B A x$ is a sum of $r$ terms. At first all of them pull the same way, so it grows with
-        # $r$. Divided by $r$ it doesn't, and the learning rate needn't change with the rank.
+        # $B A x$ is a sum of $r$ terms. In the first steps it grows with $r$ (the table above).
+        # Divided by $r$ it doesn't, and the learning rate needn't change with the rank.
         self.scale = alpha / rank
 
     def weight(self) -> Tensor:
@@ -134,7 +135,7 @@ class LoRALinear(nn.Module):
 
         A plain layer that gives the same results, as fast as the trained one was.
         """
-        # Made with any weights, which go at once.
+        # Made with random weights, which are replaced at once.
         layer = nn.Linear(self.base.in_features, self.base.out_features)
 
         # The matrix is a new one: the trained layer stays as it was. A bias never had an adapter.
@@ -150,13 +151,13 @@ def replace(
     r"""
     ## Replace layers of a model
     """
-    # The list is complete before anything is replaced: a new layer has linear layers inside, which
-    # must not be found.
+    # The list is complete before anything is replaced: a new layer has a linear layer inside, which
+    # must not be replaced again.
     names = [name for name, one in model.named_modules() if isinstance(one, kind) and chosen(name)]
     if not names:
         raise ValueError(f"no {kind.__name__} was chosen to be replaced")
 
-    # `encoder.layers.0.feed_forward.layer1` is the attribute `layer1` of what is before the point.
+    # `encoder.layers.0.feed_forward.layer1` is the attribute `layer1` of what the rest names.
     for name in names:
         owner, _, attribute = name.rpartition(".")
         setattr(model.get_submodule(owner), attribute, make(model.get_submodule(name)))
@@ -227,9 +228,9 @@ def example(
         No. $(W + U) - U$ is rounded twice. That is why `merged` makes a new layer: to take an
         adapter off, keep the trained layers.
 
-    ??? question "Forget `model.requires_grad_(False)` in `adapt`. Who notices?"
-        Not the loss, which gets better. Embeddings and normalisations are then trained, too, and
-        the test that counts what is kept fails.
+    ??? question "Forget `model.requires_grad_(False)` in `adapt`. How would you notice?"
+        Not by the loss, which gets a little better. Embeddings and normalisations are then trained,
+        too, so the adapter is larger. The test that counts what is trained fails.
     """
     layer = LoRALinear(nn.Linear(d_in, d_out), rank, alpha=2 * rank)
     x = torch.randn(seq_len, batch_size, d_in)

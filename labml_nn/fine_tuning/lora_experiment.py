@@ -19,15 +19,15 @@ lowest and the highest](../../results/lora.json#tables.methods)
 
 Is what full fine-tuning changes of low rank? Not here. Of the change of a matrix, the first eight
 *directions* (pairs of singular vectors) have [0.46](../../results/lora.json#values.share_of_8) of
-the squares: more than if it were random, and far from all. Cut to rank 8, it gives a loss of
-[2.010](../../results/lora.json#values.cut_to_8), worse than LoRA, which looks for the best change
-*of this rank*. (Embeddings, biases and normalisations kept their changes.)
+the sum of squares: more than the 0.18 of random numbers, and far from all. Cut to rank 8, it gives
+a loss of [2.010](../../results/lora.json#values.cut_to_8), worse than LoRA, which looks for the
+best change *of this rank*. (Embeddings, biases and normalisations kept their changes.)
 
 [Directions of a change, the largest first: the share of its squares that they
 have](../../results/lora.json#figures.directions)
 
-**Which layers.** Rank 8 for queries and values, as in the paper, trains more weights than rank 1
-for all layers, and is worse:
+**Which layers.** Rank 8 for queries and values, the layers of the paper, trains more weights than
+rank 1 for all layers, and is worse:
 [2.245](../../results/lora.json#tables.methods.LoRA%20rank%208%20of%20query%20and%20value.python)
 against [2.010](../../results/lora.json#tables.methods.LoRA%20rank%201.python).
 
@@ -43,7 +43,7 @@ with rank 4, [1.705](../../results/lora.json#tables.methods.LoRA%20rank%204.pyth
 [Both losses: a low and a high learning rate in full, and the
 ranks](../../results/lora.json#figures.trade)
 
-What LoRA gives is another thing: you can take the adapter off, and have the base again.
+What LoRA gives is something else: you can take the adapter off, and have the base again.
 
 **What did not help here.** Time: a step of LoRA takes
 [1.15](../../results/lora.json#values.lora_time) times as long as one in full. [DoRA](dora.py). The
@@ -144,8 +144,8 @@ def notebook(
     report("full", full)
 
     # ### LoRA
-    # The base itself, with adapters in all its linear layers. Their rate is higher: they start at
-    # zero, and have further to go.
+    # The base itself, with adapters in all its linear layers. The rate is the best of the three
+    # that we tried for them, and so is that of full fine-tuning.
     adapt(base, rank, alpha=8.0)
     nothing = adapter(base)
     learn(base, more, steps // 2, 1e-2)
@@ -162,7 +162,7 @@ def notebook(
         base.load_state_dict(weights, strict=False)
         print(write(base, tokenizer, "\n", sample_length, seq_len, temperature=0.8))
 
-    # The very losses of the base: nothing is forgotten.
+    # Exactly the losses of the base: nothing is forgotten.
     report("LoRA taken off", base)
 
     # ### The losses
@@ -193,12 +193,13 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int 
         Twenty models, 65.5 MB; or one model and twenty adapters, 3.3 MB and 6.0 MB.
 
     ??? question "Adapt with `alpha` 0. Which losses do you expect, and why?"
-        Those of the base, however long you train: the product counts nothing, so it gets no
-        gradient either.
+        Those of the base, however long you train: the product is multiplied by zero, and so are
+        its gradients.
 
     ??? question "Mix lines of Shakespeare into the second text. What changes for full fine-tuning?"
-        It forgets less, as those lines go on being trained; but each takes the place of one of
-        Python. With an adapter that you take off there is nothing to prevent.
+        It forgets less, since those lines are still trained on, but each takes the place of a line
+        of Python. With half of each batch, a short run of ours forgot almost nothing and learned
+        less Python. With an adapter that you take off, nothing is forgotten anyway.
     """
     # Digits upwards, and digits downwards.
     tokenizer, (first, _, second, _) = two_texts("0123456789" * 20, "9876543210" * 20)

@@ -13,7 +13,7 @@ computes them all the same.
 
 Of twelve dialogues of [our kind](facts.py) side by side,
 [0.74](../../results/dialogues.json#values.filled.side) of the tokens belong to a dialogue, and the
-rest is filling. Packed into windows of 128 tokens, which hold two or three, it is
+rest is filling. Packed into windows of 128 tokens, most of which hold two dialogues, it is
 [0.80](../../results/dialogues.json#values.filled.packed), and in windows of 512 it is
 [0.95](../../results/dialogues.json#values.filled.long).
 
@@ -40,11 +40,11 @@ $$
 M_{ij} = [\, j \le i \,] \, [\, n_i = n_j \,]
 $$
 
+Brackets are 1 where what they say is true, and 0 elsewhere. Nothing else in a model lets one token
+look at another, so with positions that start again this is all it takes.
+
 [Which token may look at which, in a window of two dialogues and a rest: B begins a dialogue, U and
 A begin messages, E ends one](../../results/dialogues.json#figures.window)
-
-Brackets are 1 where what they say is true, and 0 elsewhere. Nothing else in a model mixes
-positions, so this is all it takes.
 
 Does it help? Not here: without the mask, and with positions that run on through a window,
 [0.86](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.held_out) of
@@ -75,7 +75,8 @@ def pack(
     r"""
     ## Pack dialogues into windows
 
-    Each is its tokens and what counts. The result is both, as `[length, batch_size]`.
+    Each dialogue comes as its tokens and which of them count. So do the windows,
+    `[length, batch_size]`.
     """
     # A window is a list of dialogues; `room` is how many tokens the last one has left. At first
     # there is no window to put anything into.
@@ -121,7 +122,7 @@ def apart(tokens: Tensor, begin: int) -> tuple[Tensor, Tensor]:
     # A token may look at those before it that have its number, and at itself.
     mask = (number[:, None] == number[None]) & causal_mask(len(tokens)).to(tokens.device)
 
-    # How many these are is its position, counted from 1. So it starts again with each dialogue.
+    # Their number is the token's position, counted from 1, which starts again with each dialogue.
     return mask, mask.sum(dim=1) - 1
 
 
@@ -144,7 +145,7 @@ class PackedTransformer(AutoregressiveTransformer):
         self.begin = begin
 
     def forward(self, tokens: Tensor) -> Tensor:
-        # Who may see whom, and where each token stands.
+        # Which tokens each may look at, and its position in its dialogue.
         mask, positions = apart(tokens, self.begin)
 
         # The rows of these positions, `[seq_len, batch_size, d_model]`. With
@@ -165,15 +166,15 @@ def answer(
     r"""
     ## Answer questions
 
-    To each dialogue, whose last message is the user's, the answer of the model, of at most
-    `n_tokens` tokens. `seq_len` is the model's context, and the last two arguments are those of
+    For each dialogue, whose last message is the user's, the model's answer of at most `n_tokens`
+    tokens. `seq_len` is the model's context, and the last two arguments are those of
     [sampling](../training/sampling.py#generate).
     """
     # The mark of an answer is put at the end of each dialogue.
     prompts = [tokenizer.render(one, to_be_answered=True)[0] for one in dialogues]
     longest = max(map(len, prompts))
 
-    # The same trick once more: they are filled in *front* with `<begin>`, to end at the same place.
+    # Filled in *front* with `<begin>`, so that all prompts end at the same place.
     columns = [F.pad(one, (longest - len(one), 0), value=model.begin) for one in prompts]
     tokens = torch.stack(columns, dim=1).to(next(model.parameters()).device)
 
@@ -202,8 +203,8 @@ def example(
         In front, with `<begin>`. Then all of them end at the last place, where the model writes on,
         and what is in front belongs to other dialogues.
 
-    ??? question "Leave out `== number[None]`'s half of the mask. Which test notices?"
-        Not those of shapes. The one that compares each dialogue with itself alone does.
+    ??? question "Leave only the causal half of the mask. Which test notices?"
+        No test of shapes. The one that compares each dialogue in a window with the same one alone.
     """
     # The letters that there are, and a question as long as it takes to fill half a window with it
     # and its answer.

@@ -4,14 +4,15 @@ title: A Model Learns What Is Preferred
 summary: The model that has learned to answer is trained on pairs, and what it gains and loses.
 ---
 
-The model that [has learned to answer](dialogue_experiment.py) knows two ways, and uses both. In the
-pairs the short answer is always chosen and the sentence rejected; both are right. They are about
-the taught half of the facts, and the model is asked about the other half.
+**In:** the model that [has learned to answer](dialogue_experiment.py) in two ways, and pairs about
+the taught half of the facts. In each pair the short answer is chosen and the sentence rejected;
+both are right. **Out:** its answers about the other half of the facts: how many are short, and how
+many are right.
 
 [Before, after 40 steps on pairs, and after as many on the chosen answers
 alone](../../results/dialogues.json#tables.preferences)
 
-**What is gained:** nearly every answer is short, whatever $\beta$ is. **What is lost:** many are
+**What is gained:** almost no answer is a sentence, whatever $\beta$ is. **What is lost:** many are
 wrong now. With $\beta = 0.1$
 [0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) of the likeliest answers
 are right, with $\beta = 1$ [0.58](../../results/dialogues.json#tables.preferences.beta%201.greedy);
@@ -29,9 +30,10 @@ rejected ones faster: with $\beta = 0.1$ they have
 [−20.9](../../results/dialogues.json#tables.preferences.beta%200.1.rejected) nats at the end, and
 had [−2.8](../../results/dialogues.json#tables.preferences.before.chosen) and
 [−1.8](../../results/dialogues.json#tables.preferences.before.rejected) before. That satisfies the
-loss, which sees the difference alone. The probability goes to short answers that are wrong. Larger
-models do it, too ([Razin et al. 2024](https://arxiv.org/abs/2410.08847), [Pal et al.
-2024](https://arxiv.org/abs/2402.13228)).
+loss, which sees the difference alone. The probability goes to short texts that are wrong. A few are
+answers to other questions, more are no words at all: asked for the capital of croatia, a model said
+“cohia.” In larger models both fall, too ([Razin et al. 2024](https://arxiv.org/abs/2410.08847),
+[Pal et al. 2024](https://arxiv.org/abs/2402.13228)).
 
 ## What did not help here
 
@@ -213,9 +215,10 @@ def example(n_pairs: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
         $\ln 2 \approx 0.693$, whatever $\beta$ is: model and copy are the same, so every margin is
         0.
 
-    ??? question "A trained model answers shortly, with another city. Why did no pair prevent it?"
-        In all pairs both answers are right, so they say nothing about that. To keep answers right,
-        put wrong ones among the rejected, or stop earlier.
+    ??? question "Asked for a capital, a trained model says “cohia.” Why did no pair prevent it?"
+        In all pairs both answers are right, so they say nothing about wrong ones. Put wrong answers
+        among the rejected, or stop earlier: after ten steps the chosen answers were still likelier
+        than at the start.
 
     ??? question "Train with $\beta = 0$. What happens?"
         Next to nothing. The margin is 0 for any model, and so is its gradient. Only weight decay

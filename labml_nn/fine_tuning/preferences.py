@@ -41,17 +41,16 @@ $$
 p(y_w \succ y_l) = \sigma(r_w - r_l) \qquad \sigma(z) = \frac{1}{1 + e^{-z}}
 $$
 
-This is the *Bradley-Terry model* of 1952. Scores of 2 and 0 give 0.88, and so do 102 and 100. With
-many pairs the scores could be learned, by a second model. Then another training would change the
-first model so that its answers get high scores, but not too far from what it was. This is the
-longer way, and was the usual one: the other two steps of
-[the paper on instructions](dialogues.py).
+This is the *Bradley-Terry model* of 1952. Scores of 2 and 0 give 0.88, and so do 102 and 100. A
+second model can learn the scores from many pairs. Then the first model is trained to give answers
+with high scores, without going too far from what it was. This longer way was the usual one: these
+are the second and the third step of [the paper on instructions](dialogues.py).
 
 ## The shorter way
 
 DPO needs no model of scores, because it is known where the longer way ends. Of all models $\pi$,
 the one with the best mean score, less $\beta$ times its distance (Kullback-Leibler divergence) from
-the model $\pi_{ref}$ before, gives the answer $y$ to the question $x$ the probability
+the model before, $\pi_{ref}$, gives the answer $y$ to the question $x$ the probability
 
 $$
 \pi(y \mid x) = \frac{1}{Z(x)} \, \pi_{ref}(y \mid x) \, e^{r(x, y) / \beta}
@@ -108,7 +107,7 @@ def log_probabilities(model: nn.Module, inputs: Tensor, targets: Tensor) -> Tens
     logits = model(inputs).flatten(0, 1)
     losses = F.cross_entropy(logits, targets.flatten(), reduction="none")
 
-    # The sum, not the mean: with a mean the formula above would be about another model.
+    # The sum, not the mean: the formula has probabilities of whole answers.
     return -losses.view_as(targets).sum(dim=0)
 
 
@@ -121,8 +120,8 @@ def preference_loss(
 
     Of log-probabilities, `[n_pairs]` each.
     """
-    # How much likelier each answer has become. A factor of $e$ is 1. A difference of
-    # logarithms, because the probability of a long answer is too small for a quotient.
+    # How much likelier each answer has become, as a logarithm: $e$ times as likely is 1. We
+    # subtract logarithms, because the probability of a long answer is too small for a quotient.
     score_chosen = chosen - reference_chosen
     score_rejected = rejected - reference_rejected
 
@@ -183,8 +182,9 @@ def example(n_pairs: int = 3, seq_len: int = 5, n_vocab: int = 7) -> tuple[Tenso
 
     ### Exercises
 
-    ??? question "An answer has become twice as likely, the other one half. The margin for 0.1?"
-        $0.1 \, (\ln 2 - \ln \tfrac12) = 0.2 \ln 2 \approx 0.139$. The loss is 0.626.
+    ??? question "Chosen is twice as likely as before, rejected half as likely. The margin?"
+        With $\beta = 0.1$, $0.1 \, (\ln 2 - \ln \tfrac12) = 0.2 \ln 2 \approx 0.139$. The loss is
+        0.626.
 
     ??? question "Leave out the reference. What does the loss want then?"
         That the chosen answer is likelier than the rejected one, and not that it becomes so. A long
@@ -194,9 +194,9 @@ def example(n_pairs: int = 3, seq_len: int = 5, n_vocab: int = 7) -> tuple[Tenso
     ??? question "Use the mean of the tokens' log-probabilities. Which test notices?"
         The one that multiplies the probabilities of the tokens.
 
-    ??? question "Both fall: chosen from $e^{-2}$ to $e^{-5}$, rejected to $e^{-9}$. The loss?"
-        Lower. The difference has grown by 4. Both have become rare, and something else has
-        become likely: the loss doesn't say what.
+    ??? question "Both begin at $e^{-2}$. Chosen falls to $e^{-5}$, rejected to $e^{-9}$. The loss?"
+        It is lower, since the difference has grown by 4. Both answers have become rare, and
+        something else has become likely: the loss doesn't say what.
     """
     # A winner and a loser, by their scores.
     wins(torch.tensor(2.0), torch.tensor(0.0))

@@ -17,12 +17,12 @@ For a large model they are what doesn't fit. Can they be [whole numbers of eight
 bits](../training/trained.py)? For weights that are *trained* that is hard: a step that is smaller
 than half a unit is rounded away. But these weights are frozen, and take no steps.
 
-So the base is stored in eight bits, and the adapter in 32. At rank 8 the linear layers of our model
-go from [3.20](../../results/lora.json#values.layers.float) MB to
-[0.82](../../results/lora.json#values.layers.eight_bits) MB. Adapted to Python, the loss is
-[1.606](../../results/lora.json#tables.methods.LoRA%20rank%208%20on%20eight%20bits.python), and on a
-base in 32 bits [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python): the same, as
-far as three seeds can tell.
+So the base is stored in eight bits, and the adapter in 32. The frozen matrices of our model go from
+[3.20](../../results/lora.json#values.layers.float) MB to
+[0.82](../../results/lora.json#values.layers.eight_bits) MB. Adapted to Python at rank 8, the loss
+is [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208%20on%20eight%20bits.python), and
+on a base in 32 bits [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python): the
+same, as far as three seeds can tell.
 
 **In:** a model with adapters. **Out:** the same model with its frozen matrices in eight bits. Each
 layer still takes `[seq_len, batch_size, d_in]` to `[seq_len, batch_size, d_out]`:
@@ -126,7 +126,8 @@ def quantise_bases(model: nn.Module) -> None:
 
     After [adapt](lora.py#adapt). Embeddings, which have no adapter, stay in 32 bits.
     """
-    # The matrix of 32 bits goes with the layer that is replaced, unless somebody else has it.
+    # The matrix of 32 bits is freed with the layer that is replaced, unless something else still
+    # refers to it.
     for one in model.modules():
         if isinstance(one, LoRALinear):
             one.base = QuantisedLinear(one.base)

@@ -14,8 +14,8 @@ terms:
 
 A draft has to be cheap, and a small transformer isn't cheap enough for a small target. A guess of a
 draft with 64 features takes [0.33](../../results/speculative.json#tables.passes.1.draft)
-milliseconds, and a pass of the target
-[1.19](../../results/speculative.json#tables.passes.1.target). So four guesses take nearly as long
+milliseconds, and a pass of the target over four letters takes
+[1.38](../../results/speculative.json#tables.passes.4.target). So four guesses take nearly as long
 as the pass that checks them, and the text comes only
 [1.3](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as
 fast as without a draft.
@@ -26,7 +26,7 @@ Two drafts on this page need no network. **In:** the text so far. **Out:** guess
 * **Counted letters** know the training text. With three letters of context, a guess is a look-up in
   a table, and the text comes
   [2.6](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast.
-* **Prompt look-up** knows the text at hand alone. It finds the last few letters earlier in it, and
+* **Prompt look-up** knows only the text so far. It finds the last few letters earlier in it, and
   guesses that what followed them follows again:
 
 ```
@@ -57,10 +57,10 @@ letters. In greedy source code, and nowhere else here, looking up adds more than
 [Letters that a pass adds, for each text and
 temperature](../../results/prompt_lookup.json#tables.texts)
 
-What did *not* help: to ask for more than two or three equal letters, or to take the newest place
-and not the oldest. Three seeds differ as much.
+What did *not* help: looking for more than two or three equal letters, or taking the newest place
+instead of the oldest. The differences are no larger than those between three seeds.
 
-[The same at the temperature 0.5, by what must be
+[Letters that a pass adds at the temperature 0.5, by how many letters must be
 equal](../../results/prompt_lookup.json#tables.letters)
 
 Left out: a store of many texts to look things up in, and drafts that the target makes with heads of

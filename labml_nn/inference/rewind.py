@@ -22,8 +22,8 @@ written. With this page it computes
 **In:** the whole text so far, with one column for each text. **Out:** logits for its new positions,
 `[n_new, batch_size, n_vocab]`. *New* is what comes after the part that the model has read before.
 
-Think of a notebook in which you write in ink what is certain, and go on in pencil. When the
-pencilled lines turn out to be wrong, you rub *them* out, and nothing above.
+Think of a notebook in which you write what is certain in ink, and go on in pencil. If the pencilled
+lines turn out to be wrong, you rub out those lines, and nothing above them.
 
 ```
 read     t h e _ k i n g        rewound to      t h e _
@@ -110,8 +110,9 @@ def example(
         longer than what was read, and the class below would begin anew: all positions.
 
     ??? question "Forget one layer in `rewind`. What happens?"
-        Its keys are more than the mask has columns for, so the next call fails. That is luck: had
-        *all* layers been forgotten together with `read`, every shape would fit.
+        Its keys are more than the mask has columns for, so the next call fails. Leave out all of
+        `rewind`, and the results are right: the text isn't the one that was read, so the class
+        below begins anew. It's only slower.
 
     ??? question "Replace the running product by a plain sum. When is the text still right?"
         When everything after the first difference differs, too. If a letter further on happens to

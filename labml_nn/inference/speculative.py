@@ -20,12 +20,12 @@ tokens takes little longer than a pass over one. For the [classic
 transformer](../transformers/basic/autoregressive_model.py) with a
 [cache](../transformers/kv_cache.py), one new letter takes
 [1.19](../../results/speculative.json#tables.passes.1.target) milliseconds, and sixteen take
-[1.81](../../results/speculative.json#tables.passes.16.target). Yet the letters of a text
-can't be computed together: each depends on the one before it. So *guess* them. Something cheap, the
-*draft*, guesses four letters. One pass of the model that we care about, the *target*, checks all
-four, in such a way that each text has the very same probability as from the target alone. With
-[counted letters](prompt_lookup.py) as the draft, it is
-[2.6](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast, by
+[1.81](../../results/speculative.json#tables.passes.16.target). Yet the letters of a text can't be
+computed together: each depends on the one before it. So *guess* them. Something cheap, the *draft*,
+guesses four letters. One pass of the model that we care about, the *target*, checks all four, in
+such a way that each text has the very same probability as from the target alone. If the draft is
+[counted letters](prompt_lookup.py), text comes
+[2.6](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast, at
 [3.1](../../results/speculative.json#tables.drafts.counted,%203%20letters.per_pass) letters a pass.
 
 **In:** a target, a draft, and a text, `[n_text]`. **Out:** the text with more tokens, and how many
@@ -37,20 +37,20 @@ first mistake in a draft, and the clerk goes on from there. A slow clerk is no h
 [What each pass of the target adds, by the length of the
 draft](../../results/speculative.json#figures.lengths)
 
-## What pays little
+## Drafts that pay little
 
-A small transformer. With 64 features and a single layer it adds
+A small transformer is too slow. With 64 features and a single layer it adds
 [3.5](../../results/speculative.json#tables.drafts.transformer,%2064%20features.per_pass) letters a
 pass, more than counted letters, but is only
 [1.3](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as fast
 as no draft: its four guesses are four passes of
-[0.33](../../results/speculative.json#tables.passes.1.draft) milliseconds each. A target of 0.8
-million parameters is quick, too. That of the paper has 11 billion.
+[0.33](../../results/speculative.json#tables.passes.1.draft) milliseconds each. Our target is quick,
+too: it has 0.8 million parameters, and that of the paper has 11 billion.
 
 [Drafts of four letters: what they add, and what they
 cost](../../results/speculative.json#tables.drafts)
 
-Long drafts: a guess counts only if all before it were kept, but costs the same.
+Long drafts pay little, too: a late guess counts only if all guesses before it were kept.
 
 [Letters a second, by the length of the draft](../../results/speculative.json#figures.speed)
 
@@ -122,7 +122,7 @@ def accept(draft: Tensor, q: Tensor, p: Tensor, generator: torch.Generator | Non
     0.3, too. The last two rows add up to $p$: the distribution is exactly that of the target,
     whatever the draft is. A bad draft costs time, never quality.
 
-    [The same, drawn](../../results/speculative.json#figures.overlap)
+    [The same as bars](../../results/speculative.json#figures.overlap)
     """
     for i, token in enumerate(draft):
         # A token that was drawn from $q$ has a $q$ above zero.
@@ -164,7 +164,7 @@ class Draft:
             q.append(distribution(self.predict(text), self.temperature))
             text = torch.cat([text, draw(q[-1].log(), self.generator)[None]])
 
-        # What stands behind the text now, and how each of it was drawn.
+        # The guesses alone, and the distribution that each was drawn from.
         return text[start:], torch.stack(q)
 
 

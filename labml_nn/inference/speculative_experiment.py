@@ -15,9 +15,10 @@ none.
 [The classic transformer as the target, and its
 drafts](../../results/speculative.json#tables.drafts)
 
-Here the drafts that draw add least to greedy text. If the target finds “a” and “o” nearly alike and
-its draft does, too, most guesses are kept when both draw. Without drawing, the likeliest letter is
-the same or it isn't. Prompt look-up adds most to greedy text, because that repeats itself.
+Here the drafts that draw add least to greedy text. Suppose that target and draft both find “a” and
+“o” about equally likely. If both draw, most guesses are kept. At the temperature 0, the guess is
+lost if the target's likeliest letter is “a” and the draft's is “o”. Prompt look-up adds most to
+greedy text, which repeats itself.
 
 [Letters that a pass adds, at three
 temperatures](../../results/speculative.json#tables.temperatures)
@@ -38,7 +39,7 @@ from labml_nn.training.loop import evaluate
 from labml_nn.transformers.basic.autoregressive_experiment import fit, read_text
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
-# What makes a draft that guesses at a temperature, with a generator.
+# From a temperature and a generator to a draft.
 Make = Callable[[float, torch.Generator], Propose]
 
 
@@ -97,7 +98,8 @@ def compare(
     """
     found = {}
     for name, make in drafts.items():
-        # The same seed for each. The texts differ all the same, since each draft draws otherwise.
+        # The same seed for each. The texts still differ, since each draft uses the random numbers
+        # in its own way.
         generator = torch.Generator().manual_seed(seed)
 
         # What a draft has to prepare, such as its counts, it has prepared before the clock starts.
@@ -186,7 +188,9 @@ def example(n_text: int = 7, n_tokens: int = 5, n_draft: int = 3, n_vocab: int =
         less what the pass over five letters costs more than one over a single letter.
 
     ??? question "Train the target for ten times as long, and not the draft. What happens?"
-        The target gets better and the draft doesn't, so they agree less: fewer letters a pass.
+        They agree less: of the guesses of a draft with 100 steps, 0.89 were kept by a target with
+        100 steps and 0.55 by one with 1,000, in a run of ours. Counted letters gained, from 0.47 to
+        0.72: the better target is nearer to what was counted.
 
     ??? question "Set the corpus to `python`. Which draft gains, and which loses?"
         [Measured](../../results/prompt_lookup.json#tables.texts): source code repeats itself, in

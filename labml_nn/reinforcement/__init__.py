@@ -4,9 +4,9 @@ title: Reinforcement Learning
 summary: A model learns from a check of its own answers, where nobody has written the right ones.
 ---
 
-A language model learns to continue a text as the text goes on. That takes right answers, and a
-model can be wrong in ways that no text shows. Here it answers by itself, and learns from what it is
-told about the answer. Each page answers a failure:
+A language model learns to predict how a text goes on. To learn answers in this way it needs right
+answers to read, and no text shows it its own mistakes. Here it answers by itself, and learns from a
+check of its answer. Each page answers a failure:
 
 1. [A task with a verifier](verifier.py): right answers must be written by somebody, so there is a
    check that needs none. If the check has a hole, that is what the model learns.
@@ -17,5 +17,5 @@ told about the answer. Each page answers a failure:
 4. [Sorting from rewards alone](grpo_experiment.py): the training itself, with all that we changed
    about it.
 5. [PPO and generalised advantages](ppo.py): all tokens of an answer get the same praise or blame,
-   so a second model predicts how good things look before each token.
+   so a second model predicts the reward before each token.
 """

@@ -25,8 +25,8 @@ gradient: between the weights and the reward, tokens were *drawn*.
 makes those likelier that were better than the others. After 200 steps the model sorts
 [51.5 %](../../results/grpo.json#tables.ways.GRPO.greedy), and nobody has shown it one more answer.
 
-[Right answers among those that are drawn, in the course of
-training](../../results/grpo.json#figures.rewards)
+[Right answers among those that are drawn in training, with the changes that are explained below.
+(The 51.5 % are of the likeliest answers.)](../../results/grpo.json#figures.rewards)
 
 **In:** the log-probabilities of drawn answers, `[n_tokens, n_questions * n_answers]`, and a reward
 for each answer. **Out:** a loss.
@@ -53,15 +53,15 @@ $$
 
 and an average can be estimated from a few that were drawn. Why subtract the mean? The probabilities
 sum to 1, so a constant in place of $r$ has the gradient zero. Subtracting it changes nothing on
-average. But without it every answer with a positive reward is made likelier, also a bad one, and
+average. But without it every answer with a positive reward is made likelier, even a bad one, and
 only the average over many puts that right. Rewards of 1 and 2 in place of 0 and 1 show it: without
 the mean [0.0 %](../../results/grpo.json#tables.ways.No%20mean%2C%20rewards%201%20and%202.greedy)
 are right in the end, and the answers are
 [1.03](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.length) tokens
 long. After the mean is subtracted, 1 and 2 are the same as 0 and 1.
 
-The mean of a group of $G$ contains the answer itself, which makes the gradient shorter by
-$1 - 1/G$, and leaves its direction. A test adds up all groups of all answers of a tiny model, and
+The mean of a group of $G$ contains the answer itself, which multiplies the expected gradient by
+$1 - 1/G$ and leaves its direction. A test adds up all groups of all answers of a tiny model, and
 finds exactly that. It also finds that the direction changes with each of two divisions of the
 paper: by the standard deviation, and by the length of each answer. [Dr.
 GRPO](https://arxiv.org/abs/2503.20783) (Liu et al., 2025) leaves out both. With the second, its
@@ -78,7 +78,7 @@ of 0 and 1, leaving out the mean gives
 [49.6 %](../../results/grpo.json#tables.ways.Without%20the%20group%27s%20mean.greedy): then wrong
 answers teach nothing, and right ones are imitated. Leaving out the distance to the reference gives
 [50.3 %](../../results/grpo.json#tables.ways.Without%20KL.greedy). If each answer is used for four
-steps, from half as many draws, it is
+steps (400 steps, with half as many draws), it is
 [48.8 %](../../results/grpo.json#tables.ways.100%20draws%2C%20each%20used%20four%20times.greedy),
 and without the clip
 [45.2 %](../../results/grpo.json#tables.ways.Four%20times%2C%20without%20clip.greedy): the largest
@@ -139,8 +139,8 @@ def clipped_gain(ratio: Tensor, advantages: Tensor, clip: float) -> Tensor:
     ## Clipped ratio
 
     $$
-    \min\left(\rho A,\; \operatorname{clip}(\rho, 1 - \epsilon, 1 + \epsilon) A\right)
-    \qquad \rho = \frac{\pi(o_t \mid q, o_{<t})}{\pi_{old}(o_t \mid q, o_{<t})}
+    \begin{gathered} \rho = \frac{\pi(o_t \mid q, o_{<t})}{\pi_{old}(o_t \mid q, o_{<t})} \\
+    \min(\rho A,\; \operatorname{clip}(\rho, 1 - \epsilon, 1 + \epsilon) A) \end{gathered}
     $$
 
     The answers were drawn from $\pi_{old}$, the model as it was then. If you make several steps
@@ -158,14 +158,15 @@ def kl_estimate(new: Tensor, reference: Tensor) -> Tensor:
     ## Distance to the reference
 
     $$
-    e^{d} - d - 1 \qquad d = \ln \pi_{ref}(o_t \mid q, o_{<t}) - \ln \pi(o_t \mid q, o_{<t})
+    \begin{gathered} d = \ln \pi_{ref}(o_t \mid q, o_{<t}) - \ln \pi(o_t \mid q, o_{<t}) \\
+    e^{d} - d - 1 \end{gathered}
     $$
 
-    The *reference* $\pi_{ref}$ is the model at the start. The average over tokens drawn from $\pi$
-    is the KL divergence $\operatorname{KL}(\pi \,\|\, \pi_{ref})$: that of $-d$ is so by
-    definition, and that of $e^d - 1$ is zero. The second part makes each single estimate at least
-    zero, as a distance should be. One thing is odd: in a loss, the average of its gradients is that
-    of the *other* divergence, $\operatorname{KL}(\pi_{ref} \,\|\, \pi)$. A test shows both.
+    The *reference* $\pi_{ref}$ is the model at the start. Over tokens drawn from $\pi$, the average
+    of $-d$ is the KL divergence $\operatorname{KL}(\pi \,\|\, \pi_{ref})$ by definition, and that
+    of $e^d - 1$ is zero. The second part makes each single estimate at least zero, as a distance
+    should be. One thing is odd: in a loss, the average of the gradients is that of the *other*
+    divergence, $\operatorname{KL}(\pi_{ref} \,\|\, \pi)$. A test shows both.
     """
     # Zero where both models agree.
     difference = reference - new

@@ -15,12 +15,12 @@ steps. So training starts with solved questions to imitate.
 **In:** 50 questions of six digits with their answers, such as “`315204=`” and “`012345;`”. **Out:**
 a model that sorts
 [30.9 %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) of *new*
-questions, and most of whose answers look like answers: digits, then “`;`”.
+questions, and nearly always writes digits and then “`;`”.
 
 Why not go on like this? Because 50 are too few. After 200 more steps with the same 50, new
 questions are answered right in
 [26.9 %](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.greedy) of cases, and
-the loss of the right answers has risen from
+the loss of right answers has risen from
 [0.466](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.loss) to
 [0.887](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.loss) nats: the model
 knows its examples by heart, and has become sure of its mistakes. Of eight drawn answers one is
@@ -104,7 +104,7 @@ def solved_batches(sizes: Sizes, seed: int, batch_size: int = 32) -> Batches:
     questions = draw_questions(sizes.n_digits, sizes.n_solved, generator)
 
     def at(step: int) -> tuple[Tensor, Tensor]:
-        # Some of them, and some twice. After 60 steps each of 50 was seen about 38 times.
+        # Drawn at random, some twice. After 60 steps each of the 50 was seen about 38 times.
         chosen = torch.randint(sizes.n_solved, (batch_size,), generator=generator)
         return questions[:, chosen], solve(questions[:, chosen])
 
@@ -189,7 +189,7 @@ def example(n_digits: int = 2, n_questions: int = 3, n_solved: int = 5) -> Tenso
     ### Exercises
 
     ??? question "Of 50 solved questions, how many different first digits do the answers have?"
-        Hardly ten: the smallest of six random digits is rarely a large one. It is 5 or more in one
+        Five or six: the smallest of six random digits is rarely a large one. It is 5 or more in one
         case of 64. What is rare in 50 examples can't be learned from them.
 
     ??? question "Why is the loss of the question left out? What would a model learn from it?"

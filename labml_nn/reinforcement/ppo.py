@@ -7,6 +7,7 @@ paper:
   authors: Schulman et al.
   year: 2017
   link: https://arxiv.org/abs/1707.06347
+know: grpo.py
 terms:
   critic: A model that predicts, at each token, the reward that the rest will bring.
   GAE: Advantages from the predictions of a critic, averaged over how far one looks ahead.
@@ -23,11 +24,12 @@ the same shape, which goes into [the loss of GRPO](grpo.py#grpo_loss). Its clip 
 PPO. The advantages are from [another one](https://arxiv.org/abs/1506.02438) (Schulman et al.,
 2015).
 
-A small example. An answer of three tokens is wrong. Before them the critic has predicted 0.5, 0.8
-and 0.2. So the first token raised hopes by 0.3, the second lowered them by 0.6, and at the end 0.2
-were expected and nothing came. These *surprises* are the advantages if you trust the critic
-($\lambda = 0$). If you trust the reward alone ($\lambda = 1$), the advantage of a token is the
-reward minus the prediction before it: −0.5, −0.8 and −0.2. Values between mix both.
+A small example. An answer of three tokens is wrong. Before its tokens the critic predicted 0.5, 0.8
+and 0.2. So the first token raised the prediction by 0.3, the second lowered it by 0.6, and at the
+end 0.2 were expected and the reward was 0. These *surprises*, 0.3, −0.6 and −0.2, are the
+advantages if you trust the critic alone ($\lambda = 0$). If you trust the reward alone
+($\lambda = 1$), the advantage of a token is the reward minus the prediction before it: −0.5, −0.8
+and −0.2. A $\lambda$ between 0 and 1 mixes both.
 
 What did not help here: the critic. PPO comes to
 [50.7 %](../../results/grpo.json#tables.ways.PPO%20with%20GAE.greedy)
@@ -36,8 +38,8 @@ What did not help here: the critic. PPO comes to
 [51.5 %](../../results/grpo.json#tables.ways.GRPO.greedy)
 ([48.0](../../results/grpo.json#tables.ways.GRPO.low) to
 [53.4](../../results/grpo.json#tables.ways.GRPO.high)). The second model takes time and memory, too.
-The critic learns too slowly to be of use. After 200 steps it knows how often answers are right, but
-hardly sees a mistake that it has just read:
+The critic has learned too little to be of use: after 200 steps it knows how often answers are
+right, but its prediction hardly changes when it has read a mistake:
 
 [The mean prediction before each token, of answers with the first mistake at one
 place](../../results/grpo.json#figures.values)
@@ -76,13 +78,13 @@ def gae(rewards: Tensor, values: Tensor, gamma: float = 1.0, lam: float = 0.95) 
     $$
 
     * `rewards` are $r_t$, `[n_tokens, batch_size]`, one for each token
-    * `values` are the predictions $V_t$, made *before* token $t$; zero behind the end
+    * `values` are the predictions $V_t$, made *before* token $t$; zero after the end
     * `gamma` is $\gamma$: how much less a reward counts for each token that it comes later. An
       answer is short and its reward comes at its end, so nothing is lost with 1
     * `lam` is $\lambda$, which weighs the critic against the rewards
     """
-    # $\delta_t$ is a *surprise*: by how much things look better after the token than before. Behind
-    # the last place nothing comes.
+    # $\delta_t$ is a *surprise*: by how much the prediction is better after the token than before.
+    # After the last token it counts as zero.
     surprises = rewards + gamma * F.pad(values[1:], (0, 0, 0, 1)) - values
 
     # From the end: $\hat A_t = \delta_t + \gamma \lambda \hat A_{t+1}$, the same sum in one pass.
@@ -117,7 +119,7 @@ class Critic(nn.Module):
 
     def forward(self, questions: Tensor, answers: Tensor) -> Tensor:
         # What is known before each token of the answer: the question and the tokens before it. So
-        # the last token is never read. Behind the end, the value is zero.
+        # the last token is never read. After the end, the value is zero.
         values = self.model(torch.cat([questions, answers])[:-1])[len(questions) - 1 :]
         return values.squeeze(-1) * answer_mask(answers)
 

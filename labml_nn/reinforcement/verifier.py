@@ -20,14 +20,14 @@ sorting: no digit is smaller than the one before it, and each digit is there as 
 Both checks are needed, because a model learns what is rewarded, and not what was meant. A model
 that has only [begun to sort](imitation.py) writes digits in order, but often the wrong ones:
 [30.9 %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) of its
-answers are right. If only the order is checked, nothing tells it about the digits. After 200 steps
-[23.3 %](../../results/grpo.json#tables.ways.Only%20the%20order%20is%20checked.greedy) are right,
-fewer than before, and the answers have lost a digit: they are
+likeliest answers are right. If only the order is checked, nothing tells it about the digits. After
+200 steps [23.3 %](../../results/grpo.json#tables.ways.Only%20the%20order%20is%20checked.greedy) are
+right, fewer than before, and the answers have lost a digit: they are
 [5.85](../../results/grpo.json#tables.training.Only%20the%20order%20is%20checked.length) tokens
 long, where a right one has 7. The reward doesn't show any of that: it goes to nearly 1.
 
-[Only the order is checked: what is rewarded, and what is
-right](../../results/grpo.json#figures.hole)
+[Only the order is checked: what is rewarded, and what is right, among the answers that are drawn in
+training](../../results/grpo.json#figures.hole)
 
 **In:** questions, such as “`315204=`”, and answers of a model, such as “`012345;`”. **Out:** a
 *reward* for each answer: 1 if it is right, 0 if it isn't.
@@ -138,7 +138,7 @@ def verify(questions: Tensor, answers: Tensor) -> Tensor:
     Both checks together, as a reward. Neither of them sorts anything.
     """
     # All or nothing. Parts of a reward, such as one for each digit in its place, would give a
-    # signal earlier. They are also more to exploit, so the page keeps to the plain one.
+    # signal earlier. They can also be exploited in more ways, so the page uses the plain one.
     return (in_order(answers) & same_digits(questions, answers)).float()
 
 
@@ -154,8 +154,9 @@ def example(n_digits: int = 5, n_questions: int = 7) -> tuple[Tensor, Tensor, Te
         The first and the last. After the first “;” nothing counts.
 
     ??? question "You reward the second check alone. What does the model learn to write?"
-        Any order of the digits is rewarded, and copying the question is one of them. So is sorting,
-        but nothing prefers it.
+        Sorted digits, nearly as often as with both checks: 49 % are right in two runs of ours. Any
+        order is rewarded, a copy of the question too. But the model begins with answers in order,
+        and only what it draws is made likelier.
 
     ??? question "You leave `answer_mask` out of `in_order`. Which answers get another reward?"
         Those with a digit after their “;”, since a digit is smaller than “;”. They would be wrong,

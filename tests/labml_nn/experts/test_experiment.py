@@ -46,7 +46,7 @@ def test_a_router_that_chooses_at_random_is_as_uneven_as_the_exercise_says() -> 
     chosen = torch.rand(100, 1024, 16).topk(2, dim=2).indices
     counts = torch.stack([torch.bincount(one.flatten(), minlength=16) for one in chosen]).float()
     assert counts.std(dim=1).mean().item() == pytest.approx(11, abs=1)
-    assert counts.amax(dim=1).mean().item() / 128 == pytest.approx(1.16, abs=0.02)
+    assert counts.amax(dim=1).mean().item() / 128 == pytest.approx(1.15, abs=0.02)
 
 
 def test_the_loss_and_the_bias_even_out_the_load_and_nothing_else_moves_a_bias() -> None:

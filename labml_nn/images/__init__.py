@@ -1,0 +1,24 @@
+r"""
+---
+title: Images
+summary: A transformer reads images, and learns to compare them with words.
+---
+
+A transformer reads a sequence, and doesn't ask what of. Each page answers a failure of the one
+before:
+
+1. [Drawn digits](digits.py): there are no images without a data set, so we draw some, hard enough
+   that a linear layer fails.
+2. [Vision transformer](vit.py): an image has no tokens, so it is cut into patches.
+3. [Images and words](clip.py): a classifier knows only its classes, so images are compared with
+   texts.
+4. [Read digits, name images](experiment.py): train both, and look.
+
+[Models that read digits: means of three seeds](../../results/images.json#tables.models)
+
+A vision transformer is right about
+[0.957](../../results/images.json#tables.models.vision%20transformer.accuracy) of the digits, a
+linear layer about [0.651](../../results/images.json#tables.models.linear%20layer.accuracy). What
+did not help here: the class token, registers, and the transformer itself. A small convolutional
+network reads these digits better.
+"""

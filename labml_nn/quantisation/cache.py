@@ -1,0 +1,240 @@
+r"""
+---
+title: A Cache in Few Bits
+summary: Keys and values of the text so far, in four or two bits for each number.
+know: groups.py, ../transformers/kv_cache.py
+paper:
+  title: "KIVI: A Tuning-Free Asymmetric 2bit Quantization for KV Cache"
+  authors: Liu et al.
+  year: 2024
+  link: https://arxiv.org/abs/2402.02750
+terms:
+  quantised cache: Keeps the keys and values of a text in few bits.
+---
+
+A model that writes keeps a [key and a value](../transformers/kv_cache.py) of each token in each
+layer. For long texts they can take more memory than the weights, and all of them are read for each
+new token. Can they be [rounded](groups.py), too?
+
+It depends on which numbers share a scale. At first sight, those of one key: they are there at the
+same time. In two bits, the small transformer then has a loss of
+[1.791](../../results/quantisation.json#tables.cache.2.tokens), where it had
+[1.679](../../results/quantisation.json#values.float). If instead keys share a scale by *channel*,
+that is, one feature of many tokens, the loss is
+[1.752](../../results/quantisation.json#tables.cache.2.channels), with as many scales as before
+(means of three seeds, with all keys and values rounded, the newest ones as well).
+
+[The loss with a cache in few bits](../../results/quantisation.json#figures.cache)
+
+**In:** keys or values of the new tokens. **Out:** those of all tokens that were read so far,
+`[n_read, batch_size, heads, d_k]`, nearly.
+
+Why channels? Look at the keys of one head. Some channels are high, and others low, for *every*
+token. They make stripes:
+
+[Keys and values of 32 letters, in the second
+layer](../../results/quantisation.json#figures.stripes)
+
+In our model the mean of a channel is up to
+[0.90](../../results/quantisation.json#values.offset) of its standard deviations away from zero.
+In large models a few channels of the keys are many times as large as all others, the paper found.
+If they share a scale with the others, the others are lost. A high channel on its own is easy: its
+numbers are much alike, provided that the lowest of them, and not zero, is where counting begins.
+With $b$ bits, a group of numbers $x$ becomes
+
+$$
+q = \operatorname{round}\left(\frac{x - l}{s}\right) \qquad l = \min x
+\qquad s = \frac{\max x - \min x}{2^b - 1} \qquad x \approx l + s\, q
+$$
+
+An example in two bits: a channel has 5.0, 5.3, 5.1, 5.6. Then $l = 5$, $s = 0.2$, and $q$ is 0, 1,
+0, 3 (0.5 is rounded to the even number). The largest error is 0.1. Counted from zero, with a sign,
+all four would be 5.6.
+
+A channel has to wait until there are several tokens. So the last keys stay in 32 bits, and whenever
+there are 32 of them, they are rounded together. (With fewer than 32 tokens in a group there would
+be more scales than before.)
+
+**What did not help here:** to treat values differently. In the paper values share a scale by
+*token*, so that the errors of one token don't depend on others. In two bits, our loss is
+[1.759](../../results/quantisation.json#tables.cache.2.paper) with keys by channel and values by
+token, and [1.752](../../results/quantisation.json#tables.cache.2.channels) with both by channel.
+
+Left out: attention that computes with the whole numbers. Here the keys of one layer are restored
+for each new token, so memory is saved, and time is lost.
+"""
+
+import torch
+from torch import Tensor
+
+from labml_nn.quantisation.groups import pack, unpack
+from labml_nn.transformers.kv_cache import CachedAttention, CachedProjection, CachedTransformer
+
+# Whole numbers, lowest numbers, and steps.
+Rounded = tuple[Tensor, Tensor, Tensor]
+
+
+def quantise_range(x: Tensor, n_bits: int, dim: int) -> Rounded:
+    r"""
+    ## Quantise
+
+    All numbers along the axis `dim` share a scale. Whole numbers in the shape of `x`; the lowest
+    numbers and the steps have the length 1 along `dim`.
+    """
+    # From the lowest to the highest number in $2^b - 1$ steps.
+    low, high = x.amin(dim, keepdim=True), x.amax(dim, keepdim=True)
+    step = (high - low) / (2**n_bits - 1)
+
+    # If all numbers are the same, any step but zero will do.
+    step = step.where(step > 0, 1.0)
+
+    # Both take 16 bits. The whole numbers are counted from these, so that little is lost.
+    low, step = low.bfloat16(), step.bfloat16()
+
+    # A `bfloat16` that was rounded up is higher than the lowest number.
+    whole = ((x - low) / step).round().clamp(0, 2**n_bits - 1)
+    return whole.to(torch.uint8), low, step
+
+
+def restore_range(whole: Tensor, low: Tensor, step: Tensor) -> Tensor:
+    r"""
+    ## Restore
+    """
+    # In 32 bits, for attention to compute with.
+    return low + whole.float() * step
+
+
+class QuantisedProjection(CachedProjection):
+    r"""
+    ## The cache
+
+    A [projection that remembers](../transformers/kv_cache.py#CachedProjection), in 2, 4 or 8 bits.
+    `dim` is 0 for channels and -1 for tokens.
+    """
+
+    def __init__(
+        self, d_model: int, heads: int, d_k: int, bias: bool,
+        n_bits: int, dim: int, group_len: int,
+    ) -> None:
+        # Channels need a group of tokens. Tokens don't, but get one too, so that both are alike.
+        self.n_bits, self.dim, self.group_len = n_bits, dim, group_len
+
+        # The class above empties the cache, so the group must be known by now.
+        super().__init__(d_model, heads, d_k, bias)
+
+    @property
+    def cache(self) -> Tensor | None:
+        r"""
+        ### What attention sees
+
+        The projection above reads `cache`, appends the new keys and sets it again.
+        """
+        # Nothing was read yet.
+        if self.recent is None:
+            return None
+
+        # The restored groups, and the last keys as they are.
+        restored = [
+            restore_range(unpack(packed, self.n_bits), low, step)
+            for packed, low, step in self.groups
+        ]
+        return torch.cat([*restored, self.recent])
+
+    @cache.setter
+    def cache(self, x: Tensor | None) -> None:
+        # Before a text begins there is nothing.
+        if x is None:
+            self.groups: list[Rounded] = []
+            self.recent: Tensor | None = None
+            return
+
+        # Groups are never rounded a second time, since their errors would add up. A cache that
+        # [goes back](../inference/rewind.py) keeps those that are still complete.
+        self.groups = self.groups[: len(x) // self.group_len]
+        self.recent = x[len(self.groups) * self.group_len :]
+
+        # The first call may bring a long text, and complete several groups.
+        while len(self.recent) >= self.group_len:
+            whole, low, step = quantise_range(self.recent[: self.group_len], self.n_bits, self.dim)
+
+            # In the bytes that they need. Features of a key are neighbours, and share bytes.
+            self.groups.append((pack(whole, self.n_bits), low, step))
+            self.recent = self.recent[self.group_len :]
+
+        # A copy, because a slice would keep all of `x` in memory.
+        self.recent = self.recent.clone()
+
+
+class QuantisedAttention(CachedAttention):
+    r"""
+    ## Attention with a cache in few bits
+    """
+
+    def __init__(self, heads: int, d_model: int, n_bits: int, group_len: int) -> None:
+        # What is the same for any cache: the mask, the queries, and the projection of the output.
+        # In writing nothing is dropped.
+        super().__init__(heads, d_model, dropout_prob=0.0)
+
+        # Keys by channel, values by token. The parameters have the same names and shapes as before,
+        # so trained weights fit.
+        sizes = (d_model, heads, self.d_k, True, n_bits)
+        self.key = QuantisedProjection(*sizes, dim=0, group_len=group_len)
+        self.value = QuantisedProjection(*sizes, dim=-1, group_len=group_len)
+
+
+class QuantisedTransformer(CachedTransformer):
+    r"""
+    ## The model
+
+    The [model with a cache](../transformers/kv_cache.py#CachedTransformer), and the same call.
+    `sizes` are its arguments.
+    """
+
+    def __init__(self, *sizes: int, n_bits: int = 4, group_len: int = 32) -> None:
+        # With a cache in 32 bits, at first.
+        super().__init__(*sizes)
+
+        # Another attention in each layer. The first three sizes are those of vocabulary, features
+        # and heads.
+        _, d_model, heads, *_ = sizes
+        for layer in self.encoder.layers:
+            layer.self_attn = QuantisedAttention(heads, d_model, n_bits, group_len)
+
+
+def example(
+    group_len: int = 7, n_read: int = 17, n_new: int = 5, batch_size: int = 3, heads: int = 2,
+    n_pairs: int = 11,
+) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    A text that is read in two pieces. Of the first, two groups are rounded.
+
+    ### Exercises
+
+    ??? question "Keys of 32 features, groups of 32 tokens, two bits. How many bits is a number?"
+        3: two, and 32 more for the lowest number and the step of 32 numbers.
+
+    ??? question "A channel has 5, 5, 5, 5. What is stored?"
+        Four zeros, and 5 as the lowest number. The difference is 0, so the step is set to 1.
+
+    ??? question "100 keys have come, one by one. How many are in 32 bits?"
+        Four. Three groups of 32 are rounded.
+
+    ??? question "Count from zero in `quantise_range`: `low = 0`. Which numbers are lost?"
+        The negative ones: `clamp` makes them 0. And a high channel wastes its steps on numbers that
+        it never has.
+    """
+    # Ten letters, two layers, and room for the whole text. Two features of four bits share a byte.
+    n_vocab, d_k, n_keys = 10, 2 * n_pairs, n_read + n_new
+    sizes = (n_vocab, heads * d_k, heads, 2, heads * d_k, n_keys)
+    exact, model = CachedTransformer(*sizes), QuantisedTransformer(*sizes, group_len=group_len)
+    model.load_state_dict(exact.state_dict())
+
+    # The text, and its first part.
+    tokens = torch.randint(n_vocab, (n_keys, batch_size))
+
+    # The second call sees rounded keys. Its logits are nearly those of the exact cache.
+    for one in (exact, model):
+        one(tokens[:n_read])
+    return exact(tokens), model(tokens)

@@ -1,0 +1,134 @@
+r"""
+---
+title: How Few Bits?
+summary: Train a model, round its weights in three ways, and look at the loss.
+know: gptq.py
+---
+
+How few bits are enough for *your* model? Train one, round copies of it to eight, four, three and
+two bits, and compare their losses.
+
+**In:** a text. **Out:** the loss on its validation part for each number of bits, rounded [by
+rows](groups.py), in groups, and with [GPTQ](gptq.py); and what the model writes in four bits.
+
+[The loss of the classic transformer, rounded](../../results/quantisation.json#tables.bits)
+
+The seeds differ by [0.011](../../results/quantisation.json#values.spread) among themselves. Down to
+four bits, rounding with GPTQ costs less than that.
+"""
+
+import copy
+
+import torch
+from torch import nn
+
+from labml_nn.quantisation.gptq import gptq_weights
+from labml_nn.quantisation.groups import round_weights, to_four_bits
+from labml_nn.training.data import RandomWindows, prepare
+from labml_nn.training.loop import evaluate
+from labml_nn.training.sampling import write
+from labml_nn.transformers.basic.autoregressive_experiment import fit, read_text
+from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
+
+
+def n_bytes(model: nn.Module) -> int:
+    r"""
+    ## The bytes of a model
+
+    Of its weights, and of the whole numbers and scales that have taken their place.
+    """
+    # Masks and tables that can be made again aren't in there.
+    return sum(tensor.nbytes for tensor in model.state_dict().values())
+
+
+def notebook(
+    corpus: str = "shakespeare", steps: int = 1000, seed: int = 1, sample_length: int = 200
+) -> None:
+    r"""
+    ## In a notebook
+
+    Two minutes on two cores, most of them for training.
+    """
+    # ### A model
+    # The classic transformer, trained as on
+    # [its own page](../transformers/basic/autoregressive_experiment.py).
+    # The last tenth of the text is for validation.
+    seq_len = 64
+    tokenizer, training, validation = prepare(read_text(corpus), seq_len)
+
+    # The seed decides the first weights, and which windows are seen.
+    torch.manual_seed(seed)
+    model = AutoregressiveTransformer(len(tokenizer), 128, 4, 4, 512, seq_len)
+    fit(model, training, steps, seq_len, 12, seed)
+    print(f"validation loss {evaluate(model, validation, seq_len):.3f} in 32 bits")
+
+    # ### Fewer bits
+    # GPTQ looks at the inputs of each layer, in 64 windows of the training text.
+    # The windows that are trained on are as good as any.
+    calibration, _ = RandomWindows(training, seq_len, 64, seed).at(0)
+
+    # Each changes a model in place.
+    methods = {
+        "rows": round_weights,
+        "groups of 32": lambda rounded, n_bits: round_weights(rounded, n_bits, 32),
+        "rows, GPTQ": lambda rounded, n_bits: gptq_weights(rounded, calibration, n_bits),
+    }
+    bits, losses = (8, 4, 3, 2), {}
+    for name, round_model in methods.items():
+        losses[name] = []
+        for n_bits in bits:
+            # Always from the same weights.
+            rounded = copy.deepcopy(model)
+            round_model(rounded, n_bits)
+
+            # Over the whole validation text.
+            losses[name].append(evaluate(rounded, validation, seq_len))
+            print(f"{n_bits} bits, {name}: validation loss {losses[name][-1]:.3f}")
+
+    # ### Loss against bits
+    # At eight bits the three are alike.
+    import matplotlib.pyplot as plt
+
+    # A line for each way of rounding.
+    for name, values in losses.items():
+        plt.plot(bits, values, marker="o", label=name)
+    plt.xlabel("bits of a weight, without its scale")
+    plt.ylabel("validation loss")
+    plt.legend()
+    plt.show()
+
+    # ### In memory
+    # A copy whose linear layers are in four bits, in groups of 32.
+    writer = copy.deepcopy(model)
+    to_four_bits(writer)
+    print(f"{n_bytes(model):,} bytes, and in four bits {n_bytes(writer):,}")
+
+    # What it writes. Change the temperature.
+    print(write(writer, tokenizer, "ROMEO:\n", sample_length, seq_len, temperature=0.8))
+
+
+def example(d_in: int = 3, d_out: int = 5) -> int:
+    r"""
+    ## Example
+
+    The bytes of a layer.
+
+    ### Exercises
+
+    ??? question "Round one part of the model to two bits. Which one does most harm?"
+        Attention: in groups of 32 it takes the loss to
+        [1.965](../../results/quantisation.json#values.parts.attention). The feed-forward networks
+        have twice as many weights, and take it to
+        [1.841](../../results/quantisation.json#values.parts.feed_forward), the logits to
+        [1.856](../../results/quantisation.json#values.parts.generator).
+
+    ??? question "Why is the model in four bits not an eighth of the size?"
+        A scale for 32 weights makes it 4.5 bits. Embeddings, biases and gains stay in 32 bits.
+
+    ??? question "Calibrate GPTQ with a single window. How much is lost?"
+        In three bits, by rows, the loss is
+        [1.743](../../results/quantisation.json#values.calibration.one_window) then, and
+        [1.700](../../results/quantisation.json#tables.bits.3.gptq) with 64 windows.
+    """
+    # 15 weights and 5 biases of four bytes each.
+    return n_bytes(nn.Linear(d_in, d_out))
