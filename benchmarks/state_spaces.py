@@ -31,20 +31,20 @@ from torch import Tensor, nn  # noqa: E402
 from benchmarks.pictures import ACCENT, heat_map, new, svg  # noqa: E402
 from benchmarks.record import fingerprints, write  # noqa: E402
 from labml_nn.state_spaces import mamba2  # noqa: E402
-from labml_nn.state_spaces.mamba import Mamba  # noqa: E402
-from labml_nn.state_spaces.mamba2 import Mamba2, decays, scan_in_chunks  # noqa: E402
-from labml_nn.state_spaces.state_experiment import (  # noqa: E402
+from labml_nn.state_spaces.letters_experiment import (  # noqa: E402
     N_LETTERS,
     Tagger,
     fixed_mamba,
-    language_model,
     last_letters,
+)
+from labml_nn.state_spaces.mamba import Mamba  # noqa: E402
+from labml_nn.state_spaces.mamba2 import Mamba2, decays, scan_in_chunks  # noqa: E402
+from labml_nn.state_spaces.text_experiment import (  # noqa: E402
+    InPlaceOfAttention,
+    language_model,
 )
 from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare  # noqa: E402
 from labml_nn.training.loop import adamw, evaluate, train  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
-    AutoregressiveTransformer,
-)
 from labml_nn.transformers.fused_attention import FusedAttention  # noqa: E402
 
 SEEDS, SEQ_LEN, STEPS, TASK_STEPS, WIDTH = (1, 2, 3), 64, 500, 400, 32
@@ -53,7 +53,8 @@ KEPT = ROOT / "runs/state_spaces.json"
 SOURCES = [
     "labml_nn/state_spaces/mamba.py",
     "labml_nn/state_spaces/mamba2.py",
-    "labml_nn/state_spaces/state_experiment.py",
+    "labml_nn/state_spaces/letters_experiment.py",
+    "labml_nn/state_spaces/text_experiment.py",
     "labml_nn/training/loop.py",
     "labml_nn/transformers/basic/autoregressive_model.py",
     "labml_nn/transformers/fused_attention.py",
@@ -84,9 +85,13 @@ def new_model(name: str, seed: int) -> nn.Module:
     r"""A small language model."""
     torch.manual_seed(seed)
     if name == "attention":
-        sizes = (len(TOKENIZER), 64, 4, 2, 256, SEQ_LEN)
-        return AutoregressiveTransformer(*sizes, attention=FusedAttention)
-    return language_model(len(TOKENIZER), SEQ_LEN, TEXT[name])
+        return language_model(len(TOKENIZER), SEQ_LEN, FusedAttention)
+    make = TEXT[name]
+    return language_model(
+        len(TOKENIZER),
+        SEQ_LEN,
+        lambda heads, d_model, dropout_prob: InPlaceOfAttention(make(heads, d_model)),
+    )
 
 
 def trained_tagger(name: str, seed: int) -> Tagger:

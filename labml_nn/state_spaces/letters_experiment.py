@@ -1,22 +1,23 @@
 r"""
 ---
 title: Letters Among Dots
-summary: A task for which a layer must select, and a language model without attention.
+summary: Train three layers on a task for which a layer must select.
 know: mamba2.py
 ---
 
-What is a state space layer good at? Two trainings tell: one in which the layer must remember one
-letter over many dots, and one on a text.
+When must a layer select? In streams of letters and dots it has to remember a letter over many dots,
+and to replace it when the next letter comes.
 
-**In:** a text. **Out:** how often three layers know the last letter; then the loss of a language
-model with [Mamba-2](mamba2.py) in the place of attention, and what it writes.
+**In:** some steps. **Out:** how often three layers know the last letter: [Mamba](mamba.py),
+[Mamba-2](mamba2.py), and Mamba with weights that are the same for all tokens.
 
 [The last letter among dots](../../results/state_spaces.json#tables.last_letter)
 
-[Small language models, after 500 steps](../../results/state_spaces.json#tables.losses)
-"""
+The longer ago the letter was, the less often the layer with fixed weights is right:
 
-from collections.abc import Callable
+[How many are right, by the distance to the last
+letter](../../results/state_spaces.json#figures.distance)
+"""
 
 import torch
 import torch.nn.functional as F
@@ -24,11 +25,7 @@ from torch import Tensor, nn
 
 from labml_nn.state_spaces.mamba import Mamba
 from labml_nn.state_spaces.mamba2 import Mamba2
-from labml_nn.training.data import RandomWindows, prepare
-from labml_nn.training.loop import adamw, evaluate, train
-from labml_nn.training.sampling import write
-from labml_nn.transformers.basic.autoregressive_experiment import read_text
-from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
+from labml_nn.training.loop import adamw, train
 
 # The letters of the task. The dot comes after them.
 N_LETTERS = 16
@@ -109,45 +106,11 @@ class Tagger(nn.Module):
         return self.scores(x + self.layer(x))
 
 
-class InPlaceOfAttention(nn.Module):
-    r"""
-    ## In a transformer
-
-    A layer of a [transformer](../transformers/models.py#TransformerLayer) calls attention with
-    queries, keys, values and a mask. Here all are the same, and no mask is needed: a state can't
-    see the future.
-    """
-
-    def __init__(self, layer: nn.Module) -> None:
-        super().__init__()
-        # Mamba, or Mamba-2.
-        self.layer = layer
-
-    def forward(self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
-        # Self-attention gets the same tensor three times.
-        return self.layer(query)
-
-
-def language_model(
-    n_vocab: int, seq_len: int, layer: Callable[[int, int], nn.Module]
-) -> AutoregressiveTransformer:
-    r"""
-    ## A language model without attention
-    """
-    # Two layers of width 64. Each makes its own, in the place of attention with four heads.
-    return AutoregressiveTransformer(
-        n_vocab, 64, 4, 2, 256, seq_len,
-        attention=lambda heads, d_model, dropout_prob: InPlaceOfAttention(layer(heads, d_model)),
-    )
-
-
-def notebook(
-    corpus: str = "shakespeare", steps: int = 400, seed: int = 1, sample_length: int = 200
-) -> None:
+def notebook(steps: int = 400, seed: int = 1) -> None:
     r"""
     ## In a notebook
 
-    Two minutes on two cores.
+    A minute on two cores.
     """
     # ### Letters among dots
     # The state has 16 numbers for each of 32 channels, in all three.
@@ -195,30 +158,12 @@ def notebook(
     plt.legend()
     plt.show()
 
-    # ### A text
-    # Windows of 64 letters, as the classic transformer has them.
-    seq_len = 64
-    tokenizer, training, validation = prepare(read_text(corpus), seq_len)
 
-    # Mamba-2 in the place of attention, since it is faster. Trained like the classic transformer.
-    torch.manual_seed(seed)
-    model = language_model(
-        len(tokenizer), seq_len, lambda heads, d_model: Mamba2(heads, d_model, d_model // heads)
-    )
-    train(model, RandomWindows(training, seq_len, 12, seed).at, [adamw(model)], steps)
-
-    # Of the last tenth of the text.
-    print(f"validation loss {evaluate(model, validation, seq_len):.3f}")
-
-    # It reads the last 64 letters for each new one. A program for writing would carry the state.
-    print(write(model, tokenizer, "ROMEO:\n", sample_length, seq_len, temperature=0.8))
-
-
-def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> tuple[Tensor, ...]:
+def example(seq_len: int = 7, batch_size: int = 3) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
 
-    A stream with its answers, and a model of each kind.
+    A stream with its answers, and the scores of an untrained layer.
 
     ### Exercises
 
@@ -235,8 +180,4 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> tuple[T
     tokens, targets = last_letters(0, 1, seq_len, batch_size)
 
     # A score for each letter, at each position.
-    scores = Tagger(fixed_mamba(8, 8), 8)(tokens)
-
-    # Mamba in the place of attention, and random letters.
-    model = language_model(n_vocab, seq_len, lambda heads, d_model: Mamba(d_model, d_model))
-    return targets, scores, model(torch.randint(n_vocab, (seq_len, batch_size)))
+    return targets, Tagger(fixed_mamba(8, 8), 8)(tokens)
