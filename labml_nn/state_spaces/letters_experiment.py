@@ -1,0 +1,183 @@
+r"""
+---
+title: Letters Among Dots
+summary: Train three layers on a task for which a layer must select.
+know: mamba2.py
+---
+
+When must a layer select? In streams of letters and dots it has to remember a letter over many dots,
+and to replace it when the next letter comes.
+
+**In:** some steps. **Out:** how often three layers know the last letter: [Mamba](mamba.py),
+[Mamba-2](mamba2.py), and Mamba with weights that are the same for all tokens.
+
+[The last letter among dots](../../results/state_spaces.json#tables.last_letter)
+
+The longer ago the letter was, the less often the layer with fixed weights is right:
+
+[How many are right, by the distance to the last
+letter](../../results/state_spaces.json#figures.distance)
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from labml_nn.state_spaces.mamba import Mamba
+from labml_nn.state_spaces.mamba2 import Mamba2
+from labml_nn.training.loop import adamw, train
+
+# The letters of the task. The dot comes after them.
+N_LETTERS = 16
+
+
+def last_letters(
+    step: int, seed: int, seq_len: int = 128, batch_size: int = 32
+) -> tuple[Tensor, Tensor]:
+    r"""
+    ## The task
+
+    Streams of letters and dots, and the last letter at each position, `[seq_len, batch_size]` each.
+    """
+    # New streams for each step, and the same ones for each model.
+    generator = torch.Generator().manual_seed(1_000_000 * seed + step)
+
+    # A letter for every position. Most of them will be covered by dots.
+    letters = torch.randint(N_LETTERS, (seq_len, batch_size), generator=generator)
+
+    # One in twenty is a letter, and so is the first one, or there would be no last letter yet.
+    is_letter = torch.rand(seq_len, batch_size, generator=generator) < 0.05
+    is_letter[0] = True
+
+    # Letters keep their position, and dots get 0. The highest so far is that of the last letter.
+    positions = torch.arange(seq_len).unsqueeze(1) * is_letter
+    last = positions.cummax(dim=0).values
+
+    # The stream, and the letters at those positions.
+    return letters.where(is_letter, N_LETTERS), letters.gather(0, last)
+
+
+class Constants(nn.Module):
+    r"""
+    ## Without selection
+
+    In the place of a linear layer: the same numbers for every token.
+    """
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__()
+        # They are learned, like the weights that they replace.
+        self.numbers = nn.Parameter(torch.randn(n_features))
+
+    def forward(self, x: Tensor) -> Tensor:
+        # The token isn't looked at.
+        return self.numbers.expand(*x.shape[:-1], -1)
+
+
+def fixed_mamba(d_model: int, n_channels: int) -> Mamba:
+    r"""
+    ## Mamba with fixed weights
+    """
+    # Steps, and what to write and to read, no longer depend on the token.
+    layer = Mamba(d_model, n_channels)
+    layer.select = Constants(sum(layer.sizes))
+    return layer
+
+
+class Tagger(nn.Module):
+    r"""
+    ## One layer for the task
+    """
+
+    def __init__(self, layer: nn.Module, d_model: int) -> None:
+        super().__init__()
+        # A vector for each letter and for the dot.
+        self.embed = nn.Embedding(N_LETTERS + 1, d_model)
+
+        # The layer that is tried.
+        self.layer = layer
+
+        # As many scores as there are letters: a dot is never the answer.
+        self.scores = nn.Linear(d_model, N_LETTERS)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        # With a residual, as in a transformer: at a letter the answer is in the embedding.
+        x = self.embed(tokens)
+        return self.scores(x + self.layer(x))
+
+
+def notebook(steps: int = 400, seed: int = 1) -> None:
+    r"""
+    ## In a notebook
+
+    A minute on two cores.
+    """
+    # ### Letters among dots
+    # The state has 16 numbers for each of 32 channels, in all three.
+    d_model = 32
+    layers = {
+        "fixed": lambda: fixed_mamba(d_model, d_model),
+        "Mamba": lambda: Mamba(d_model, d_model),
+        "Mamba-2": lambda: Mamba2(4, d_model, d_model // 4),
+    }
+
+    # To measure with: streams that are none of those for training.
+    tokens, targets = last_letters(0, seed=0)
+
+    # The losses of training, for a picture.
+    losses = {}
+    for name, make in layers.items():
+        # The same streams for all, and weights from the same seed.
+        torch.manual_seed(seed)
+        model, losses[name] = Tagger(make(), d_model), []
+        train(
+            model, lambda step: last_letters(step, seed), [adamw(model, 1e-2)], steps,
+            after_step=lambda step, loss, curve=losses[name]: curve.append(loss.item()),
+        )
+
+        # At each position, and not only at the last one of the stream.
+        with torch.no_grad():
+            logits = model(tokens)
+
+        # What training makes small, and what the task asks for.
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        right = (logits.argmax(dim=-1) == targets).float().mean()
+        print(f"{name}: validation loss {loss:.3f}, right {right:.3f}")
+
+    # ### The losses of training
+    # With fixed weights it falls, and stays where it is.
+    import matplotlib.pyplot as plt
+
+    # One line for each layer.
+    for name, curve in losses.items():
+        plt.plot(curve, label=name)
+
+    # All are trained for as many steps.
+    plt.xlabel("step")
+    plt.ylabel("loss")
+    plt.legend()
+    plt.show()
+
+
+def example(seq_len: int = 7, batch_size: int = 3) -> tuple[Tensor, Tensor]:
+    r"""
+    ## Example
+
+    A stream with its answers, and the scores of an untrained layer.
+
+    ### Exercises
+
+    ??? question "How often is a layer right that has no memory, and guesses at dots?"
+        At letters, a twentieth of the positions, and at a sixteenth of the dots: 0.11.
+
+    ??? question "Take letters of a second alphabet in the place of dots. What is to be learned?"
+        To tell the alphabets apart: long steps for the first one, short ones for the second.
+
+    ??? question "Write the stream without dots. Which answer is right at each position?"
+        The current letter: nothing has to be remembered, and a layer without a state would do.
+    """
+    # Untrained, so the answers aren't those of the task yet.
+    tokens, targets = last_letters(0, 1, seq_len, batch_size)
+
+    # A score for each letter, at each position.
+    return targets, Tagger(fixed_mamba(8, 8), 8)(tokens)

@@ -1,0 +1,131 @@
+r"""Mamba is the mixer of transformers, and its scan is the sum of all that was written."""
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import MambaConfig
+from transformers.models.mamba.modeling_mamba import MambaMixer
+
+from labml_nn.state_spaces import mamba as page
+from labml_nn.state_spaces.mamba import Mamba, causal_convolution, selective_scan
+from tests.oracles.compare import difference, largest
+
+# Of theirs, by the names of ours.
+NAMES = {
+    "project.weight": "in_proj.weight",
+    "filter_bias": "conv1d.bias",
+    "select.weight": "x_proj.weight",
+    "steps.weight": "dt_proj.weight",
+    "steps.bias": "dt_proj.bias",
+    "log_rates": "A_log",
+    "skip": "D",
+    "output.weight": "out_proj.weight",
+}
+
+
+def test_it_is_the_layer_of_transformers() -> None:
+    # It computes rates and steps in single precision.
+    theirs = MambaMixer(
+        MambaConfig(
+            hidden_size=34, intermediate_size=68, state_size=5, conv_kernel=3, time_step_rank=3,
+            num_hidden_layers=1,
+        ),
+        layer_idx=0,
+    )
+    with torch.no_grad():
+        for parameter in (theirs.A_log, theirs.D, theirs.conv1d.bias):
+            parameter.normal_()
+    mine = Mamba(34, 68, n_state=5, width=3)
+    state = theirs.state_dict()
+    weights = {name: state[other] for name, other in NAMES.items()}
+    mine.load_state_dict(weights | {"filter": state["conv1d.weight"][:, 0]})
+    x, y = (torch.randn(7, 2, 34).requires_grad_() for _ in range(2))
+    y.data = x.data.clone()
+    assert difference(mine(x), theirs(y.transpose(0, 1)).transpose(0, 1), [x], [y]) < 1e-5
+
+
+def inputs(dtype: torch.dtype = torch.float64) -> tuple[Tensor, ...]:
+    r"""Of seven tokens, two texts, three channels and five numbers for each."""
+    x, step = torch.randn(7, 2, 3, dtype=dtype), torch.rand(7, 2, 3, dtype=dtype)
+    rates, write, read = -torch.rand(3, 5), torch.randn(7, 2, 5), torch.randn(7, 2, 5)
+    return x, step, rates.to(dtype), write.to(dtype), read.to(dtype)
+
+
+def test_the_scan_is_the_sum_of_all_that_was_written_less_what_has_decayed() -> None:
+    x, step, rates, write, read = inputs()
+    expected = torch.zeros_like(x)
+    for i in range(7):
+        for j in range(i + 1):
+            left = (step[j + 1 : i + 1].sum(0).unsqueeze(-1) * rates).exp()
+            weights = (left * write[j].unsqueeze(1) * read[i].unsqueeze(1)).sum(-1)
+            expected[i] += weights * step[j] * x[j]
+    assert largest([selective_scan(x, step, rates, write, read)[0]], [expected]) < 1e-10
+
+
+def test_the_state_does_not_grow_with_the_text() -> None:
+    assert selective_scan(*inputs())[1].shape == (2, 3, 5)
+
+
+def test_a_step_of_zero_ignores_a_token_and_a_long_one_forgets_all_before() -> None:
+    x, step, rates, write, read = inputs()
+    short = step.clone()
+    short[3] = 0
+    changed = x.clone()
+    changed[3] += 1
+    before, after = (selective_scan(one, short, rates, write, read)[1] for one in (x, changed))
+    assert torch.equal(before, after)
+    step[4] = 1e4
+    changed = x.clone()
+    changed[:4] += 1
+    before, after = (selective_scan(one, step, rates, write, read)[1] for one in (x, changed))
+    assert torch.equal(before, after)
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_the_convolution_is_that_of_pytorch_and_sees_no_future(width: int) -> None:
+    x, weight, bias = torch.randn(7, 2, 3), torch.randn(3, width), torch.randn(3)
+    padded = torch.nn.functional.pad(x.permute(1, 2, 0), (width - 1, 0))
+    expected = torch.conv1d(padded, weight.unsqueeze(1), bias, groups=3).permute(2, 0, 1)
+    assert largest([causal_convolution(x, weight, bias)], [expected]) < 1e-5
+
+
+def test_no_position_sees_a_later_one() -> None:
+    layer, x = Mamba(5, 11, 3), torch.randn(7, 2, 5)
+    changed = x.clone()
+    changed[4:] += 1
+    assert torch.equal(layer(x)[:4], layer(changed)[:4])
+    assert (layer(x)[4:] != layer(changed)[4:]).any(dim=-1).all()
+
+
+def test_a_new_layer_has_sixteen_numbers_for_each_channel_and_steps_in_their_range() -> None:
+    layer = Mamba(33, 2111)
+    assert layer.sizes == [3, 16, 16]
+    assert layer.filter.shape == (2111, 4)
+    assert layer.filter.abs().max() <= 0.5 and layer.filter_bias.abs().max() <= 0.5
+    assert layer.filter.min() < -0.4 and layer.filter_bias.min() < -0.4
+    steps = torch.nn.functional.softplus(layer.steps.bias)
+    assert 0.000999 < steps.min() < 0.00102 and 0.098 < steps.max() < 0.100001
+    assert steps.median().item() == pytest.approx(0.01, rel=0.5)
+    assert torch.equal(layer.log_rates.exp().round(), torch.arange(1.0, 17).expand(2111, 16))
+    assert layer.skip.tolist() == [1] * 2111
+    biases = {name for name, _ in layer.named_parameters() if "bias" in name}
+    assert biases == {"filter_bias", "steps.bias"}
+
+
+def test_the_numbers_of_the_page() -> None:
+    one = torch.ones(2, 1, 1)
+    kept = [
+        selective_scan(
+            torch.tensor([1.0, 0.0]).view(2, 1, 1),
+            torch.tensor([1.0, step]).view(2, 1, 1), -one[0], one, one,
+        )[0][1].item()
+        for step in (0.01, 3.0, 1.0)
+    ]
+    assert kept == pytest.approx([0.99, 0.05, 0.37], abs=0.005)
+    assert Mamba(8, 128, 16).log_rates.numel() == 2_048
+
+
+def test_the_example() -> None:
+    y, state = page.example()
+    assert y.isfinite().all()
+    assert state.isfinite().all()

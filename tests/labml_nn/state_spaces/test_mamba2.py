@@ -1,0 +1,115 @@
+r"""Mamba-2 is the mixer of transformers, and a product gives what the scan gives."""
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import Mamba2Config
+from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
+
+from labml_nn.state_spaces import mamba2 as page
+from labml_nn.state_spaces.mamba import selective_scan
+from labml_nn.state_spaces.mamba2 import Mamba2, decays, scan_in_chunks
+from tests.oracles.compare import difference, largest
+
+NAMES = {
+    "project.weight": "in_proj.weight",
+    "filter_bias": "conv1d.bias",
+    "step_bias": "dt_bias",
+    "log_rates": "A_log",
+    "skip": "D",
+    "norm.gain": "norm.weight",
+    "output.weight": "out_proj.weight",
+}
+
+
+def test_it_is_the_layer_of_transformers() -> None:
+    # It computes in single precision, in chunks of three.
+    theirs = Mamba2Mixer(
+        Mamba2Config(
+            hidden_size=14, expand=3, num_heads=2, head_dim=21, state_size=5, conv_kernel=3,
+            n_groups=1, chunk_size=3, layer_norm_epsilon=1e-6, num_hidden_layers=1,
+        ),
+        layer_idx=0,
+    )
+    with torch.no_grad():
+        for parameter in (theirs.A_log, theirs.D, theirs.conv1d.bias, theirs.norm.weight):
+            parameter.normal_()
+    mine = Mamba2(2, 14, 21, n_state=5, width=3)
+    state = theirs.state_dict()
+    weights = {name: state[other] for name, other in NAMES.items()}
+    mine.load_state_dict(weights | {"filter": state["conv1d.weight"][:, 0]})
+    x, y = (torch.randn(7, 2, 14).requires_grad_() for _ in range(2))
+    y.data = x.data.clone()
+    assert difference(mine(x), theirs(y.transpose(0, 1)).transpose(0, 1), [x], [y]) < 1e-4
+
+
+def inputs() -> tuple[Tensor, ...]:
+    r"""Of 17 tokens, two texts, three heads of seven channels, and five numbers for each."""
+    x, log_kept = torch.randn(17, 2, 3, 7), -torch.rand(17, 2, 3)
+    write, read = torch.randn(2, 17, 2, 5)
+    return x.double(), log_kept.double(), write.double(), read.double()
+
+
+@pytest.mark.parametrize("chunk_len", [1, 5, 17, 64])
+def test_the_product_gives_what_the_scan_gives(chunk_len: int) -> None:
+    x, log_kept, write, read = inputs()
+    # The scan of Mamba multiplies inputs and rates by steps, so the steps are divided out.
+    step = -log_kept.unsqueeze(-1).expand_as(x).flatten(2)
+    rates = -torch.ones(21, 5, dtype=torch.float64)
+    expected, state = selective_scan(x.flatten(2) / step, step, rates, write, read)
+    y, own = scan_in_chunks(x, log_kept, write, read, chunk_len)
+    assert largest([y, own], [expected.view_as(y), state.view_as(own)]) < 1e-10
+
+
+def test_chunks_have_64_tokens_if_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths = []
+    monkeypatch.setattr(page, "decays", lambda x: lengths.append(len(x)) or decays(x))
+    x, log_kept, write, read = (torch.cat([one] * 8) for one in inputs())
+    scan_in_chunks(x, log_kept, write, read)
+    assert lengths == [64, 64, 8]
+
+
+def test_without_decay_it_is_linear_attention_without_its_division() -> None:
+    x, log_kept, write, read = inputs()
+    weights = torch.einsum("ibn,jbn->bij", read, write).tril()
+    expected = torch.einsum("bij,jbhd->ibhd", weights, x)
+    assert largest([scan_in_chunks(x, 0 * log_kept, write, read)[0]], [expected]) < 1e-10
+
+
+def test_much_that_is_forgotten_does_not_overflow() -> None:
+    left = decays(torch.full((5, 1, 1), -1000.0))
+    assert left[:, :, 0, 0].tolist() == torch.eye(5).tolist()
+
+
+def test_the_decays_of_the_page() -> None:
+    left = decays(torch.tensor([0.7, 0.5, 0.8]).log().view(3, 1, 1))[:, :, 0, 0]
+    expected = torch.tensor([[1, 0, 0], [0.5, 1, 0], [0.4, 0.8, 1]])
+    assert largest([left], [expected]) < 1e-6
+
+
+def test_no_position_sees_a_later_one() -> None:
+    layer, x = Mamba2(2, 7, 5, 3), torch.randn(11, 2, 7)
+    changed = x.clone()
+    changed[4:] += 1
+    assert largest([layer(x)[:4]], [layer(changed)[:4]]) < 1e-6
+    assert (layer(x)[4:] != layer(changed)[4:]).any(dim=-1).all()
+
+
+def test_a_new_layer_has_a_rate_and_a_step_for_each_head() -> None:
+    layer = Mamba2(2111, 5, 3)
+    assert layer.filtered_sizes == [6333, 16, 16]
+    assert layer.filter.shape == (6365, 4)
+    assert layer.filter.abs().max() <= 0.5 and layer.filter_bias.abs().max() <= 0.5
+    assert layer.filter.min() < -0.4 and layer.filter_bias.min() < -0.4
+    steps = torch.nn.functional.softplus(layer.step_bias)
+    assert 0.000999 < steps.min() < 0.00102 and 0.098 < steps.max() < 0.100001
+    assert largest([layer.log_rates.exp()], [torch.arange(1.0, 2112)]) < 1e-2
+    assert layer.skip.tolist() == [1] * 2111
+    biases = {name for name, _ in layer.named_parameters() if "bias" in name}
+    assert biases == {"filter_bias", "step_bias"}
+
+
+def test_the_example() -> None:
+    y, state = page.example()
+    assert y.isfinite().all()
+    assert state.isfinite().all()
