@@ -38,8 +38,10 @@ right](../docs/images/page.png)
   [positions](transformers/positions/__init__.py) and [variants](transformers/variants/__init__.py).
 * **What is built with them:** [fine-tuning](fine_tuning/__init__.py), [learning from
   rewards](reinforcement/__init__.py), [mixtures of experts](experts/__init__.py),
-  [inference](inference/__init__.py), [quantisation](quantisation/__init__.py) and [images with
-  words](images/__init__.py).
+  [inference](inference/__init__.py), [translation](translation/__init__.py),
+  [encoders](encoders/__init__.py), [images](images/__init__.py), [published
+  weights](pretrained/__init__.py), [quantisation](quantisation/__init__.py) and [state
+  spaces](state_spaces/__init__.py).
 * **[Training](training/__init__.py)** has the loop, and an engine for long runs. The
   [optimizers](optimizers/__init__.py) have pages of their own.
 

@@ -14,8 +14,8 @@ place.
 [Small language models, after 500 steps](../../results/state_spaces.json#tables.losses)
 
 Here the models with a state are better after 500 steps. Most of that is due to the short
-convolution in front of the scan, as the table shows. Attention has to learn first which position is
-the one before.
+convolution in front of the scan, as the table shows. A guess that we haven't tested: attention has
+to learn first which position is the one before.
 """
 
 from collections.abc import Callable
