@@ -17,7 +17,7 @@ steps](../../results/experts.json#figures.loads)
 
 The model has two layers of 64 features, and in each of them 16 [experts](mixture.py) of 32 hidden
 features, two for each token. A thousand steps of all three take
-[73](../../results/experts.json#values.notebook_seconds) seconds of one core; the notebook does 400.
+[65](../../results/experts.json#values.notebook_seconds) seconds of one core; the notebook does 400.
 
 [All layers that we have trained in the place of the network, with the means of three
 seeds](../../results/experts.json#tables.layers)

@@ -60,9 +60,9 @@ its *active parameters*. In Mixtral, the model of the paper, there are eight exp
 and two for each token: 13 of 47 billion parameters are active.
 
 **What did not help here:** experts saved no time. Training took
-[10](../../results/experts.json#tables.layers.one%20small%20network.seconds) seconds of one core
-with the small network, [24](../../results/experts.json#tables.layers.one%20large%20network.seconds)
-with the large one, and [26](../../results/experts.json#tables.layers.experts%2C%20loss.seconds)
+[9](../../results/experts.json#tables.layers.one%20small%20network.seconds) seconds of one core
+with the small network, [21](../../results/experts.json#tables.layers.one%20large%20network.seconds)
+with the large one, and [24](../../results/experts.json#tables.layers.experts%2C%20loss.seconds)
 with experts. Two of 16 experts have an eighth of the work, but 16 small products and the gathering
 of their tokens cost more than one large product does. And all experts have to be in memory.
 

@@ -37,8 +37,8 @@ of these shared. Compared seed by seed, fine-grained experts change it by
 [−0.021](../../results/experts.json#values.change.shared.least) to
 [0.009](../../results/experts.json#values.change.shared.most): sometimes better, sometimes worse.
 And they train more slowly,
-[39](../../results/experts.json#tables.layers.experts%20of%20half%20the%20width.seconds) seconds of
-one core and not [24](../../results/experts.json#tables.layers.experts%2C%20bias.seconds), because
+[32](../../results/experts.json#tables.layers.experts%20of%20half%20the%20width.seconds) seconds of
+one core and not [21](../../results/experts.json#tables.layers.experts%2C%20bias.seconds), because
 there are more and smaller products.
 
 [The loss after 1,000 steps, mean and range of three seeds; the last two are those of this

@@ -87,7 +87,8 @@
     const found = entries
       .map((entry) => ({ entry, value: words.length ? score(entry, words) : 0 }))
       .filter(({ value }) => value)
-      .sort((one, other) => other.value - one.value);
+      // Of two that are worth the same, what has a heading of its own comes first.
+      .sort((one, other) => other.value - one.value || !one.entry.heading - !other.entry.heading);
     list.replaceChildren(...found.slice(0, most).map(({ entry }) => result(entry, words)));
     const shown = found.length > most ? `, the first ${most} are shown` : "";
     const results = `${found.length || "No"} ${found.length === 1 ? "result" : "results"}${shown}`;
