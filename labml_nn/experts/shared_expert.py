@@ -16,7 +16,7 @@ With 16 experts and two for each token, there are only 120 pairs to choose from.
 need, each expert has to learn for itself, since a token may go to any of them. The paper changes
 two things, with as many weights and as much work for a token (but for the router):
 
-| | experts | for each token | combinations |
+| layer | experts | for each token | combinations |
 | --- | ---: | ---: | ---: |
 | [plain](mixture.py) | 16 | 2 | 120 |
 | half as wide, twice as many | 32 | 4 | 35,960 |

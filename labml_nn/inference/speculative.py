@@ -110,7 +110,7 @@ def accept(draft: Tensor, q: Tensor, p: Tensor, generator: torch.Generator | Non
 
     An example: what comes after “the c”?
 
-    | | a | o | e | r | sum |
+    | letter | a | o | e | r | sum |
     | --- | ---: | ---: | ---: | ---: | ---: |
     | target, $p$ | 0.5 | 0.3 | 0.2 | 0 | 1 |
     | draft, $q$ | 0.3 | 0.4 | 0.1 | 0.2 | 1 |

@@ -24,7 +24,7 @@ loader: a folder with `config.json` and weights in, a model out.
 
 Where it differs from the small transformer:
 
-| | small transformer | GPT-2 |
+| part | small transformer | GPT-2 |
 | --- | --- | --- |
 | positions | sines and cosines | learned, for up to 1,024 tokens |
 | embedding | times $\sqrt{d_{model}}$ | as it is |
