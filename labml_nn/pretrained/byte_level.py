@@ -5,10 +5,10 @@ summary: From text to the token numbers that published weights were trained with
 know: ../basics/byte_pairs.py
 ---
 
-The rows of an embedding have no names. Row 262 of GPT-2's is for “ the”, with a space before it,
-because two files say so that come with the weights: `vocab.json` has the number of each token, and
-`merges.txt` the merges of [byte-pair encoding](../basics/byte_pairs.py) in the order in which they
-were learned.
+The rows of an embedding have no names. That row 262 of GPT-2's is for “ the”, with a space before
+it, is written in a file beside the weights: `vocab.json` has the number of each token. A second
+file, `merges.txt`, has the merges of [byte-pair encoding](../basics/byte_pairs.py) in the order in
+which they were learned.
 
 **In:** a text. **Out:** its tokens as numbers, `[n_tokens]`, and the text again from them.
 
@@ -40,8 +40,8 @@ takes no “½”, and nothing takes all numbers and no letters. And Python's ta
 older than that of the library “tokenizers”: characters that have come to Unicode since are letters
 there and other signs here. All others are cut alike.
 
-Left out: `<|endoftext|>`, which stands between two texts in training, has a number, but if it is
-written in a text, it is cut like the rest.
+Left out: the token `<|endoftext|>`, which stands between two texts in training. If a text contains
+it, it is cut like the rest.
 """
 
 import json
@@ -193,8 +193,8 @@ def example(n_tokens: int = 7) -> Tensor:
         “\N{REPLACEMENT CHARACTER}”. Bytes that are no text are replaced when they are decoded.
 
     ??? question "Write `self.ages.get(pair, -1)`. What goes wrong?"
-        Pairs that were never merged would be the oldest. In most words the first pair is one of
-        them, so nothing is merged, and the text has a token for each byte.
+        Pairs that were never merged would be the oldest. As soon as a piece has one of them, its
+        merging ends, so the text has many more tokens, and most of them are single bytes.
     """
     # The bytes have the numbers up to 255, each merge the next one.
     letters = sorted(letters_of_bytes())
