@@ -78,7 +78,7 @@ def draw(
     ## Drawing
 
     * `digits` are the numbers to draw, `[batch_size]`
-    * `by` are the distortions, none if they are missing
+    * `by` has the strength of each distortion; one that isn't in there is left out
 
     The same generator draws the same images again.
     """
@@ -119,8 +119,8 @@ def digits_at(
 
     New images and their digits for each step.
     """
-    # They depend on the seed and the step alone, so two models can be trained on the same ones. A
-    # seed must have room for its steps.
+    # They depend on the seed and the step alone, so two models can be trained on the same ones. Two
+    # seeds are a million apart, so that no step of one is a step of the other.
     generator = torch.Generator().manual_seed(1_000_000 * seed + step)
     digits = torch.randint(10, (batch_size,), generator=generator)
     return draw(digits, generator, by), digits

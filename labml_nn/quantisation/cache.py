@@ -29,8 +29,8 @@ of three seeds, with all keys and values rounded, the newest ones as well).
 **In:** keys or values of the new tokens. **Out:** those of all tokens that were read so far,
 `[n_read, batch_size, heads, d_k]`, nearly.
 
-Why channels? Look at the keys of one head. Some channels are high, and others low, for *every*
-token. They make stripes:
+Why channels? Look at the keys of one head. Some channels are above zero for most tokens, and others
+below. They make stripes, which the values don't have:
 
 [Keys and values of 32 letters, in the second
 layer](../../results/quantisation.json#figures.stripes)
