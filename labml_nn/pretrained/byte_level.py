@@ -17,16 +17,17 @@ into pieces before anything is merged. No merge goes across the borders of a pie
 of [our own byte pairs](../basics/byte_pairs.py), nothing fails: all tokens are in the vocabulary,
 and their embeddings are there. But they aren't the tokens that the model was trained with:
 
-[“Don't  stop: ½ of 2024's” in pieces](../../results/pretrained.json#tables.pieces)
+[“Don't stop: ½ of 2024's”, with two spaces before “stop”, in
+pieces](../../results/pretrained.json#tables.pieces)
 
 GPT-2's pattern, read from left to right, takes the first of these that fits:
 
 | what | examples |
 | --- | --- |
 | the end of a contraction, in small letters | `'s` `'t` `'re` `'ve` `'m` `'ll` `'d` |
-| letters, with a space before them or without | ` stop` |
-| digits and other numbers | ` 2019` ` ½` |
-| other signs | `,` ` ...` |
+| letters, with a space before them or without | “ stop” |
+| digits and other numbers | “ 2019” “ ½” |
+| other signs | “,” “ ...” |
 | white space at the end, or all but its last sign | |
 | white space | |
 
@@ -182,7 +183,7 @@ def example(n_tokens: int = 7) -> Tensor:
 
     ### Exercises
 
-    ??? question "Into which pieces is “I'll go  home” cut?"
+    ??? question "Into which pieces is “I'll go home” cut, with two spaces before “home”?"
         “I”, “'ll”, “ go”, “ ” and “ home”. The last of the two spaces goes with “home”.
 
     ??? question "Why is “The” another token than “ the”?"
