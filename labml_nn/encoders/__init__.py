@@ -9,8 +9,8 @@ it can fill gaps, and classify text. Each page answers a failure of the one befo
 
 1. [Masked language model](masked_model.py): a model that sees both sides sees the answer, too. So
    letters are hidden, and guessed (BERT).
-2. [Modern encoder](modern_encoder.py): BERT hardly learns at our size. Rotary positions change
-   that, and local attention helps, too (ModernBERT).
+2. [Modern encoder](modern_encoder.py): at our size, BERT hardly learns in 600 steps. Rotary
+   positions change that, and local attention helps, too (ModernBERT).
 3. [Classifier on an encoder](classifier.py): labels are expensive. So an encoder that has filled
    gaps is trained further on a few of them.
 4. [Filling gaps and finding questions](experiment.py): train all of it, and look.

@@ -7,7 +7,7 @@ know: ../fine_tuning/lora.py
 
 A small encoder first fills gaps in Shakespeare, and is then taught to tell questions from
 statements. **In:** a text, and some steps for each. **Out:** the loss in gaps of held-out scenes,
-guesses, and the share of their sentences that are labelled rightly.
+guesses, and the share of their sentences that are labelled correctly.
 
 [What the model fills into some lines](../../results/encoders.json#tables.filled)
 

@@ -27,12 +27,13 @@ is an encoder with parts that came up in decoders since then, and gets
 * *Local attention*: two of three layers see only what is near.
 * There are no biases.
 
-Which of them is it? We changed one thing at a time:
+Which of them is it? BERT gets pre-norm or rotary positions, with all else as it was. “All global”
+is the modern encoder without local attention:
 
 [The loss in gaps with each encoder, mean and range of three
 seeds](../../results/encoders.json#figures.parts)
 
-Rotary positions make the difference: with them, and all else as in BERT, the loss is
+Rotary positions make the difference: with them alone, the loss is
 [1.990](../../results/encoders.json#tables.encoders.BERT%2C%20rotary%20positions.loss). Local
 attention adds something: without it, the modern encoder has
 [1.968](../../results/encoders.json#tables.encoders.all%20global.loss).
@@ -127,7 +128,7 @@ class ModernEncoder(nn.Module):
     r"""
     ## Encoder
 
-    In the place of [BERT's](masked_model.py#BertEncoder).
+    In place of [BERT's](masked_model.py#BertEncoder).
     """
 
     def __init__(
@@ -152,15 +153,15 @@ class ModernEncoder(nn.Module):
         self.norm = nn.LayerNorm(d_model, bias=False)
         self.dropout = nn.Dropout(dropout_prob)
 
-        # The slowest pair of features turns once in about $2 \pi$ times the base. The larger base
-        # is for texts of 8,192 tokens, and matters little for ours.
+        # The larger the base, the slower the pairs of features turn, and the longer it takes until
+        # the slowest one is back. The larger base is for texts of 8,192 tokens; ours have 64.
         # All layers of a kind share one table, because nothing in it is learned.
         rotate = [RotaryPositions(inverse_frequencies(d_model // heads, b), seq_len) for b in bases]
 
         # The first layer, and every third one after it.
         self.sees_all = [index % every == 0 for index in range(n_layers)]
 
-        # No biases anywhere: the paper spends their parameters on layers.
+        # No biases anywhere: the paper spends their parameters on matrices.
         self.layers = nn.ModuleList()
         for sees_all in self.sees_all:
             attn = attention(heads, d_model, dropout_prob, bias=False)

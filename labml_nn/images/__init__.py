@@ -4,8 +4,8 @@ title: Images
 summary: A transformer reads images, and learns to compare them with words.
 ---
 
-A transformer reads a sequence, and doesn't ask what of. Each page answers a failure of the one
-before:
+A transformer reads a sequence of vectors, whatever they stand for: letters, or pieces of an image.
+Each page answers a failure of the one before:
 
 1. [Drawn digits](digits.py): there are no images without a data set, so we draw some, hard enough
    that a linear layer fails.

@@ -32,9 +32,10 @@ The words for such an image are its *caption*: “a seven”, “two threes”, 
 lesson on [images and words](clip.py) needs them.
 
 **What did not help here:** noise. It looks bad, but alone it leaves the linear layer at
-[1.000](../../results/images.json#tables.digits.noise.accuracy). Shifts alone bring it to
-[0.870](../../results/images.json#tables.digits.shift.accuracy), and only all distortions together
-make the digits hard. Left out are colours: an image would have three numbers for each pixel.
+[1.000](../../results/images.json#tables.digits.noise.accuracy). Of the other distortions, only
+shifts do harm alone: they bring it to
+[0.870](../../results/images.json#tables.digits.shift.accuracy). Left out are colours: an image
+would have three numbers for each pixel.
 """
 
 from collections.abc import Mapping
@@ -64,8 +65,8 @@ DISTORTIONS = {"wobble": 0.35, "shift": 1.2, "slant": 0.35, "size": 0.2, "noise"
 
 # The eleventh digit is an empty place.
 EMPTY = 10
-# How English speaks of one digit, and of two equal ones. “An eight” and “sixes” show that words are
-# no formulas.
+# The names of one digit, and of two equal ones. “An eight” and “sixes” are irregular, so both lists
+# are written out.
 ONE = "a zero, a one, a two, a three, a four, a five, a six, a seven, an eight, a nine".split(", ")
 TWO = "zeros ones twos threes fours fives sixes sevens eights nines".split()
 
@@ -77,7 +78,7 @@ def draw(
     ## Drawing
 
     * `digits` are the numbers to draw, `[batch_size]`
-    * `by` are the distortions, none if they are missing
+    * `by` has the strength of each distortion; one that isn't in there is left out
 
     The same generator draws the same images again.
     """
@@ -104,7 +105,7 @@ def draw(
     to_x, to_y = (torch.arange(8) - dots.unsqueeze(-1)).square().unbind(dim=1)
     distances = to_y.unsqueeze(-1) + to_x.unsqueeze(-2)
 
-    # Dark near the next dot. The pen is one to two pixels thick, and an empty place has no ink.
+    # Dark near the nearest dot. The pen is one to two pixels thick, and an empty place has no ink.
     pen = 0.65 + 0.2 * (2 * torch.rand(len(digits), 1, 1, generator=generator) - 1)
     ink = (-distances.amin(dim=1) / (2 * pen**2)).exp() * (digits < EMPTY)[:, None, None]
     return ink + by.get("noise", 0.0) * torch.randn(ink.shape, generator=generator)
@@ -118,8 +119,8 @@ def digits_at(
 
     New images and their digits for each step.
     """
-    # They depend on the seed and the step alone, so two models can be trained on the same ones. A
-    # seed must have room for its steps.
+    # They depend on the seed and the step alone, so two models can be trained on the same ones. Two
+    # seeds are a million apart, so that no step of one is a step of the other.
     generator = torch.Generator().manual_seed(1_000_000 * seed + step)
     digits = torch.randint(10, (batch_size,), generator=generator)
     return draw(digits, generator, by), digits

@@ -128,7 +128,7 @@ def notebook(steps: int = 800, seed: int = 1) -> None:
     r"""
     ## In a notebook
 
-    Both models take about a minute on two cores.
+    Both models together take about half a minute of one core.
     """
     # ### Digits
     # New digits in each step, and 2,000 others to measure with: no training has the seed 0.
@@ -143,7 +143,7 @@ def notebook(steps: int = 800, seed: int = 1) -> None:
     print(f"digits: validation loss {loss:.3f}, right {right:.3f}")
 
     # ### Where it looks
-    # Above the digits, and below them the weights of their patches: the darker, the more.
+    # The digits, and below them the weights of their patches: the darker, the larger.
     import matplotlib.pyplot as plt
 
     _, axes = plt.subplots(2, 8)
@@ -193,16 +193,18 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
     ### Exercises
 
     ??? question "Which loss do you expect at the first step, for digits and for pairs?"
-        About $\ln 10 = 2.30$ and $\ln 64 = 4.16$. Random logits differ a little, and at
-        $1 / \tau = 14.3$ those of pairs differ enough to make it larger.
+        A little more than $\ln 10 = 2.30$ and $\ln 64 = 4.16$, those of equal logits. Random logits
+        differ. With eight seeds the means are 2.48 and 4.30.
 
     ??? question "Take patches of 8 × 8 pixels for the digits. What is left of the transformer?"
         One patch and the class token. There is nothing to gather, so it is a linear layer and
         feed-forward networks: a classifier that has to learn each shift by itself.
 
     ??? question "Keep all captions with a nine from training. Can the model name a nine?"
-        No. It is zero-shot in the combination of words, not in the words: an image of a nine would
-        be named after what it looks like most, and “nine” would be letters that mean nothing.
+        Seldom. With three seeds, 0.12 to 0.25 of the images with a nine get the right one of 110
+        captions, and 0.69 to 0.80 of the others. It is zero-shot in the combination of words, not
+        in the words: “nine” is a word that no image has explained. But the rest of a caption, such
+        as “and a three”, still fits.
     """
     # Three steps on digits, and the weights of three others.
     model = classifier()

@@ -136,8 +136,8 @@ class ViT(nn.Module):
         self.registers = nn.Parameter(0.3 * torch.randn(n_registers, 1, d_model))
 
         # A learned vector for each position, the first one for the class token. They say nothing of
-        # rows and columns: which patches are neighbours, the model has to find out. If they start
-        # at the usual 0.02 in place of 0.3, it is right about
+        # rows and columns: the model has to find out which patches are neighbours. If they and the
+        # class token start at the usual 0.02 in place of 0.3, it is right about
         # [0.914](../../results/images.json#tables.models.positions%20start%20at%200.02.accuracy).
         self.positions = nn.Parameter(0.3 * torch.randn(1 + n_patches, 1, d_model))
 
@@ -206,8 +206,8 @@ def example(
         they stand.
 
     ??? question "Write `images.reshape(len(images), -1, size * size)` for the squares. The fault?"
-        All shapes are right once the first two axes are swapped, but each “patch” is a piece of a
-        single row. The comparison with another library's ViT notices.
+        All shapes are right once the first two axes are swapped, but each “patch” of a digit is a
+        piece of a single row. The comparison with another library's ViT notices.
     """
     # Height and width can differ, as long as patches fill them.
     images = torch.randn(batch_size, n_rows * size, n_columns * size)

@@ -5,10 +5,10 @@ summary: From text to the token numbers that published weights were trained with
 know: ../basics/byte_pairs.py
 ---
 
-The rows of an embedding have no names. Row 262 of GPT-2's is for “ the”, with a space before it,
-because two files say so that come with the weights: `vocab.json` has the number of each token, and
-`merges.txt` the merges of [byte-pair encoding](../basics/byte_pairs.py) in the order in which they
-were learned.
+The rows of an embedding have no names. That row 262 of GPT-2's is for “ the”, with a space before
+it, is written in a file beside the weights: `vocab.json` has the number of each token. A second
+file, `merges.txt`, has the merges of [byte-pair encoding](../basics/byte_pairs.py) in the order in
+which they were learned.
 
 **In:** a text. **Out:** its tokens as numbers, `[n_tokens]`, and the text again from them.
 
@@ -17,16 +17,17 @@ into pieces before anything is merged. No merge goes across the borders of a pie
 of [our own byte pairs](../basics/byte_pairs.py), nothing fails: all tokens are in the vocabulary,
 and their embeddings are there. But they aren't the tokens that the model was trained with:
 
-[“Don't  stop: ½ of 2024's” in pieces](../../results/pretrained.json#tables.pieces)
+[“Don't stop: ½ of 2024's”, with two spaces before “stop”, in
+pieces](../../results/pretrained.json#tables.pieces)
 
 GPT-2's pattern, read from left to right, takes the first of these that fits:
 
 | what | examples |
 | --- | --- |
 | the end of a contraction, in small letters | `'s` `'t` `'re` `'ve` `'m` `'ll` `'d` |
-| letters, with a space before them or without | ` stop` |
-| digits and other numbers | ` 2019` ` ½` |
-| other signs | `,` ` ...` |
+| letters, with a space before them or without | “ stop” |
+| digits and other numbers | “ 2019” “ ½” |
+| other signs | “,” “ ...” |
 | white space at the end, or all but its last sign | |
 | white space | |
 
@@ -40,8 +41,8 @@ takes no “½”, and nothing takes all numbers and no letters. And Python's ta
 older than that of the library “tokenizers”: characters that have come to Unicode since are letters
 there and other signs here. All others are cut alike.
 
-Left out: `<|endoftext|>`, which stands between two texts in training, has a number, but if it is
-written in a text, it is cut like the rest.
+Left out: the token `<|endoftext|>`, which stands between two texts in training. If a text contains
+it, it is cut like the rest.
 """
 
 import json
@@ -182,7 +183,7 @@ def example(n_tokens: int = 7) -> Tensor:
 
     ### Exercises
 
-    ??? question "Into which pieces is “I'll go  home” cut?"
+    ??? question "Into which pieces is “I'll go home” cut, with two spaces before “home”?"
         “I”, “'ll”, “ go”, “ ” and “ home”. The last of the two spaces goes with “home”.
 
     ??? question "Why is “The” another token than “ the”?"
@@ -193,8 +194,8 @@ def example(n_tokens: int = 7) -> Tensor:
         “\N{REPLACEMENT CHARACTER}”. Bytes that are no text are replaced when they are decoded.
 
     ??? question "Write `self.ages.get(pair, -1)`. What goes wrong?"
-        Pairs that were never merged would be the oldest. In most words the first pair is one of
-        them, so nothing is merged, and the text has a token for each byte.
+        Pairs that were never merged would be the oldest. As soon as a piece has one of them, its
+        merging ends, so the text has many more tokens, and most of them are single bytes.
     """
     # The bytes have the numbers up to 255, each merge the next one.
     letters = sorted(letters_of_bytes())

@@ -110,7 +110,7 @@ def read_file(path: Path) -> dict[str, Tensor]:
         text = file.read(first - 8)
 
     # In the order of their places. `index` takes whole numbers and nothing else. Whatever is wrong
-    # with the list, from letters that are none to a type that we don't know, is said in one
+    # with the list, from bytes that are no text to a type that we don't know, is said in one
     # sentence.
     try:
         header = json.loads(text)
@@ -182,8 +182,8 @@ def read_folder(folder: Path) -> dict[str, Tensor]:
         if Path(shard).name != shard or not (folder / shard).is_file():
             raise ValueError(f"{shards.name} names {shard!r}, which is no file of {folder}")
 
-        # A shard may be an old one, or have tensors that another shard has, too. Which of the two
-        # would be used is decided by nobody, so there must be one.
+        # A shard may be an old one, or have tensors that another shard has, too. Nothing would say
+        # which of the two to use, so each tensor must be in one shard only.
         found, expected = read_file(folder / shard), {n for n in places if places[n] == shard}
         if found.keys() != expected:
             wrong = sorted(found.keys() ^ expected)

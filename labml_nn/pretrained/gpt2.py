@@ -14,7 +14,7 @@ terms:
 GPT-2 is the [small transformer](../transformers/basic/autoregressive_model.py) of this site with
 other sizes and four small differences. Its smallest version has 12 layers, 12 heads and a width of
 768: 124 million weights, where ours has 0.8. They fit into our modules, and [a
-notebook](gpt2_experiment.py) writes with them. What can go wrong are details. If the matrix after
+notebook](gpt2_experiment.py) writes with them. Small details can go wrong. If the matrix after
 attention isn't transposed, all shapes are right, and the loss of a small model goes from
 [2.118](../../results/pretrained.json#tables.gpt2.all%20right.loss) to
 [4.082](../../results/pretrained.json#tables.gpt2.output%20of%20attention%20not%20transposed.loss).
@@ -50,8 +50,8 @@ line](../../results/pretrained.json#figures.details)
 approximation the loss changes by at most
 [0.0000069](../../results/pretrained.json#values.gelu) nats. Only a comparison finds that: from a
 random file, in double precision, our logits and those of the library “transformers” differ by less
-than $10^{-10}$. We had no network to try the published weights; the
-notebook does. Left out are dropout in training, and a cache for writing.
+than $10^{-10}$. We had no network to try the published weights; the notebook does. Left out are
+dropout in training, and a cache for writing.
 """
 
 from collections.abc import Mapping
@@ -88,7 +88,7 @@ class GPT2(nn.Module):
         self.tokens = nn.Embedding(n_vocab, d_model)
 
         # [Learned vectors](../transformers/positional_encoding.py#LearnedPositionalEncoding), one
-        # for each position. The last one ends the longest text.
+        # for each of `seq_len` positions, so longer texts can't be read.
         self.positions = LearnedPositionalEncoding(d_model, seq_len)
 
         # The [layers of this site](../transformers/models.py#TransformerLayer) as they are. It has
@@ -224,8 +224,8 @@ def example(
         $768 \cdot 2304 = 1{,}769{,}472$. Transposed, its first 768 rows make the queries.
 
     ??? question "Leave out `transposed` for one matrix. For which does `fill` find it?"
-        For those that aren't square: both of the feed-forward network. Where all three of queries,
-        keys and values come from, the thirds have other shapes, too. The output of attention is
+        For those that aren't square: both of the feed-forward network, and the joint matrix of
+        queries, keys and values, whose thirds would be 256 × 2,304. The output of attention is
         square: only a comparison of logits notices.
 
     ??? question "Take the third for keys as queries, and the other way round. Who notices?"

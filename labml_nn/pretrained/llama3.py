@@ -24,8 +24,8 @@ seeds](../../results/pretrained.json#tables.llama)
 **In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`. The
 loader takes a folder. These conventions decide:
 
-* **Pairs.** Meta's own files have neighbours, those at Hugging Face were
-  [converted](../transformers/positions/rotary_pairs.py) to halves, and so are our pages.
+* **Pairs.** Meta's own files have neighbours. Those at Hugging Face were
+  [converted](../transformers/positions/rotary_pairs.py) to halves, which our pages have, too.
 * **Groups.** Heads of queries that share a head of keys are neighbours: 0 0 0 1 1 1.
 * **Frequencies.** The base is 500,000. From Llama 3.1 on, slow pairs are slower still:
 

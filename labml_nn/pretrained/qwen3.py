@@ -11,11 +11,11 @@ paper:
 ---
 
 A Qwen3 is a [Llama](llama3.py) with two changes in its attention. With two more names in the table,
-the loader of that page reads its files. Read the names and leave the normalisation out, and the
-loss of a small Qwen3 goes from
+the loader of that page reads its files. If you read the names and leave the normalisation
+out, the loss of a small Qwen3 goes from
 [1.881](../../results/pretrained.json#tables.qwen.all%20right.loss) to
-[2.241](../../results/pretrained.json#tables.qwen.queries%20and%20keys%20not%20normalised.loss). Do
-it in another place, after the rotation, and the loss is
+[2.241](../../results/pretrained.json#tables.qwen.queries%20and%20keys%20not%20normalised.loss). If
+you normalise in another place, after the rotation, the loss is
 [1.909](../../results/pretrained.json#tables.qwen.normalised%20after%20the%20rotation.loss). Seeds
 differ by more than that, so nobody would notice.
 

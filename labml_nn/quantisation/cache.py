@@ -16,21 +16,21 @@ A model that writes keeps a [key and a value](../transformers/kv_cache.py) of ea
 layer. For long texts they can take more memory than the weights, and all of them are read for each
 new token. Can they be [rounded](groups.py), too?
 
-It depends on which numbers share a scale. At first sight, those of one key: they are there at the
-same time. In two bits, the small transformer then has a loss of
+It depends on which numbers share a scale. The obvious choice is all numbers of one key, or of one
+value, since they are computed together. In two bits, the small transformer then has a loss of
 [1.791](../../results/quantisation.json#tables.cache.2.tokens), where it had
-[1.679](../../results/quantisation.json#values.float). If instead keys share a scale by *channel*,
+[1.679](../../results/quantisation.json#values.float). If keys share a scale by *channel* instead,
 that is, one feature of many tokens, the loss is
-[1.752](../../results/quantisation.json#tables.cache.2.channels), with as many scales as before
-(means of three seeds, with all keys and values rounded, the newest ones as well).
+[1.759](../../results/quantisation.json#tables.cache.2.paper), with as many scales as before (means
+of three seeds, with all keys and values rounded, the newest ones as well).
 
 [The loss with a cache in few bits](../../results/quantisation.json#figures.cache)
 
 **In:** keys or values of the new tokens. **Out:** those of all tokens that were read so far,
 `[n_read, batch_size, heads, d_k]`, nearly.
 
-Why channels? Look at the keys of one head. Some channels are high, and others low, for *every*
-token. They make stripes:
+Why channels? Look at the keys of one head. Some channels are above zero for most tokens, and others
+below. They make stripes, which the values don't have:
 
 [Keys and values of 32 letters, in the second
 layer](../../results/quantisation.json#figures.stripes)
@@ -43,13 +43,15 @@ numbers are much alike, provided that the lowest of them, and not zero, is where
 With $b$ bits, a group of numbers $x$ becomes
 
 $$
-q = \operatorname{round}\left(\frac{x - l}{s}\right) \qquad l = \min x
-\qquad s = \frac{\max x - \min x}{2^b - 1} \qquad x \approx l + s\, q
+l = \min x \qquad s = \frac{\max x - \min x}{2^b - 1}
 $$
 
-An example in two bits: a channel has 5.0, 5.3, 5.1, 5.6. Then $l = 5$, $s = 0.2$, and $q$ is 0, 1,
-0, 3 (0.5 is rounded to the even number). The largest error is 0.1. Counted from zero, with a sign,
-all four would be 5.6.
+$$
+q = \operatorname{round}\left(\frac{x - l}{s}\right) \qquad x \approx l + s\, q
+$$
+
+An example in two bits: a channel has 5.0, 5.35, 5.15, 5.6. Then $l = 5$, $s = 0.2$, and $q$ is 0,
+2, 1, 3. The largest error is 0.05. Counted from zero, with a sign, all four would be 5.6.
 
 A channel has to wait until there are several tokens. So the last keys stay in 32 bits, and whenever
 there are 32 of them, they are rounded together. (With fewer than 32 tokens in a group there would

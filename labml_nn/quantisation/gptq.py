@@ -62,11 +62,12 @@ beside it. Rounded to the nearest, both become 0, and the error is 0.576. With G
 becomes 0 and adds $0.8 \cdot 0.4 = 0.32$ to the second. That is 0.72 now and becomes 1. The error
 is 0.136.
 
-**What did not help here:** groups together with GPTQ. In two bits the loss is
+**What did not help here:** in two bits, groups together with GPTQ. The loss is
 [1.982](../../results/quantisation.json#tables.bits.2.gptq) with a scale for each row and
 [1.991](../../results/quantisation.json#tables.bits.2.gptq_groups) with groups of 32, which cost
-half a bit more. What the calibration is made of matters less than how much there is of it: in three
-bits, with Python code the loss is
+0.4 bits more for each weight. (In three bits they do help:
+[1.691](../../results/quantisation.json#tables.bits.3.gptq_groups).) What the calibration is made of
+matters less than how much there is of it: in three bits, with Python code the loss is
 [1.704](../../results/quantisation.json#values.calibration.python), with letters at random
 [1.713](../../results/quantisation.json#values.calibration.random), and with a single window of the
 right text [1.743](../../results/quantisation.json#values.calibration.one_window).
@@ -153,7 +154,7 @@ def gptq_weights(model: nn.Module, tokens: Tensor, n_bits: int, group_len: int =
     r"""
     ## Round the weights of a model
 
-    In the place of [round_weights](groups.py#round_weights). `tokens` is the text for calibration,
+    In place of [round_weights](groups.py#round_weights). `tokens` is the text for calibration,
     `[seq_len, batch_size]`. A `group_len` of 0 is a whole row.
     """
     # From the first layer to the last: the inputs are those of the model whose earlier layers *are*

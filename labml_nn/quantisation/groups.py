@@ -39,7 +39,7 @@ scales 0.1 and 0.02, and becomes 3, -1, 1, 3. With one scale, 0.1, its second ha
 Scales take memory, too. With 16 bits for each scale and 32 weights in a group, a weight takes
 $b + 16/32$ bits. So four bits are 4.5.
 
-**What did not help here:** groups, when there are bits enough. With eight bits the loss is
+**What did not help here:** groups, when there are enough bits. With eight bits the loss is
 [1.679](../../results/quantisation.json#tables.bits.8.rows) by rows and
 [1.679](../../results/quantisation.json#tables.bits.8.groups) by groups. And fewer bytes did not
 make our CPU faster: the matrices are restored for each pass, and a pass over one letter takes
@@ -76,7 +76,7 @@ def quantise(weights: Tensor, n_bits: int, group_len: int) -> tuple[Tensor, Tens
     most = 2 ** (n_bits - 1) - 1
     scale = groups.abs().amax(dim=2) / most
 
-    # In 16 bits: a `bfloat16` has the range of 32 bits, and is off by 1/512 at most. That is too
+    # In 16 bits: a `bfloat16` has the range of 32 bits, and is off by less than 1/256. That is too
     # little to round the largest weight to $m + 1$. A group of zeros may have any scale but zero.
     scale = scale.where(scale > 0, 1.0).bfloat16()
 
@@ -102,10 +102,11 @@ def pack(whole: Tensor, n_bits: int) -> Tensor:
     r"""
     ## Pack
 
-    PyTorch's smallest type has eight bits, so several numbers share a byte: four of two bits, or
-    two of four bits. The numbers are $0$ to $2^b - 1$, `[…, n]`. The result is `[…, n_bytes]`.
+    PyTorch doesn't compute with whole numbers of fewer than eight bits, so several of them share a
+    byte: four of two bits, or two of four bits. The numbers are $0$ to $2^b - 1$, `[…, n]`. The
+    result is `[…, n_bytes]`.
     """
-    # Three bits don't fit into a byte without a rest, so they aren't packed here.
+    # Eight bits can't be divided into threes, so numbers of three bits aren't packed here.
     if 8 % n_bits or whole.shape[-1] * n_bits % 8:
         raise ValueError(f"{whole.shape[-1]} numbers of {n_bits} bits don't fill whole bytes")
 
@@ -197,8 +198,8 @@ def example(
         large, they would become 0.
 
     ??? question "Divide by the scale before it is in 16 bits. Which test notices?"
-        The one that a weight is never off by more than half a scale, if only by a little: the whole
-        numbers are then those of another scale.
+        The one that no weight is off by more than half a scale, and the comparison with torchao:
+        the whole numbers are then those of another scale.
     """
     # Two weights in a byte.
     group_len = 2 * n_bytes

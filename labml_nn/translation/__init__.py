@@ -27,7 +27,7 @@ kind](../../results/translation.json#tables.written)
 [What each change does: means of three seeds](../../results/translation.json#tables.models)
 
 **What matters here** is a view of the whole source, and its order. Without positions in the source
-the memory is a set of characters, and
+the memory says which characters there are, and not in which order, and
 [10.3 %](../../results/translation.json#tables.models.No%20positions%20in%20the%20source.right) of
 held-out dates are translated exactly. If the target isn't shifted, the loss of the training is
 nearly zero, and nothing is translated.

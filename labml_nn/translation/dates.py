@@ -20,10 +20,10 @@ the standard ISO 8601:
 | 5.3.1987 | 1987-03-05 |
 | 3/5/1987 | 1987-03-05 |
 
-It has what makes translation hard, in small. The *order* differs: the year comes last in the source
-and first in the target. Some words become something else, as “March” becomes “03”, and some become
-nothing, as “Thursday”. And a character can depend on one that is far away: the “5” of “5.3.1987” is
-the day and the “5” of “5/3/1987” the month, which is decided by the mark between the numbers.
+It has what makes translation hard, on a small scale. The *order* differs: the year comes last in
+the source and first in the target. Some words become something else, as “March” becomes “03”, and
+some become nothing, as “Thursday”. And a character can depend on one that is far away: the “5” of
+“5.3.1987” is the day and the “5” of “5/3/1987” the month. The mark between the numbers decides.
 
 **In:** a day and a form. **Out:** the source and the target, as text or as tokens. A token is a
 character.
@@ -190,9 +190,10 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
         Nothing in the result, if writing stops after ten characters. If lengths differ,
         as those of sentences do, nothing would say when to stop.
 
-    ??? question "Fill up at the beginning: `__<3/5/1987>`. Which line elsewhere has to change?"
-        The one that reads the first token of a target as its start. The [model](encoder_decoder.py)
-        would also have to hide padding in the target: the causal mask hides only what comes later.
+    ??? question "Fill up at the beginning: `__<3/5/1987>`. What else has to change?"
+        `decode`, which takes the first symbol for the start and drops it. The
+        [model](encoder_decoder.py) would also have to hide padding in the target: the causal mask
+        hides only what comes later.
     """
     # Most days are to train on.
     days, held_out = split()

@@ -10,7 +10,6 @@ paper:
   link: https://arxiv.org/abs/1706.03762
 terms:
   decoder: The part that writes, token by token, and looks at what the encoder has made.
-  encoder: The part that reads a text as a whole, and makes a vector of each token.
 ---
 
 The transformer was made to translate: it reads one text, the *source*, and writes another, the
