@@ -229,7 +229,7 @@ def heads(model: AutoregressiveTransformer) -> dict[str, object]:
         for pair in sorted(layers)
     ]
     pairs = count_pairs(TRAINING, N_VOCAB).log()
-    direct = matrices.direct_path(model).log_softmax(dim=-1)
+    direct = direct_path(model).log_softmax(dim=-1)
     common = common_letters(48)
     inner = [one[common][:, common] for one in (direct, pairs)]
     return {
@@ -244,6 +244,11 @@ def heads(model: AutoregressiveTransformer) -> dict[str, object]:
         "direct": correlation(*(one - one.mean(dim=-1, keepdim=True) for one in inner)),
         "same_guess": (direct.argmax(dim=-1) == pairs.argmax(dim=-1))[common].float().mean().item(),
     }
+
+
+def direct_path(model: AutoregressiveTransformer) -> Tensor:
+    r"""Logits from the embedding of each letter, past all layers, without positions."""
+    return lens.logit_lens(model, model.embed.tokens(torch.arange(N_VOCAB)))
 
 
 def common_letters(n: int) -> Tensor:
@@ -282,7 +287,7 @@ def pictures(model: AutoregressiveTransformer) -> dict[str, object]:
     common = common_letters(22)
     names = [shown(TOKENIZER.symbols[one]) for one in common.tolist()]
     with torch.no_grad():
-        direct = matrices.direct_path(model).softmax(dim=-1)
+        direct = direct_path(model).softmax(dim=-1)
         _, added = matrices.letter_tables(model, 0)
     pairs = count_pairs(TRAINING, N_VOCAB)
     bigrams, both = new(8.4, 4.2, 2)
@@ -335,11 +340,6 @@ def numbered(found: object) -> object:
     return found
 
 
-def ends(found: list[list[float]]) -> list[dict[str, float]]:
-    r"""The lowest and the highest of the seeds, for each reading."""
-    return [{"low": min(one), "high": max(one)} for one in zip(*found, strict=True)]
-
-
 def main() -> None:
     r"""Measure them all, and write down what came out."""
     torch.set_num_threads(1)
@@ -360,14 +360,7 @@ def main() -> None:
     rows = [
         {
             "reading": reading,
-            "letter": letters[n][-1],
-            "p": probabilities[n][-1],
             **{key: mine[key][n] for key in ("raw", "lens", "tuned", "right", "settled")},
-            **{
-                f"{key}_{end}": value
-                for key in ("raw", "lens", "tuned")
-                for end, value in ends([of_lens[str(s)][key] for s in SEEDS])[n].items()
-            },
         }
         for n, reading in enumerate(READINGS)
     ]
@@ -409,7 +402,10 @@ def main() -> None:
                     {"name": "letter", "title": "Likeliest letter"},
                     {"name": "p", "title": "Probability", "digits": 2},
                 ],
-                "rows": [{key: row[key] for key in ("reading", "letter", "p")} for row in rows],
+                "rows": [
+                    {"reading": reading, "letter": letters[n][-1], "p": probabilities[n][-1]}
+                    for n, reading in enumerate(READINGS)
+                ],
             },
             "layers": {
                 "columns": [

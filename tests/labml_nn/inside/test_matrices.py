@@ -3,11 +3,9 @@ r"""Attention as two matrices."""
 import torch
 from torch import Tensor, nn
 
-from labml_nn.inside.logit_lens import logit_lens
 from labml_nn.inside.matrices import (
     composition,
     copying_head,
-    direct_path,
     example,
     letter_tables,
     normalised_part,
@@ -75,12 +73,6 @@ def test_parts_of_the_stream_and_the_bias_sum_to_what_a_layer_reads() -> None:
     norm.eps = 0.1
     found = sum(normalised_part(norm, part, one + other) for part in (one, other)) + norm.bias
     assert largest([found], [norm(one + other)]) < 1e-10
-
-
-def test_the_direct_path_is_the_lens_before_the_first_layer() -> None:
-    made = model()
-    letters = made.embed.tokens(torch.arange(N_VOCAB))
-    assert largest([direct_path(made)], [logit_lens(made, letters)]) < 1e-10
 
 
 def test_tables_of_letters_are_what_a_stream_of_one_letter_gives() -> None:
