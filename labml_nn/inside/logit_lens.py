@@ -56,8 +56,8 @@ column. The last row is what the model predicts.
 ## What it tells, and what it doesn't
 
 The loss falls with each layer, for all three seeds, and most with the first. After two of four
-layers, [0.65](../../results/inside.json#tables.readings.layer%202.settled) of the guesses are those
-that the model will give in the end.
+layers, [0.65](../../results/inside.json#tables.readings.layer%202.settled) of the guesses have
+settled: they are those of all later layers, too.
 
 Where it misleads: before the first layer the lens has a loss of
 [3.060](../../results/inside.json#tables.readings.embedding.lens), as if the stream knew less than

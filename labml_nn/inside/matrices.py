@@ -30,7 +30,7 @@ divides it), and when it looks at “a”, that of “d” by
 “and”, it looks at the letter before.)
 
 [What the second head of the first layer adds to the logits of 22 letters, by the letter that it
-looks at](../../results/inside.json#figures.added)
+looks at: blue is up, red is down](../../results/inside.json#figures.added)
 
 **In:** an attention. **Out:** two matrices for each of its heads, `[heads, d_model, d_model]`.
 
@@ -44,9 +44,9 @@ earlier layers added?
 [Shares of the variance that are explained, by layer: means of heads and three
 seeds](../../results/inside.json#tables.layers)
 
-Biases hardly matter. Letters explain very little of where heads look, nearly all of what those of
-the first layer add, and about a third of what later ones add. So the OV tables of the first layer
-describe this model, and its QK tables of letters don't.
+Biases hardly matter. Letters explain very little of where heads look, nearly all of what the heads
+of the first layer add, and about a third of what later heads add. So the OV tables of the first
+layer describe this model, and its QK tables of letters don't.
 
 The stream of the first layer is the sum of a letter and a position, so a score has four terms. (The
 shares needn't sum to one, because the terms are correlated.)
