@@ -1,0 +1,118 @@
+r"""The logit lens and the tuned lens."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.distributions import Categorical, kl_divergence
+
+from labml_nn.inside.logit_lens import (
+    TunedLens,
+    example,
+    logit_lens,
+    losses,
+    residual_streams,
+    settled,
+    tuned_loss,
+)
+from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
+from tests.oracles.compare import largest
+
+SEQ_LEN, BATCH_SIZE, N_VOCAB, N_LAYERS, D_MODEL = 5, 3, 13, 3, 14
+
+
+def new(n_layers: int = N_LAYERS) -> AutoregressiveTransformer:
+    r"""In double precision; the last normalisation has gains and biases that matter."""
+    torch.manual_seed(5)
+    model = AutoregressiveTransformer(N_VOCAB, D_MODEL, 7, n_layers, 11, SEQ_LEN + 2).double()
+    for weights in model.encoder.norm.parameters():
+        nn.init.normal_(weights)
+    return model.eval()
+
+
+def texts() -> Tensor:
+    return torch.randint(
+        N_VOCAB, (SEQ_LEN, BATCH_SIZE), generator=torch.Generator().manual_seed(6)
+    )
+
+
+def randomised(tuned: TunedLens) -> TunedLens:
+    for weights in tuned.parameters():
+        nn.init.normal_(weights, std=0.3)
+    return tuned.double()
+
+
+def test_a_reading_is_what_a_model_of_so_many_layers_predicts() -> None:
+    model, tokens = new(), texts()
+    readings = logit_lens(model, residual_streams(model, tokens))
+    assert len(readings) == N_LAYERS + 1
+    for n_layers, reading in enumerate(readings):
+        shorter = new(n_layers)
+        left = shorter.load_state_dict(model.state_dict(), strict=False)
+        assert not left.missing_keys
+        assert largest([reading], [shorter(tokens)]) < 1e-10
+
+
+def test_each_loss_is_that_of_its_reading() -> None:
+    model, tokens = new(), texts()
+    readings = logit_lens(model, residual_streams(model, tokens))
+    found = losses(readings, tokens.flip(0))
+    for loss, reading in zip(found, readings, strict=True):
+        right = reading.log_softmax(-1).gather(-1, tokens.flip(0)[..., None])
+        assert largest([loss], [-right.mean()]) < 1e-10
+
+
+def test_a_guess_has_settled_after_the_last_change() -> None:
+    # As on the page, "e e d d d"; then a guess that came early and went away, and one that stayed.
+    guesses = torch.tensor([[0, 0, 1, 1, 1], [1, 0, 1, 2, 1], [2, 2, 2, 2, 2], [0, 1, 2, 3, 4]])
+    logits = F.one_hot(guesses.t(), 5).double()
+    assert settled(logits).tolist() == [2, 4, 0, 4]
+
+
+def test_a_tuned_lens_begins_as_the_logit_lens() -> None:
+    streams = residual_streams(new(), texts())
+    assert torch.equal(TunedLens(N_LAYERS, D_MODEL).double()(streams), streams)
+
+
+def test_each_layer_has_an_affine_map_of_its_own_but_the_last() -> None:
+    tuned, streams = randomised(TunedLens(N_LAYERS, D_MODEL)), residual_streams(new(), texts())
+    found = tuned(streams)
+    for n in range(N_LAYERS):
+        changed = streams[n] @ tuned.weight[n].t() + tuned.bias[n]
+        assert largest([found[n]], [streams[n] + changed]) < 1e-10
+    assert torch.equal(found[-1], streams[-1])
+    assert {name: tuple(one.shape) for name, one in tuned.named_parameters()} == {
+        "weight": (N_LAYERS, D_MODEL, D_MODEL),
+        "bias": (N_LAYERS, 1, 1, D_MODEL),
+    }
+
+
+def test_the_loss_of_a_tuned_lens_is_the_divergence_from_the_model() -> None:
+    model, tokens, tuned = new(), texts(), randomised(TunedLens(N_LAYERS, D_MODEL))
+    readings = logit_lens(model, tuned(residual_streams(model, tokens)))
+    target = Categorical(logits=model(tokens))
+    apart = [kl_divergence(target, Categorical(logits=one)).mean() for one in readings]
+    assert largest([tuned_loss(model, tuned, tokens)], [torch.stack(apart).sum()]) < 1e-10
+
+
+def test_training_a_tuned_lens_leaves_the_model_and_the_target_alone() -> None:
+    model, tokens, tuned = new(), texts(), randomised(TunedLens(N_LAYERS, D_MODEL))
+    tuned_loss(model, tuned, tokens).backward()
+    assert all(weights.grad is None for weights in model.embed.parameters())
+    assert all(weights.grad is None for weights in model.encoder.layers.parameters())
+    mine = model.generator.projection.weight.grad
+
+    # The last normalisation and the logits get gradients, though nobody uses them: those of a fixed
+    # target.
+    with torch.no_grad():
+        streams, target = residual_streams(model, tokens), model(tokens).softmax(-1)
+    model.zero_grad()
+    readings = logit_lens(model, tuned(streams)).log_softmax(-1)
+    (-(target * readings).sum(dim=(0, 3)).mean()).backward()
+    assert largest([mine], [model.generator.projection.weight.grad]) < 1e-10
+
+
+def test_the_example_begins_near_the_loss_of_guessing() -> None:
+    logits, loss, layers = example()
+    assert logits.shape == (3, 7, 3, 13)
+    assert 1.5 < loss.min() and loss.max() < 5
+    assert layers.max() <= 2
