@@ -40,8 +40,8 @@ right](../docs/images/page.png)
   rewards](reinforcement/__init__.py), [mixtures of experts](experts/__init__.py),
   [inference](inference/__init__.py), [translation](translation/__init__.py),
   [encoders](encoders/__init__.py), [images](images/__init__.py), [published
-  weights](pretrained/__init__.py), [quantisation](quantisation/__init__.py) and [state
-  spaces](state_spaces/__init__.py).
+  weights](pretrained/__init__.py), [quantisation](quantisation/__init__.py), [state
+  spaces](state_spaces/__init__.py), and what is [inside](inside/__init__.py) a trained model.
 * **[Training](training/__init__.py)** has the loop, and an engine for long runs. The
   [optimizers](optimizers/__init__.py) have pages of their own.
 
