@@ -212,8 +212,8 @@ def example(
     [220](../../results/induction.json#values.half.loss.3), and a score passes 0.5 at step
     [220](../../results/induction.json#values.half.score.1),
     [200](../../results/induction.json#values.half.score.2) and
-    [230](../../results/induction.json#values.half.score.3). The paper finds such a bump in language
-    models, too. Coming together is no proof of a cause: so [remove the heads](patching.py).
+    [230](../../results/induction.json#values.half.score.3), in this order. The paper finds such a
+    bump in language models, too. To see whether they cause it, [remove the heads](patching.py).
 
     ### What did not help here
 
@@ -222,8 +222,8 @@ def example(
     [1.4 %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.pieces) in
     *pieces*: a part of 16 tokens, then nine of them from another place. There two layers predict
     [99.8 %](../../results/induction.json#tables.models.Two%20layers.pieces). (An interpretation: in
-    a sequence that repeats, the next token is the one that was away the longest. In pieces it
-    isn't.) Left out are texts of words, and [more models](induction_experiment.py).
+    a sequence that repeats, the next token was away the longest; in pieces it wasn't.)
+    Left out are texts of words.
 
     ### Exercises
 
