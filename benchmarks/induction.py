@@ -1,0 +1,446 @@
+r"""
+Which heads copy what followed before, when do they appear in training, and are they needed?
+
+Small models of attention alone are trained for 600 steps on random parts that repeat, from three
+seeds. The heads of the model with two layers are measured, knocked out and patched. The result is
+results/induction.json, to which the pages of labml_nn/inside refer. What is trained already is kept
+in the file of `--kept`.
+"""
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Callable
+from itertools import accumulate
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+# As `python benchmarks/induction.py` from a checkout, nothing needs to be installed.
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import torch  # noqa: E402
+from torch import Tensor, nn  # noqa: E402
+
+from benchmarks.pictures import heat_map, new, svg  # noqa: E402
+from benchmarks.record import fingerprints, write  # noqa: E402
+from labml_nn.inside.induction import (  # noqa: E402
+    AttentionOnly,
+    RepeatedParts,
+    following,
+    induction_score,
+)
+from labml_nn.inside.induction_experiment import fit, measure, repeated_loss  # noqa: E402
+from labml_nn.inside.patching import (  # noqa: E402
+    Head,
+    knock_out,
+    preference,
+    record,
+    restored,
+    swap,
+)
+from labml_nn.transformers.mha import MultiHeadAttention  # noqa: E402
+
+SEEDS, STEPS, EVERY = (1, 2, 3), 600, 10
+SOURCES = [
+    "labml_nn/inside/induction.py",
+    "labml_nn/inside/induction_experiment.py",
+    "labml_nn/inside/patching.py",
+    "labml_nn/training/loop.py",
+    "labml_nn/transformers/mha.py",
+    "labml_nn/transformers/models.py",
+    "labml_nn/transformers/positional_encoding.py",
+]
+# The last token of the texts to patch is that of position 4; an answer is one position later.
+PART, KEY, OTHER_KEY = 16, 4, 10
+
+
+class Normalised(MultiHeadAttention):
+    r"""Attention that reads a normalised copy of the stream."""
+
+    def __init__(self, heads: int, d_model: int) -> None:
+        super().__init__(heads, d_model, 0.0, bias=False)
+        self.norm = nn.LayerNorm(d_model)
+
+    def forward(
+        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        x = self.norm(query)
+        return super().forward(query=x, key=x, value=x, mask=mask)
+
+
+def normalised() -> AttentionOnly:
+    r"""With the normalisations of the usual model, also before the logits."""
+    model = AttentionOnly()
+    model.layers = nn.ModuleList(Normalised(4, 64) for _ in range(2))
+    model.generator = nn.Sequential(nn.LayerNorm(64), model.generator)
+    return model
+
+
+def without_positions() -> AttentionOnly:
+    r"""Order is known from the mask alone."""
+    model = AttentionOnly()
+    model.embed.positions = nn.Identity()
+    return model
+
+
+def wide() -> RepeatedParts:
+    r"""Parts of 10 to 23 tokens, not seen in training."""
+    return RepeatedParts(batch_size=200, seed=0)
+
+
+def pieces() -> tuple[Tensor, Tensor]:
+    r"""A part of sixteen tokens, and then nine of them, from another place than the first."""
+    part = RepeatedParts(32, 16, 200, 16, 16, seed=0).at(0)[0]
+    start = 3 + torch.arange(200) % 5
+    tokens = torch.cat([part, part.gather(0, start + torch.arange(9)[:, None])])
+    return tokens[:-1], tokens[1:]
+
+
+# For each model how it is made, the lengths of its parts, and its steps.
+MODELS: dict[str, tuple[Callable[[], AttentionOnly], tuple[int, int], int]] = {
+    "Two layers": (AttentionOnly, (10, 23), STEPS),
+    "One layer": (lambda: AttentionOnly(n_layers=1), (10, 23), STEPS),
+    "One layer, 1,800 steps": (lambda: AttentionOnly(n_layers=1), (10, 23), 3 * STEPS),
+    "One layer, eight heads": (lambda: AttentionOnly(heads=8, n_layers=1), (10, 23), STEPS),
+    "Two layers of one head": (lambda: AttentionOnly(heads=1), (10, 23), STEPS),
+    "Two layers, normalised": (normalised, (10, 23), STEPS),
+    "Two layers, no positions": (without_positions, (10, 23), STEPS),
+    "One layer, parts of 16": (lambda: AttentionOnly(n_layers=1), (16, 16), STEPS),
+    "Two layers, parts of 16": (AttentionOnly, (16, 16), STEPS),
+}
+
+
+@torch.no_grad()
+def dissect(model: AttentionOnly) -> dict[str, Any]:
+    r"""What knocking out and patching does, for each head and for each layer."""
+    inputs, targets = wide().at(0)
+    n_heads = model.layers[0].heads
+    heads: list[list[Head]] = [[(layer, head)] for layer in (0, 1) for head in range(n_heads)]
+    layers: list[list[Head]] = [[(layer, head) for head in range(n_heads)] for layer in (0, 1)]
+    clean = RepeatedParts(32, PART + KEY + 1, 200, PART, PART, seed=0).at(0)[0]
+    right, wrong = clean[KEY + 1], clean[OTHER_KEY + 1]
+    texts = {"keys": swap(clean, KEY, OTHER_KEY), "answers": swap(clean, KEY + 1, OTHER_KEY + 1)}
+
+    def one(removed: list[Head]) -> dict[str, float]:
+        r"""The effects of some heads."""
+        return {
+            "zero": repeated_loss(knock_out(model, inputs, removed), inputs, targets)[0],
+            "mean": repeated_loss(knock_out(model, inputs, removed, True), inputs, targets)[0],
+            **{
+                name: restored(model, clean, text, removed, right, wrong).item()
+                for name, text in texts.items()
+            },
+        }
+
+    return {
+        "heads": [one(removed) for removed in heads],
+        "layers": [one(removed) for removed in layers],
+        # One head after the other, in the order of their numbers.
+        "removed": [
+            repeated_loss(knock_out(model, inputs, some), inputs, targets)[0]
+            for some in accumulate([[head] for head in layers[1]])
+        ],
+        "clean": preference(model(clean), right, wrong).item(),
+        "swapped": {
+            name: preference(model(text), right, wrong).item() for name, text in texts.items()
+        },
+        "sizes": [output.square().mean().sqrt().item() for output in record(model, clean)],
+    }
+
+
+def run(name: str, seed: int) -> dict[str, Any]:
+    r"""Train one model and measure it."""
+    make, (shortest, longest), steps = MODELS[name]
+    held_out = RepeatedParts(32, 32, 200, shortest, longest, seed=0).at(0)
+    torch.manual_seed(seed)
+    model = make()
+    curve: list[list[float]] = []
+    paused = 0.0
+
+    def after_step(step: int, loss: Tensor) -> None:
+        nonlocal paused
+        if step == 1 or step % EVERY == 0:
+            began = time.process_time()
+            now, _, scores = measure(model, *held_out)
+            curve.append([step, now, scores[1].max().item(), scores[0].max().item()])
+            paused += time.process_time() - began
+
+    sequences = RepeatedParts(32, 32, 32, shortest, longest, seed)
+    started = time.process_time()
+    fit(model, sequences, steps, after_step)
+    seconds = time.process_time() - started - paused
+    loss, right, scores = measure(model, *held_out)
+    inputs, targets = pieces()
+    with torch.no_grad():
+        other_loss, other_right = repeated_loss(model(inputs), inputs, targets)
+    found: dict[str, Any] = {
+        "loss": loss,
+        "right": 100 * right,
+        "scores": scores.tolist(),
+        "curve": curve,
+        "seconds": seconds,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "pieces": 100 * other_right,
+        "pieces_loss": other_loss,
+    }
+    if name == "Two layers":
+        found["dissected"] = dissect(model)
+        # A part of twelve tokens, twice.
+        inputs = held_out[0]
+        (chosen,) = (inputs[12] == inputs[0]).nonzero()[:1].T
+        model(inputs[:24, chosen])
+        kinds = [(0, scores[0]), (1, scores[1])]
+        found["attention"] = [
+            model.layers[layer].attn[:, :, 0, int(kind[layer].argmax())].tolist()
+            for layer, kind in kinds
+        ]
+        found["tokens"] = inputs[:24, chosen].flatten().tolist()
+    return found
+
+
+def run_all(kept: Path) -> dict[str, Any]:
+    r"""All runs, those that are kept and those that have to be trained."""
+    found = json.loads(kept.read_text()) if kept.exists() else {"sources": fingerprints(SOURCES)}
+    for seed in SEEDS:
+        for name in MODELS:
+            key = f"{name}, {seed}"
+            if key not in found:
+                found[key] = run(name, seed)
+                kept.write_text(json.dumps(found))
+                few = ("loss", "right", "seconds", "pieces", "pieces_loss")
+                print(key, {k: found[key][k] for k in few}, flush=True)
+    return found
+
+
+def attention(found: dict[str, Any]) -> str:
+    r"""What the best head of each kind looks at: a row for each query."""
+    figure, all_axes = new(6.4, 3.6, columns=2)
+    one = found["Two layers, 1"]
+    letters = ["ABCDEFGHIJKLMNOPQRSTUVWXYZ123456"[token] for token in one["tokens"]]
+    names = ("previous token, layer 1", "induction, layer 2")
+    for axes, weights, name in zip(all_axes, one["attention"], names, strict=True):
+        heat_map(axes, weights, letters, letters)
+        axes.tick_params(labelsize=6)
+        axes.set_title(name, fontsize=10)
+    return svg(figure, "induction-attention")
+
+
+def row(name: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    r"""What the table says about a model."""
+    losses = [one["loss"] for one in runs]
+    kinds = [[max(map(max, one["scores"][kind])) for one in runs] for kind in (0, 1)]
+    return {
+        "model": name,
+        "parameters": runs[0]["parameters"],
+        "loss": mean(losses),
+        "low": min(losses),
+        "high": max(losses),
+        "right": mean(one["right"] for one in runs),
+        "pieces": mean(one["pieces"] for one in runs),
+        "previous": mean(kinds[0]),
+        "induction": mean(kinds[1]),
+    }
+
+
+def first_step(one: dict[str, Any], column: int, limit: float, rising: bool) -> int:
+    r"""The first measured step at which a curve is beyond a limit."""
+    return next(at[0] for at in one["curve"] if (at[column] > limit) == rising)
+
+
+def even() -> float:
+    r"""The induction score of a head that looks at all positions evenly."""
+    inputs, _ = wide().at(0)
+    n = len(inputs)
+    attn = torch.ones(n, n).tril() / torch.arange(1, n + 1)[:, None]
+    return induction_score(attn[:, :, None, None].expand(n, n, 200, 1), inputs).item()
+
+
+def idle(runs: list[dict[str, Any]]) -> dict[str, float]:
+    r"""Of the heads of layer 2 with a score above one half, the one that is missed least."""
+    heads = [
+        (effects["zero"] - one["loss"], at, score)
+        for at, one in enumerate(runs)
+        for score, effects in zip(one["scores"][1][1], one["dissected"]["heads"][4:], strict=True)
+        if score > 0.5
+    ]
+    worth, at, score = min(heads)
+    others = [(other, more) for more, seed, other in heads if seed == at and more > worth]
+    loss = runs[at]["loss"]
+    return {
+        "seed": SEEDS[at],
+        "score": score,
+        "none": loss,
+        "without": loss + worth,
+        "others_score": min(others)[0],
+        "others_without": loss + min(more for _, more in others),
+    }
+
+
+def head_rows(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    r"""The heads of the first seed, and whole layers as means of all seeds."""
+    one = runs[0]
+    rows = []
+    for at, effects in enumerate(one["dissected"]["heads"]):
+        layer, head = divmod(at, 4)
+        previous, induction = (one["scores"][kind][layer][head] for kind in (0, 1))
+        rows.append({
+            "head": f"layer {layer + 1}, head {head + 1}",
+            "previous": previous,
+            "induction": induction,
+            **effects,
+        })
+    for layer in (0, 1):
+        effects = one["dissected"]["layers"][layer]
+        rows.append({
+            "head": f"all of layer {layer + 1}", "previous": "–", "induction": "–", **effects,
+        })
+    return rows
+
+
+def main() -> None:
+    r"""Train what isn't trained, and write down what came out."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kept", type=Path, default=ROOT / "runs/induction.json")
+    kept = parser.parse_args().kept
+    torch.set_num_threads(1)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    found = run_all(kept)
+    runs = {name: [found[f"{name}, {seed}"] for seed in SEEDS] for name in MODELS}
+    two = runs["Two layers"]
+    cut = [one["dissected"] for one in two]
+    guessing = math.log(32)
+    again = following(wide().at(0)[0]).any(dim=1).float().mean().item()
+    write(
+        "induction",
+        title="Induction heads in models of attention alone",
+        command="python benchmarks/induction.py",
+        sources={path: found["sources"][path] for path in SOURCES},
+        values={
+            "steps": STEPS,
+            "guessing": guessing,
+            "even": even(),
+            "again": 100 * again,
+            # The best induction score after the first step.
+            "start": mean(one["curve"][0][2] for one in two),
+            "seconds": mean(one["seconds"] for one in two),
+            # The first measured step at which the loss is below half of that of guessing, and at
+            # which a score of some head is above one half or above 0.3.
+            "half": {
+                "loss": {
+                    str(seed): first_step(one, 1, guessing / 2, False)
+                    for seed, one in zip(SEEDS, two, strict=True)
+                },
+                "score": {
+                    str(seed): first_step(one, 2, 0.5, True)
+                    for seed, one in zip(SEEDS, two, strict=True)
+                },
+                "previous": {
+                    str(seed): first_step(one, 3, 0.3, True)
+                    for seed, one in zip(SEEDS, two, strict=True)
+                },
+            },
+            "idle": idle(two),
+            "knocked": {
+                "none": mean(one["loss"] for one in two),
+                "first": mean(each["layers"][0]["zero"] for each in cut),
+                "second": mean(each["layers"][1]["zero"] for each in cut),
+                "first_mean": mean(each["layers"][0]["mean"] for each in cut),
+                "second_mean": mean(each["layers"][1]["mean"] for each in cut),
+            },
+            "patched": {
+                f"{name}_{text}": mean(each["layers"][layer][text] for each in cut)
+                for layer, name in enumerate(("first", "second"))
+                for text in ("keys", "answers")
+            },
+            "preference": {
+                "clean": mean(each["clean"] for each in cut),
+                "keys": mean(each["swapped"]["keys"] for each in cut),
+                "answers": mean(each["swapped"]["answers"] for each in cut),
+            },
+        },
+        tables={
+            "models": {
+                "columns": [
+                    {"name": "model", "title": "Model"},
+                    {"name": "parameters", "title": "Parameters"},
+                    {"name": "loss", "title": "Loss where it repeats", "unit": "nats", "digits": 3},
+                    {"name": "low", "title": "lowest", "digits": 3},
+                    {"name": "high", "title": "highest", "digits": 3},
+                    {"name": "right", "title": "Right", "unit": "%", "digits": 1},
+                    {"name": "pieces", "title": "Right in pieces", "unit": "%", "digits": 1},
+                    {"name": "previous", "title": "Best previous-token score", "digits": 2},
+                    {"name": "induction", "title": "Best induction score", "digits": 2},
+                ],
+                "rows": [row(name, of) for name, of in runs.items()],
+            },
+            "heads": {
+                "columns": [
+                    {"name": "head", "title": "Head"},
+                    {"name": "previous", "title": "Previous token", "digits": 2},
+                    {"name": "induction", "title": "Induction", "digits": 2},
+                    {"name": "zero", "title": "Loss, set to zero", "digits": 3},
+                    {"name": "mean", "title": "Loss, set to its mean", "digits": 3},
+                    {"name": "keys", "title": "Restored, keys swapped", "digits": 2},
+                    {"name": "answers", "title": "Restored, answers swapped", "digits": 2},
+                ],
+                "rows": head_rows(two),
+            },
+            "removed": {
+                "columns": [
+                    {"name": "number", "title": "Heads of layer 2 set to zero"},
+                    {"name": "loss", "title": "Loss where it repeats", "unit": "nats", "digits": 3},
+                    {"name": "low", "title": "lowest", "digits": 3},
+                    {"name": "high", "title": "highest", "digits": 3},
+                ],
+                "rows": [
+                    {"number": number, "loss": mean(of), "low": min(of), "high": max(of)}
+                    for number, of in enumerate(
+                        [[one["loss"] for one in two],
+                         *zip(*(each["removed"] for each in cut), strict=True)]
+                    )
+                ],
+            },
+        },
+        figures={
+            "loss": {
+                "title": "The loss where the sequence repeats",
+                "x": {"title": "Step"},
+                "y": {"title": "Loss", "unit": "nats", "low": 0},
+                "lines": [
+                    {
+                        "name": f"{name.lower()}, seed {seed}",
+                        "points": [at[:2] for at in found[f"{name}, {seed}"]["curve"]],
+                    }
+                    for name in ("Two layers", "One layer")
+                    for seed in SEEDS
+                ],
+            },
+            "score": {
+                "title": "The best induction score and the best previous-token score",
+                "x": {"title": "Step"},
+                "y": {"title": "Score", "low": 0, "high": 1},
+                "lines": [
+                    {
+                        "name": f"{name}, seed {seed}",
+                        "points": [
+                            [at[0], at[column]] for at in found[f"Two layers, {seed}"]["curve"]
+                        ],
+                    }
+                    for name, column in (("induction", 2), ("previous token", 3))
+                    for seed in SEEDS
+                ],
+            },
+            "attention": {
+                "title": "What the best head of each kind looks at",
+                "picture": attention(found),
+            },
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()

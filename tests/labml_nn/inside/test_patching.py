@@ -1,0 +1,132 @@
+import pytest
+import torch
+from torch import Tensor
+
+from labml_nn.inside import patching as page
+from labml_nn.inside.induction import AttentionOnly
+from labml_nn.transformers.mha import causal_mask
+from tests.labml_nn.inside.by_hand import by_hand
+from tests.oracles.compare import largest
+
+ALL = [(layer, head) for layer in range(2) for head in range(5)]
+
+
+def small() -> tuple[AttentionOnly, Tensor, Tensor]:
+    model = AttentionOnly(13, 20, 5, 2, 11).double()
+    return model, torch.randint(13, (7, 3)), torch.randint(13, (7, 3))
+
+
+@pytest.mark.parametrize("heads", [[(0, 3)], [(1, 0)], [(0, 1), (0, 4), (1, 2)]])
+def test_knocked_out_is_a_model_whose_head_has_columns_of_zeros(
+    heads: list[tuple[int, int]],
+) -> None:
+    model, tokens, _ = small()
+    found, usual = page.knock_out(model, tokens, heads), model(tokens)
+    for layer, head in heads:
+        model.layers[layer].output.weight.data[:, 4 * head : 4 * head + 4] = 0
+    assert largest([found], [model(tokens)]) < 1e-10
+    assert largest([found], [usual]) > 1e-3
+
+
+def test_knocked_out_to_the_mean_is_a_difference_of_the_outputs() -> None:
+    model, tokens, _ = small()
+    z = page.record(model, tokens)[1][:, :, 2]
+    mean = sum(z[i, b] for i in range(7) for b in range(3)) / 21
+    added = (mean - z) @ model.layers[1].output.weight[:, 8:12].T
+    expected = model(tokens) + added @ model.generator.projection.weight.T
+    assert largest([page.knock_out(model, tokens, [(1, 2)], True)], [expected]) < 1e-10
+    assert largest([page.knock_out(model, tokens, [(1, 2)])], [expected]) > 1e-3
+
+
+def test_what_is_recorded_is_the_mean_of_the_values_of_each_head() -> None:
+    model, tokens, _ = small()
+    x = model.embed(tokens)
+    for layer, z in zip(model.layers, page.record(model, tokens), strict=True):
+        layer(query=x, key=x, value=x, mask=causal_mask(7))
+        value = layer.value(x)
+        for head in range(5):
+            for i in range(7):
+                mean = (layer.attn[i, :, :, head, None] * value[:, :, head]).sum(dim=0)
+                assert largest([z[i, :, head]], [mean.detach()]) < 1e-10
+        assert not z.requires_grad
+        x = x + z.flatten(2) @ layer.output.weight.T
+
+
+def test_patching_nothing_changes_nothing_and_patching_all_is_the_other_run() -> None:
+    model, tokens, other = small()
+    assert largest([page.patch(model, tokens, other, [])], [model(tokens)]) == 0
+    assert largest([page.patch(model, tokens, tokens, ALL)], [model(tokens)]) == 0
+    # Where the tokens are the same, the embeddings are, too.
+    other[3:] = tokens[3:]
+    found = page.patch(model, tokens, other, ALL)
+    assert largest([found[3:]], [model(other)[3:]]) < 1e-10
+    assert largest([found[3:]], [model(tokens)[3:]]) > 1e-3
+
+
+def test_a_patched_head_of_the_first_layer_is_read_by_the_second() -> None:
+    model, tokens, other = small()
+    seen = []
+    outputs = page.record(model, other)
+    edit = page.edited(model.layers[1], lambda z: seen.append(z) or z)
+    with edit:
+        page.run(model, tokens, {(0, 4): outputs[0][:, :, 4]})
+    assert largest([seen[0].detach()], [page.record(model, tokens)[1]]) > 1e-6
+
+
+def test_no_hook_is_left_also_after_an_error() -> None:
+    model, tokens, other = small()
+    page.restored(model, tokens, other, ALL, tokens[0], tokens[1])
+    with pytest.raises(IndexError):
+        page.run(model, tokens, {(1, 5): torch.zeros(())})
+    assert not any(layer.output._forward_pre_hooks for layer in model.layers)
+
+
+def test_swapped_are_two_positions_of_each_sequence() -> None:
+    letters = "FBHCDEFB"
+    tokens = torch.tensor([[ord(letter)] * 2 for letter in letters])
+    for places, text in (((1, 4), "FDHCBEFB"), ((2, 5), "FBECDHFB")):
+        swapped = page.swap(tokens, *places)
+        assert ["".join(map(chr, column)) for column in swapped.T.tolist()] == [text] * 2
+    assert "".join(map(chr, tokens[:, 0].tolist())) == letters
+
+
+def test_a_preference_is_a_difference_of_two_logits_of_the_last_position() -> None:
+    logits = torch.randn(7, 3, 13)
+    right, wrong = torch.tensor([1, 5, 12]), torch.tensor([0, 7, 2])
+    found = [(logits[6, b, right[b]] - logits[6, b, wrong[b]]).item() for b in range(3)]
+    assert page.preference(logits, right, wrong).item() == pytest.approx(sum(found) / 3)
+
+
+def test_each_layer_made_by_hand_brings_back_what_it_is_for() -> None:
+    # A start, the first five tokens of the example, and its last two.
+    clean = torch.tensor([[0, 1, 2, 3, 4, 5, 1, 2]]).T.expand(8, 3)
+    model, answers = by_hand(), (clean[3], clean[5])
+    texts = {"keys": page.swap(clean, 2, 4), "answers": page.swap(clean, 3, 5)}
+    shares = {
+        (name, head): page.restored(model, clean, text, [head], *answers).item()
+        for name, text in texts.items()
+        for head in ((0, 0), (0, 1), (1, 0), (1, 1))
+    }
+    whole = [("keys", (0, 0)), ("keys", (1, 0)), ("answers", (1, 0))]
+    assert shares == {key: pytest.approx(float(key in whole), abs=1e-10) for key in shares}
+    logits = model(clean)
+    assert page.preference(logits, *answers).item() == pytest.approx(50)
+    assert page.preference(model(texts["keys"]), *answers).item() == pytest.approx(-50)
+
+
+def test_half_of_a_difference_is_a_half(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, tokens, other = small()
+    values = {"low": 3.0, "high": 7.0, "patched": 5.0}
+    monkeypatch.setattr(page, "patch", lambda model, text, source, heads: "patched")
+    monkeypatch.setattr(page, "preference", lambda logits, right, wrong: values[logits])
+    names = {id(tokens): "high", id(other): "low"}
+    share = page.restored(lambda text: names[id(text)], tokens, other, ALL, tokens, other)
+    assert share == 0.5
+
+
+def test_the_example_swaps_two_answers() -> None:
+    logits, swapped, share = page.example()
+    assert logits.shape == (19, 3, 13) and share.shape == ()
+    clean, _ = page.RepeatedParts(13, 19, 3, 11, 11).at(0)
+    assert torch.equal(clean[-1], clean[7])
+    assert torch.equal(swapped[[1, 8]], clean[[8, 1]])
