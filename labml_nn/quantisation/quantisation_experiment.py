@@ -20,7 +20,7 @@ four bits, rounding with GPTQ costs less than that.
 import copy
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from labml_nn.quantisation.gptq import gptq_weights
 from labml_nn.quantisation.groups import round_weights, to_four_bits
@@ -107,11 +107,11 @@ def notebook(
     print(write(writer, tokenizer, "ROMEO:\n", sample_length, seq_len, temperature=0.8))
 
 
-def example(d_in: int = 3, d_out: int = 5) -> int:
+def example(d_in: int = 3, d_out: int = 5, batch_size: int = 2) -> tuple[int, Tensor]:
     r"""
     ## Example
 
-    The bytes of a layer.
+    The bytes of a layer, and what it computes.
 
     ### Exercises
 
@@ -131,4 +131,5 @@ def example(d_in: int = 3, d_out: int = 5) -> int:
         [1.700](../../results/quantisation.json#tables.bits.3.gptq) with 64 windows.
     """
     # 15 weights and 5 biases of four bytes each.
-    return n_bytes(nn.Linear(d_in, d_out))
+    layer = nn.Linear(d_in, d_out)
+    return n_bytes(layer), layer(torch.randn(batch_size, d_in))
