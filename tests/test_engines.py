@@ -1,5 +1,6 @@
 r"""Both engines build the same site: every page, all rows, formulas and links."""
 
+import fcntl
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -20,9 +21,14 @@ TOLD = {"numbers": "data-line", "shapes": "data-shape", "links": "href"}
 
 @pytest.fixture(scope="module")
 def other(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    r"""The site as `make site ENGINE=zensical` builds it."""
+    r"""
+    The site as `make site ENGINE=zensical` builds it. Two processes that test at once wait for each
+    other, because both would build in the same folder of the repository.
+    """
     folder = tmp_path_factory.mktemp("zensical") / "site"
-    succeed(repository, "literate", "zensical", "--site-dir", str(folder), SITE_URL=SITE_URL)
+    with (tmp_path_factory.getbasetemp().parent / "zensical.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        succeed(repository, "literate", "zensical", "--site-dir", str(folder), SITE_URL=SITE_URL)
     purge(folder)
     return folder
 
