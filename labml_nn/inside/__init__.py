@@ -10,7 +10,7 @@ parts do: look at them, and then remove them.
 1. [Induction heads](induction.py): two layers of attention find where a token stood before and copy
    what followed it; one layer doesn't. Two scores find the heads that do it.
 2. [Knock-out and patching](patching.py): a score tells what a head looks at, and not whether the
-   model needs it. Replace what the head says, and see.
+   model needs it. Replace the head's output, and see.
 3. [The heads of a small model](induction_experiment.py): train it, find the heads, look at their
    attention, and remove them.
 4. [The logit lens](logit_lens.py): the loss tells of the last layer alone, so the stream is read

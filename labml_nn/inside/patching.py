@@ -1,7 +1,7 @@
 r"""
 ---
 title: Knocking Out and Patching Heads
-summary: Replace what one head says, and see how much of the answer goes, or comes back.
+summary: Replace the output of one head, and see how much of the answer goes, or comes back.
 terms:
   knock-out: Replaces the output of a part of a model by zero or by its mean.
   patching: Replaces the output of a part of a model by that of a run on another text.
@@ -16,7 +16,7 @@ layer have scores of [0.95](../../results/induction.json#values.idle.others_scor
 of them the loss is [0.733](../../results/induction.json#values.idle.others_without) or more.
 Without all four it is [3.439](../../results/induction.json#values.knocked.second) (three seeds).
 
-**In:** a model, tokens, `[seq_len, batch_size]`, and what some heads should say: $d_k$ features for
+**In:** a model, tokens, `[seq_len, batch_size]`, and new outputs for some heads: $d_k$ features for
 each token. **Out:** the logits of the model with these outputs replaced.
 
 To know what a part of a machine does, take it out and see what fails (*knock-out*). Or put it into
@@ -26,7 +26,7 @@ Both are possible, since the output of an attention layer is a sum with one term
 
 $$\operatorname{Concat}(z_1, \dots, z_H)\, W^O = \sum_{h=1}^{H} z_h W^O_h$$
 
-$H$ is the number of heads, and $z_h$ what head $h$ says: $d_k$ features, a weighted average of
+$H$ is the number of heads, and $z_h$ the output of head $h$: $d_k$ features, a weighted average of
 values. $W^O$ is the last projection of [the layer](../transformers/mha.py), and $W^O_h$ its rows
 for $z_h$. Replace one $z_h$, and the other terms stay as they are.
 
@@ -49,7 +49,7 @@ Head = tuple[int, int]
 @contextmanager
 def edited(attention: MultiHeadAttention, edit: Callable[[Tensor], Tensor]) -> Iterator[None]:
     r"""
-    ## Edit what heads say
+    ## Edit the outputs of heads
 
     In a `with` block, a layer goes on with what `edit` returns for the outputs $z$ of its heads.
     """
@@ -73,7 +73,7 @@ def record(model: AttentionOnly, tokens: Tensor) -> list[Tensor]:
     r"""
     ## Record
 
-    What each head says. The axes are those of positions, sequences, heads and $d_k$ features.
+    The output of each head. The axes are those of positions, sequences, heads and $d_k$ features.
     """
     outputs: list[Tensor] = []
 
@@ -100,7 +100,7 @@ def run(model: AttentionOnly, tokens: Tensor, says: Mapping[Head, Tensor]) -> Te
     # An edit for each layer, which changes the heads of that layer and no others.
     def replaced_in(number: int) -> Callable[[Tensor], Tensor]:
         def edit(z: Tensor) -> Tensor:
-            # In place: nothing else reads this tensor. The other heads say what they always say,
+            # In place: nothing else reads this tensor. The other heads keep their outputs,
             # for what they read now.
             for (layer, head), output in says.items():
                 if layer == number:
@@ -109,7 +109,7 @@ def run(model: AttentionOnly, tokens: Tensor, says: Mapping[Head, Tensor]) -> Te
 
         return edit
 
-    # A second layer reads what the first one says *now*, and not what it would have said.
+    # A second layer reads the outputs of the first one as they are *now*.
     with ExitStack() as hooks:
         for number, layer in enumerate(model.layers):
             hooks.enter_context(edited(layer, replaced_in(number)))
@@ -122,9 +122,9 @@ def knock_out(
     r"""
     ## Knock out
 
-    The logits if some heads say zero or, with `mean`, what they say on average.
+    The logits if the outputs of some heads are zero or, with `mean`, their mean.
     """
-    # What each of these heads will say. For zeros, the recorded outputs only give the size.
+    # The new output of each of these heads. For zeros, the recorded outputs only give the size.
     outputs = record(model, tokens)
     says = {}
     for layer, head in heads:
@@ -140,10 +140,10 @@ def patch(model: AttentionOnly, tokens: Tensor, other: Tensor, heads: Iterable[H
     r"""
     ## Patch
 
-    The logits for `tokens` when some heads say what they say for `other`.
+    The logits for `tokens` with the outputs that some heads have for `other`.
     """
     # Position by position, so both texts have the same length. The first layer is recorded on the
-    # other text, and so is the second: what a head says there is what it said in that whole run.
+    # other text, and so is the second: a head's output there is that of the whole run.
     outputs = record(model, other)
     return run(model, tokens, {(layer, head): outputs[layer][:, :, head] for layer, head in heads})
 
