@@ -100,8 +100,8 @@ def run(model: AttentionOnly, tokens: Tensor, says: Mapping[Head, Tensor]) -> Te
     # An edit for each layer, which changes the heads of that layer and no others.
     def replaced_in(number: int) -> Callable[[Tensor], Tensor]:
         def edit(z: Tensor) -> Tensor:
-            # In place: nothing else reads this tensor. The other heads compute theirs from what they
-            # read now.
+            # In place: nothing else reads this tensor. The other heads compute theirs from what
+            # they read now.
             for (layer, head), output in says.items():
                 if layer == number:
                     z[:, :, head] = output
