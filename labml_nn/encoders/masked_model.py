@@ -72,7 +72,7 @@ IGNORED = -100
 
 class MaskTokenizer:
     r"""
-    ## Letters, and three marks numbered after them
+    ## Letters and three marks
     """
 
     def __init__(self, letters: CharTokenizer) -> None:
