@@ -13,7 +13,7 @@ and to replace it when the next letter comes.
 
 [The last letter among dots](../../results/state_spaces.json#tables.last_letter)
 
-The longer ago the letter was, the less often the layer with fixed weights is right:
+The longer ago the letter was, the less often the layer with fixed weights is right.
 
 [How many are right, by the distance to the last
 letter](../../results/state_spaces.json#figures.distance)
@@ -148,11 +148,10 @@ def notebook(steps: int = 400, seed: int = 1) -> None:
     # With fixed weights it falls, and stays where it is.
     import matplotlib.pyplot as plt
 
-    # One line for each layer.
-    for name, curve in losses.items():
-        plt.plot(curve, label=name)
-
     # All are trained for as many steps.
+    for name, curve in losses.items():
+        # One line for each layer.
+        plt.plot(curve, label=name)
     plt.xlabel("step")
     plt.ylabel("loss")
     plt.legend()

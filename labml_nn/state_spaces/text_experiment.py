@@ -83,6 +83,8 @@ def notebook(
     # The same windows for both, of 64 letters, and the same learning rate.
     seq_len = 64
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
+
+    # The losses of training, by the names of the models.
     losses = {}
     for name, attention in (("attention", MultiHeadAttention), ("Mamba-2", mamba2)):
         # The seed decides the first weights.
@@ -103,12 +105,9 @@ def notebook(
 
     # They go up and down together, since both see the same windows.
     for name, curve in losses.items():
+        # The mean over the windows of each step, in natural logarithms.
         plt.plot(curve, label=name)
-
-    # The mean over the windows of a step.
     plt.xlabel("step")
-
-    # In natural logarithms.
     plt.ylabel("loss, nats a letter")
     plt.legend()
     plt.show()
