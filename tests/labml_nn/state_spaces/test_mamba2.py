@@ -96,6 +96,7 @@ def test_no_position_sees_a_later_one() -> None:
 
 
 def test_a_new_layer_has_a_rate_and_a_step_for_each_head() -> None:
+    torch.manual_seed(1)
     layer = Mamba2(2111, 5, 3)
     assert layer.filtered_sizes == [6333, 16, 16]
     assert layer.filter.shape == (6365, 4)
