@@ -57,6 +57,19 @@ def test_a_key_opens_the_search_and_escape_closes_it(mha: Page, key: str) -> Non
         leave(mha)
 
 
+def test_a_key_pressed_before_the_closed_dialogue_has_gone_from_the_screen_opens_it(
+    mha: Page,
+) -> None:
+    ask(mha, "heads")
+    # Closed and pressed in one task: between the two, nothing is drawn and no focus moves.
+    opened = mha.evaluate(
+        "() => { const dialog = document.querySelector('dialog.search');"
+        " const key = new KeyboardEvent('keydown', { key: '/', bubbles: true });"
+        " dialog.close(); dialog.querySelector('input').dispatchEvent(key); return dialog.open; }"
+    )
+    assert opened
+
+
 @pytest.mark.parametrize("key", ["Control+/", "Alt+/", "k", "Control+Alt+k", "s"])
 def test_other_keys_do_not_open_it(mha: Page, key: str) -> None:
     mha.keyboard.press(key)

@@ -135,6 +135,8 @@
   // Keys
 
   dialog.addEventListener("keydown", (event) => {
+    // Closed, the dialogue keeps the focus until the page is next drawn; the key is the page's.
+    if (!dialog.open) return;
     // What a key does on the page, it doesn't do behind the dialogue.
     event.stopPropagation();
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
