@@ -7,8 +7,9 @@ r"""How many tokens a second does training make, beside nanoGPT?
 `DIR` is a checkout of https://github.com/karpathy/nanoGPT. Its model and its optimizer come from
 its `model.py` and run as its `train.py` runs them: on a CPU eager, in float32, and on a GPU
 compiled, in bfloat16, with the fused optimizer. Without `DIR` only our own numbers are printed: the
-classic transformer with the readable attention and with the fused one, in float32, both with the
-lessons' loop alone; then the presets, compiled and not, in the precision that is asked for.
+classic transformer with the readable attention, with the fused one and with that of one projection,
+in float32, all with the lessons' loop alone; then the presets, compiled and not, in the precision
+that is asked for.
 
 All variants have the same sizes and learn from the same text. They take turns, a few steps each,
 and the order changes from round to round, so that a busy moment of the machine hits all of them.
@@ -32,9 +33,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
 from labml_nn.training.engine.presets import PRESETS
+from labml_nn.training.engine.recipes import sizes
 from labml_nn.training.engine.steps import run_steps
 from labml_nn.training.engine.text import prepare_text
+from labml_nn.training.fast.one_projection import OneProjectionAttention
 from labml_nn.training.loop import adamw, train
+from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
+from labml_nn.transformers.fused_attention import FusedAttention
+from labml_nn.transformers.mha import MultiHeadAttention
 
 # A variant is a function that makes some steps.
 Steps = Callable[[int], None]
@@ -57,12 +63,19 @@ D_FF = {
 }
 
 
-def lesson(size: str, fast: bool, text: str) -> tuple[Steps, int, str]:
+ATTENTIONS = {
+    "": MultiHeadAttention,
+    ", fused attention": FusedAttention,
+    ", fused attention, one projection": OneProjectionAttention,
+}
+
+
+def lesson(size: str, told: str, text: str) -> tuple[Steps, int, str]:
     r"""The classic transformer and the loop, and nothing of the engine."""
-    config = PRESETS["classic"].config(d_ff=D_FF[size]["classic"], fast=fast, **SIZES[size])
+    config = PRESETS["classic"].config(d_ff=D_FF[size]["classic"], **SIZES[size])
     tokenizer, tokens, _ = prepare(text, config.seq_len)
     torch.manual_seed(config.seed)
-    model = PRESETS["classic"].model(config, len(tokenizer))
+    model = AutoregressiveTransformer(len(tokenizer), **sizes(config), attention=ATTENTIONS[told])
     batches = RandomWindows(tokens, config.seq_len, config.batch_size, config.seed)
     optimizers, done = [adamw(model)], 0
 
@@ -76,7 +89,7 @@ def lesson(size: str, fast: bool, text: str) -> tuple[Steps, int, str]:
             after_step=lambda step, loss: step == end,
         )
 
-    return some_steps, count(model), f"classic{', fused attention' * fast}, the lessons' loop"
+    return some_steps, count(model), f"classic{told}, the lessons' loop"
 
 
 def ours(
@@ -185,7 +198,7 @@ def main() -> None:
     if arguments.nanogpt is not None:
         made.append(nanogpt(arguments.nanogpt, size, text, device))
     if device == "cpu":
-        made += [lesson(size, fast, text) for fast in (False, True)]
+        made += [lesson(size, told, text) for told in ATTENTIONS]
     for name in ("classic", "modern"):
         for compile in (False,) if arguments.eager else (False, True):
             made.append(ours(name, size, compile, arguments.precision, text, device))
