@@ -144,7 +144,8 @@ class Mamba(nn.Module):
         self.filter_bias = nn.Parameter(torch.empty(n_channels).uniform_(-bound, bound))
 
         # From the token: what to write and to read, and a few numbers for the steps. A matrix from
-        # all channels to all channels would have as many weights as the rest together.
+        # all channels to all channels would have, at the paper's sizes, as many weights as the
+        # projection above.
         self.sizes = [math.ceil(d_model / 16), n_state, n_state]
         self.select = nn.Linear(n_channels, sum(self.sizes), bias=False)
         self.steps = nn.Linear(self.sizes[0], n_channels)
