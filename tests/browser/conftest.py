@@ -1,6 +1,6 @@
 r"""Fixtures of the browser tests: a folder served on the loopback, and a page that is watched."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -11,13 +11,17 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
+from torch import nn
 
+from labml_nn.training.engine.live import make
+from livepage.weights import from_file
 from tests.browser.chromium import running_browser
-from tests.literate.projects import ROOT
+from tests.literate.projects import ROOT, SETTINGS, succeed, write
 
 # In milliseconds, and as long as the slowest machine may take: nothing is measured by it.
 PATIENCE = 180_000
 expect.set_options(timeout=PATIENCE)
+SCHEMES = {"light": "default", "dark": "slate"}
 
 
 class _QuietHandler(SimpleHTTPRequestHandler):
@@ -64,13 +68,40 @@ def complaints_of(page: Page) -> list[str]:
 
 
 def barriers(page: Page, place: str = "") -> list[str]:
-    r"""What axe finds on the page, or on a part of it, that keeps somebody from reading."""
+    r"""What keeps somebody from reading the page: what axe finds there or on a part of it, and
+    that it must be scrolled sideways."""
     page.add_script_tag(path=ROOT / "node_modules/axe-core/axe.min.js")
     return page.evaluate(
-        "place => axe.run(place || document).then(result => result.violations.flatMap(one =>"
-        " one.nodes.map(node => one.id + ' ' + node.html)))",
+        """async place => {
+            const found = await axe.run(place || document);
+            const width = document.documentElement.scrollWidth;
+            return [...width > innerWidth ? [`${width} pixels wide`] : [],
+                ...found.violations.flatMap(one =>
+                    one.nodes.map(node => one.id + ' ' + node.html))];
+        }""",
         place,
     )
+
+
+def low(page: Page, place: str) -> list[str]:
+    r"""What is seen there, and is too low for a finger."""
+    return page.locator(f"{place}:visible").evaluate_all(
+        "all => all.filter(one => one.getBoundingClientRect().height < 44)"
+        ".map(one => one.outerHTML)"
+    )
+
+
+# How a page moves under the reader: `moved` grows with each jump.
+WATCH_JUMPS = """window.moved = [];
+    new PerformanceObserver(list => moved.push(...list.getEntries().map(one => one.value)))
+        .observe({type: 'layout-shift', buffered: true});"""
+
+
+def addresses_asked(page: Page) -> list[str]:
+    r"""A list that grows with the address of each request."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    return asked
 
 
 # A browser for each module, not one for the whole run: while Playwright runs, the thread has a
@@ -105,6 +136,59 @@ def page(browser: Browser) -> Iterator[Page]:
         complaints = complaints_of(page)
         yield page
     assert complaints == []
+
+
+@pytest.fixture
+def plain(browser: Browser) -> Iterator[Page]:
+    r"""A page without scripts."""
+    with browser.new_context(java_script_enabled=False) as context:
+        yield context.new_page()
+
+
+@pytest.fixture(params=["light 1400", "light 400", "dark 1400", "dark 400"])
+def screen(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    r"""A page on a wide and a narrow screen, light and dark; nothing may go wrong on it."""
+    scheme, width = request.param.split()
+    viewport = {"width": int(width), "height": 900}
+    with browser.new_context(color_scheme=scheme, viewport=viewport) as context:
+        page = context.new_page()
+        complaints = complaints_of(page)
+        yield page
+        body = page.locator("body")
+        expect(body).to_have_attribute("data-md-color-scheme", SCHEMES[scheme])
+    assert complaints == []
+
+
+MKDOCS = """
+site_name: Case
+theme:
+  name: material
+  font: false
+  palette:
+    - { media: "(prefers-color-scheme: light)", scheme: default, toggle: { icon: material/brightness-7, name: A } }
+    - { media: "(prefers-color-scheme: dark)", scheme: slate, toggle: { icon: material/brightness-4, name: B } }
+plugins: [literate]
+extra_css: [assets/katex/katex.min.css, assets/literate.css]
+extra_javascript: [assets/literate.js]
+markdown_extensions: [md_in_html, toc]
+nav: [index.md]
+"""  # noqa: E501
+
+
+def build(root: Path, page: str, files: Mapping[str, str]) -> Path:
+    r"""Build a site of one page, in a folder with more files; gives the folder of the site."""
+    settings = {"pyproject.toml": SETTINGS, "mkdocs.yml": MKDOCS, "docs/note.txt": ""}
+    write(root, settings | {"pkg/__init__.py": page} | files)
+    succeed(root, "mkdocs", "build", "--strict")
+    return root / "site"
+
+
+def model_of(site: Path, graph: dict[str, Any]) -> nn.Module:
+    r"""The model in torch, with the weights that a page with this graph fetches."""
+    weights = site / "assets" / "weights" / graph["weights"]
+    model = make(weights.stem, len(graph["symbols"])).eval()
+    model.load_state_dict(from_file(weights.read_bytes()))
+    return model
 
 
 MHA = "transformers/mha/"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from literate.reading.source import Source, read
 from tests.literate.projects import ROOT, succeed, write
@@ -83,12 +83,15 @@ def test_nothing_in_a_source_is_executed(page: Page, source: Source) -> None:
     assert summary == "\"><script>window.executed = 'summary'</script>"
 
 
-def test_each_line_of_code_is_that_of_the_file(page: Page, source: Source) -> None:
-    texts = """() => Object.fromEntries([...document.querySelectorAll(".line[id]")].map(
-        (line) => [line.id, line.querySelector(":scope > span").textContent]))"""
-    assert page.evaluate(texts) == {
-        f"L{line.number}": line.text.rstrip("\n") for line in source.lines if line.kind == "code"
-    }
+def test_each_line_of_code_stands_there_once_with_its_number(page: Page, source: Source) -> None:
+    texts = """() => [...document.querySelectorAll(".line[id]")].map((line) => [
+        line.id, line.querySelector("a[data-line]").dataset.line,
+        line.querySelector(":scope > span").textContent])"""
+    assert page.evaluate(texts) == [
+        [f"L{line.number}", str(line.number), line.text.rstrip("\n")]
+        for line in source.lines
+        if line.kind == "code"
+    ]
 
 
 def test_notes_show_what_stands_in_them(page: Page, source: Source) -> None:
@@ -119,3 +122,13 @@ def test_text_from_right_to_left_stays_in_its_string(page: Page, source: Source)
     shown = """(id) => [...document.querySelectorAll(`#${id} .unseen`)].map((one) =>
         [getComputedStyle(one).unicodeBidi, getComputedStyle(one, "::before").content])"""
     assert page.evaluate(shown, f"L{number}") == [["isolate", '"U+202E"'], ["isolate", '"U+0002"']]
+
+
+def test_what_looks_like_a_tag_in_the_index_is_shown_as_text(page: Page, source: Source) -> None:
+    page.keyboard.type("/heading")
+    result = page.locator("dialog li a").first
+    expect(result).to_contain_text("F <script>window.executed = 'heading'</script> <i>")
+    expect(result).to_contain_text("</title><script>window.executed = 'title'</script> & <b>")
+    tags = result.evaluate("one => [...one.querySelectorAll('*')].map(tag => tag.localName)")
+    assert set(tags) <= {"b", "mark"}
+    assert page.evaluate("window.executed") is None

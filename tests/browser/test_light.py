@@ -15,20 +15,6 @@ LIT = """() => ({
         [range.startContainer.parentElement.closest('.line').id, range.toString()]),
 })"""
 
-# The middle of the first `word` in the code of a line.
-POINT = """([id, word]) => {
-    const text = document.getElementById(id).lastElementChild;
-    const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
-    let node = walker.nextNode();
-    while (!node.data.includes(word)) node = walker.nextNode();
-    const range = document.createRange();
-    range.setStart(node, node.data.indexOf(word));
-    range.setEnd(node, node.data.indexOf(word) + word.length);
-    document.getElementById(id).scrollIntoView({block: 'center'});
-    const box = range.getBoundingClientRect();
-    return [box.x + box.width / 2, box.y + box.height / 2];
-}"""
-
 
 def line_of(repository: Path, text: str) -> str:
     source = read(repository / "labml_nn/transformers/mha.py")
@@ -87,9 +73,12 @@ def test_a_checked_claim_carries_a_mark_and_a_page_its_path(mha: Page) -> None:
     mha.wait_for_url(lambda address: address.endswith("/transformers/"))
 
 
-def test_a_card_tells_what_a_name_stands_for(page: Page, address: str) -> None:
+def test_a_card_tells_what_a_name_stands_for_and_the_name_leads_there(
+    page: Page, address: str
+) -> None:
     page.goto(address + "transformers/models/", wait_until="networkidle")
-    page.locator(".line a", has_text="MultiHeadAttention").last.hover()
+    name = page.locator(".line a", has_text="MultiHeadAttention").last
+    name.hover()
     card = page.locator(".card")
     expect(card).to_contain_text("MultiHeadAttention(heads: int, d_model: int")
     # A card can be pointed at itself, and goes when the reader turns away.
@@ -97,24 +86,19 @@ def test_a_card_tells_what_a_name_stands_for(page: Page, address: str) -> None:
     expect(card).to_be_visible()
     page.mouse.move(5, 5)
     expect(card).to_be_hidden()
-
-
-def test_a_card_opens_by_keyboard_and_is_the_description(page: Page, address: str) -> None:
-    page.goto(address + "transformers/models/", wait_until="networkidle")
+    page.locator(".line a", has_text="Linear").first.hover()
+    expect(card).to_contain_text("torch.nn.Linear")
+    # By the keyboard it opens, too, and is the description.
     link = page.locator(".line span a", has_text="FeedForward").last
-    link.scroll_into_view_if_needed()
-    page.evaluate("document.querySelector('a[data-line]').focus()")
     page.keyboard.press("Tab")
     link.focus()
-    expect(page.locator(".card")).to_contain_text("FeedForward(")
+    expect(card).to_contain_text("FeedForward(")
     assert link.get_attribute("aria-describedby") == "card"
     page.keyboard.press("Escape")
-    expect(page.locator(".card")).to_be_hidden()
-
-
-def test_a_card_says_what_a_name_of_pytorch_is(mha: Page) -> None:
-    mha.locator(".line a", has_text="Linear").first.hover()
-    expect(mha.locator(".card")).to_contain_text("torch.nn.Linear")
+    expect(card).to_be_hidden()
+    name.click()
+    page.wait_for_url(f"**/{MHA}#MultiHeadAttention")
+    expect(page.locator(":target")).to_contain_text("Multi-head attention")
 
 
 def test_a_shape_shows_the_numbers_of_the_run(mha: Page, repository: Path, site: Path) -> None:
@@ -147,14 +131,15 @@ def test_a_shape_shows_the_numbers_of_the_run(mha: Page, repository: Path, site:
     expect(card).to_contain_text(f"mean {mean}")
 
 
-def test_a_range_of_lines_has_an_address(page: Page, address: str, repository: Path) -> None:
+def test_a_line_and_a_range_have_an_address(page: Page, address: str, repository: Path) -> None:
     first, last = line_of(repository, "def forward(self, x"), line_of(repository, "self.linear(x)")
-    page.goto(f"{address}{MHA}#{first}-{last}", wait_until="networkidle")
-    aimed = page.locator(".line.aimed")
-    ids = aimed.evaluate_all("all => all.map(one => one.id)")
-    assert (ids[0], ids[-1]) == (first, last)
-    header = page.locator(".md-header").evaluate("one => one.offsetHeight")
-    assert header - 1 <= aimed.first.bounding_box()["y"] < 300
+    for hash, ends in ((f"{first}-{last}", [first, last]), (last, [last, last])):
+        page.goto(f"{address}{MHA}#{hash}", wait_until="networkidle")
+        aimed = page.locator(".line.aimed")
+        ids = aimed.evaluate_all("all => all.map(one => one.id)")
+        assert [ids[0], ids[-1]] == ends
+        header = page.locator(".md-header").evaluate("one => one.offsetHeight")
+        assert header - 1 <= aimed.first.bounding_box()["y"] < 300
 
 
 def test_lines_are_chosen_by_their_numbers_and_nothing_moves(mha: Page, repository: Path) -> None:
@@ -175,13 +160,6 @@ def test_uses_lead_to_the_lines_that_use(mha: Page) -> None:
     uses.locator("a").first.click()
     mha.wait_for_url(re.compile(r".*#L\d+$"))
     expect(mha.locator(".line:target")).to_contain_text("causal_mask")
-
-
-def test_nothing_is_told_before_it_is_asked_for(page: Page, address: str) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(address + MHA, wait_until="networkidle")
-    assert asked and not [one for one in asked if "about.json" in one]
 
 
 def test_on_paper_the_page_is_black_on_white_and_has_no_buttons(mha: Page) -> None:

@@ -2,65 +2,25 @@ r"""The reader's own text on a page, in a browser, compared with torch for the s
 
 import json
 import re
-import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
 
 import pytest
 import torch
-from playwright.sync_api import Browser, Page, Request, Route, expect
+from playwright.sync_api import Browser, Page, expect
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from labml_nn.training.engine.live import make
-from livepage.weights import from_file
-from tests.browser.conftest import complaints_of
+from tests.browser.conftest import MHA, addresses_asked, barriers, low, model_of
 
-ROOT = Path(__file__).resolve().parents[2]
-MHA = "transformers/mha/"
-# A page of each of the two transformers.
-MODELS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["literate"]["live"]["models"]
-PATHS = [
-    f"{MODELS[name][0].removeprefix('labml_nn/').removesuffix('.py')}/"
-    for name in ("classic", "modern")
-    if name in MODELS
-]
 TEXT = "But soft, what light through yonder window"
 BUTTON = re.compile(r"own text \(0\.\d MB\)")
-
-# The logits of a text, from a worker of its own with the same files.
-LOGITS = """async ([page, text]) => {
-  const address = document.querySelector("script[src*=literate]").src;
-  const { Model, fetchedJson, learned, numbers } = await import(new URL("model.js", address));
-  const graph = await fetchedJson(page + "live.json");
-  const model = new Model(graph, numbers(page + "live.json", learned(graph.weights)));
-  await model.ask("run", { text });
-  const node = graph.nodes.findIndex(([name]) => `%${name}` === graph.outputs[0]);
-  const [{ data }] = await model.ask("value", { nodes: [["logits", node]] });
-  model.end();
-  return [...data];
-}"""
-
-
-@pytest.fixture(scope="module")
-def root(serve: Callable[[Path], str], site: Path) -> str:
-    return serve(site)
 
 
 def graph_of(site: Path, page: str) -> dict[str, Any]:
     return json.loads((site / page / "live.json").read_text())
-
-
-def model_of(site: Path, page: str) -> nn.Module:
-    r"""The model in torch, with the weights that the page fetches."""
-    graph = graph_of(site, page)
-    weights = site / "assets" / "weights" / graph["weights"]
-    model = make(weights.stem, len(graph["symbols"])).eval()
-    model.load_state_dict(from_file(weights.read_bytes()))
-    return model
 
 
 def tokens_of(site: Path, page: str, text: str) -> Tensor:
@@ -71,7 +31,7 @@ def tokens_of(site: Path, page: str, text: str) -> Tensor:
 
 @torch.no_grad()
 def logits_of(site: Path, page: str, text: str) -> Tensor:
-    return model_of(site, page)(tokens_of(site, page, text))[:, 0]
+    return model_of(site, graph_of(site, page))(tokens_of(site, page, text))[:, 0]
 
 
 def loss_of(logits: Tensor, tokens: Tensor) -> float:
@@ -121,46 +81,14 @@ def told(page: Page, selector: str) -> list[tuple[str, float]]:
     return pairs
 
 
-def test_nothing_is_fetched_before_the_click(page: Page, root: str) -> None:
-    asked: list[str] = []
-
-    def note(request: Request) -> None:
-        asked.append(request.url.removeprefix(root))
-
-    page.on("request", note)
-    page.goto(urljoin(root, MHA), wait_until="networkidle")
-    page.locator("section.run").scroll_into_view_if_needed()
-    button = page.get_by_role("button", name=BUTTON)
-    expect(button).to_be_visible()
-    before = set(asked)
-    late = {"assets/own_text.js", "assets/worker.js", "assets/interpreter.js", f"{MHA}live.json"}
-    assert not before & late
-    assert not [one for one in before if "weights" in one]
-    button.click()
-    expect(page.locator(".next li")).to_have_count(8, timeout=60_000)
-    assert late <= set(asked)
-    assert [one for one in asked if "weights" in one] == ["assets/weights/classic.safetensors"]
-
-
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("length", [1, 2, 24, 64])
-def test_logits_are_those_of_torch(
-    page: Page, root: str, site: Path, path: str, length: int
+@pytest.mark.parametrize("path", [MHA, "transformers/modern/attention/"])
+def test_next_characters_and_loss_are_those_of_torch(
+    page: Page, address: str, site: Path, path: str
 ) -> None:
-    text = (TEXT * 2)[:length]
-    page.goto(urljoin(root, path))
-    found = torch.tensor(page.evaluate(LOGITS, [urljoin(root, path), text]))
-    expected = logits_of(site, path, text)
-    found = found.view(expected.shape)
-    assert_close(found, expected, atol=1e-4, rtol=0)
-    assert (found.argmax(dim=-1) == expected.argmax(dim=-1)).all()
-
-
-def test_next_characters_and_loss_are_those_of_torch(page: Page, root: str, site: Path) -> None:
-    start(page, urljoin(root, MHA))
-    symbols = graph_of(site, MHA)["symbols"]
-    logits = logits_of(site, MHA, TEXT)
-    loss = loss_of(logits, tokens_of(site, MHA, TEXT))
+    start(page, address + path)
+    symbols = graph_of(site, path)["symbols"]
+    logits = logits_of(site, path, TEXT)
+    loss = loss_of(logits, tokens_of(site, path, TEXT))
     expect(page.locator(".own-text .loss")).to_contain_text(f"{loss:.3f} nats")
     place = page.get_by_label("What comes after place")
     for at in (len(TEXT) - 1, 3):
@@ -173,13 +101,13 @@ def test_next_characters_and_loss_are_those_of_torch(page: Page, root: str, site
             assert abs(shown - probability) < 0.006
 
 
-def test_the_lens_ends_with_what_the_model_says(page: Page, root: str, site: Path) -> None:
-    start(page, urljoin(root, MHA))
+def test_the_lens_ends_with_what_the_model_says(page: Page, address: str, site: Path) -> None:
+    start(page, address + MHA)
     last = told(page, ".lens tr:last-child td")
     assert last == told(page, ".next li")[: len(last)]
 
     # After the first layer: its result, through what comes behind the last one.
-    model = model_of(site, MHA)
+    model = model_of(site, graph_of(site, MHA))
     model.encoder.layers = model.encoder.layers[:1]
     with torch.no_grad():
         logits = model(tokens_of(site, MHA, TEXT))[-1, 0]
@@ -191,13 +119,13 @@ def test_the_lens_ends_with_what_the_model_says(page: Page, root: str, site: Pat
 
 
 def test_without_a_head_loss_and_text_change_as_torch_says(
-    page: Page, root: str, site: Path
+    page: Page, address: str, site: Path
 ) -> None:
-    start(page, urljoin(root, MHA))
+    start(page, address + MHA)
     page.get_by_role("combobox", name="Layer").select_option("1")
     page.get_by_role("group", name="heads of layer 1").get_by_label("2").check()
     tokens = tokens_of(site, MHA, TEXT)
-    model, whole = model_of(site, MHA), logits_of(site, MHA, TEXT)
+    model, whole = model_of(site, graph_of(site, MHA)), logits_of(site, MHA, TEXT)
     with without_head(1, 2), torch.no_grad():
         logits = model(tokens)[:, 0]
     loss, more = loss_of(logits, tokens), loss_of(logits, tokens) - loss_of(whole, tokens)
@@ -224,11 +152,13 @@ def test_without_a_head_loss_and_text_change_as_torch_says(
         expect(page.locator(".goes-on code").nth(at)).to_have_text(signs, timeout=60_000)
 
 
-def test_attention_is_told_in_words_and_by_the_keyboard(page: Page, root: str) -> None:
-    start(page, urljoin(root, MHA))
-    steps = graph_of_page(page, root, MHA)["steps"]
-    softmax = next(at for at, step in enumerate(layer_steps(steps, 0)) if step["bound"] == "attn")
-    for _ in range(softmax):
+def test_attention_is_told_in_words_and_by_the_keyboard(
+    page: Page, address: str, site: Path
+) -> None:
+    start(page, address + MHA)
+    steps = graph_of(site, MHA)["steps"]
+    bound = [step["bound"] for step in steps if step["layer"] in (None, 0)]
+    for _ in range(bound.index("attn")):
         page.get_by_role("button", name="Next step").click()
     expect(page.locator(".numbers")).to_contain_text("it sums to one")
     page.locator("section.run canvas").focus()
@@ -240,16 +170,8 @@ def test_attention_is_told_in_words_and_by_the_keyboard(page: Page, root: str) -
     expect(page.locator(".panel > [role=status]")).to_contain_text("“u” looks at “B”")
 
 
-def layer_steps(steps: list[dict[str, Any]], layer: int) -> list[dict[str, Any]]:
-    return [step for step in steps if step["layer"] in (None, layer)]
-
-
-def graph_of_page(page: Page, root: str, path: str) -> dict[str, Any]:
-    return page.request.get(urljoin(root, f"{path}live.json")).json()
-
-
-def test_unknown_characters_and_what_is_too_long_are_said(page: Page, root: str) -> None:
-    start(page, urljoin(root, MHA), "café 東")
+def test_unknown_characters_and_what_is_too_long_are_said(page: Page, address: str) -> None:
+    start(page, address + MHA, "café 東")
     said = page.locator("#own-said")
     expect(said).to_have_text("6 of 64 characters. It doesn’t know “é”, “東”, and reads “�”.")
     give(page, "a" * 70)
@@ -260,8 +182,11 @@ def test_unknown_characters_and_what_is_too_long_are_said(page: Page, root: str)
     expect(page.locator(".own-text .loss")).to_contain_text("more than one character")
 
 
-def test_it_works_offline_once_it_is_fetched(page: Page, root: str) -> None:
-    start(page, urljoin(root, MHA))
+def test_it_works_offline_once_it_is_fetched(page: Page, address: str) -> None:
+    asked = addresses_asked(page)
+    start(page, address + MHA)
+    weights = [one.rpartition("/")[2] for one in asked if "weights" in one]
+    assert weights == ["classic.safetensors"]
     page.context.set_offline(True)
     give(page, "ROMEO:")
     page.get_by_role("combobox", name="Layer").select_option("2")
@@ -271,27 +196,23 @@ def test_it_works_offline_once_it_is_fetched(page: Page, root: str) -> None:
 
 
 def test_a_page_that_has_changed_since_its_model_was_trained_says_so(
-    page: Page, root: str, site: Path
+    page: Page, address: str, site: Path
 ) -> None:
     changed = graph_of(site, MHA) | {"stale": ["labml_nn/transformers/mha.py"]}
-
-    def answer(route: Route) -> None:
-        route.fulfill(json=changed)
-
-    page.route("**/live.json", answer)
-    start(page, urljoin(root, MHA))
+    page.route("**/live.json", lambda route: route.fulfill(json=changed))
+    start(page, address + MHA)
     said = "changed since its model was trained"
     expect(page.locator(".own-text")).to_contain_text(said)
     page.unroute("**/live.json")
-    start(page, urljoin(root, MHA))
+    start(page, address + MHA)
     expect(page.locator(".own-text")).not_to_contain_text(said)
 
 
-def test_what_could_not_be_fetched_can_be_tried_again(browser: Browser, root: str) -> None:
+def test_what_could_not_be_fetched_can_be_tried_again(browser: Browser, address: str) -> None:
     with browser.new_context() as context:
         page = context.new_page()
         page.route("**/weights/**", lambda route: route.abort())
-        page.goto(urljoin(root, MHA), wait_until="networkidle")
+        page.goto(address + MHA, wait_until="networkidle")
         page.locator("section.run").scroll_into_view_if_needed()
         page.get_by_role("button", name=BUTTON).click()
         again = page.get_by_role("button", name="Try again")
@@ -301,8 +222,8 @@ def test_what_could_not_be_fetched_can_be_tried_again(browser: Browser, root: st
         expect(page.locator(".next li")).to_have_count(8, timeout=60_000)
 
 
-def test_the_worker_ends_with_the_page(page: Page, root: str) -> None:
-    start(page, urljoin(root, MHA))
+def test_the_worker_ends_with_the_page(page: Page, address: str) -> None:
+    start(page, address + MHA)
     (worker,) = page.workers
     with worker.expect_event("close"):
         page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
@@ -312,32 +233,14 @@ def test_the_worker_ends_with_the_page(page: Page, root: str) -> None:
     assert len(page.workers) == 1
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1400, 400])
-def test_axe_finds_nothing_and_nothing_is_too_wide(
-    browser: Browser, root: str, scheme: str, width: int
-) -> None:
-    viewport = {"width": width, "height": 900}
-    with browser.new_context(color_scheme=scheme, viewport=viewport) as context:
-        page = context.new_page()
-        complaints = complaints_of(page)
-        start(page, urljoin(root, MHA), "café, " + TEXT)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        page.add_script_tag(path=ROOT / "node_modules/axe-core/axe.min.js")
-        found = page.evaluate(
-            "axe.run('section.run').then(result => result.violations.flatMap(one =>"
-            " one.nodes.map(node => one.id + ' ' + node.html)))"
-        )
-        small = page.evaluate(
-            """[...document.querySelectorAll('.own-text :is(textarea, select, label:has(input))')]
-                .filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 44)
-                .map(one => one.outerHTML)"""
-        )
-    assert (found, small, complaints) == ([], [], [])
+def test_it_can_be_used_by_everybody_on_any_screen(screen: Page, address: str) -> None:
+    start(screen, address + MHA, "café, " + TEXT)
+    fields = ".own-text :is(textarea, select, label:has(input))"
+    assert barriers(screen, "section.run") + low(screen, fields) == []
 
 
-def test_the_keyboard_alone_does_everything(page: Page, root: str) -> None:
-    page.goto(urljoin(root, MHA), wait_until="networkidle")
+def test_the_keyboard_alone_does_everything(page: Page, address: str) -> None:
+    page.goto(address + MHA, wait_until="networkidle")
     page.locator("section.run").scroll_into_view_if_needed()
     page.get_by_role("button", name=BUTTON).focus()
     page.keyboard.press("Enter")

@@ -1,48 +1,36 @@
 r"""The attention page of the site that `make site` builds, read in a browser."""
 
+import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from literate.reading.rows import rows
-from literate.reading.source import Line, read
-from tests.browser.conftest import MHA, barriers
+from literate.reading.source import read
+from tests.browser.conftest import MHA, SCHEMES, WATCH_JUMPS, addresses_asked, barriers
 from tests.literate.projects import succeed
 
 # A definition whose code is one row.
 NAME = "PrepareForMultiHeadAttention.__init__"
 
-# The boxes of each row that has both a note and code.
+# The boxes of each row that has both a note and code, with how much longer one of them is.
 ROWS = """() => [...document.querySelectorAll('.row')].map(row => {
     const box = one => one && one.getBoundingClientRect().toJSON();
+    const height = (sum, one) => sum + box(one).height;
+    const [note, code] = ['.note > *', '.code pre'].map(
+        one => [...row.querySelectorAll(one)].reduce(height, 0));
     return {
         wide: row.classList.contains('wide'),
         note: box(row.querySelector('.note > :first-child')),
         code: box(row.querySelector('.code .line')),
+        empty: Math.abs(note - code),
     };
 }).filter(row => row.note && row.code)"""
 
 # The panel of the run has a status of its own.
 COPIED = """[...document.querySelectorAll('[role=status]')]
     .some(one => one.textContent === 'Copied')"""
-
-
-def test_each_line_of_code_stands_on_the_page_once_with_its_number(
-    mha: Page, repository: Path
-) -> None:
-    source = read(repository / "labml_nn/transformers/mha.py")
-    lines = mha.evaluate(
-        """() => [...document.querySelectorAll('.line[id]')].map(line => [
-            line.id,
-            line.querySelector('a[data-line]').dataset.line,
-            line.lastElementChild.textContent])"""
-    )
-    assert lines == [
-        [f"L{line.number}", str(line.number), line.text.rstrip("\n")]
-        for line in source.lines
-        if line.kind == "code"
-    ]
 
 
 def test_notes_stand_left_of_their_code_and_start_on_its_line(mha: Page) -> None:
@@ -56,48 +44,31 @@ def test_notes_stand_left_of_their_code_and_start_on_its_line(mha: Page) -> None
         assert abs(row["note"]["top"] - row["code"]["top"]) < 8
 
 
-def test_on_a_narrow_screen_the_note_stands_above_and_nothing_scrolls_sideways(mha: Page) -> None:
+def test_on_a_narrow_screen_the_note_stands_above_and_lines_suit_a_finger(mha: Page) -> None:
     mha.set_viewport_size({"width": 400, "height": 800})
     rows = mha.evaluate(ROWS)
     assert len(rows) > 10
     assert all(row["note"]["bottom"] <= row["code"]["top"] for row in rows)
-    assert mha.evaluate("document.documentElement.scrollWidth") == 400
-    # Each line is high enough for a finger.
     heights = mha.evaluate(
         "[...document.querySelectorAll('.line[id]')].map(one => one.getBoundingClientRect().height)"
     )
     assert len(heights) > 60 and min(heights) >= 24
 
 
-def test_no_line_of_code_is_cut_at_1366_pixels(mha: Page) -> None:
-    mha.set_viewport_size({"width": 1366, "height": 768})
-    cut = mha.evaluate(
-        """() => [...document.querySelectorAll('.row pre')]
-            .filter(pre => pre.scrollWidth > pre.clientWidth)
-            .map(pre => pre.textContent)"""
-    )
-    assert cut == []
-
-
-def code_beside(repository: Path) -> list[Line]:
-    r"""The code of the row that the method begins: up to its first comment."""
-    source = read(repository / "labml_nn/transformers/mha.py")
-    method = next(one for one in source.definitions if one.name == NAME)
-    row = next(one for one in rows(source) if one.code and one.code[0].number == method.first)
-    return list(row.code)
-
-
-def test_copied_code_has_neither_numbers_nor_shapes(mha: Page, repository: Path) -> None:
-    copied = mha.evaluate(
-        """() => {
-            const code = document.getElementById('PrepareForMultiHeadAttention.__init__')
-                .closest('.row').querySelector('.code code');
-            getSelection().selectAllChildren(code);
-            return getSelection().toString();
-        }"""
-    )
-    lines = [line.text.rstrip("\n") for line in code_beside(repository)]
-    assert [line for line in copied.split("\n") if line.strip()] == lines
+def test_at_1366_pixels_nothing_is_cut_and_no_column_is_empty_for_long(
+    page: Page, address: str
+) -> None:
+    page.set_viewport_size({"width": 1366, "height": 768})
+    for path in (MHA, "transformers/memory/flash/", "transformers/positions/alibi/"):
+        page.goto(address + path, wait_until="networkidle")
+        cut = page.evaluate(
+            """() => [...document.querySelectorAll('.row :is(pre, .katex-display)')]
+                .filter(one => one.scrollWidth > one.clientWidth + one.matches('.katex-display'))
+                .map(one => one.textContent)"""
+        )
+        assert cut == [], path
+        beside = [row["empty"] for row in page.evaluate(ROWS) if not row["wide"]]
+        assert max(beside) < 450, path
 
 
 def test_measured_shapes_are_shown_at_the_end_of_their_lines(mha: Page) -> None:
@@ -119,37 +90,13 @@ def test_measured_shapes_are_shown_at_the_end_of_their_lines(mha: Page) -> None:
         assert shape["left"] >= text["right"], code
         assert abs(shape["top"] - text["top"]) < 3, code
         assert text["height"] < 30, code
-    legend = mha.locator("article .axes")
-    expect(legend).to_have_count(1)
-    expect(legend).to_contain_text("h heads")
-
-
-def test_a_link_to_a_line_brings_it_into_view_below_the_header(page: Page, address: str) -> None:
-    page.goto(address + MHA, wait_until="networkidle")
-    line = page.evaluate("[...document.querySelectorAll('.line[id]')].at(-30).id")
-    page.goto(address + MHA + "#" + line, wait_until="networkidle")
-    target = page.locator(f"#{line}").bounding_box()
-    header = page.locator(".md-header").bounding_box()
-    assert header["y"] + header["height"] <= target["y"] < 900 - target["height"]
-
-
-def test_formulas_are_set_with_the_fonts_of_the_site(mha: Page) -> None:
-    assert mha.evaluate("document.fonts.load('16px KaTeX_Math').then(all => all.length)") > 0
-    loaded = mha.evaluate(
-        "performance.getEntriesByType('resource').map(one => one.name)"
-        ".filter(name => name.includes('KaTeX_'))"
-    )
-    assert any(name.endswith(".woff2") for name in loaded)
+    expect(mha.locator("article .axes")).to_contain_text("h heads")
 
 
 @pytest.mark.parametrize("width", [1400, 400])
 def test_nothing_moves_while_a_page_comes_and_is_read(page: Page, address: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    page.add_init_script(
-        """window.moved = [];
-        new PerformanceObserver(list => moved.push(...list.getEntries().map(one => one.value)))
-            .observe({type: 'layout-shift', buffered: true});"""
-    )
+    page.add_init_script(WATCH_JUMPS)
     page.goto(address + MHA, wait_until="networkidle")
     for _ in range(page.evaluate("document.body.scrollHeight") // 600):
         page.mouse.wheel(0, 600)
@@ -158,15 +105,46 @@ def test_nothing_moves_while_a_page_comes_and_is_read(page: Page, address: str, 
     assert sum(page.evaluate("moved")) < 0.01
 
 
-def test_without_scripts_the_page_reads_in_full(browser: Browser, address: str) -> None:
-    with browser.new_context(java_script_enabled=False) as context:
-        page = context.new_page()
-        page.goto(address + MHA)
-        assert page.locator("h1").inner_text().startswith("Multi-Head Attention")
-        assert page.locator(".line[id]").count() > 60
-        assert page.locator("math").count() > 3
-        assert page.locator(".katex-html").first.is_visible()
-        assert page.locator(".row .note").first.is_visible()
+# What a reader has to ask for, by a key, a look or a click.
+ASKED_FOR = re.compile(
+    r"search|about\.json|quiz|compare|trace|panel|grid|live|own_text|worker|weights|writing"
+)
+
+
+def test_nothing_is_fetched_before_it_is_asked_for(page: Page, address: str) -> None:
+    asked = addresses_asked(page)
+    page.goto(address, wait_until="networkidle")
+    page.locator("[data-write] button").scroll_into_view_if_needed()
+    page.goto(address + MHA, wait_until="networkidle")
+    page.get_by_role("button", name="Search").hover()
+    page.get_by_role("button", name="What shape is this?").scroll_into_view_if_needed()
+    page.wait_for_load_state("networkidle")
+    assert asked and not list(filter(ASKED_FOR.search, asked))
+    # The recorded run comes into view; what can be started from there waits for a click.
+    page.locator("section.run").scroll_into_view_if_needed()
+    page.locator("section.run canvas").wait_for()
+    found = {one.rpartition("/")[2] for one in asked if ASKED_FOR.search(one)}
+    assert found == {"panel.js", "grid.js", "live.css", "trace.json"}
+
+
+def test_without_scripts_all_is_there_to_read_and_no_button(plain: Page, address: str) -> None:
+    plain.goto(address + MHA)
+    assert plain.locator("h1").inner_text().startswith("Multi-Head Attention")
+    assert plain.locator(".line[id]").count() > 60
+    assert plain.locator("math").count() > 3
+    for place in (".katex-html", ".row .note", ".shape", "section.run td"):
+        expect(plain.locator(place).first).to_be_visible()
+    expect(plain.locator("section.run")).to_contain_text("step 1 of")
+    expect(plain.locator(".quiz")).to_have_count(0)
+    # Nor is room kept for what doesn't come.
+    content = "getComputedStyle(document.querySelector('.md-header__inner'), '::after').content"
+    assert plain.evaluate(content) == "none"
+    expect(plain.get_by_role("button", name="Search")).to_have_count(0)
+    expect(plain.locator("article button")).to_have_count(0)
+    plain.goto(address)
+    # What a model wrote for the record stands there.
+    expect(plain.locator("figure[data-write]")).to_contain_text("ROMEO:")
+    expect(plain.locator("article button")).to_have_count(0)
 
 
 PAGES = [
@@ -186,19 +164,33 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1400, 400])
-def test_no_page_has_a_barrier(browser: Browser, address: str, scheme: str, width: int) -> None:
-    viewport = {"width": width, "height": 900}
-    with browser.new_context(color_scheme=scheme, viewport=viewport) as context:
-        page = context.new_page()
-        found = []
-        for one in PAGES:
-            page.goto(address + one, wait_until="networkidle")
-            found += barriers(page)
-        background = page.locator("body").get_attribute("data-md-color-scheme")
-    assert background == {"light": "default", "dark": "slate"}[scheme]
+def test_no_page_has_a_barrier(screen: Page, address: str) -> None:
+    found = []
+    for one in PAGES:
+        screen.goto(address + one, wait_until="networkidle")
+        found += barriers(screen)
     assert found == []
+
+
+@pytest.mark.parametrize("system", ["light", "dark"])
+def test_colours_are_those_of_the_system_until_others_are_chosen(
+    browser: Browser, address: str, system: str
+) -> None:
+    other = "dark" if system == "light" else "light"
+    with browser.new_context(color_scheme=system) as context:
+        page = context.new_page()
+        page.goto(address + MHA)
+        body = page.locator("body")
+        expect(body).to_have_attribute("data-md-color-scheme", SCHEMES[system])
+        page.emulate_media(color_scheme=other)
+        expect(body).to_have_attribute("data-md-color-scheme", SCHEMES[other])
+        # By the one button that is seen; what was chosen outlives the page.
+        for scheme in ("light", "dark"):
+            page.locator("[name=__palette] + label").filter(visible=True).click()
+            expect(body).to_have_attribute("data-md-color-scheme", SCHEMES[scheme])
+        page.emulate_media(color_scheme="light")
+        page.reload()
+        expect(body).to_have_attribute("data-md-color-scheme", "slate")
 
 
 def copied(page: Page, name: str, role: str, label: str) -> str:
@@ -211,25 +203,28 @@ def copied(page: Page, name: str, role: str, label: str) -> str:
     return page.evaluate("navigator.clipboard.readText()")
 
 
-def test_the_lines_of_a_row_are_copied_and_a_definition_with_all_that_it_needs(
+def test_code_is_copied_without_numbers_and_shapes_and_a_definition_with_all_it_needs(
     browser: Browser, repository: Path, address: str
 ) -> None:
+    source = read(repository / "labml_nn/transformers/mha.py")
+    method = next(one for one in source.definitions if one.name == NAME)
+    row = next(one for one in rows(source) if one.code and one.code[0].number == method.first)
     with browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
         page = context.new_page()
         page.goto(address + MHA, wait_until="networkidle")
+        selected = page.locator(".row", has=page.locator(f"[id='{NAME}']")).evaluate(
+            """row => {
+                getSelection().selectAllChildren(row.querySelector('.code code'));
+                return getSelection().toString();
+            }"""
+        )
         lines = copied(page, NAME, "button", "Copy line")
         page.reload(wait_until="networkidle")
         snippet = copied(page, "MultiHeadAttention", "link", "Snippet")
-    assert lines == "".join(line.text for line in code_beside(repository))
+    assert lines == "".join(line.text for line in row.code)
+    assert [line for line in selected.split("\n") if line.strip()] == lines.splitlines()
     command = ("literate", "snippet", "labml_nn/transformers/mha.py:MultiHeadAttention")
     assert snippet == succeed(repository, *command)
-
-
-def test_a_name_in_the_code_leads_to_its_definition(page: Page, address: str) -> None:
-    page.goto(address + "transformers/models/", wait_until="networkidle")
-    page.locator(".line a", has_text="MultiHeadAttention").last.click()
-    page.wait_for_url(f"**/{MHA}#MultiHeadAttention")
-    assert page.locator(":target").inner_text().startswith("Multi-head attention")
 
 
 @pytest.mark.parametrize("page", [MHA, "transformers/", "changelog/"])
@@ -260,36 +255,14 @@ def test_a_copy_on_the_disk_reads_as_the_site_does(
     assert page != MHA or ("KaTeX_Math" in copied["fonts"] and len(copied["formulas"]) > 3)
 
 
-def test_no_formula_is_cut_and_no_column_is_empty_for_long(page: Page, address: str) -> None:
-    for path in (MHA, "transformers/memory/flash/", "transformers/positions/alibi/"):
-        page.goto(address + path, wait_until="networkidle")
-        cut = page.evaluate(
-            """() => [...document.querySelectorAll('.row .katex-display')]
-                .filter(one => one.scrollWidth > one.clientWidth + 1).length"""
-        )
-        assert cut == 0, path
-        beside = [row for row in page.evaluate(ROWS) if not row["wide"]]
-        heights = page.evaluate(
-            """() => [...document.querySelectorAll('.row:not(.wide)')].map(row => {
-                const height = one => one ? one.getBoundingClientRect().height : 0;
-                const note = [...row.querySelectorAll('.note > *')].map(height);
-                const code = height(row.querySelector('.code pre'));
-                return [note.reduce((sum, one) => sum + one, 0), code];
-            })"""
-        )
-        assert beside and max(abs(note - code) for note, code in heights) < 450, path
-
-
-def test_each_step_of_the_course_can_be_ticked_and_stays_so(browser: Browser, address: str) -> None:
-    with browser.new_context() as context:
-        page = context.new_page()
-        page.goto(address + "course/", wait_until="networkidle")
-        boxes = page.locator(".task-list-item > input")
-        assert boxes.count() == 12
-        boxes.nth(1).check()
-        page.reload(wait_until="networkidle")
-        # The next one is about another part of the same page.
-        assert [boxes.nth(at).is_checked() for at in range(12)] == [at == 1 for at in range(12)]
-        boxes.nth(1).uncheck()
-        page.reload(wait_until="networkidle")
-        assert not boxes.nth(1).is_checked()
+def test_each_step_of_the_course_can_be_ticked_and_stays_so(page: Page, address: str) -> None:
+    page.goto(address + "course/", wait_until="networkidle")
+    boxes = page.locator(".task-list-item > input")
+    assert boxes.count() == 12
+    boxes.nth(1).check()
+    page.reload(wait_until="networkidle")
+    # The next one is about another part of the same page.
+    assert [boxes.nth(at).is_checked() for at in range(12)] == [at == 1 for at in range(12)]
+    boxes.nth(1).uncheck()
+    page.reload(wait_until="networkidle")
+    assert not boxes.nth(1).is_checked()

@@ -1,8 +1,7 @@
 r"""The recorded run of a page, stepped through in a browser."""
 
-import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import indent
@@ -13,11 +12,9 @@ import torch
 from playwright.sync_api import Browser, Locator, Page, expect
 from torch import Tensor
 
-from tests.browser.conftest import complaints_of
-from tests.browser.test_exhibit import MKDOCS
+from tests.browser.conftest import WATCH_JUMPS, barriers, build, complaints_of
 from tests.literate import projects
 
-ROOT = Path(__file__).resolve().parents[2]
 INTRODUCTION = "\n\n".join(f"{number}. What fills the first screen." for number in range(60))
 PAGE = f'''r"""
 ---
@@ -88,30 +85,23 @@ def line_of(text: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("project")
-    files = {"pyproject.toml": projects.SETTINGS, "mkdocs.yml": MKDOCS, "pkg/__init__.py": PAGE}
-    projects.write(root, {**files, "docs/note.txt": ""})
-    built = projects.run(root, "mkdocs", "build", "--strict")
-    assert built.returncode == 0, built.stderr
-    return root
-
-
-@pytest.fixture(scope="module")
-def address(serve: Callable[[Path], str], root: Path) -> str:
-    return serve(root / "site")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("project"), PAGE, {})
 
 
 @contextmanager
 def opened(browser: Browser, address: str, **options: Any) -> Iterator[Page]:
-    r"""The page with its run in view, the panel ready; nothing may go wrong on it."""
+    r"""The page with its run in view, the panel ready; nothing may go wrong, or move by itself."""
     options = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce"} | options
     with browser.new_context(**options) as context:
         page = context.new_page()
         complaints = complaints_of(page)
+        page.add_init_script(WATCH_JUMPS)
         page.goto(address, wait_until="networkidle")
         page.locator("section.run").scroll_into_view_if_needed()
         page.locator("section.run canvas").wait_for()
+        page.evaluate("new Promise(requestAnimationFrame)")
+        assert page.evaluate("moved") == []
         yield page
     assert complaints == []
 
@@ -150,54 +140,15 @@ def table(page: Page) -> Tensor:
     return torch.tensor([[float(cell) for cell in row] for row in plain])
 
 
-def test_without_scripts_the_first_step_is_there(browser: Browser, address: str) -> None:
-    with browser.new_context(java_script_enabled=False) as context:
-        page = context.new_page()
-        page.goto(address)
-        run = page.locator("section.run")
-        assert run.is_visible()
-        line = line_of("query, key = torch")
-        expect(run).to_contain_text(f"step 1 of {LAST} · line {line}")
-        expect(run).to_contain_text("query, key = torch.randn(shape), torch.randn(shape)")
-        expect(run).to_contain_text("key [seq_len 7, batch_size 3, heads 5, d_k 2]")
-        cells = run.locator("td").all_inner_texts()
-        assert run.locator("a").get_attribute("href") == f"#L{line}"
-    shown = torch.tensor([float(cell.replace("−", "-")) for cell in cells]).reshape(7, 2)
-    key = expected()["key"]
-    assert torch.allclose(shown, key[:, 0, 0], rtol=0.006)
-
-
-def test_the_other_engine_has_the_same_run(root: Path) -> None:
-    built = projects.run(root, "literate", "zensical", "--site-dir", "other")
-    assert built.returncode == 0, built.stdout + built.stderr
+def test_the_other_engine_has_the_same_run(site: Path) -> None:
+    projects.succeed(site.parent, "literate", "zensical", "--site-dir", "other")
     sections = [
         re.findall('<section class="run".*?</section>', (folder / "index.html").read_text(), re.S)
-        for folder in (root / "site", root / "other")
+        for folder in (site, site.parent / "other")
     ]
     assert sections[0] == sections[1] and len(sections[0]) == 1
     for name in ("trace.json", "assets/panel.js", "assets/grid.js", "assets/live.css"):
-        assert (root / "other" / name).read_bytes() == (root / "site" / name).read_bytes()
-
-
-def test_nothing_is_fetched_before_the_run_is_in_view(browser: Browser, address: str) -> None:
-    with browser.new_context(viewport={"width": 1400, "height": 900}) as context:
-        page = context.new_page()
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(address, wait_until="networkidle")
-        assert page.locator("section.run").bounding_box()["y"] > 900
-        assert [one for one in asked if "/live" in one or "trace" in one or "panel" in one] == []
-        # Neither a script nor a sheet of it waits in the head.
-        sheets = page.locator("head link[rel=stylesheet]").evaluate_all(
-            "all => all.map(one => one.href)"
-        )
-        assert not [one for one in sheets if one.endswith("live.css")]
-        page.locator("section.run").scroll_into_view_if_needed()
-        page.locator("section.run canvas").wait_for()
-        names = {one.rpartition("/")[2] for one in asked}
-        assert {"panel.js", "grid.js", "live.css", "trace.json"} <= names
-        # No further level is fetched unasked.
-        assert not {"own_text.js", "worker.js", "interpreter.js", "live.json"} & names
+        assert (site.parent / "other" / name).read_bytes() == (site / name).read_bytes()
 
 
 def test_buttons_step_and_the_line_lights_up_a_quarter_from_the_top(run: Page) -> None:
@@ -396,23 +347,11 @@ def test_nobody_meets_a_barrier_and_nothing_scrolls_sideways(
 ) -> None:
     size = {"viewport": {"width": width, "height": 800}, "has_touch": width == 400}
     with opened(browser, address, color_scheme=scheme, **size) as page:
-        page.add_script_tag(path=ROOT / "node_modules/axe-core/axe.min.js")
-        found = []
-
-        def look() -> None:
-            found.extend(
-                page.evaluate(
-                    "axe.run('section.run').then(result => result.violations.flatMap(one =>"
-                    " one.nodes.map(node => one.id + ' ' + node.html)))"
-                )
-            )
-            assert page.evaluate("document.documentElement.scrollWidth") == width
-
-        look()
+        found = barriers(page, "section.run")
         step_to(page, 4)
-        look()
+        found += barriers(page, "section.run")
         table(page)
-        look()
+        found += barriers(page, "section.run")
         panel = page.locator("section.run .panel").bounding_box()
         assert panel["height"] <= 400 and panel["y"] + panel["height"] == 800
         for name in ("Previous step", "Next step"):
@@ -448,22 +387,6 @@ def test_the_page_glides_only_for_those_who_like_it(
         assert page.evaluate("asked") == [behavior]
 
 
-@pytest.mark.parametrize("width", [1400, 400])
-def test_nothing_moves_by_itself(browser: Browser, address: str, width: int) -> None:
-    with browser.new_context(viewport={"width": width, "height": 800}) as context:
-        page = context.new_page()
-        page.add_init_script(
-            """window.moved = [];
-            new PerformanceObserver(list => moved.push(...list.getEntries().map(one => one.value)))
-                .observe({type: 'layout-shift', buffered: true});"""
-        )
-        page.goto(address, wait_until="networkidle")
-        page.locator("section.run").scroll_into_view_if_needed()
-        page.locator("section.run canvas").wait_for()
-        page.evaluate("new Promise(requestAnimationFrame)")
-        assert page.evaluate("moved") == []
-
-
 def test_quick_steps_end_at_the_last_one(run: Page) -> None:
     run.evaluate(
         """() => {
@@ -473,9 +396,3 @@ def test_quick_steps_end_at_the_last_one(run: Page) -> None:
     )
     expect(where(run)).to_contain_text("step 5 of")
     expect(run.locator("section.run .shape-of")).to_contain_text("weights [seq_len 7, seq_len 7")
-
-
-def test_the_file_of_the_run_is_small(address: str, run: Page) -> None:
-    text = run.evaluate("fetch('trace.json').then(answer => answer.text())")
-    assert len(text.encode()) < 60_000
-    assert len(json.loads(text)["steps"]) == LAST

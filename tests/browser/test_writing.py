@@ -2,37 +2,22 @@ r"""The model that writes on the home page, with its cache and without, compared
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
-from playwright.sync_api import Browser, Page, Request, expect
+from playwright.sync_api import Page, expect
 
-from labml_nn.training.engine.live import make
 from labml_nn.training.sampling import generate, greedy
-from livepage.weights import from_file
-from tests.browser.conftest import complaints_of
+from tests.browser.conftest import addresses_asked, barriers, low, model_of
 
-ROOT = Path(__file__).resolve().parents[2]
 BUTTON = re.compile(r"\(0\.\d MB\)")
 PROMPT = "JULIET:\nO "
 
 
-@pytest.fixture(scope="module")
-def root(serve: Callable[[Path], str], site: Path) -> str:
-    return serve(site)
-
-
-@pytest.fixture(scope="module")
-def graph(site: Path) -> dict[str, Any]:
-    return json.loads((site / "assets" / "live" / "write.json").read_text())
-
-
-def start(page: Page, root: str) -> None:
+def start(page: Page, address: str) -> None:
     r"""Open the home page, and fetch the model."""
-    page.goto(root, wait_until="networkidle")
+    page.goto(address, wait_until="networkidle")
     page.get_by_role("button", name=BUTTON).click()
     expect(page.locator("form.writing")).to_be_visible(timeout=60_000)
 
@@ -52,51 +37,20 @@ def write(page: Page) -> list[str]:
     return page.locator(".written").all_text_contents()
 
 
-def test_nothing_is_fetched_before_the_click(page: Page, root: str) -> None:
-    asked: list[str] = []
-
-    def note(request: Request) -> None:
-        asked.append(request.url.removeprefix(root))
-
-    page.on("request", note)
-    page.goto(root, wait_until="networkidle")
-    button = page.get_by_role("button", name=BUTTON)
-    button.scroll_into_view_if_needed()
-    assert not [one for one in asked if re.search(r"writing|worker|weights|assets/live", one)]
-    button.click()
-    expect(page.locator("form.writing")).to_be_visible(timeout=60_000)
-    live = {f"assets/live/{name}" for name in ("write.json", "whole.json")}
-    assert {"assets/writing.js", *live} <= set(asked)
-    assert len([one for one in asked if "weights" in one]) == 1
-
-
-def test_without_a_script_a_recorded_text_stands_there(browser: Browser, root: str) -> None:
-    with browser.new_context(java_script_enabled=False) as context:
-        page = context.new_page()
-        page.goto(root)
-        figure = page.locator("figure[data-write]")
-        expect(figure).to_contain_text("ROMEO:")
-        expect(figure.locator("button")).to_have_count(0)
-
-
-def test_both_ways_write_what_torch_writes(
-    page: Page, root: str, site: Path, graph: dict[str, Any]
-) -> None:
-    start(page, root)
+def test_both_ways_write_what_torch_writes(page: Page, address: str, site: Path) -> None:
+    start(page, address)
+    graph = json.loads((site / "assets" / "live" / "write.json").read_text())
     n = graph["seq_len"] - len(PROMPT)
     choose(page, The_text=PROMPT, Temperature=0, Characters=n)
     found = write(page)
     symbols = graph["symbols"]
-    weights = site / "assets" / "weights" / graph["weights"]
-    model = make(weights.stem, len(symbols))
-    model.load_state_dict(from_file(weights.read_bytes()))
     tokens = torch.tensor([symbols.index(one) for one in PROMPT])[:, None]
-    written = generate(model, tokens, n, graph["seq_len"], greedy)[:, 0]
+    written = generate(model_of(site, graph), tokens, n, graph["seq_len"], greedy)[:, 0]
     assert found == ["".join(symbols[token] for token in written)] * 2
 
 
-def test_the_cache_changes_nothing_beyond_the_context_either(page: Page, root: str) -> None:
-    start(page, root)
+def test_the_cache_changes_nothing_beyond_the_context_either(page: Page, address: str) -> None:
+    start(page, address)
     choose(page, The_text=PROMPT, Temperature=0.9, Top_k=20, Top_p=0.95, Min_p=0.02, Characters=60)
     cached, whole = write(page)
     assert cached == whole
@@ -109,8 +63,8 @@ def test_the_cache_changes_nothing_beyond_the_context_either(page: Page, root: s
     assert again != cached
 
 
-def test_filters_leave_only_the_likeliest(page: Page, root: str) -> None:
-    start(page, root)
+def test_filters_leave_only_the_likeliest(page: Page, address: str) -> None:
+    start(page, address)
     choose(page, The_text=PROMPT, Temperature=0, Characters=20)
     greedy_text = write(page)
     for choice in ({"Top_k": 1}, {"Top_k": 0, "Top_p": 0.05}, {"Top_p": 1, "Min_p": 1}):
@@ -118,8 +72,8 @@ def test_filters_leave_only_the_likeliest(page: Page, root: str) -> None:
         assert write(page) == greedy_text
 
 
-def test_it_can_be_stopped(page: Page, root: str) -> None:
-    start(page, root)
+def test_it_can_be_stopped(page: Page, address: str) -> None:
+    start(page, address)
     choose(page, The_text=PROMPT, Characters=1000)
     page.get_by_role("button", name="Write", exact=True).click()
     written = page.locator(".written").first
@@ -133,8 +87,10 @@ def test_it_can_be_stopped(page: Page, root: str) -> None:
     assert [len(one) for one in write(page)] == [len(PROMPT) + 5] * 2
 
 
-def test_unknown_characters_are_said_and_an_empty_prompt_is_refused(page: Page, root: str) -> None:
-    start(page, root)
+def test_unknown_characters_are_said_and_an_empty_prompt_is_refused(
+    page: Page, address: str
+) -> None:
+    start(page, address)
     choose(page, The_text="café", Characters=3)
     expect(page.locator("#prompt-said")).to_have_text("The model doesn’t know “é”, and reads “�”.")
     assert [len(one) for one in write(page)] == [7, 7]
@@ -144,16 +100,18 @@ def test_unknown_characters_are_said_and_an_empty_prompt_is_refused(page: Page, 
     expect(page.get_by_role("button", name="Stop")).to_be_disabled()
 
 
-def test_it_writes_offline_once_it_is_fetched(page: Page, root: str) -> None:
-    start(page, root)
+def test_it_writes_offline_once_it_is_fetched(page: Page, address: str) -> None:
+    asked = addresses_asked(page)
+    start(page, address)
+    assert len([one for one in asked if "weights" in one]) == 1
     page.context.set_offline(True)
     choose(page, The_text=PROMPT, Characters=8)
     assert [len(one) for one in write(page)] == [len(PROMPT) + 8] * 2
     page.context.set_offline(False)
 
 
-def test_the_keyboard_alone_does_everything(page: Page, root: str) -> None:
-    page.goto(root, wait_until="networkidle")
+def test_the_keyboard_alone_does_everything(page: Page, address: str) -> None:
+    page.goto(address, wait_until="networkidle")
     page.get_by_role("button", name=BUTTON).focus()
     page.keyboard.press("Enter")
     expect(page.get_by_label("The text begins with")).to_be_focused(timeout=60_000)
@@ -170,27 +128,9 @@ def test_the_keyboard_alone_does_everything(page: Page, root: str) -> None:
     expect(page.locator(".writing [role=status]")).to_contain_text("tokens a second")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1400, 400])
-def test_axe_finds_nothing_and_nothing_is_too_wide(
-    browser: Browser, root: str, scheme: str, width: int
-) -> None:
-    viewport = {"width": width, "height": 900}
-    with browser.new_context(color_scheme=scheme, viewport=viewport) as context:
-        page = context.new_page()
-        complaints = complaints_of(page)
-        start(page, root)
-        choose(page, Characters=30)
-        write(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        page.add_script_tag(path=ROOT / "node_modules/axe-core/axe.min.js")
-        found = page.evaluate(
-            "axe.run('figure[data-write]').then(result => result.violations.flatMap(one =>"
-            " one.nodes.map(node => one.id + ' ' + node.html)))"
-        )
-        small = page.evaluate(
-            """[...document.querySelectorAll('.writing :is(textarea, input, button)')]
-                .filter(one => one.getBoundingClientRect().height < 44)
-                .map(one => one.outerHTML)"""
-        )
-    assert (found, small, complaints) == ([], [], [])
+def test_it_can_be_used_by_everybody_on_any_screen(screen: Page, address: str) -> None:
+    start(screen, address)
+    choose(screen, Characters=30)
+    write(screen)
+    fields = ".writing :is(textarea, input, button)"
+    assert barriers(screen, "figure[data-write]") + low(screen, fields) == []

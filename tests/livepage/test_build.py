@@ -78,13 +78,8 @@ def live(project: Path, model: str = "small", fingerprint: str = "as it was") ->
     )
 
 
-def files(made: Live, reports: list[str] | None = None) -> dict[str, bytes]:
-    found = [] if reports is None else reports
-    return made.files(found.append)
-
-
 def test_a_page_gets_its_graph_its_constants_and_the_weights(project: Path) -> None:
-    found = files(live(project))
+    found = live(project).files()
     assert found.keys() == {
         "sub/models/live.json",
         "sub/models/live.safetensors",
@@ -98,16 +93,17 @@ def test_a_page_gets_its_graph_its_constants_and_the_weights(project: Path) -> N
     assert found["assets/weights/small.safetensors"] == WEIGHTS
 
 
-def test_what_was_exported_is_not_exported_again(project: Path) -> None:
+def test_what_was_exported_is_not_exported_again_and_what_has_changed_is_said(
+    project: Path,
+) -> None:
     reports: list[str] = []
-    first = files(live(project))
-    assert files(live(project), reports) == first
+    first = live(project).files()
+    again = live(project, fingerprint="otherwise").files(reports.append)
     assert reports == []
-
-
-def test_a_page_says_which_of_its_sources_have_changed(project: Path) -> None:
-    graph = json.loads(files(live(project, fingerprint="otherwise"))["sub/models/live.json"])
+    graph = json.loads(again.pop("sub/models/live.json"))
     assert graph["stale"] == ["tiny/models.py"]
+    assert graph | {"stale": []} == json.loads(first.pop("sub/models/live.json"))
+    assert again == first
 
 
 def test_the_page_shows_its_data_flow_before_it_runs(project: Path) -> None:
@@ -128,5 +124,5 @@ def test_the_page_shows_its_data_flow_before_it_runs(project: Path) -> None:
 )
 def test_what_stops_the_build_says_why(project: Path, model: str, sentence: str) -> None:
     with pytest.raises(LiveError) as raised:
-        files(live(project, model))
+        live(project, model).files()
     assert str(raised.value).startswith(sentence)

@@ -9,22 +9,15 @@ from literate import settings
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_loop_is_that_of_the_interpreter() -> None:
-    (loop,) = re.findall(r"```js\n(.*?)```", livepage.__doc__ or "", flags=re.DOTALL)
-    source = (ROOT / "livepage" / "assets" / "interpreter.js").read_text("utf-8")
-    assert loop in source
-
-
-def test_the_export_is_that_of_the_exporter() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", livepage.__doc__ or "", flags=re.DOTALL)
-    source = (ROOT / "livepage" / "exporter.py").read_text("utf-8")
-    assert [line for line in code.splitlines() if line not in source] == []
+def test_what_is_quoted_stands_in_the_sources() -> None:
+    for language, file in (("js", "assets/interpreter.js"), ("python", "exporter.py")):
+        (code,) = re.findall(rf"```{language}\n(.*?)```", livepage.__doc__ or "", flags=re.DOTALL)
+        source = (ROOT / "livepage" / file).read_text("utf-8")
+        assert [line for line in code.splitlines() if line not in source] == []
 
 
 def test_each_attention_runs_or_is_listed_with_the_reason() -> None:
-    runs = {
-        page for pages in settings.load(ROOT).live["models"].values() for page in pages
-    }
+    runs = {page for pages in settings.load(ROOT).live["models"].values() for page in pages}
     listed = set(re.findall(r"\]\(\.\./(labml_nn/[\w/]+\.py)\)", livepage.__doc__ or ""))
     folders = ("positions", "memory", "variants", "ways")
     pages = {

@@ -1,32 +1,13 @@
 r"""Sampling in the browser, compared with the page that explains it."""
 
-import json
-import subprocess
-from pathlib import Path
-from typing import Any
-
 import pytest
 import torch
 from torch.testing import assert_close
 
 from labml_nn.training.strategies import Sampling
-from literate.page.katex import program
+from tests.livepage.scripts import in_node
 
-ASSETS = Path(__file__).resolve().parents[2] / "livepage" / "assets"
 N_VOCAB, ROWS = 17, 23
-
-
-def in_node(script: str, given: Any) -> Any:
-    r"""What a script for Node prints, as JSON; it finds its input in `given`."""
-    code = (
-        f'import * as sampling from "{(ASSETS / "sampling.js").as_uri()}";\n'
-        f"const given = {json.dumps(given)};\n"
-        f"console.log(JSON.stringify({script}));"
-    )
-    command = [program("node"), "--input-type=module", "--eval", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 @pytest.fixture
@@ -54,18 +35,15 @@ def test_each_filter_leaves_what_the_lesson_leaves(
         "logits": logits.tolist(),
         "options": {names.get(name, name): value for name, value in options.items()},
     }
-    found = in_node("given.logits.map(row => sampling.filtered(row, given.options))", given)
+    found = in_node(
+        "sampling", "given.logits.map(row => sampling.filtered(row, given.options))", given
+    )
     kept = torch.zeros_like(logits)
     for row, pairs in enumerate(found):
         for token, probability in pairs:
             kept[row, token] = probability
     assert_close(kept, expected, atol=1e-6, rtol=0)
     assert ((kept > 0) == (expected > 0)).all()
-
-
-def test_at_a_temperature_of_zero_the_likeliest_is_drawn(logits: torch.Tensor) -> None:
-    script = "given.map(row => sampling.draw(row, { temperature: 0 }, () => 0.999))"
-    assert in_node(script, logits.tolist()) == logits.argmax(dim=-1).tolist()
 
 
 def test_each_token_is_drawn_as_often_as_its_probability_says() -> None:
@@ -77,7 +55,7 @@ def test_each_token_is_drawn_as_often_as_its_probability_says() -> None:
     })()"""
     # The standard deviation of such a share is 0.0035 at most.
     given = torch.tensor([0.6, 0.3, 0.1]).log().tolist()
-    assert_close(in_node(script, given), [0.6, 0.3, 0.1], atol=0.014, rtol=0)
+    assert_close(in_node("sampling", script, given), [0.6, 0.3, 0.1], atol=0.014, rtol=0)
 
 
 def test_the_same_seed_draws_the_same_and_neighbours_do_not() -> None:
@@ -85,7 +63,7 @@ def test_the_same_seed_draws_the_same_and_neighbours_do_not() -> None:
         const random = sampling.randomNumbers(seed);
         return Array.from({ length: 40 }, random);
     })"""
-    first, again, next_one = in_node(script, [0, 0, 1])
+    first, again, next_one = in_node("sampling", script, [0, 0, 1])
     assert first == again
     assert not set(first) & set(next_one)
     assert all(0 <= one < 1 for one in first)

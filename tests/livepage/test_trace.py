@@ -1,19 +1,16 @@
 r"""A recorded run as a file, and its first step as the page shows it."""
 
 import json
-import subprocess
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from literate.page.katex import program
 from livepage.recording import Recording
 from livepage.trace import first_step, rows_and_columns, with_axes, written
+from tests.livepage.scripts import in_node
 
-ASSETS = Path(__file__).resolve().parents[2] / "livepage" / "assets"
 SOURCE = "import torch\nx, weights = <torch>.rand(2), 1\ny = x\n"
 
 
@@ -98,15 +95,9 @@ CASES = [
 
 
 def test_the_panel_has_the_same_rows_and_columns() -> None:
-    code = (
-        f'import {{ shown }} from "{(ASSETS / "grid.js").as_uri()}";\n'
-        f"const cases = {json.dumps(CASES)};\n"
-        "const all = cases.map(([axes, shape, axis]) =>"
-        " shown({ axes, shape, axis: axis ?? undefined }));"
-        "console.log(JSON.stringify(all));"
+    script = (
+        "given.map(([axes, shape, axis]) => grid.shown({axes, shape, axis: axis ?? undefined}))"
     )
-    command = [program("node"), "--input-type=module", "--eval", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = [[None if at < 0 else at for at in pair] for pair in json.loads(done.stdout)]
+    found = [[None if at < 0 else at for at in pair] for pair in in_node("grid", script, CASES)]
     assert found == [list(rows_and_columns(*case)) for case in CASES]
     assert found[:4] == [[0, 2], [0, 1], [2, 3], [2, 3]]
