@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from labml_nn.transformers import models as page
 from labml_nn.transformers.feed_forward import FeedForward
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from labml_nn.transformers.positional_encoding import LearnedPositionalEncoding, PositionalEncoding
+from labml_nn.transformers.positional_encoding import LearnedPositionalEncoding
 from tests.labml_nn.transformers import seam
-from tests.labml_nn.transformers.seam import BATCH_SIZE, D_MODEL, HEADS, SEQ_LEN_K, shapes, text
+from tests.labml_nn.transformers.seam import BATCH_SIZE, D_MODEL, HEADS, SEQ_LEN_K, text
 from tests.oracles import hugging_face
 from tests.oracles.compare import difference, largest
 
@@ -81,10 +81,11 @@ ORACLES = {
 test_it_is_what_others_compute = seam.equals(ORACLES)
 
 
-def test_embedding_is_the_row_of_the_token_times_the_root_of_the_width() -> None:
-    embedding = page.TokenEmbedding(N_VOCAB, D_MODEL)
-    expected = embedding.embedding.weight[tokens()] * math.sqrt(D_MODEL)
-    torch.testing.assert_close(embedding(tokens()), expected)
+def test_rows_of_tokens_times_the_root_of_the_width_are_added_to_positions() -> None:
+    positions = LearnedPositionalEncoding(D_MODEL, SEQ_LEN_K)
+    module = page.Embeddings(N_VOCAB, D_MODEL, positions)
+    rows = module.tokens.embedding.weight[tokens()] * math.sqrt(D_MODEL)
+    torch.testing.assert_close(module(tokens()), rows + positions.encodings)
 
 
 @pytest.mark.parametrize("d_model", [16, 256])
@@ -95,52 +96,13 @@ def test_embedded_tokens_start_with_variance_one(d_model: int) -> None:
     assert features.var().item() == pytest.approx(1, abs=0.05)
 
 
-@pytest.mark.parametrize(
-    "positions",
-    [PositionalEncoding(D_MODEL, 0.0, SEQ_LEN_K), LearnedPositionalEncoding(D_MODEL, SEQ_LEN_K)],
-    ids=["fixed", "learned"],
-)
-def test_positions_are_added_to_tokens(positions: nn.Module) -> None:
-    module = page.Embeddings(N_VOCAB, D_MODEL, positions)
-    expected = module.tokens(tokens()) + positions.encodings
-    torch.testing.assert_close(module(tokens()), expected)
-
-
 def test_layer_drops_features_of_both_sublayers_in_training_only() -> None:
     dropping, x = layer(dropout_prob=1.0), text()
     assert largest([dropping(x=x)], [by_torch(dropping)(x)]) < 1e-12
     assert torch.equal(dropping.train()(x=x), x)
 
 
-def test_the_parameters_are_these() -> None:
-    parts = {
-        "embed": page.Embeddings(N_VOCAB, D_MODEL, LearnedPositionalEncoding(D_MODEL, 11)),
-        "encoder": encoder(1),
-        "generator": page.Generator(N_VOCAB, D_MODEL),
-    }
-    norms = ("encoder.layers.0.norm_self_attn", "encoder.layers.0.norm_ff", "encoder.norm")
-    expected = {f"{norm}.{kind}": (D_MODEL,) for norm in norms for kind in ("weight", "bias")}
-    for name, part in {
-        "self_attn": MultiHeadAttention(HEADS, D_MODEL),
-        "feed_forward": FeedForward(D_MODEL, D_FF),
-    }.items():
-        expected |= {f"encoder.layers.0.{name}.{key}": of for key, of in shapes(part).items()}
-    assert shapes(nn.ModuleDict(parts)) == expected | {
-        "embed.tokens.embedding.weight": (N_VOCAB, D_MODEL),
-        "embed.positions.encodings": (11, 1, D_MODEL),
-        "generator.projection.weight": (N_VOCAB, D_MODEL),
-        "generator.projection.bias": (N_VOCAB,),
-    }
-
-
 def test_generator_gives_logits_not_probabilities() -> None:
     module, x = page.Generator(N_VOCAB, D_MODEL).double(), text()
     expected = F.linear(x, **dict(module.projection.named_parameters()))
     assert largest([module(x)], [expected]) < 1e-12
-
-
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-def test_results_have_the_type_of_the_model(dtype: torch.dtype) -> None:
-    embed = page.Embeddings(N_VOCAB, D_MODEL, PositionalEncoding(D_MODEL, 0.0)).to(dtype)
-    output = page.Generator(N_VOCAB, D_MODEL).to(dtype)(encoder(2).to(dtype)(embed(tokens())))
-    assert output.dtype == dtype

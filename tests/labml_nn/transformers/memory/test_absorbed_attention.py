@@ -40,9 +40,3 @@ ORACLES = {
     ),
 }
 test_it_equals_what_others_compute = equals(ORACLES)
-
-
-def test_each_attention_has_a_cache_of_its_own() -> None:
-    one, other = (pair()[1] for _ in range(2))
-    seam.attend(one, seam.text())
-    assert other.cache is None

@@ -11,11 +11,7 @@ from tests.labml_nn.transformers.seam import D_MODEL, HEADS, SEQ_LEN_K, at_the_s
 
 attention = partial(FlashAttention, HEADS, D_MODEL)
 ORACLES = {
-    "F.scaled_dot_product_attention": lambda: max(
-        from_kernel(size, factor, Tiled.apply)
-        for size in (1, 2, 3, 4, 7, 11, 99)
-        for factor in (1.0, 30.0)
-    ),
+    "F.scaled_dot_product_attention": lambda: from_kernel(Tiled.apply),
     "multi-head attention": lambda: max(
         seam.from_module(seam.randomised(attention(size=size)), mask)
         for size in (3, 64)

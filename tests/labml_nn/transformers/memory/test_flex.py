@@ -79,12 +79,6 @@ test_at_the_seam = at_the_seam(
 test_dropout_is_refused = seam.refuses(attention, "got {dropout_prob=}$", [{"dropout_prob": 0.1}])
 
 
-def test_on_a_cpu_there_is_no_backward_pass() -> None:
-    parts = [part.requires_grad_() for part in vectors()]
-    with pytest.raises(NotImplementedError, match="backward on CPU"):
-        flex.flex(*parts, None, None, compiled=False)
-
-
 @pytest.mark.parametrize(
     ("mask_mod", "shape"),
     [(page.causal, (1, 1)), (of_each_head, (1, 2)), (everywhere_else, (3, 2))],

@@ -63,12 +63,6 @@ test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(attention)
 
 
-def test_what_is_cached_is_smaller_by_what_the_page_says() -> None:
-    made = LatentAttention(1, 128, d_latent=512, d_rotary=64, max_len=3)
-    latent, shared = made.get_latents(torch.randn(1, 1, 128))
-    assert latent.numel() + shared.numel() == 576 == 2.25 * 2 * 128
-
-
 def test_the_parameters_are_these() -> None:
     assert seam.shapes(attention()) == {
         "query.linear.weight": (HEADS * (D_K + 4), D_MODEL),

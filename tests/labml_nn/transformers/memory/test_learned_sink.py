@@ -1,7 +1,5 @@
 from functools import partial
 
-import pytest
-import torch
 from transformers import GptOssConfig
 from transformers.models.gpt_oss.modeling_gpt_oss import GptOssAttention
 
@@ -22,23 +20,6 @@ def from_gpt_oss() -> float:
 ORACLES = {"Hugging Face gpt-oss": from_gpt_oss}
 test_it_equals_what_others_compute = equals(ORACLES)
 test_at_the_seam = at_the_seam(attention, {"sinks": (HEADS,)})
-
-
-@pytest.mark.parametrize(
-    ("sink", "scores", "expected"),
-    [(0.0, [0, 0, 0], 1 / 4), (5.0, [0, 0, 0], 0.0066), (5.0, [10, 0, 0], 0.9932)],
-)
-def test_the_weights_are_those_on_the_page(
-    sink: float, scores: list[float], expected: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = LearnedSinkAttention(1, 1, 0.0)
-    torch.nn.init.constant_(module.sinks, sink)
-    given = torch.tensor(scores).float()[None, :, None, None]
-    monkeypatch.setattr(module, "get_scores", lambda query, key: given)
-    x = torch.randn(3, 1, 1)
-    module(query=x[:1], key=x, value=x)
-    assert module.attn[0, 0, 0, 0].item() == pytest.approx(expected, abs=1e-4)
-    assert module.attn.shape == (1, 3, 1, 1)
 
 
 def test_sinks_start_at_zero() -> None:

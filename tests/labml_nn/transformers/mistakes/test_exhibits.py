@@ -1,6 +1,5 @@
 r"""Each exhibit differs from the lesson in its line alone, and the tests for readers name it."""
 
-import inspect
 import math
 
 import pytest
@@ -44,8 +43,6 @@ def with_mask(attention: nn.Module, x: Tensor, mask: Tensor) -> Tensor:
 @pytest.mark.parametrize("name", EXHIBITS)
 def test_a_mistake_is_one_line_of_the_lesson(name: str) -> None:
     exhibit = EXHIBITS[name]
-    lines = inspect.getsource(exhibit.of).splitlines()
-    assert sum(exhibit.right in line for line in lines) == 1
     assert exhibit.wrong != exhibit.right
     assert "\n" not in exhibit.right + exhibit.wrong
     assert issubclass(exhibit.make(), exhibit.of.__base__)
@@ -84,21 +81,6 @@ def test_right_ones_pass() -> None:
         return attention(x, x, x, attn_mask=hidden, need_weights=False)[0]
 
     check_attention(nn.MultiheadAttention(24, 3, 0.1, batch_first=True), 24, 3, call=call)
-
-
-def test_one_layer_for_three_projections_passes() -> None:
-    class Fused(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.c_attn, self.c_proj = nn.Linear(24, 72), nn.Linear(24, 24)
-
-        def forward(self, x: Tensor) -> Tensor:
-            three = self.c_attn(x).split(24, dim=2)
-            heads = [z.view(len(x), -1, 3, 8).transpose(1, 2) for z in three]
-            z = nn.functional.scaled_dot_product_attention(*heads, is_causal=True)
-            return self.c_proj(z.transpose(1, 2).reshape(x.shape))
-
-    check_attention(Fused(), 24, 3)
 
 
 def test_a_failure_is_an_assertion_and_yours_stays_as_it_is() -> None:

@@ -1,4 +1,3 @@
-import copy
 from unittest.mock import patch
 
 import pytest
@@ -100,35 +99,25 @@ def test_steps_are_those_of_a_loop_without_methods() -> None:
     assert wrong <= {f"layers.{number}.attention.key.bias" for number in range(N_LAYERS)}
 
 
-def test_the_usual_rate_is_this_and_whatever_the_loss_is_it_gets_32_bits() -> None:
+def test_the_usual_rate_is_this_and_a_loss_gets_32_bits_of_products_with_16() -> None:
     training = RightTraining(model().float(), 10, bfloat16=True)
     assert training.optimizer.defaults["lr"] == 0.003
     with patch.object(training, "loss", side_effect=training.loss) as loss:
         training.step(*training.cut(text()))
-    assert loss.call_args.args[0].dtype is torch.float32
+    (logits, _) = loss.call_args.args
+    assert logits.dtype is torch.float32
+    assert logits.equal(logits.bfloat16().float())
 
 
-def test_with_bfloat16_the_losses_are_nearly_the_same() -> None:
-    both = []
-    for bfloat16 in (False, True):
-        training = RightTraining(model().float(), 10, 0.001, bfloat16)
-        both.append([training.step(*training.cut(text())).item() for _ in range(3)])
-    assert both[0] != both[1]
-    assert both[0] == pytest.approx(both[1], rel=0.03)
-
-
-def test_the_printed_loss_is_of_evaluation_and_trains_nothing() -> None:
+def test_the_printed_loss_is_of_evaluation() -> None:
     made = RightModel(
         N_VOCAB, D_MODEL, N_LAYERS, MAX_LEN, lambda: RightAttention(D_MODEL, HEADS, 0.5)
     )
     training = RightTraining(made, 1)
-    before = copy.deepcopy(made.state_dict())
     printed = training.printed(text())
     assert training.printed(text()) == printed
     logits = made(text()[:, :-1]).detach().transpose(1, 2)
     assert printed == pytest.approx(F.cross_entropy(logits, text()[:, 1:]).item())
     assert not made.training
-    assert all(weight.grad is None for weight in made.parameters())
-    assert all(weight.equal(before[name]) for name, weight in made.state_dict().items())
     training.step(*training.cut(text()))
     assert made.training

@@ -7,8 +7,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from labml_nn.transformers.modern.model import ModernTransformer
-from tests.labml_nn.models import drops_out_in_training_only, sees_only_the_past
-from tests.labml_nn.transformers.seam import refuses, shapes
+from tests.labml_nn.models import drops_out_in_training_only
+from tests.labml_nn.transformers.seam import refuses
 from tests.oracles.hugging_face import randomise
 
 N_VOCAB, D_MODEL, HEADS, D_FF, SEQ_LEN = 13, 20, 5, 11, 7
@@ -86,10 +86,6 @@ def test_logits_are_those_of_a_model_written_for_one_sequence(length: int) -> No
         torch.testing.assert_close(found[:, b], by_hand(model, batch[:, b]), rtol=1e-6, atol=1e-6)
 
 
-def test_the_future_is_not_seen() -> None:
-    sees_only_the_past(make(), tokens(), lambda token: (token + 1) % N_VOCAB)
-
-
 def test_at_the_start_all_tokens_are_equally_likely_and_layers_pass_on_and_differ() -> None:
     model, x = start(), torch.randn(SEQ_LEN, 3, D_MODEL)
     assert model(tokens()).equal(torch.zeros(SEQ_LEN, 3, N_VOCAB))
@@ -98,32 +94,13 @@ def test_at_the_start_all_tokens_are_equally_likely_and_layers_pass_on_and_diffe
     assert not first.equal(second)
 
 
-def test_in_the_first_step_the_head_alone_learns_and_in_the_second_the_last_matrices() -> None:
-    model, learning = start(), []
-    for _ in range(2):
-        model.zero_grad()
-        F.cross_entropy(model(tokens()).flatten(0, 1), tokens().flatten()).backward()
-        learning.append({name for name, p in model.named_parameters() if p.grad.abs().sum() > 0})
-        torch.optim.SGD(model.parameters(), lr=1.0).step()
-    assert learning[0] == {"head.weight"}
-    parts = ("attention", "feed_forward")
-    last = {f"layers.{i}.{part}.output.weight" for i in range(3) for part in parts}
-    assert learning[1] == {"head.weight", "embedding.weight", "smear.share"} | last
-
-
-def test_parameters_have_these_names_and_shapes() -> None:
-    square, share = (D_MODEL, D_MODEL), (D_MODEL,)
-    parts = ("query.linear", "key.linear", "value.linear", "output")
-    layer = {f"attention.{part}.weight": square for part in parts}
-    layer |= {f"feed_forward.{part}.weight": (D_FF, D_MODEL) for part in ("gate", "value")}
-    layer |= {"feed_forward.output.weight": (D_MODEL, D_FF)}
-    layer |= {"smear_attention.share": share, "smear_feed_forward.share": share}
-    expected = {"embedding.weight": (N_VOCAB, D_MODEL), "head.weight": (N_VOCAB, D_MODEL)}
-    expected |= {"smear.share": share, "layers.1.attention.mix": (), "layers.2.attention.mix": ()}
-    expected |= {f"layers.{i}.{name}": shape for i in range(3) for name, shape in layer.items()}
-    assert shapes(start()) == expected
-    # No more than nanoGPT's.
-    assert sum(p.numel() for p in ModernTransformer(66).parameters()) <= 804_096
+def test_the_recipe_has_no_more_parameters_than_nanogpt_and_no_dropout() -> None:
+    model = ModernTransformer(66)
+    assert sum(p.numel() for p in model.parameters()) <= 804_096
+    assert model.dropout.p == 0.0
+    # The first layer has no values of an earlier one to mix with.
+    mixes = [name for name in start().state_dict() if name.endswith("mix")]
+    assert mixes == ["layers.1.attention.mix", "layers.2.attention.mix"]
 
 
 def test_projections_keep_the_variance_of_what_comes_in() -> None:

@@ -50,10 +50,3 @@ def test_a_tenth_of_the_weights_is_dropped_and_those_before_dropout_are_returned
     module = BatchFirstAttention(D_MODEL, HEADS, dropout=0.5)
     _, weights = module(sequences().float())
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(BATCH_SIZE, HEADS, SEQ_LEN_K))
-
-
-def test_the_parameters_are_these() -> None:
-    shapes = {"weight": (D_MODEL, D_MODEL), "bias": (D_MODEL,)}
-    assert seam.shapes(BatchFirstAttention(D_MODEL, HEADS)) == {
-        f"W_{layer}.{kind}": shape for layer in "qkvo" for kind, shape in shapes.items()
-    }
