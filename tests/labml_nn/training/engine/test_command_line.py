@@ -162,6 +162,7 @@ def test_a_run_goes_on_from_whatever_checkpoint_is_good(command: Command) -> Non
     ("argument", "sentence"),
     [
         ("--text={tmp}/nowhere", "cannot read {tmp}/nowhere: No such file or directory"),
+        ("--text={tmp}", "cannot read {tmp}: Is a directory"),
         ("--text={tmp}/empty", "{tmp}/empty is empty"),
         ("--text={tmp}/latin", "{tmp}/latin is not UTF-8: byte 0xf6 at position 1 "),
         ("--seq-len=1980", "2,200 characters are too few for a context of 1,980"),

@@ -133,13 +133,6 @@ def test_micro_batches_give_the_steps_of_the_batch(parts: int) -> None:
     assert furthest(whole, split.model) < 1e-6
 
 
-def test_a_batch_that_cannot_be_divided_and_an_unknown_device_are_refused() -> None:
-    with pytest.raises(InputError, match=r"got batch_size=3, micro_batches=2 and processes=1"):
-        make_trainer(micro_batches=2)
-    with pytest.raises(InputError, match="device 'cuda:99' cannot be used"):
-        make_trainer(device="cuda:99")
-
-
 def test_a_scaled_loss_makes_the_same_steps() -> None:
     r"""As for float16 on a GPU; factors of two change no digit."""
     plain, scaled = make_trainer(clip=0.1), make_trainer(clip=0.1)
