@@ -95,13 +95,13 @@ def test_a_file_that_is_not_whole_is_refused(text: Path, tmp_path: Path) -> None
     path = tmp_path / "tokens"
     write_tokens.write_tokens(text, path)
     document = json.loads(description(path).read_text())
-    cases = [
-        (json.dumps(document | {"byteorder": "middle"}), "another order of bytes"),
-        ("{", "tokens.json is damaged"),
-        ("[]", "tokens.json is not that of a file of tokens"),
-        ('{"format": "another"}', "tokens.json is not that of a file of tokens"),
-    ]
-    for content, sentence in cases:
+    cases = {
+        json.dumps(document | {"byteorder": "middle"}): "another order of bytes",
+        "{": "tokens.json is damaged",
+        "[]": "tokens.json is not that of a file of tokens",
+        '{"format": "another"}': "tokens.json is not that of a file of tokens",
+    }
+    for content, sentence in cases.items():
         description(path).write_text(content)
         with pytest.raises(InputError, match=sentence):
             open_tokens(path)
