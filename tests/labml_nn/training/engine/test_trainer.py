@@ -107,15 +107,6 @@ def test_checkpoints_come_after_records_at_their_interval_and_at_the_lowest_loss
     assert [step for step, _ in events] == [4, 5, 6, 6, 8, 10, 12, 12]
 
 
-def test_a_stop_comes_after_the_step_and_saves() -> None:
-    trainer, saved = make_trainer(), []
-    save, stop = (lambda is_best: saved.append(trainer.step)), (lambda: trainer.step == 3)
-    run_steps(trainer, lambda step, values: None, save, stop)
-    assert (trainer.step, saved) == (3, [3])
-    # Nothing was recorded yet, and still the time counts.
-    assert trainer.seconds > 0
-
-
 def test_the_last_step_is_evaluated_wherever_it_falls_and_whoever_stops_there() -> None:
     assert "loss.validation" in run(make_trainer(steps=7))[-1][1]
     assert "loss.validation" in run(make_trainer(), until=12)[-1][1]
@@ -160,17 +151,14 @@ def test_a_compiled_model_is_trained_and_the_plain_one_evaluated(
 
 
 class Waits(TorchDispatchMode):
-    r"""Notes what reads a number out of a tensor, for which a GPU's work has to be waited for."""
+    r"""Counts what reads a number out of a tensor, for which a GPU's work has to be waited for."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
+    found = 0
 
     def __torch_dispatch__(
         self, function: object, types: object, args: tuple = (), kwargs: dict | None = None
     ) -> object:
-        name = str(function)
-        self.found += [name] * any(word in name for word in ("_local_scalar_dense", "nonzero"))
+        self.found += any(word in str(function) for word in ("_local_scalar_dense", "nonzero"))
         return function(*args, **(kwargs or {}))
 
 
@@ -181,9 +169,9 @@ def test_nothing_in_a_step_waits_for_its_result() -> None:
     options = {"gradients": mixed.gradients, "clip": mixed.clip}
     with Waits() as waits:
         loop.train(trainer.replica, lambda step: batch, trainer.optimizers, 1, **options)
-        assert waits.found == []
+        assert waits.found == 0
         torch.ones(1).item()
-    assert len(waits.found) == 1
+    assert waits.found == 1
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
