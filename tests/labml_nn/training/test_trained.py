@@ -16,6 +16,7 @@ def test_each_number_is_the_nearest_multiple_of_the_scale_of_its_row() -> None:
         for weight, number in zip(row, numbers, strict=True):
             nearest = min(range(-127, 128), key=lambda n: abs(n * unit - weight))
             assert number == nearest
+    assert whole.dtype == torch.int8
     assert scale.tolist() == [torch.tensor(0.5 / 127).item(), torch.tensor(0.1).item()]
 
 

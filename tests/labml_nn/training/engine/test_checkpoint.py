@@ -13,6 +13,7 @@ from labml_nn.training.engine.config import TrainConfig
 from labml_nn.training.engine.errors import InputError
 from labml_nn.training.engine.trainer import Trainer, adamw_for_all
 from tests.labml_nn.training.engine.models import CONFIG, make_model, make_text, run
+from tests.soak import flat
 
 
 def two(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
@@ -28,16 +29,7 @@ def make_trainer(d_model: int = 11) -> Trainer:
 
 def everything(trainer: Trainer) -> dict[str, Any]:
     r"""All that the next step depends on, in a form that can be compared."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: plain(one) for name, one in value.items()}
-        if isinstance(value, list | tuple):
-            return [plain(one) for one in value]
-        return value.tolist() if isinstance(value, torch.Tensor) else value
-
-    state = plain(state_of(trainer))
-    return {name: one for name, one in state.items() if name not in ("seconds", "interval")}
+    return flat(state_of(trainer))
 
 
 @pytest.mark.parametrize("stop", [1, 4, 5, 7, 12])

@@ -24,6 +24,7 @@ from tests.labml_nn.training.engine.two_processes import (
     second_half,
     with_muon,
 )
+from tests.soak import SMALL
 
 # What torchrun tells each process.
 BOTH = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
@@ -92,10 +93,7 @@ def test_processes_share_a_model_agree_and_draw_numbers_of_their_own(
     assert first == again != other == other_again
 
 
-RECIPE = [
-    "--evaluate-every=60", "--save-every=20", "--record-every=5", "--seq-len=7", "--text=text",
-    "--precision=float32", "--d-model=12", "--heads=2", "--n-layers=2", "--d-ff=22",
-]  # fmt: skip
+RECIPE = [*SMALL, "--evaluate-every=60", "--record-every=5", "--precision=float32"]
 
 
 def test_processes_of_which_one_is_told_to_stop_save_once_and_stop_together(
