@@ -166,6 +166,7 @@ def test_a_run_goes_on_from_whatever_checkpoint_is_good(command: Command) -> Non
         ("--text={tmp}/empty", "{tmp}/empty is empty"),
         ("--text={tmp}/latin", "{tmp}/latin is not UTF-8: byte 0xf6 at position 1 "),
         ("--seq-len=1980", "2,200 characters are too few for a context of 1,980"),
+        ("--corpus=bible", "argument --corpus: invalid choice: 'bible'"),
         ("--corpus=python", "argument --corpus: not allowed with argument --text"),
         ("--preset=great", "argument --preset: invalid choice: 'great'"),
         ("--steps=0", "steps must be at least 1, got 0"),
@@ -247,7 +248,9 @@ def test_a_loss_that_is_not_finite_ends_with_a_sentence_and_keeps_what_was_good(
     full = Mock(side_effect=OSError(28, "No space left on device"))
     monkeypatch.setattr(Path, "write_bytes", full)
     sentence = r"error: cannot write .*step-000005.*: No space left .*; the checkpoints .* kept\n"
-    assert re.fullmatch(sentence, command()[2])
+    status, _, err = command()
+    assert status == 2
+    assert re.fullmatch(sentence, err)
 
 
 class Leaking(nn.Sequential):
