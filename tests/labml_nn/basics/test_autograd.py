@@ -48,13 +48,6 @@ def test_losses_and_derivatives_are_those_of_pytorch(name: str) -> None:
     assert largest([one.grad for one in found], expected) < 1e-10
 
 
-def test_the_bill_of_the_page() -> None:
-    a, b = Variable(torch.tensor(2.0)), Variable(torch.tensor(3.0))
-    loss = a * b + a
-    loss.backward()
-    assert (loss.value, a.grad, b.grad) == (8, 4, 2)
-
-
 def test_a_result_that_is_used_twice_passes_on_all_of_its_derivative() -> None:
     x, y, b = (Variable(torch.tensor(value)) for value in (0.5, 1.5, 3.0))
     a = x + y

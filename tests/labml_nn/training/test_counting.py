@@ -50,14 +50,6 @@ def test_a_probability_is_that_of_the_formula_and_all_sum_to_one(context: str) -
     assert min(found) > 0
 
 
-def test_the_numbers_of_the_page_about_abracadabra() -> None:
-    model = BackOff("abracadabra", 1, "abcdr\N{REPLACEMENT CHARACTER}")
-    assert model.probability("b", "") == pytest.approx(0.177, abs=5e-4)
-    assert model.probability("b", "a") == pytest.approx(0.362, abs=5e-4)
-    assert model.probability("c", "") == pytest.approx(0.115, abs=5e-4)
-    assert model.probability("c", "a") == pytest.approx(0.192, abs=5e-4)
-
-
 @pytest.mark.parametrize("n_letters", [0, 1, 3])
 @pytest.mark.parametrize("seq_len", [1, 5, 100])
 def test_the_loss_looks_neither_beyond_its_window_nor_its_context(

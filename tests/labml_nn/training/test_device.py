@@ -36,15 +36,11 @@ def test_a_device_that_cannot_be_used_is_refused_in_one_sentence(
 def test_a_cpu_gets_bfloat16_if_it_is_known_to_have_instructions_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    yes, no = {"avx512_bf16": True}, {"avx2": True, "avx512_bf16": False}
-    for able, expected in (
-        (yes, torch.bfloat16),
-        (no | {"amx_bf16": True}, torch.bfloat16),
-        (no, torch.float32),
-        ({}, torch.float32),
-    ):
+    found = []
+    for able in ({"avx512_bf16": True}, {"amx_bf16": True}, {"avx2": True, "avx512_bf16": False}):
         monkeypatch.setattr(torch.cpu, "get_capabilities", lambda able=able: able, raising=False)
-        assert choose_precision("auto", CPU) is expected
+        found.append(choose_precision("auto", CPU))
+    assert found == [torch.bfloat16, torch.bfloat16, torch.float32]
     monkeypatch.delattr(torch.cpu, "get_capabilities")
     assert choose_precision("auto", CPU) is torch.float32
 
@@ -73,14 +69,3 @@ def test_autocast_computes_products_in_the_precision(dtype: torch.dtype) -> None
     with autocast(CPU, dtype):
         assert (a @ a.T).dtype is dtype
         assert a.softmax(0).dtype is torch.float32
-
-
-def test_the_formats_have_the_digits_and_ranges_of_the_page() -> None:
-    for dtype, smallest in ((torch.float32, -126), (torch.bfloat16, -126), (torch.float16, -14)):
-        assert torch.finfo(dtype).tiny == 2.0**smallest
-    fractions = {torch.float32: 23, torch.bfloat16: 7, torch.float16: 10}
-    assert all(torch.finfo(dtype).eps == 2.0**-bits for dtype, bits in fractions.items())
-    assert torch.tensor(2.0**-25).half() == 0 < torch.tensor(2.0**-24.9).half()
-    assert torch.tensor(257.0).bfloat16() == 256
-    assert torch.tensor(1e-9).half() == 0
-    assert torch.finfo(torch.float16).max == 65_504

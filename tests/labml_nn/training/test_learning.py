@@ -17,7 +17,6 @@ import torch
 from torch import Tensor, nn
 
 import labml_nn.training
-from labml_nn.training.counting import count_pairs
 from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
 from labml_nn.training.loop import adamw, evaluate, learning_rate, train
 from labml_nn.training.sampling import write
@@ -69,25 +68,11 @@ def learn(model: nn.Module, text: Tensor) -> None:
     train(model, batches.at, optimizers, 300, schedule=lambda *at: learning_rate(*at, final=0.0))
 
 
-def test_a_model_that_knows_the_chain_has_its_entropy_rate_as_loss() -> None:
-    knowing = nn.Embedding.from_pretrained(CHAIN.log())
-    assert expected_loss(knowing) == pytest.approx(entropy_rate(), abs=1e-9)
-
-
 def test_the_entropy_rate_of_a_chain_is_learned_to_one_percent_and_never_beaten() -> None:
     model = make_model()
     assert expected_loss(model) > 1.2 * entropy_rate()
     learn(model, chain_text(40_000, seed=1))
     assert entropy_rate() <= expected_loss(model) < 1.01 * entropy_rate()
-
-
-def test_a_table_of_pairs_learns_the_counted_pairs() -> None:
-    text, held_out = chain_text(40_000, seed=1), chain_text(4_000, seed=2)
-    table = nn.Embedding(3, 3)
-    learn(table, text)
-    counted = nn.Embedding.from_pretrained(count_pairs(text, 3).log())
-    expected = evaluate(counted, held_out, SEQ_LEN)
-    assert evaluate(table, held_out, SEQ_LEN) == pytest.approx(expected, rel=2e-3)
 
 
 def test_the_six_lines_of_the_package_train_a_transformer(

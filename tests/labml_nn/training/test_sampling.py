@@ -3,7 +3,7 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.training.data import CharTokenizer
-from labml_nn.training.sampling import draw, generate, greedy, with_temperature, write
+from labml_nn.training.sampling import generate, greedy, with_temperature, write
 
 
 class Table(nn.Module):
@@ -59,13 +59,6 @@ def test_tokens_are_drawn_as_often_as_their_probability_says(temperature: float)
 
     # Five standard deviations, and never a token that has no probability.
     assert ((found - expected).abs() <= 5 * (expected * (1 - expected) / n_draws).sqrt()).all()
-
-
-def test_rows_are_drawn_from_their_own_logits_and_the_likeliest_at_temperature_zero() -> None:
-    logits = torch.full((3, 7), -50.0)
-    logits[0, 5] = logits[1, 0] = logits[2, 6] = 50.0
-    assert draw(logits).tolist() == greedy(logits).tolist() == [5, 0, 6]
-    assert with_temperature(0)(torch.tensor([[1.0, 1.1, 0.9]]), None).tolist() == [1]
 
 
 def test_a_temperature_below_zero_and_an_empty_prompt_are_refused() -> None:

@@ -13,7 +13,6 @@ from labml_nn.training.strategies import Sampling, keep_min_p, keep_top_k, keep_
 # Scores that lie far enough apart for no rounding to decide anything.
 SCORES = [1.0, -2.0, 0.5, 0.0, 2.0, -0.5, -7.0]
 ROW = torch.tensor([SCORES], dtype=torch.float64)
-N_DRAWS = 200_000
 
 # A few eighths: many equal ones, and sums of their exponentials without accidents.
 rows = st.lists(st.integers(-16, 16).map(lambda number: number / 8), min_size=1, max_size=9)
@@ -46,22 +45,14 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize(("options", "left"), OPTIONS)
-def test_draws_have_the_probabilities_of_the_definition(
+def test_what_is_left_has_the_probabilities_of_the_definition(
     options: dict[str, Any], left: set[int]
 ) -> None:
     hot = [score / options.get("temperature", 1.0) for score in SCORES]
     expected = softmax([score if n in left else -math.inf for n, score in enumerate(hot)])
-    found = Sampling(**options).filter_logits(ROW).softmax(dim=-1)[0]
-    assert found.tolist() == pytest.approx(expected, rel=1e-12)
-
-    logits = ROW.float().expand(N_DRAWS, -1)
-    drawn = Sampling(**options)(logits, torch.Generator().manual_seed(1))
-    counts = list(zip(drawn.bincount(minlength=len(SCORES)).tolist(), expected, strict=True))
-    assert all(count == 0 for count, p in counts if p == 0)
-    # Pearson's sum is chi-square distributed with at most 6 degrees of freedom, which
-    # exceeds 33.1 in one of 100,000 cases.
-    surprise = sum((count - N_DRAWS * p) ** 2 / (N_DRAWS * p) for count, p in counts if p > 0)
-    assert surprise < 33.1
+    # Only differences of scores are seen, and each row alone.
+    for row in Sampling(**options).filter_logits(torch.cat([ROW, ROW + 1])).softmax(dim=-1):
+        assert row.tolist() == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_table_of_the_page_is_what_the_filters_keep() -> None:
@@ -89,36 +80,11 @@ def test_top_k_keeps_that_many_and_none_less_likely_than_one_that_goes(
     assert sorted((scores[token] for token in left), reverse=True) == likeliest
 
 
-@given(rows, st.floats(0.01, 0.99))
-def test_the_nucleus_reaches_its_mass_and_no_smaller_set_does(
-    scores: list[float], top_p: float
-) -> None:
-    probabilities = softmax(scores)
-    left = kept(keep_top_p(as_row(scores), top_p))
-    likeliest = sorted(probabilities, reverse=True)[: len(left)]
-    mass = sorted((probabilities[token] for token in left), reverse=True)
-    assert mass == pytest.approx(likeliest)
-    assert sum(likeliest[:-1]) - 1e-9 < top_p <= sum(likeliest) + 1e-9
-
-
 def test_of_equal_tokens_a_nucleus_has_just_enough_and_a_min_p_of_one_keeps_all() -> None:
     equal = torch.zeros(1, 8, dtype=torch.float64)
     assert [len(kept(keep_top_p(equal, top_p))) for top_p in (0.5, 0.51)] == [4, 5]
     assert kept(keep_top_p(ROW, 1e-9)) == {4}
     assert kept(keep_min_p(as_row([1.0, 2.0, 0.5, 2.0]), 1.0)) == {1, 3}
-
-
-@given(rows, st.floats(0.01, 1.0), st.floats(-50, 50))
-def test_min_p_keeps_what_is_likely_beside_the_likeliest(
-    scores: list[float], min_p: float, shift: float
-) -> None:
-    # Half an eighth off, so that rounding cannot move a token over the edge.
-    min_p = math.exp(math.floor(8 * math.log(min_p)) / 8 - 1 / 16)
-    ratios = [math.exp(score - max(scores)) for score in scores]
-    left = {token for token, ratio in enumerate(ratios) if ratio > min_p}
-    # Differences alone are seen.
-    for moved in (scores, [score + shift for score in scores]):
-        assert kept(keep_min_p(as_row(moved), min_p)) == left
 
 
 @pytest.mark.parametrize(

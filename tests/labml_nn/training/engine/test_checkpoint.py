@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from labml_nn.training.engine.config import TrainConfig
 from labml_nn.training.engine.errors import InputError
 from labml_nn.training.engine.trainer import Trainer, adamw_for_all
 from tests.labml_nn.training.engine.models import CONFIG, make_model, make_text, run
+from tests.soak import flat
 
 
 def two(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
@@ -29,16 +29,7 @@ def make_trainer(d_model: int = 11) -> Trainer:
 
 def everything(trainer: Trainer) -> dict[str, Any]:
     r"""All that the next step depends on, in a form that can be compared."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: plain(one) for name, one in value.items()}
-        if isinstance(value, list | tuple):
-            return [plain(one) for one in value]
-        return value.tolist() if isinstance(value, torch.Tensor) else value
-
-    state = plain(state_of(trainer))
-    return {name: one for name, one in state.items() if name not in ("seconds", "interval")}
+    return flat(state_of(trainer))
 
 
 @pytest.mark.parametrize("stop", [1, 4, 5, 7, 12])
@@ -47,35 +38,27 @@ def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_bits(
 ) -> None:
     straight = make_trainer()
     expected_points = run(straight)
-    expected = everything(straight)
 
     first = make_trainer()
     points = run(first, until=stop)
-    path = save_checkpoint(tmp_path, first, {})
+    about = {"config": {"d_model": 11, "compile": None}, "symbols": "\n aä"}
+    path = save_checkpoint(tmp_path, first, about)
+    state = load_checkpoint(path)
+    assert state["about"] == about
+    # By the names of the weights, whatever the model is wrapped in.
+    names = [{"3.weight", "3.bias"}, {"0.weight", "1.weight", "1.bias"}]
+    assert [one["state"].keys() for one in state["optimizers"]] == names
 
     # Another start: nothing of it may be left.
     second = make_trainer()
     nn.init.normal_(second.model[0].weight)
     torch.manual_seed(99)
-    restore(second, load_checkpoint(path), path)
+    restore(second, state, path)
     assert (second.seconds, second.interval) == (first.seconds, first.interval)
     assert everything(second) == everything(first)
     points += run(second)
-    assert everything(second) == expected
+    assert everything(second) == everything(straight)
     assert points == expected_points
-
-
-def test_what_the_checkpoint_is_about_comes_back_and_states_have_the_names_of_weights(
-    tmp_path: Path,
-) -> None:
-    trainer = make_trainer()
-    run(trainer)
-    about = {"config": {"d_model": 11, "device": "auto", "compile": None}, "symbols": "\n aä"}
-    path = save_checkpoint(tmp_path, trainer, about)
-    assert load_checkpoint(path)["about"] == about
-    last, first = torch.load(path, weights_only=True)["optimizers"]
-    assert last["state"].keys() == {"3.weight", "3.bias"}
-    assert first["state"].keys() == {"0.weight", "1.weight", "1.bias"}
 
 
 def test_a_checkpoint_of_another_shape_changes_nothing(tmp_path: Path) -> None:
@@ -98,21 +81,14 @@ def test_a_checkpoint_of_another_shape_changes_nothing(tmp_path: Path) -> None:
         restore(fewer, load_checkpoint(path), path)
 
 
-DAMAGES: dict[str, Callable[[bytes], bytes]] = {
-    "half": lambda content: content[: len(content) // 2],
-    "without the last byte": lambda content: content[:-1],
-    "with one byte more": lambda content: content + b"x",
-    "empty": lambda content: b"",
-    "one bit": lambda content: content[:1000] + bytes([content[1000] ^ 1]) + content[1001:],
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_truncated_or_altered_file_is_refused(tmp_path: Path, damage: str) -> None:
+def test_a_truncated_or_altered_file_is_refused(tmp_path: Path) -> None:
     path = save_checkpoint(tmp_path, make_trainer(), {})
-    path.write_bytes(DAMAGES[damage](path.read_bytes()))
-    with pytest.raises(InputError, match=f"{path} is damaged, or was altered after it was saved"):
-        load_checkpoint(path)
+    whole = path.read_bytes()
+    one_bit = whole[:1000] + bytes([whole[1000] ^ 1]) + whole[1001:]
+    for damaged in (whole[:-1], whole + b"x", b"", one_bit):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=f"{path} is damaged, or was altered after it was"):
+            load_checkpoint(path)
 
 
 class Touch:
@@ -144,23 +120,6 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_runs_no_code(
         refused(saved(other), "was not saved by this version of the program")
     with pytest.raises(InputError, match=r"cannot read .*/nowhere: No such file"):
         load_checkpoint(tmp_path / "nowhere")
-
-
-def test_a_checkpoint_that_cannot_be_written_leaves_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trainer = make_trainer()
-    path = save_checkpoint(tmp_path, trainer, {"number": 1})
-
-    def full(self: Path, content: object) -> None:
-        self.touch()
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(InputError, match=r"cannot write .*step-.*: No space left on device"):
-        save_checkpoint(tmp_path, trainer, {"number": 2})
-    assert list(tmp_path.iterdir()) == [path]
-    assert load_checkpoint(path)["about"] == {"number": 1}
 
 
 def test_a_model_with_shared_weights_is_saved_and_restored(tmp_path: Path) -> None:

@@ -7,28 +7,24 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from labml_nn.training.engine import distributed, processes
 from labml_nn.training.engine.command_line import main
 from labml_nn.training.engine.history import read_history
-from labml_nn.training.engine.program import error_prefix
-from labml_nn.training.engine.sharded import layers_of
 from tests import forks
 from tests.labml_nn.training.engine import two_processes
 from tests.labml_nn.training.engine.models import TEXT
 from tests.labml_nn.training.engine.two_processes import (
     CONFIG,
     half_and_half,
-    make_trainer,
     second_half,
     with_muon,
 )
+from tests.soak import SMALL
 
 # What torchrun tells each process.
 BOTH = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
@@ -44,11 +40,10 @@ def environments() -> tuple[torch.distributed.TCPStore, list[dict[str, str]]]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    r"""What one process did, and after that two."""
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    r"""What each of two processes saw, after one process was there alone, whose is the last."""
     folder = tmp_path_factory.mktemp("processes")
     alone = {"plain": half_and_half(CONFIG, folder / "one"), "muon": with_muon(CONFIG)}
-    (folder / "alone.json").write_text(json.dumps(alone))
     _store, both = environments()
     started = [
         forks.CONTEXT.Process(target=two_processes.main, args=(folder, one), daemon=True)
@@ -59,68 +54,46 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for process in started:
         process.join()
     assert [process.exitcode for process in started] == [0, 0]
-    return folder
-
-
-@pytest.fixture(scope="module")
-def ranks(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads((folder / f"rank-{rank}.json").read_text()) for rank in range(2)]
+    seen = [json.loads((folder / f"rank-{rank}.json").read_text()) for rank in range(2)]
+    return [*seen, alone | {"folder": folder}]
 
 
 def test_two_processes_have_the_losses_of_one_and_go_on_from_its_checkpoint_and_it_from_theirs(
-    folder: Path, ranks: list[dict[str, Any]]
+    ranks: list[dict[str, Any]],
 ) -> None:
-    alone = json.loads((folder / "alone.json").read_text())
+    *both, alone = ranks
     assert alone["plain"][-1] < alone["plain"][0]
     whole, rest = (pytest.approx(found, abs=1e-5) for found in (alone["plain"], alone["plain"][3:]))
     for name in ("plain", "parts", "sharded", "sharded parts"):
-        assert [seen[name] for seen in ranks] == [whole, whole], name
+        assert [seen[name] for seen in both] == [whole, whole], name
         # Only rank 0 wrote.
-        assert len(list((folder / name).iterdir())) == 1
-        assert second_half(CONFIG, folder / name) == rest, name
+        assert len(list((alone["folder"] / name).iterdir())) == 1
+        assert second_half(CONFIG, alone["folder"] / name) == rest, name
     for name in ("plain from one", "sharded from one"):
-        assert [seen[name] for seen in ranks] == [rest, rest], name
+        assert [seen[name] for seen in both] == [rest, rest], name
     muon = pytest.approx(alone["muon"], abs=1e-5)
-    assert [seen["muon sharded"] for seen in ranks] == [muon, muon]
+    assert [seen["muon sharded"] for seen in both] == [muon, muon]
 
 
-def test_each_process_holds_half_of_a_sharded_model(ranks: list[dict[str, Any]]) -> None:
-    whole = ranks[0]["numbers"]
-    assert sum(seen["own numbers"] for seen in ranks) == whole
+def test_processes_share_a_model_agree_and_draw_numbers_of_their_own(
+    ranks: list[dict[str, Any]],
+) -> None:
+    both = ranks[:2]
     # Layers of few numbers don't divide evenly.
-    assert all(0.4 < seen["own numbers"] / whole < 0.6 for seen in ranks)
-
-
-def test_processes_agree_and_draw_numbers_of_their_own(ranks: list[dict[str, Any]]) -> None:
-    assert [seen["place"] for seen in ranks] == [[0, 2], [1, 2]]
-    assert [seen["error prefix"] for seen in ranks] == ["", "process 1: "]
-    assert all(seen["any"] == [True, False] for seen in ranks)
-    assert all(seen["first"] == "from 0" for seen in ranks)
-    assert all("got batch_size=9, micro_batches=1 and processes=2" in r["refused"] for r in ranks)
+    shares = [seen["own numbers"] / seen["numbers"] for seen in both]
+    assert sum(shares) == pytest.approx(1)
+    assert all(0.4 < share < 0.6 for share in shares)
+    assert [seen["place"] for seen in both] == [[0, 2], [1, 2]]
+    assert [seen["error prefix"] for seen in both] == ["", "process 1: "]
+    assert all(seen["any"] == [True, False] for seen in both)
+    assert all(seen["first"] == "from 0" for seen in both)
+    assert all("got batch_size=9, micro_batches=1 and processes=2" in r["refused"] for r in both)
     # The same ones after a checkpoint was restored.
-    (first, again), (other, other_again) = (seen["random"] for seen in ranks)
+    (first, again), (other, other_again) = (seen["random"] for seen in both)
     assert first == again != other == other_again
 
 
-def test_a_single_process_needs_none_of_it() -> None:
-    batch = torch.randn(7, 5)
-    assert (processes.rank(), processes.world_size()) == (0, 1)
-    assert distributed.own_columns(batch).equal(batch)
-    assert processes.all_reduce_mean(batch) is batch
-    assert (processes.any_rank(True), processes.any_rank(False)) == (True, False)
-    assert processes.broadcast(lambda: 5) == 5
-    assert error_prefix() == ""
-    trainer = make_trainer(replace(CONFIG, sharded=True))
-    assert trainer.replica is trainer.model
-    assert layers_of(trainer.model) == list(trainer.model.encoder.layers)
-    with processes.process_group():
-        assert processes.world_size() == 1
-
-
-RECIPE = [
-    "--evaluate-every=60", "--save-every=20", "--record-every=5", "--seq-len=7", "--text=text",
-    "--precision=float32", "--d-model=12", "--heads=2", "--n-layers=2", "--d-ff=22",
-]  # fmt: skip
+RECIPE = [*SMALL, "--evaluate-every=60", "--record-every=5", "--precision=float32"]
 
 
 def test_processes_of_which_one_is_told_to_stop_save_once_and_stop_together(

@@ -51,22 +51,17 @@ def test_fast_takes_the_fused_attention_with_the_same_weights() -> None:
     assert losses(plain, 3) == pytest.approx(losses(fast, 3), abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("preset", "changes", "sentence"),
-    [
+def test_sizes_that_make_no_sense_are_refused() -> None:
+    for preset, changes, sentence in (
         ("classic", {"d_model": 18}, "d_model must be a multiple of heads=4, got 18"),
         ("classic", {"heads": 0}, "heads must be at least 1, got 0"),
         ("classic", {"dropout_prob": 1.0}, "dropout_prob must be at least 0 and below 1, got 1.0"),
         ("modern", {"d_model": 20}, "d_model=20"),
         ("modern", {"matrix_learning_rate": 0.0}, "matrix_learning_rate must be above 0, got 0.0"),
         ("parts", {"part": "os.system"}, "part must be one of .*one_head.*, got os.system"),
-    ],
-)
-def test_sizes_that_make_no_sense_are_refused(
-    preset: str, changes: dict[str, object], sentence: str
-) -> None:
-    with pytest.raises(InputError, match=sentence):
-        make(preset, **changes)
+    ):
+        with pytest.raises(InputError, match=sentence):
+            make(preset, **changes)
 
 
 def test_every_page_with_a_part_has_a_name_and_no_page_has_two() -> None:

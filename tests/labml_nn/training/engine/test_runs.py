@@ -55,22 +55,20 @@ def test_the_newest_good_checkpoint_is_used_and_damage_is_told(tmp_path: Path) -
         newest_good(tmp_path, ABOUT)
 
 
-@pytest.mark.parametrize(
-    ("changed", "sentence"),
-    [
-        ({"config": {"steps": 12, "seed": 2}}, "another configuration: seed is 1 there and 2 here"),
-        ({"config": {"steps": 12}}, "another configuration: seed is 1 there and None here"),
-        ({"symbols": "abcd"}, "another text"),
-        ({"text_checksum": "4567"}, "another text"),
-        ({"preset": "other"}, "another preset"),
-    ],
-)
-def test_a_checkpoint_of_something_else_is_refused(
-    tmp_path: Path, changed: dict[str, Any], sentence: str
-) -> None:
+OTHERS = [
+    ({"config": {"steps": 12, "seed": 2}}, "another configuration: seed is 1 there and 2 here"),
+    ({"config": {"steps": 12}}, "another configuration: seed is 1 there and None here"),
+    ({"symbols": "abcd"}, "another text"),
+    ({"text_checksum": "4567"}, "another text"),
+    ({"preset": "other"}, "another preset"),
+]
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
     train(tmp_path, 1)
-    with pytest.raises(InputError, match=f"step-000001-.*.pt is of {sentence}"):
-        newest_good(tmp_path, ABOUT | changed)
+    for changed, sentence in OTHERS:
+        with pytest.raises(InputError, match=f"step-000001-.*.pt is of {sentence}"):
+            newest_good(tmp_path, ABOUT | changed)
 
 
 def test_what_a_run_is_about_is_read_and_a_damaged_description_refused(tmp_path: Path) -> None:
@@ -91,8 +89,3 @@ def test_runs_of_the_same_second_and_letters_get_two_folders(
     monkeypatch.setattr(f"{module}.time.strftime", lambda _: "now")
     paths = [new_run(tmp_path, "name") for _ in range(2)]
     assert paths == [tmp_path / "name" / "now_aa", tmp_path / "name" / "now_bb"]
-    # One that cannot be made is named.
-    letters = iter(["cc"])
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="cannot write .*/file/runs/name/.*: Not a directory"):
-        new_run(tmp_path / "file" / "runs", "name")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -78,18 +79,12 @@ def random_after_restoring(folder: Path) -> list[float]:
     return [drawn, torch.rand(1).item()]
 
 
-def refused(config: ClassicConfig) -> str:
-    try:
-        make_trainer(config)
-    except InputError as error:
-        return str(error)
-    return ""
-
-
 def main(folder: Path, environment: dict[str, str]) -> None:
     r"""What one of them saw goes to “rank-0.json” or “rank-1.json”."""
     os.environ.update(environment)
     with process_group():
+        with pytest.raises(InputError) as refused:
+            make_trainer(replace(CONFIG, batch_size=9))
         sharded = replace(CONFIG, sharded=True)
         seen: dict[str, Any] = {
             "place": [rank(), world_size()],
@@ -100,7 +95,7 @@ def main(folder: Path, environment: dict[str, str]) -> None:
             "first": broadcast(lambda: f"from {rank()}"),
             "random": random_after_restoring(folder / "random"),
             "error prefix": error_prefix(),
-            "refused": refused(replace(CONFIG, batch_size=9)),
+            "refused": str(refused.value),
         }
         kinds = {"plain": CONFIG, "parts": replace(CONFIG, micro_batches=3)}
         kinds |= {"sharded": sharded, "sharded parts": replace(sharded, micro_batches=2)}

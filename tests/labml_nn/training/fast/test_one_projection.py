@@ -3,7 +3,6 @@ import torch
 
 from labml_nn.training.fast.one_projection import OneProjectionAttention, from_three
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
-from tests.labml_nn.transformers.seam import shapes
 from tests.oracles.compare import difference
 
 SEQ_LEN, BATCH_SIZE, HEADS, D_MODEL = 7, 3, 2, 22
@@ -36,11 +35,3 @@ def test_dropout_acts_in_training_only() -> None:
     output = one(query=x, key=x, value=x)
     torch.testing.assert_close(output, one.output.bias.expand_as(output))
     assert not torch.allclose(one.eval()(query=x, key=x, value=x), output)
-
-
-def test_the_parameters_are_these() -> None:
-    _, one = pair()
-    parts = {"project": 3 * D_MODEL, "output": D_MODEL}
-    assert shapes(one) == {f"{name}.weight": (n, D_MODEL) for name, n in parts.items()} | {
-        f"{name}.bias": (n,) for name, n in parts.items()
-    }
