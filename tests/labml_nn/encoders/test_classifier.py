@@ -60,11 +60,11 @@ test_it_is_what_others_compute = equals(ORACLES)
 test_any_other_pooling_is_refused = refuses(
     Classifier, "pooling is mean or first, got 'last'",
     [{"encoder": nn.Identity(), "pad": 0, "pooling": "last"}],
-)
+)  # fmt: skip
 test_a_text_without_questions_is_refused = refuses(
     questions, "no questions or no statements of up to 10 letters",
     [{"text": "Abcdefghijk. Lmnopqrstuv?", "longest": 10}],
-)
+)  # fmt: skip
 PLAY = """A B:
 Who is there, and
 what do you want? Nothing at all, sir. Short?
@@ -108,11 +108,3 @@ def test_padding_and_the_other_texts_change_no_answer() -> None:
         together: Tensor = model(text())
         assert largest([together[:1]], [model(text()[:7, :1])]) < 1e-12
         assert together.shape == (3, 2)
-
-
-def test_the_mean_is_the_usual_one() -> None:
-    assert Classifier(bert_encoder(), PAD).pooling == "mean"
-    model = randomise(Classifier(bert_encoder(), PAD))
-    x = model.encoder(text()[:, 1:2])
-    expected = model.classes(model.dense(x.mean(dim=0)).tanh())
-    assert largest([model(text()[:, 1:2])], [expected]) < 1e-12

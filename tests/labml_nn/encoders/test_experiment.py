@@ -13,10 +13,9 @@ from torch import Tensor, nn
 
 from labml_nn.encoders import experiment as page
 from labml_nn.encoders.classifier import Classifier, side_by_side
-from labml_nn.encoders.masked_model import IGNORED, MaskedModel, MaskTokenizer, corrupt
+from labml_nn.encoders.masked_model import IGNORED, MaskTokenizer, corrupt
 from labml_nn.encoders.modern_encoder import local_mask
 from labml_nn.training.data import CharTokenizer, RandomWindows, tiny_shakespeare
-from labml_nn.training.loop import adamw, train
 from labml_nn.transformers.fused_attention import FusedAttention
 
 TOKENIZER = MaskTokenizer(CharTokenizer("abcdefghijkl"))
@@ -113,16 +112,6 @@ def test_batches_of_sentences_depend_on_seed_and_step(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(page, "train", look)
     page.fine_tune(model, TOKENIZER, many, 7, seed=5)
-
-
-def test_an_encoder_learns_to_fill_gaps() -> None:
-    torch.manual_seed(1)
-    model = MaskedModel(page.small_encoder(len(TOKENIZER)), bias=False)
-    gaps = page.held_out_gaps(TEXT, TOKENIZER)[1:]
-    before = page.loss_in_gaps(model, *gaps)
-    train(model, page.masked_batches(TEXT, TOKENIZER, 1), [adamw(model)], 30)
-    assert before == pytest.approx(math.log(16), abs=0.2)
-    assert page.loss_in_gaps(model, *gaps) < before - 1
 
 
 def test_the_notebook_fills_gaps_and_finds_questions(

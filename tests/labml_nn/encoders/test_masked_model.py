@@ -21,7 +21,6 @@ from tests.labml_nn.encoders.oracles import (
     D_MODEL,
     N_LAYERS,
     N_VOCAB,
-    SEQ_LEN,
     SIZES,
     bert_config,
     bert_encoder,
@@ -67,6 +66,7 @@ def hidden(**shares: float) -> tuple[torch.Tensor, torch.Tensor]:
 
 def test_the_shares_of_hidden_replaced_and_kept_letters_are_those_that_were_asked_for() -> None:
     inputs, targets = hidden()
+    assert largest(hidden(), (inputs, targets)) == 0
     chosen = targets != IGNORED
     assert torch.equal(targets[chosen], LETTERS[chosen])
     assert torch.equal(inputs[~chosen], LETTERS[~chosen])
@@ -77,25 +77,15 @@ def test_the_shares_of_hidden_replaced_and_kept_letters_are_those_that_were_aske
     changed = ~masked & (inputs[chosen] != targets[chosen])
     assert changed.double().mean().item() == pytest.approx(0.1 * 12 / 13, abs=0.02)
     assert set(inputs[chosen][changed].tolist()) == set(range(13))
-
-
-def test_all_can_be_hidden_all_replaced_and_all_kept() -> None:
-    inputs, targets = hidden(rate=1.0, masked=1.0, replaced=0.0)
-    assert (inputs == TOKENIZER.mask).all() and torch.equal(targets, LETTERS)
-    inputs, _ = hidden(rate=1.0, masked=0.0, replaced=1.0)
-    assert (inputs == LETTERS).double().mean().item() == pytest.approx(1 / 13, abs=0.02)
-    inputs, _ = hidden(rate=1.0, masked=0.0, replaced=0.0)
-    assert torch.equal(inputs, LETTERS)
-
-
-def test_the_generator_decides_alone() -> None:
-    assert largest(hidden(), hidden()) == 0
+    assert torch.equal(hidden(rate=1.0, masked=0.0, replaced=0.0)[0], LETTERS)
 
 
 def test_marks_are_never_chosen() -> None:
     marks = torch.tensor([[TOKENIZER.first, TOKENIZER.pad, TOKENIZER.mask]])
     inputs, targets = corrupt(marks, TOKENIZER, torch.Generator(), rate=1.0)
     assert torch.equal(inputs, marks) and (targets == IGNORED).all()
+    # The number that the loss leaves out.
+    assert signature(F.cross_entropy).parameters["ignore_index"].default == IGNORED
 
 
 def test_the_tokenizer_has_three_marks_after_the_letters_and_leaves_gaps() -> None:
@@ -103,24 +93,6 @@ def test_the_tokenizer_has_three_marks_after_the_letters_and_leaves_gaps() -> No
     assert TOKENIZER.encode("cab").tolist() == [14, 2, 0, 1]
     assert TOKENIZER.encode("c_b", gap="_").tolist() == [14, 2, 13, 1]
     assert TOKENIZER.encode("c_").tolist() == [14, 2, 12]
-
-
-def test_ignored_targets_are_those_that_the_loss_leaves_out() -> None:
-    assert signature(F.cross_entropy).parameters["ignore_index"].default == IGNORED
-
-
-def test_a_guess_depends_on_both_sides_and_on_no_other_text() -> None:
-    model = randomise(MaskedModel(bert_encoder()))
-    before, other = model(text()), text()
-    other[[0, -1], 1] = (other[[0, -1], 1] + 1) % N_VOCAB
-    apart = (model(other) - before).abs().amax(dim=2)
-    assert (apart[:, 1] > 1e-6).all() and apart[:, [0, 2]].max() < 1e-12
-
-
-def test_a_shorter_text_has_the_first_positions() -> None:
-    model = randomise(MaskedModel(bert_encoder()))
-    mask = (torch.arange(SEQ_LEN) < 7)[None, :, None]
-    assert largest([model(text()[:7])], [model(text(), mask)[:7]]) < 1e-12
 
 
 def test_an_untrained_model_is_about_as_good_as_guessing() -> None:
@@ -131,9 +103,6 @@ def test_an_untrained_model_is_about_as_good_as_guessing() -> None:
     tokens = torch.randint(67, (64, 8))
     loss = F.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten()).item()
     assert loss == pytest.approx(math.log(67), abs=0.1)
-    # With variance 1 it would be far above.
-    model.encoder.tokens.weight.data /= 0.02
-    assert F.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten().flip(0)).item() > 10
 
 
 def test_dropout_attention_and_parameters() -> None:
