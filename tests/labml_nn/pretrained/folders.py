@@ -1,10 +1,11 @@
 r"""Folders of small random models, written by the library transformers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
+import pytest
 import torch
 from torch import Tensor, nn
 from transformers import (
@@ -48,6 +49,19 @@ def llama(**options: object) -> PreTrainedModel:
 
 def qwen3(**options: object) -> PreTrainedModel:
     return made(Qwen3ForCausalLM, Qwen3Config(**(LLAMA | {"head_dim": 10} | options)))
+
+
+def refuses(
+    load: Callable[[Path], nn.Module], cases: Mapping[str, Callable[[], PreTrainedModel]]
+) -> Callable:
+    r"""The test that each of these models is refused, with this sentence."""
+
+    @pytest.mark.parametrize("sentence", cases)
+    def test(tmp_path: Path, sentence: str) -> None:
+        with pytest.raises(ValueError, match=sentence):
+            load(saved(cases[sentence](), tmp_path))
+
+    return test
 
 
 @contextmanager

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from labml_nn.pretrained import qwen3 as page
-from labml_nn.pretrained.llama3 import load_llama3
 from labml_nn.transformers.rotary import inverse_frequencies
 from tests.labml_nn.pretrained import folders
 from tests.labml_nn.pretrained.folders import TOKENS, exact, logits, saved
@@ -28,27 +27,6 @@ def test_the_logits_are_those_of_transformers_from_one_file_and_from_shards(
     assert largest([single], [logits(theirs).float()]) < 1e-5
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [{"hidden_act": "gelu"}, {"use_sliding_window": True}],
-    ids=str,
+test_a_llama_is_refused = folders.refuses(
+    page.load_qwen3, {"has model_type='llama', and needed is 'qwen3'": folders.llama}
 )
-def test_a_model_that_computes_something_else_is_refused(
-    tmp_path: Path, setting: dict[str, object]
-) -> None:
-    with pytest.raises(ValueError, match=f"config.json has {next(iter(setting))}="):
-        page.load_qwen3(saved(folders.qwen3(**setting), tmp_path))
-
-
-def test_llamas_are_refused_and_without_the_norms_names_are_left_over(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="has model_type='llama', and needed is 'qwen3'"):
-        page.load_qwen3(saved(folders.llama(), tmp_path / "llama"))
-    folder = saved(folders.qwen3(), tmp_path / "qwen3")
-    with pytest.raises(ValueError, match=r"missing in the checkpoint: \[\]; left over: .*k_norm"):
-        load_llama3(folder, model_type="qwen3")
-
-
-def test_the_example_has_the_width_of_the_model_and_its_heads_have_their_own() -> None:
-    assert page.example().shape == (7, 11, 30)
-    queries, keys = 1024 * 2048, 1024 * 1024
-    assert 2 * queries + 2 * keys == 6_291_456
