@@ -1,6 +1,5 @@
 import math
 
-import matplotlib.pyplot as plt
 import pytest
 import torch
 from torch import Tensor
@@ -13,7 +12,6 @@ from labml_nn.inside.induction import (
     previous_token_score,
 )
 from labml_nn.training.loop import adamw, train
-from tests.labml_nn.inside.by_hand import by_hand, twice
 from tests.oracles.compare import largest
 
 
@@ -55,35 +53,3 @@ def test_scores_are_by_kind_and_layer_and_head() -> None:
         attn = model.layers[layer].attn
         assert torch.equal(scores[0, layer], previous_token_score(attn))
         assert torch.equal(scores[1, layer], induction_score(attn, inputs))
-    tokens = twice()
-    _, right, scores = page.measure(by_hand(), tokens[:-1], tokens[1:])
-    assert right == 1
-    assert scores[0].argmax() == 0 and scores[1].argmax() == 2
-
-
-def test_the_notebook_trains_measures_and_removes_each_head(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    drawn: list[tuple[str, int]] = []
-
-    def show() -> None:
-        drawn.extend((axes.get_title(), len(axes.lines)) for axes in plt.gcf().axes)
-        plt.close("all")
-
-    monkeypatch.setattr(plt, "show", show)
-    monkeypatch.setattr(page, "AttentionOnly", lambda: AttentionOnly(32, 8, 2, 2))
-    page.notebook(steps=20)
-    shown = capsys.readouterr().out.splitlines()
-    assert shown[0].startswith("validation loss where sequences repeat 3.")
-    heads = [line.split(":")[0] for line in shown[1:5]]
-    assert heads == [f"layer {layer}, head {head}" for layer in (1, 2) for head in (1, 2)]
-    assert [line.split(":")[0] for line in shown[5:]] == [f"loss without layer {n}" for n in (1, 2)]
-    bump, previous, induction = drawn
-    assert bump == ("", 2)
-    assert previous[0].startswith("previous token: layer ")
-    assert induction[0].startswith("induction: layer ")
-
-
-def test_the_example_has_three_losses_and_two_scores_for_each_head() -> None:
-    losses, scores = page.example()
-    assert losses.shape == (3,) and scores.shape == (2, 2, 5)
