@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from labml_nn.reinforcement.grpo import group_advantages, grpo_loss, log_probabilities
-from labml_nn.reinforcement.grpo_experiment import example, improve, in_groups
+from labml_nn.reinforcement.grpo_experiment import improve, in_groups
 from labml_nn.reinforcement.imitation import Sizes
 from labml_nn.reinforcement.verifier import answer_mask
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
@@ -26,25 +26,6 @@ def model() -> AutoregressiveTransformer:
 def large_first(questions: Tensor, answers: Tensor) -> Tensor:
     r"""A check that an untrained model passes now and then."""
     return (answers[0] > 5).float()
-
-
-def test_rewards_rise_and_the_model_leaves_the_reference() -> None:
-    sizes = Sizes(n_digits=1, n_questions=5, n_answers=7, d_model=64, heads=2)
-    torch.manual_seed(1)
-    module = AutoregressiveTransformer(*sizes.of_model())
-    history = improve(module, sizes, 30, seed=1, judge=large_first)
-    assert sum(one["reward"] for one in history[:5]) / 5 < 0.7
-    assert sum(one["reward"] for one in history[-5:]) / 5 > 0.9
-    assert history[0]["kl"] == pytest.approx(0, abs=1e-6)
-    assert history[-1]["kl"] > 0.05
-    assert history[-1]["silent"] > history[0]["silent"]
-
-
-def test_where_all_answers_are_wrong_nothing_is_learned() -> None:
-    module = model()
-    history = improve(module, SIZES, 5, seed=1, judge=lambda asked, said: torch.zeros(15))
-    assert largest(list(module.parameters()), list(model().parameters())) < 1e-6
-    assert all(one["silent"] == 1 and one["reward"] == 0 for one in history)
 
 
 def test_a_step_is_recorded_as_loops_would_do_it() -> None:
@@ -141,8 +122,3 @@ def test_advantages_are_those_of_each_group_in_a_row() -> None:
     nothing = torch.zeros(0)
     expected = torch.cat([group_advantages(row[None])[0] for row in rewards])
     assert largest([in_groups(nothing, nothing, rewards)], [expected]) < 1e-6
-
-
-def test_the_example_shows_the_reward_of_each_step() -> None:
-    rewards = example()
-    assert rewards.shape == (5,) and ((0 <= rewards) & (rewards <= 1)).all()
