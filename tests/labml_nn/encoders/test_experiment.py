@@ -3,9 +3,7 @@ r"""What the notebook of the encoders runs."""
 import math
 import random
 from collections.abc import Callable
-from pathlib import Path
 
-import matplotlib.pyplot as plt
 import pytest
 import torch
 import torch.nn.functional as F
@@ -15,7 +13,7 @@ from labml_nn.encoders import experiment as page
 from labml_nn.encoders.classifier import Classifier, side_by_side
 from labml_nn.encoders.masked_model import IGNORED, MaskTokenizer, corrupt
 from labml_nn.encoders.modern_encoder import local_mask
-from labml_nn.training.data import CharTokenizer, RandomWindows, tiny_shakespeare
+from labml_nn.training.data import CharTokenizer, RandomWindows
 from labml_nn.transformers.fused_attention import FusedAttention
 
 TOKENIZER = MaskTokenizer(CharTokenizer("abcdefghijkl"))
@@ -112,17 +110,3 @@ def test_batches_of_sentences_depend_on_seed_and_step(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(page, "train", look)
     page.fine_tune(model, TOKENIZER, many, 7, seed=5)
-
-
-def test_the_notebook_fills_gaps_and_finds_questions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shown: list[str] = []
-    monkeypatch.setattr(plt, "show", lambda: shown.append(plt.gca().get_xlabel()))
-    (tmp_path / "text.txt").write_text(tiny_shakespeare()[:40_000], encoding="utf-8")
-    page.notebook(str(tmp_path / "text.txt"), steps=2, fine_tuning_steps=2)
-    plt.close("all")
-    said = capsys.readouterr().out
-    assert shown == ["step"]
-    assert "validation loss" in said and said.count("are right") == 2
-    assert "sentences have labels, and" in said

@@ -17,17 +17,7 @@ from labml_nn.encoders.masked_model import (
 )
 from labml_nn.training.data import CharTokenizer
 from labml_nn.transformers.fused_attention import FusedAttention
-from tests.labml_nn.encoders.oracles import (
-    D_MODEL,
-    N_LAYERS,
-    N_VOCAB,
-    SIZES,
-    bert_config,
-    bert_encoder,
-    into_bert,
-    text,
-    visible,
-)
+from tests.labml_nn.encoders import oracles
 from tests.labml_nn.models import drops_out_in_training_only
 from tests.labml_nn.transformers.seam import equals, shapes
 from tests.oracles.compare import gradients, largest
@@ -35,15 +25,15 @@ from tests.oracles.hugging_face import copied, randomise
 
 
 def bert() -> float:
-    ours = randomise(MaskedModel(bert_encoder()))
-    theirs = BertForMaskedLM(bert_config()).double().eval()
-    into_bert(ours.encoder, theirs.bert)
+    ours = randomise(MaskedModel(oracles.bert_encoder()))
+    theirs = BertForMaskedLM(oracles.bert_config()).double().eval()
+    oracles.into_bert(ours.encoder, theirs.bert)
     head = theirs.cls.predictions
     copied(ours, head, {"dense": "transform.dense", "norm": "transform.LayerNorm"})
     head.decoder.bias.data.copy_(ours.bias)
     assert head.decoder.weight is theirs.bert.embeddings.word_embeddings.weight
-    found = ours(text(), visible()[None])
-    expected = theirs(text().T, attention_mask=visible().T).logits.transpose(0, 1)
+    found = ours(oracles.text(), oracles.visible()[None])
+    expected = theirs(oracles.text().T, attention_mask=oracles.visible().T).logits.transpose(0, 1)
     of_ours = gradients(found, [ours.encoder.tokens.weight, ours.encoder.positions.weight])
     embeddings = theirs.bert.embeddings
     of_theirs = gradients(
@@ -106,9 +96,9 @@ def test_an_untrained_model_is_about_as_good_as_guessing() -> None:
 
 
 def test_dropout_attention_and_parameters() -> None:
-    encoder = BertEncoder(*SIZES, dropout_prob=0.5, attention=FusedAttention).double()
-    drops_out_in_training_only(encoder, text())
-    assert BertEncoder(*SIZES).dropout.p == 0.1
+    encoder = BertEncoder(*oracles.SIZES, dropout_prob=0.5, attention=FusedAttention).double()
+    drops_out_in_training_only(encoder, oracles.text())
+    assert BertEncoder(*oracles.SIZES).dropout.p == 0.1
     for layer in encoder.layers:
         assert type(layer.self_attn) is FusedAttention
         parts = (layer, layer.self_attn, layer.feed_forward)
@@ -116,11 +106,11 @@ def test_dropout_attention_and_parameters() -> None:
     calls = []
     for module in (encoder, *encoder.layers):
         module.dropout.register_forward_hook(lambda *given: calls.append(given[0]))
-    encoder(text())
-    assert len(calls) == 1 + 2 * N_LAYERS
+    encoder(oracles.text())
+    assert len(calls) == 1 + 2 * oracles.N_LAYERS
     model = MaskedModel(encoder, bias=False)
     assert not model.bias.any()
     found = shapes(model)
-    assert len(encoder.layers) == N_LAYERS and found["bias"] == (N_VOCAB,)
+    assert len(encoder.layers) == oracles.N_LAYERS and found["bias"] == (oracles.N_VOCAB,)
     assert {"dense.bias", "norm.bias"}.isdisjoint(found)
-    assert found["dense.weight"] == (D_MODEL, D_MODEL)
+    assert found["dense.weight"] == (oracles.D_MODEL, oracles.D_MODEL)

@@ -7,15 +7,7 @@ from transformers import ModernBertForMaskedLM
 from labml_nn.encoders.masked_model import MaskedModel
 from labml_nn.encoders.modern_encoder import GeGLU, ModernEncoder, local_mask
 from labml_nn.transformers.fused_attention import FusedAttention
-from tests.labml_nn.encoders.oracles import (
-    SIZES,
-    doubled,
-    into_modern,
-    modern,
-    modern_encoder,
-    text,
-    visible,
-)
+from tests.labml_nn.encoders import oracles
 from tests.labml_nn.models import drops_out_in_training_only
 from tests.labml_nn.transformers.seam import equals
 from tests.oracles.compare import gradients, largest
@@ -23,16 +15,16 @@ from tests.oracles.hugging_face import copied, randomise
 
 
 def modern_bert() -> float:
-    ours = randomise(MaskedModel(modern_encoder(), bias=False))
-    theirs = modern(ModernBertForMaskedLM)
-    into_modern(ours.encoder, theirs.model)
+    ours, visible = randomise(MaskedModel(oracles.modern_encoder(), bias=False)), oracles.visible()
+    theirs = oracles.modern(ModernBertForMaskedLM)
+    oracles.into_modern(ours.encoder, theirs.model)
     copied(ours, theirs, {"dense": "head.dense", "norm": "head.norm"})
     theirs.decoder.bias.data.copy_(ours.bias)
-    with doubled():
-        found = ours(text(), visible()[None])
-        expected = theirs(text().T, attention_mask=visible().T).logits.transpose(0, 1)
+    with oracles.doubled():
+        found = ours(oracles.text(), visible[None])
+        expected = theirs(oracles.text().T, attention_mask=visible.T).logits.transpose(0, 1)
     # What a padded position without visible neighbours computes is nobody's business.
-    found, expected = found[visible()], expected[visible()]
+    found, expected = found[visible], expected[visible]
     of_ours = gradients(found, [ours.encoder.tokens.weight])[0]
     of_theirs = gradients(expected, [theirs.model.embeddings.tok_embeddings.weight])[0]
     return largest([found, of_ours[:-1]], [expected, of_theirs[:-1]])
@@ -42,18 +34,18 @@ test_it_is_what_others_compute = equals({"Hugging Face ModernBERT": modern_bert}
 
 
 def test_padding_changes_no_letter() -> None:
-    encoder = modern_encoder()
-    whole = encoder(text(), visible()[None])
-    assert largest([whole[:7, :1]], [encoder(text()[:7, :1])]) < 1e-12
+    encoder = oracles.modern_encoder()
+    whole = encoder(oracles.text(), oracles.visible()[None])
+    assert largest([whole[:7, :1]], [encoder(oracles.text()[:7, :1])]) < 1e-12
 
 
 def test_dropout_normalisation_and_attention() -> None:
-    encoder = ModernEncoder(*SIZES, distance=1, dropout_prob=0.5, attention=FusedAttention)
-    drops_out_in_training_only(encoder.double(), text())
-    assert ModernEncoder(*SIZES, distance=1).dropout.p == 0.0
+    encoder = ModernEncoder(*oracles.SIZES, distance=1, dropout_prob=0.5, attention=FusedAttention)
+    drops_out_in_training_only(encoder.double(), oracles.text())
+    assert ModernEncoder(*oracles.SIZES, distance=1).dropout.p == 0.0
     calls = []
     encoder.dropout.register_forward_hook(lambda *given: calls.append(given))
-    encoder(text())
+    encoder(oracles.text())
     assert len(calls) == 1
     assert "near" not in encoder.state_dict()
     assert local_mask(7, 2).shape == (7, 7, 1)
