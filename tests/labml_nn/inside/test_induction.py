@@ -34,7 +34,6 @@ def test_the_scores_are_those_of_loops() -> None:
         induction.append(sum(found) / len(found))
         before = [attn[i, i - 1, b, h].item() for i, b in product(range(1, n), range(m))]
         previous.append(sum(before) / len(before))
-    assert largest([page.induction_score(attn, tokens)], [torch.tensor(induction).double()]) < 1e-7
     assert page.induction_score(attn, tokens).tolist() == pytest.approx(induction, abs=1e-12)
     assert page.previous_token_score(attn).tolist() == pytest.approx(previous, abs=1e-12)
 
@@ -60,9 +59,7 @@ def test_the_usual_model_has_the_numbers_of_the_page() -> None:
     model = AttentionOnly()
     assert sum(p.numel() for p in model.parameters()) == 36_896
     assert [(one.heads, one.d_k) for one in model.layers] == [(4, 16)] * 2
-    assert model(torch.zeros(32, 1, dtype=torch.long)).shape == (32, 1, 32)
-    with pytest.raises(RuntimeError):
-        model(torch.zeros(33, 1, dtype=torch.long))
+    assert len(model.embed.positions.encodings) == 32
 
 
 def test_each_sequence_is_a_part_of_different_tokens_over_and_over() -> None:
@@ -74,8 +71,6 @@ def test_each_sequence_is_a_part_of_different_tokens_over_and_over() -> None:
     assert set(lengths) == {5, 6, 7}
     for column, length in zip(whole.T.tolist(), lengths, strict=True):
         assert column == [column[at % length] for at in range(18)]
-    assert len({tuple(column) for column in whole.T.tolist()}) > 190
-    assert set(whole.flatten().tolist()) == set(range(13))
 
 
 def test_the_usual_parts_have_10_to_23_tokens_and_seed_and_step_decide_on_them() -> None:

@@ -14,11 +14,6 @@ from tests.oracles.compare import largest
 WEIGHTS = "model.safetensors"
 
 
-@pytest.fixture(scope="module")
-def theirs() -> nn.Module:
-    return folders.gpt2()
-
-
 def distance(folder: Path, theirs: nn.Module, dtype: torch.dtype = torch.float64) -> float:
     with torch.no_grad():
         model = page.load_gpt2(folder, dtype)
@@ -30,8 +25,9 @@ def distance(folder: Path, theirs: nn.Module, dtype: torch.dtype = torch.float64
 
 @pytest.mark.parametrize("size", ["5GB", "2KB"])
 def test_the_logits_are_those_of_transformers_from_one_file_and_from_shards(
-    theirs: nn.Module, tmp_path: Path, size: str
+    tmp_path: Path, size: str
 ) -> None:
+    theirs = folders.gpt2()
     folder = saved(theirs, tmp_path, max_shard_size=size)
     assert (folder / WEIGHTS).exists() == (size == "5GB")
     assert distance(folder, theirs) < 1e-10

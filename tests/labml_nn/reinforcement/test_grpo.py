@@ -63,6 +63,7 @@ def test_the_loss_and_its_gradient_are_those_of_loops(divide: bool, fixed_length
     plain = page.grpo_loss(new, old, reference, advantages, mask)
     usual = by_loops(new, old, reference, rewards, mask, 0.2, 0.04, divide, False)
     assert largest([plain], [usual]) < 1e-10
+    assert torch.equal(page.group_advantages(rewards), page.group_advantages(rewards, True))
     # Some tokens of this case are beyond the clip.
     assert (((new - old).exp() - 1).abs()[mask] > 0.2).any()
 

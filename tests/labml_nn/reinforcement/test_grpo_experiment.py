@@ -28,6 +28,13 @@ def large_first(questions: Tensor, answers: Tensor) -> Tensor:
     return (answers[0] > 5).float()
 
 
+def test_where_all_answers_are_wrong_nothing_is_learned() -> None:
+    module = model()
+    history = improve(module, SIZES, 5, seed=1, judge=lambda asked, said: torch.zeros(15))
+    assert largest(list(module.parameters()), list(model().parameters())) < 1e-6
+    assert all(one["silent"] == 1 and one["reward"] == 0 for one in history)
+
+
 def test_a_step_is_recorded_as_loops_would_do_it() -> None:
     seen: list[tuple[Tensor, Tensor]] = []
 

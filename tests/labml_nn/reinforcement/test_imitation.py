@@ -91,11 +91,3 @@ def test_what_is_measured_is_counted_question_by_question() -> None:
     assert found["loss"] == pytest.approx(loss.item(), abs=1e-5)
     assert page.measure(module, sizes, 20) == found
     assert page.measure(module, sizes) == page.measure(module, sizes, 500)
-
-
-def test_without_a_gradient_no_weight_moves() -> None:
-    weight = torch.nn.Linear(3, 5)
-    before = weight.weight.clone()
-    weight(torch.ones(3)).sum().mul(0).backward()
-    page.optimizer(weight, 0.1).step()
-    assert torch.equal(weight.weight, before)
