@@ -1,6 +1,7 @@
 r"""Reinforcement learning with the loop of all other trainings."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 from inspect import signature
 
@@ -28,6 +29,17 @@ def large_first(questions: Tensor, answers: Tensor) -> Tensor:
     return (answers[0] > 5).float()
 
 
+def watched() -> tuple[list[tuple[Tensor, Tensor]], Callable[[Tensor, Tensor], Tensor]]:
+    r"""The same check, and what it has seen."""
+    seen: list[tuple[Tensor, Tensor]] = []
+
+    def judge(questions: Tensor, answers: Tensor) -> Tensor:
+        seen.append((questions, answers))
+        return large_first(questions, answers)
+
+    return seen, judge
+
+
 def test_where_all_answers_are_wrong_nothing_is_learned() -> None:
     module = model()
     history = improve(module, SIZES, 5, seed=1, judge=lambda asked, said: torch.zeros(15))
@@ -36,12 +48,7 @@ def test_where_all_answers_are_wrong_nothing_is_learned() -> None:
 
 
 def test_a_step_is_recorded_as_loops_would_do_it() -> None:
-    seen: list[tuple[Tensor, Tensor]] = []
-
-    def judge(questions: Tensor, answers: Tensor) -> Tensor:
-        seen.append((questions, answers))
-        return large_first(questions, answers)
-
+    seen, judge = watched()
     (found,) = improve(model(), SIZES, 1, seed=1, judge=judge)
     (questions, answers), fresh = seen[0], model()
     assert questions.shape == (3, 15) and answers.shape == (4, 15)
@@ -81,12 +88,7 @@ def test_answers_are_drawn_by_the_newest_weights_and_used_as_often_as_asked() ->
 
 
 def test_a_second_step_is_compared_with_the_model_that_drew_and_with_the_reference() -> None:
-    seen: list[tuple[Tensor, Tensor]] = []
-
-    def judge(questions: Tensor, answers: Tensor) -> Tensor:
-        seen.append((questions, answers))
-        return large_first(questions, answers)
-
+    seen, judge = watched()
     fresh, once = model(), model()
     improve(once, SIZES, 1, seed=1, judge=judge)
     # Adam's first step is as long as the learning rate.

@@ -2,7 +2,6 @@ r"""Mamba is the mixer of transformers, and its scan is the sum of all that was 
 
 import pytest
 import torch
-from torch import Tensor
 from transformers import MambaConfig
 from transformers.models.mamba.modeling_mamba import MambaMixer
 
@@ -43,15 +42,11 @@ def test_it_is_the_layer_of_transformers() -> None:
     assert difference(mine(x), theirs(y.transpose(0, 1)).transpose(0, 1), [x], [y]) < 1e-5
 
 
-def inputs(dtype: torch.dtype = torch.float64) -> tuple[Tensor, ...]:
-    r"""Of seven tokens, two texts, three channels and five numbers for each."""
-    x, step = torch.randn(7, 2, 3, dtype=dtype), torch.rand(7, 2, 3, dtype=dtype)
-    rates, write, read = -0.1 - torch.rand(3, 5), torch.randn(7, 2, 5), torch.randn(7, 2, 5)
-    return x, step, rates.to(dtype), write.to(dtype), read.to(dtype)
-
-
 def test_the_scan_is_the_sum_of_all_that_was_written_less_what_has_decayed() -> None:
-    x, step, rates, write, read = inputs()
+    # Seven tokens, two texts, three channels and five numbers for each.
+    x, step, rates = torch.randn(7, 2, 3), torch.rand(7, 2, 3), -0.1 - torch.rand(3, 5)
+    x, step, rates = x.double(), step.double(), rates.double()
+    write, read = torch.randn(2, 7, 2, 5, dtype=torch.float64)
     expected = torch.zeros_like(x)
     for i in range(7):
         for j in range(i + 1):

@@ -13,7 +13,6 @@ N_VOCAB, HEADS, D_MODEL, D_FF, N_LAYERS = 17, 5, 20, 13, 2
 PAD, START, END = 0, 1, 2
 SOURCE = torch.tensor([[1, 5, 7, 3, 9, 16, 2], [1, 8, 3, 2, 0, 0, 0], [1, 4, 4, 6, 2, 0, 0]]).t()
 TARGET = torch.tensor([[1, 4, 15, 9, 2], [1, 11, 3, 2, 0], [1, 2, 0, 0, 0]]).t()
-VISIBLE = (SOURCE != PAD)[None]
 NAMES = {
     "norm_self_attn": "self_attn_layer_norm",
     "norm_ff": "final_layer_norm",
