@@ -1,37 +1,15 @@
 from functools import partial
 from pathlib import Path
 
-import pytest
 import torch
 from torch import nn
 
 from labml_nn.pretrained import gpt2 as page
 from labml_nn.pretrained.checkpoint import read_file, write_file
 from tests.labml_nn.pretrained import folders
-from tests.labml_nn.pretrained.folders import TOKENS, logits, saved
-from tests.oracles.compare import largest
+from tests.labml_nn.pretrained.folders import TOKENS, WEIGHTS, distance, saved
 
-WEIGHTS = "model.safetensors"
-
-
-def distance(folder: Path, theirs: nn.Module, dtype: torch.dtype = torch.float64) -> float:
-    with torch.no_grad():
-        model = page.load_gpt2(folder, dtype)
-        ours = model(TOKENS)
-    assert not model.training
-    assert ours.dtype == dtype
-    return largest([ours.double()], [logits(theirs)])
-
-
-@pytest.mark.parametrize("size", ["5GB", "2KB"])
-def test_the_logits_are_those_of_transformers_from_one_file_and_from_shards(
-    tmp_path: Path, size: str
-) -> None:
-    theirs = folders.gpt2()
-    folder = saved(theirs, tmp_path, max_shard_size=size)
-    assert (folder / WEIGHTS).exists() == (size == "5GB")
-    assert distance(folder, theirs) < 1e-10
-    assert distance(folder, theirs, torch.float32) < 1e-5
+test_the_logits_are_those_of_transformers = folders.equals(page.load_gpt2, [folders.gpt2])
 
 
 def test_the_form_of_the_published_file_and_another_width_inside_are_read(tmp_path: Path) -> None:
@@ -42,7 +20,7 @@ def test_the_form_of_the_published_file_and_another_width_inside_are_read(tmp_pa
         found[f"h.{number}.attn.bias"] = torch.ones(1, 1, 11, 11).tril()
         found[f"h.{number}.attn.masked_bias"] = torch.tensor(-1e4)
     write_file(tmp_path / WEIGHTS, found | {"lm_head.weight": found["wte.weight"]})
-    assert distance(tmp_path, theirs) < 1e-10
+    assert distance(page.load_gpt2, tmp_path, theirs) < 1e-10
 
 
 test_a_model_that_computes_something_else_is_refused = folders.refuses(

@@ -12,39 +12,20 @@ from labml_nn.pretrained import llama3 as page
 from labml_nn.pretrained.checkpoint import read_file, write_file
 from labml_nn.transformers.rotary import inverse_frequencies
 from tests.labml_nn.pretrained import folders
-from tests.labml_nn.pretrained.folders import LLAMA, SCALED, TOKENS, exact, logits, saved
-from tests.oracles.compare import largest
+from tests.labml_nn.pretrained.folders import LLAMA, SCALED, TOKENS, WEIGHTS, distance, saved
 
-WEIGHTS = "model.safetensors"
 PLAIN, SLOWER = inverse_frequencies(4), inverse_frequencies(4, 100.0)
 SLOWER = page.scaled_frequencies(SLOWER, SCALED)
 
 
-def distance(folder: Path, theirs: nn.Module, frequencies: torch.Tensor) -> float:
-    with torch.no_grad():
-        model = exact(page.load_llama3(folder, torch.float64), frequencies)
-        ours = model(TOKENS)
-    assert not model.training
-    return largest([ours], [logits(theirs)])
-
-
-@pytest.mark.parametrize("size", ["5GB", "2KB"])
-@pytest.mark.parametrize("tied", [True, False])
-def test_the_logits_are_those_of_transformers_from_one_file_and_from_shards(
-    tmp_path: Path, size: str, tied: bool
-) -> None:
-    theirs = folders.llama(tie_word_embeddings=tied)
-    folder = saved(theirs, tmp_path, max_shard_size=size)
-    assert (folder / WEIGHTS).exists() == (size == "5GB")
-    assert distance(folder, theirs, PLAIN) < 1e-10
-    with torch.no_grad():
-        assert largest([page.load_llama3(folder)(TOKENS)], [logits(theirs).float()]) < 1e-5
+TIED = [partial(folders.llama, tie_word_embeddings=tied) for tied in (True, False)]
+test_the_logits_are_those_of_transformers = folders.equals(page.load_llama3, TIED, PLAIN)
 
 
 def test_with_scaled_frequencies_in_a_new_and_in_an_old_file(tmp_path: Path) -> None:
     theirs = folders.llama(rope_parameters=SCALED)
     folder = saved(theirs, tmp_path)
-    assert distance(folder, theirs, SLOWER) < 1e-10
+    assert distance(page.load_llama3, folder, theirs, SLOWER) < 1e-10
     found = page.load_llama3(folder).encoder.layers[1].self_attn.rotary
     path = folder / "config.json"
     config = json.loads(path.read_text())
@@ -93,7 +74,7 @@ def test_a_second_embedding_in_the_file_must_be_the_first(tmp_path: Path) -> Non
     tensors = {name: tensor.clone() for name, tensor in read_file(path).items()}
     embedding = tensors["model.embed_tokens.weight"]
     write_file(path, tensors | {"lm_head.weight": embedding})
-    assert distance(tmp_path, theirs, PLAIN) < 1e-10
+    assert distance(page.load_llama3, tmp_path, theirs, PLAIN) < 1e-10
     write_file(path, tensors | {"lm_head.weight": embedding + 1})
     with pytest.raises(ValueError, match="lm_head.weight differs from model.embed_tokens.weight"):
         page.load_llama3(tmp_path)
