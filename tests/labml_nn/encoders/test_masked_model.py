@@ -8,13 +8,7 @@ import torch
 import torch.nn.functional as F
 from transformers import BertForMaskedLM
 
-from labml_nn.encoders.masked_model import (
-    IGNORED,
-    BertEncoder,
-    MaskedModel,
-    MaskTokenizer,
-    corrupt,
-)
+from labml_nn.encoders import masked_model as page
 from labml_nn.training.data import CharTokenizer
 from labml_nn.transformers.fused_attention import FusedAttention
 from tests.labml_nn.encoders import oracles
@@ -25,7 +19,7 @@ from tests.oracles.hugging_face import copied, randomise
 
 
 def bert() -> float:
-    ours = randomise(MaskedModel(oracles.bert_encoder()))
+    ours = randomise(page.MaskedModel(oracles.bert_encoder()))
     theirs = BertForMaskedLM(oracles.bert_config()).double().eval()
     oracles.into_bert(ours.encoder, theirs.bert)
     head = theirs.cls.predictions
@@ -46,18 +40,18 @@ def bert() -> float:
 
 test_it_is_what_others_compute = equals({"Hugging Face BERT": bert})
 
-TOKENIZER = MaskTokenizer(CharTokenizer("".join(map(chr, range(97, 97 + 12)))))
+TOKENIZER = page.MaskTokenizer(CharTokenizer("".join(map(chr, range(97, 97 + 12)))))
 LETTERS = torch.randint(13, (97, 101), generator=torch.Generator().manual_seed(1))
 
 
 def hidden(**shares: float) -> tuple[torch.Tensor, torch.Tensor]:
-    return corrupt(LETTERS, TOKENIZER, torch.Generator().manual_seed(2), **shares)
+    return page.corrupt(LETTERS, TOKENIZER, torch.Generator().manual_seed(2), **shares)
 
 
 def test_the_shares_of_hidden_replaced_and_kept_letters_are_those_that_were_asked_for() -> None:
     inputs, targets = hidden()
     assert largest(hidden(), (inputs, targets)) == 0
-    chosen = targets != IGNORED
+    chosen = targets != page.IGNORED
     assert torch.equal(targets[chosen], LETTERS[chosen])
     assert torch.equal(inputs[~chosen], LETTERS[~chosen])
     assert chosen.double().mean().item() == pytest.approx(0.15, abs=0.01)
@@ -72,10 +66,10 @@ def test_the_shares_of_hidden_replaced_and_kept_letters_are_those_that_were_aske
 
 def test_marks_are_never_chosen() -> None:
     marks = torch.tensor([[TOKENIZER.first, TOKENIZER.pad, TOKENIZER.mask]])
-    inputs, targets = corrupt(marks, TOKENIZER, torch.Generator(), rate=1.0)
-    assert torch.equal(inputs, marks) and (targets == IGNORED).all()
+    inputs, targets = page.corrupt(marks, TOKENIZER, torch.Generator(), rate=1.0)
+    assert torch.equal(inputs, marks) and (targets == page.IGNORED).all()
     # The number that the loss leaves out.
-    assert signature(F.cross_entropy).parameters["ignore_index"].default == IGNORED
+    assert signature(F.cross_entropy).parameters["ignore_index"].default == page.IGNORED
 
 
 def test_the_tokenizer_has_three_marks_after_the_letters_and_leaves_gaps() -> None:
@@ -87,7 +81,7 @@ def test_the_tokenizer_has_three_marks_after_the_letters_and_leaves_gaps() -> No
 
 def test_an_untrained_model_is_about_as_good_as_guessing() -> None:
     torch.manual_seed(1)
-    model = MaskedModel(BertEncoder(67, 64, 4, 2, 128, 64)).eval()
+    model = page.MaskedModel(page.BertEncoder(67, 64, 4, 2, 128, 64)).eval()
     assert 0.018 < model.encoder.tokens.weight.std() < 0.022
     assert 0.018 < model.encoder.positions.weight.std() < 0.022
     tokens = torch.randint(67, (64, 8))
@@ -96,9 +90,9 @@ def test_an_untrained_model_is_about_as_good_as_guessing() -> None:
 
 
 def test_dropout_attention_and_parameters() -> None:
-    encoder = BertEncoder(*oracles.SIZES, dropout_prob=0.5, attention=FusedAttention).double()
+    encoder = page.BertEncoder(*oracles.SIZES, dropout_prob=0.5, attention=FusedAttention).double()
     drops_out_in_training_only(encoder, oracles.text())
-    assert BertEncoder(*oracles.SIZES).dropout.p == 0.1
+    assert page.BertEncoder(*oracles.SIZES).dropout.p == 0.1
     for layer in encoder.layers:
         assert type(layer.self_attn) is FusedAttention
         parts = (layer, layer.self_attn, layer.feed_forward)
@@ -108,7 +102,7 @@ def test_dropout_attention_and_parameters() -> None:
         module.dropout.register_forward_hook(lambda *given: calls.append(given[0]))
     encoder(oracles.text())
     assert len(calls) == 1 + 2 * oracles.N_LAYERS
-    model = MaskedModel(encoder, bias=False)
+    model = page.MaskedModel(encoder, bias=False)
     assert not model.bias.any()
     found = shapes(model)
     assert len(encoder.layers) == oracles.N_LAYERS and found["bias"] == (oracles.N_VOCAB,)

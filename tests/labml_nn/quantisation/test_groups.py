@@ -8,12 +8,7 @@ import copy
 import pytest
 import torch
 from torch import nn
-from torchao.quantization.quant_primitives import (
-    MappingType,
-    choose_qparams_affine,
-    dequantize_affine,
-    quantize_affine,
-)
+from torchao.quantization import quant_primitives
 
 from labml_nn.quantisation import groups as page
 from tests.oracles.compare import largest
@@ -25,18 +20,18 @@ def test_it_rounds_as_torchao_does(n_bits: int, group_len: int) -> None:
     # It multiplies by a reciprocal: a weight halfway between two numbers may go the other way.
     torch.manual_seed(1)
     weights, most = torch.randn(11, 35), 2 ** (n_bits - 1) - 1
-    scale, zero = choose_qparams_affine(
-        weights, MappingType.SYMMETRIC, (1, group_len), torch.int8, -most, most,
+    scale, zero = quant_primitives.choose_qparams_affine(
+        weights, quant_primitives.MappingType.SYMMETRIC, (1, group_len), torch.int8, -most, most,
         scale_dtype=torch.bfloat16,
     )  # fmt: skip
     # It multiplies by the reciprocal of the scale, which would have 16 bits, too.
     given = (1, group_len), scale.float(), zero, torch.int8, -most, most
-    expected = quantize_affine(weights, *given)
+    expected = quant_primitives.quantize_affine(weights, *given)
     whole, own = page.quantise(weights, n_bits, group_len)
     assert torch.equal(own, scale.view(own.shape))
     assert torch.equal(whole, expected)
     assert whole.dtype == torch.int8
-    theirs = dequantize_affine(expected, *given, output_dtype=torch.float32)
+    theirs = quant_primitives.dequantize_affine(expected, *given, output_dtype=torch.float32)
     assert largest([page.restore(whole, own)], [theirs]) < 1e-10
 
 
@@ -79,12 +74,11 @@ def test_numbers_that_do_not_fill_bytes_are_refused(n_bits: int, n: int) -> None
 
 def test_a_model_in_four_bits_computes_what_its_rounded_weights_do() -> None:
     model = nn.Sequential(nn.Linear(14, 6, bias=False), nn.Sequential(nn.ReLU(), nn.Linear(6, 5)))
-    four_bits, other = copy.deepcopy(model), copy.deepcopy(model)
+    four_bits = copy.deepcopy(model)
     page.to_four_bits(four_bits, 2)
     page.round_weights(model, 4, 2)
     x = torch.randn(3, 14)
     assert torch.equal(four_bits(x), model(x))
-    assert not torch.equal(model(x), other(x))
     shapes = {name: (tuple(one.shape), one.dtype) for name, one in four_bits.state_dict().items()}
     assert shapes == {
         "0.packed": ((6, 7), torch.uint8), "0.scale": ((6, 7), torch.bfloat16),

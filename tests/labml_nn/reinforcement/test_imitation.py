@@ -3,6 +3,7 @@ r"""A start by imitation: what is trained on, what is written, and what is measu
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import Tensor, nn
 
 from labml_nn.reinforcement import imitation as page
 from labml_nn.reinforcement.verifier import draw_questions, show, solve, verify
@@ -43,9 +44,7 @@ def test_imitation_is_cross_entropy_of_the_answers_alone() -> None:
     mine, theirs = model(), model()
     page.imitate(mine, lambda step: (questions, answers), 3)
 
-    def gradients(
-        module: torch.nn.Module, inputs: torch.Tensor, targets: torch.Tensor
-    ) -> torch.Tensor:
+    def gradients(module: nn.Module, inputs: Tensor, targets: Tensor) -> Tensor:
         logits = module(inputs)[3:].flatten(0, 1)
         loss = F.cross_entropy(logits, targets[3:].flatten())
         loss.backward()
