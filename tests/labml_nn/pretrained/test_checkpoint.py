@@ -54,6 +54,8 @@ def test_what_they_write_we_read_and_what_we_write_they_read(tmp_path: Path) -> 
     with safe_open(path, "pt") as file:
         assert len(file.keys()) == len(expected)
     assert int.from_bytes(path.read_bytes()[:8], "little") % 8 == 0
+    write_file(path, {})
+    assert read_file(path) == {}
 
 
 def test_the_file_is_mapped_and_writing_to_a_tensor_leaves_it_alone(tmp_path: Path) -> None:
