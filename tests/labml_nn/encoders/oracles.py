@@ -15,8 +15,9 @@ from labml_nn.encoders.modern_encoder import ModernEncoder
 from tests.oracles.hugging_face import Double, copied, randomise
 
 N_VOCAB, SEQ_LEN, BATCH_SIZE, HEADS, D_K, D_FF, N_LAYERS, DISTANCE = 17, 11, 3, 5, 6, 13, 4, 2
-D_MODEL = HEADS * D_K
-SIZES = (N_VOCAB, D_MODEL, HEADS, N_LAYERS, D_FF, SEQ_LEN)
+# There are more positions than a text has letters.
+D_MODEL, MAX_LEN = HEADS * D_K, SEQ_LEN + 2
+SIZES = (N_VOCAB, D_MODEL, HEADS, N_LAYERS, D_FF, MAX_LEN)
 LENGTHS = torch.tensor([7, 11, 5])
 CONFIG = {
     "vocab_size": N_VOCAB,
@@ -24,7 +25,7 @@ CONFIG = {
     "num_attention_heads": HEADS,
     "num_hidden_layers": N_LAYERS,
     "intermediate_size": D_FF,
-    "max_position_embeddings": SEQ_LEN,
+    "max_position_embeddings": MAX_LEN,
     "pad_token_id": N_VOCAB - 1,
     "attn_implementation": "eager",
 }
@@ -73,7 +74,7 @@ def modern_config(**options: object) -> ModernBertConfig:
     return ModernBertConfig(
         **CONFIG, **options, layer_types=types, local_attention=2 * DISTANCE, cls_token_id=0,
         bos_token_id=0, sep_token_id=0, eos_token_id=0,
-    )
+    )  # fmt: skip
 
 
 @contextmanager

@@ -6,52 +6,41 @@ from transformers import BertForSequenceClassification, ModernBertForSequenceCla
 from labml_nn.encoders.classifier import Classifier, questions, side_by_side
 from labml_nn.encoders.masked_model import MaskTokenizer
 from labml_nn.training.data import CharTokenizer, tiny_shakespeare
-from tests.labml_nn.encoders.oracles import (
-    N_VOCAB,
-    bert_config,
-    bert_encoder,
-    doubled,
-    into_bert,
-    into_modern,
-    modern,
-    modern_encoder,
-    text,
-    visible,
-)
+from tests.labml_nn.encoders import oracles
 from tests.labml_nn.transformers.seam import equals, refuses
 from tests.oracles.compare import gradients, largest
 from tests.oracles.hugging_face import copied, randomise
 
-PAD = N_VOCAB - 1
+PAD = oracles.N_VOCAB - 1
 
 
 def apart(ours: Classifier, theirs: nn.Module, embeddings: nn.Module) -> float:
-    found = ours(text())
-    expected = theirs(text().T, attention_mask=visible().T.double()).logits
+    found = ours(oracles.text())
+    expected = theirs(oracles.text().T, attention_mask=oracles.visible().T.double()).logits
     of_ours = gradients(found, [ours.encoder.tokens.weight])[0]
     of_theirs = gradients(expected, [embeddings.weight])[0]
     return largest([found, of_ours[:-1]], [expected, of_theirs[:-1]])
 
 
 def bert() -> float:
-    ours = randomise(Classifier(bert_encoder(), PAD, n_classes=7, pooling="first"))
-    config = bert_config()
+    ours = randomise(Classifier(oracles.bert_encoder(), PAD, n_classes=7, pooling="first"))
+    config = oracles.bert_config()
     config.num_labels = 7
     theirs = BertForSequenceClassification(config).double().eval()
-    into_bert(ours.encoder, theirs.bert)
+    oracles.into_bert(ours.encoder, theirs.bert)
     copied(ours, theirs, {"dense": "bert.pooler.dense", "classes": "classifier"})
     return apart(ours, theirs, theirs.bert.embeddings.word_embeddings)
 
 
 def modern_bert() -> float:
-    ours = randomise(Classifier(modern_encoder(), PAD, n_classes=7))
+    ours = randomise(Classifier(oracles.modern_encoder(), PAD, n_classes=7))
     options = {"classifier_pooling": "mean", "num_labels": 7}
-    theirs = modern(ModernBertForSequenceClassification, **options)
-    into_modern(ours.encoder, theirs.model)
+    theirs = oracles.modern(ModernBertForSequenceClassification, **options)
+    oracles.into_modern(ours.encoder, theirs.model)
     # Their layer between the mean and the classes is another one than BERT's, which is ours.
     theirs.head = nn.Sequential(ours.dense, nn.Tanh())
     copied(ours, theirs, {"classes": "classifier"})
-    with doubled():
+    with oracles.doubled():
         return apart(ours, theirs, theirs.model.embeddings.tok_embeddings)
 
 
@@ -60,11 +49,11 @@ test_it_is_what_others_compute = equals(ORACLES)
 test_any_other_pooling_is_refused = refuses(
     Classifier, "pooling is mean or first, got 'last'",
     [{"encoder": nn.Identity(), "pad": 0, "pooling": "last"}],
-)
+)  # fmt: skip
 test_a_text_without_questions_is_refused = refuses(
     questions, "no questions or no statements of up to 10 letters",
     [{"text": "Abcdefghijk. Lmnopqrstuv?", "longest": 10}],
-)
+)  # fmt: skip
 PLAY = """A B:
 Who is there, and
 what do you want? Nothing at all, sir. Short?
@@ -104,15 +93,7 @@ def test_texts_are_padded_at_the_end() -> None:
 
 def test_padding_and_the_other_texts_change_no_answer() -> None:
     for pooling in ("mean", "first"):
-        model = randomise(Classifier(bert_encoder(), PAD, pooling=pooling))
-        together: Tensor = model(text())
-        assert largest([together[:1]], [model(text()[:7, :1])]) < 1e-12
+        model = randomise(Classifier(oracles.bert_encoder(), PAD, pooling=pooling))
+        together: Tensor = model(oracles.text())
+        assert largest([together[:1]], [model(oracles.text()[:7, :1])]) < 1e-12
         assert together.shape == (3, 2)
-
-
-def test_the_mean_is_the_usual_one() -> None:
-    assert Classifier(bert_encoder(), PAD).pooling == "mean"
-    model = randomise(Classifier(bert_encoder(), PAD))
-    x = model.encoder(text()[:, 1:2])
-    expected = model.classes(model.dense(x.mean(dim=0)).tanh())
-    assert largest([model(text()[:, 1:2])], [expected]) < 1e-12

@@ -1,6 +1,7 @@
 r"""Models of the library transformers for images, small, with random weights."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -80,8 +81,8 @@ def projection(theirs: nn.Conv2d, prefix: str = "") -> dict[str, Tensor]:
     return {f"{prefix}project.weight": weight, f"{prefix}project.bias": bias}
 
 
-def vit(n_registers: int = 0) -> ViT:
-    return ViT(N_PATCHES, SIZE, D_MODEL, HEADS, 2, D_FF, n_registers).double()
+def vit(n_registers: int = 0, **options: Any) -> ViT:
+    return ViT(N_PATCHES, SIZE, D_MODEL, HEADS, 2, D_FF, n_registers, **options).double()
 
 
 def images(n_images: int = BATCH_SIZE) -> Tensor:
@@ -123,8 +124,8 @@ def dino() -> tuple[nn.Module, dict[str, Tensor]]:
     }
 
 
-def clip() -> CLIP:
-    texts = TextEncoder(N_VOCAB, SEQ_LEN, D_TEXT, HEADS, 2, D_TEXT_FF)
+def clip(**options: Any) -> CLIP:
+    texts = TextEncoder(N_VOCAB, SEQ_LEN, D_TEXT, HEADS, 2, D_TEXT_FF, **options)
     return CLIP(vit(), texts, D_MODEL, D_TEXT, D).double()
 
 
@@ -135,7 +136,7 @@ def hugging_face_clip() -> tuple[nn.Module, dict[str, Tensor]]:
     config = CLIPConfig(
         text_config=TEXT_CONFIG, vision_config=CONFIG | {"hidden_act": "gelu"}, projection_dim=D,
         attn_implementation="eager",
-    )
+    )  # fmt: skip
     theirs = CLIPModel(config)
     theirs.vision_model.pre_layrnorm = nn.Identity()
     theirs.vision_model.embeddings.patch_embedding = nn.Conv2d(1, D_MODEL, SIZE, SIZE)

@@ -1,4 +1,3 @@
-import matplotlib.pyplot as plt
 import pytest
 import torch
 import torch.nn.functional as F
@@ -70,31 +69,3 @@ def test_it_looks_at_the_patches_in_their_places_and_weights_are_means_of_heads(
         assert largest([found[:, row, column]], [weights[1 + 4 * row + column]]) < 1e-6
     for size, width in ((4, 2), (1, 8)):
         assert page.looks(page.classifier(size), images, size).shape == (3, width, width)
-
-
-def test_sixty_steps_on_digits_are_better_than_guessing() -> None:
-    torch.manual_seed(1)
-    model = page.classifier(4)
-    page.train(
-        model, lambda step: digits_at(step, 1), [page.adamw(model)], 60,
-        gradients=page.digit_gradients,
-    )
-    images, digits = digits_at(0, 0, 500)
-    assert page.judge(model(images), digits)[0] < 2
-
-
-def test_the_notebook_trains_both_and_shows_three_pictures(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shown: list[int] = []
-
-    def show() -> None:
-        shown.append(len(plt.gcf().axes))
-        plt.close("all")
-
-    monkeypatch.setattr(plt, "show", show)
-    page.notebook(steps=2)
-    lines = capsys.readouterr().out.splitlines()
-    names = ["digits", "seen captions", "new captions"]
-    assert [line.partition(": validation loss ")[0] for line in lines] == names
-    assert shown == [16, 1, 5]

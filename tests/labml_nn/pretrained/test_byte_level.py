@@ -72,7 +72,3 @@ def without(token: str, **more: int) -> dict[str, int]:
 def test_a_vocabulary_with_gaps_is_refused(numbers: dict[str, int], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         page.ByteLevelTokenizer(numbers, MERGES)
-
-
-def test_the_example_merges_the_space_with_the_word() -> None:
-    assert page.example().tolist()[1] == 258

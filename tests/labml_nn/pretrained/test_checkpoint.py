@@ -10,7 +10,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from labml_nn.pretrained.checkpoint import TYPES, example, read_file, read_folder, write_file
+from labml_nn.pretrained.checkpoint import TYPES, read_file, read_folder, write_file
 
 INDEX = "model.safetensors.index.json"
 
@@ -46,19 +46,16 @@ def test_what_they_write_we_read_and_what_we_write_they_read(tmp_path: Path) -> 
     path = tmp_path / "model.safetensors"
     save_file(tensors(), path, metadata={"format": "pt"})
     assert equal(read_file(path), load_file(path))
-    expected = tensors()
+    # A matrix that was turned is written as it looks.
+    expected = tensors() | {"turned": torch.arange(6).view(2, 3).t()}
     write_file(path, expected)
     assert equal(load_file(path), expected)
     assert equal(read_file(path), expected)
     with safe_open(path, "pt") as file:
         assert len(file.keys()) == len(expected)
     assert int.from_bytes(path.read_bytes()[:8], "little") % 8 == 0
-
-
-def test_a_tensor_that_isnt_contiguous_is_written_as_it_looks(tmp_path: Path) -> None:
-    path = tmp_path / "model.safetensors"
-    write_file(path, {"a": torch.arange(6).view(2, 3).t()})
-    assert load_file(path)["a"].tolist() == [[0, 3], [1, 4], [2, 5]]
+    write_file(path, {})
+    assert read_file(path) == {}
 
 
 def test_the_file_is_mapped_and_writing_to_a_tensor_leaves_it_alone(tmp_path: Path) -> None:
@@ -79,11 +76,6 @@ def test_numbers_may_begin_at_any_byte(tmp_path: Path, spaces: int) -> None:
     path = raw(tmp_path / "odd.safetensors", text, numbers)
     found = {name: tensor.tolist() for name, tensor in read_file(path).items()}
     assert found == {"a": [1, 2], "b": [7], "c": [4]}
-
-
-def test_a_file_without_tensors_is_read(tmp_path: Path) -> None:
-    write_file(tmp_path / "none.safetensors", {})
-    assert read_file(tmp_path / "none.safetensors") == {}
 
 
 BAD = {
@@ -192,9 +184,3 @@ def test_a_folder_with_a_pickle_alone_is_refused_and_the_pickle_never_opened(
     (tmp_path / "pytorch_model.bin").symlink_to("/nowhere")
     with pytest.raises(ValueError, match=f"has neither model.safetensors nor {INDEX}"):
         read_folder(tmp_path)
-
-
-def test_the_example_comes_back_in_its_types_and_has_the_bytes_of_the_exercise() -> None:
-    matrix, vector = example()
-    assert (matrix.dtype, vector.dtype) == (torch.bfloat16, torch.float32)
-    assert matrix.nbytes + vector.nbytes == 42

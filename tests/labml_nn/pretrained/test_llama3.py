@@ -1,4 +1,5 @@
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,43 +10,22 @@ from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from labml_nn.pretrained import llama3 as page
 from labml_nn.pretrained.checkpoint import read_file, write_file
-from labml_nn.transformers.positions.rotary_pairs import halves_to_neighbours
 from labml_nn.transformers.rotary import inverse_frequencies
-from tests.labml_nn.models import sees_only_the_past
 from tests.labml_nn.pretrained import folders
-from tests.labml_nn.pretrained.folders import LLAMA, SCALED, TOKENS, exact, logits, saved
-from tests.oracles.compare import largest
+from tests.labml_nn.pretrained.folders import LLAMA, SCALED, TOKENS, WEIGHTS, distance, saved
 
-WEIGHTS = "model.safetensors"
 PLAIN, SLOWER = inverse_frequencies(4), inverse_frequencies(4, 100.0)
 SLOWER = page.scaled_frequencies(SLOWER, SCALED)
 
 
-def distance(folder: Path, theirs: nn.Module, frequencies: torch.Tensor) -> float:
-    with torch.no_grad():
-        model = exact(page.load_llama3(folder, torch.float64), frequencies)
-        ours = model(TOKENS)
-    assert not model.training
-    return largest([ours], [logits(theirs)])
-
-
-@pytest.mark.parametrize("size", ["5GB", "2KB"])
-@pytest.mark.parametrize("tied", [True, False])
-def test_the_logits_are_those_of_transformers_from_one_file_and_from_shards(
-    tmp_path: Path, size: str, tied: bool
-) -> None:
-    theirs = folders.llama(tie_word_embeddings=tied)
-    folder = saved(theirs, tmp_path, max_shard_size=size)
-    assert (folder / WEIGHTS).exists() == (size == "5GB")
-    assert distance(folder, theirs, PLAIN) < 1e-10
-    with torch.no_grad():
-        assert largest([page.load_llama3(folder)(TOKENS)], [logits(theirs).float()]) < 1e-5
+TIED = [partial(folders.llama, tie_word_embeddings=tied) for tied in (True, False)]
+test_the_logits_are_those_of_transformers = folders.equals(page.load_llama3, TIED, PLAIN)
 
 
 def test_with_scaled_frequencies_in_a_new_and_in_an_old_file(tmp_path: Path) -> None:
     theirs = folders.llama(rope_parameters=SCALED)
     folder = saved(theirs, tmp_path)
-    assert distance(folder, theirs, SLOWER) < 1e-10
+    assert distance(page.load_llama3, folder, theirs, SLOWER) < 1e-10
     found = page.load_llama3(folder).encoder.layers[1].self_attn.rotary
     path = folder / "config.json"
     config = json.loads(path.read_text())
@@ -68,45 +48,24 @@ def test_frequencies_are_those_of_llama_3_1() -> None:
     theirs, _ = ROPE_INIT_FUNCTIONS["llama3"](config, None)
     ours = page.scaled_frequencies(inverse_frequencies(128, 500_000.0), scaling)
     torch.testing.assert_close(ours.float(), theirs, rtol=1e-5, atol=0)
-    slow = (ours * 8 - inverse_frequencies(128, 500_000.0)).abs() < 1e-15
-    assert slow.nonzero().flatten().tolist() == list(range(35, 64))
 
 
-@pytest.mark.parametrize(
-    "rope",
-    [
-        {"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0},
-        {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5},
-        {"rope_type": "unheard", "rope_theta": 1e4},
-    ],
-    ids=str,
+def test_another_scaling_is_refused() -> None:
+    for rope in ({"rope_type": "default", "partial_factor": 0.5}, {"rope_type": "unheard"}):
+        with pytest.raises(ValueError, match="rotary positions of the kind .* are not here"):
+            page.rotary_of(LLAMA | {"rope_parameters": rope | {"rope_theta": 1e4}})
+
+
+test_a_model_that_computes_something_else_is_refused = folders.refuses(
+    page.load_llama3,
+    {
+        "config.json has hidden_act=": partial(folders.llama, hidden_act="gelu"),
+        "config.json has use_sliding_window=": partial(folders.llama, use_sliding_window=True),
+        "left over: .*layers.0.self_attn.*bias'": partial(folders.llama, attention_bias=True),
+        "left over: .*layers.0.mlp.*bias'": partial(folders.llama, mlp_bias=True),
+        "has model_type='qwen3', and needed is 'llama'": folders.qwen3,
+    },
 )
-def test_another_scaling_is_refused(rope: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="rotary positions of the kind .* are not here"):
-        page.rotary_of(LLAMA | {"rope_parameters": rope})
-
-
-@pytest.mark.parametrize(
-    "setting",
-    [{"hidden_act": "gelu"}, {"use_sliding_window": True}],
-    ids=str,
-)
-def test_a_model_that_computes_something_else_is_refused(
-    tmp_path: Path, setting: dict[str, object]
-) -> None:
-    with pytest.raises(ValueError, match=f"config.json has {next(iter(setting))}="):
-        page.load_llama3(saved(folders.llama(**setting), tmp_path))
-
-
-@pytest.mark.parametrize("setting", ["attention_bias", "mlp_bias"])
-def test_biases_are_left_over(tmp_path: Path, setting: str) -> None:
-    with pytest.raises(ValueError, match=r"left over: \['model.layers.0.*bias'"):
-        page.load_llama3(saved(folders.llama(**{setting: True}), tmp_path))
-
-
-def test_another_kind_of_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="has model_type='qwen3', and needed is 'llama'"):
-        page.load_llama3(saved(folders.qwen3(), tmp_path))
 
 
 def test_a_second_embedding_in_the_file_must_be_the_first(tmp_path: Path) -> None:
@@ -115,33 +74,16 @@ def test_a_second_embedding_in_the_file_must_be_the_first(tmp_path: Path) -> Non
     tensors = {name: tensor.clone() for name, tensor in read_file(path).items()}
     embedding = tensors["model.embed_tokens.weight"]
     write_file(path, tensors | {"lm_head.weight": embedding})
-    assert distance(tmp_path, theirs, PLAIN) < 1e-10
+    assert distance(page.load_llama3, tmp_path, theirs, PLAIN) < 1e-10
     write_file(path, tensors | {"lm_head.weight": embedding + 1})
     with pytest.raises(ValueError, match="lm_head.weight differs from model.embed_tokens.weight"):
         page.load_llama3(tmp_path)
 
 
-def test_pairs_of_neighbours_have_right_shapes_and_other_logits_after_the_first_position(
-    tmp_path: Path,
-) -> None:
-    theirs = folders.llama()
-    folder = saved(theirs, tmp_path)
-    model = exact(page.load_llama3(folder, torch.float64), PLAIN)
-    for layer in model.encoder.layers:
-        for part, heads in ((layer.self_attn.query, 6), (layer.self_attn.key, 2)):
-            part.linear.weight.data = halves_to_neighbours(part.linear.weight.data, heads)
-    apart = (model(TOKENS) - logits(theirs)).abs().amax(dim=(1, 2))
-    assert apart[0] < 1e-10 and apart[1:].min() > 0.01
-
-
-def test_the_model_sees_only_the_past() -> None:
-    config = LLAMA | {"tie_word_embeddings": False, "rope_theta": 1e4}
-    model = page.Llama(config).double().eval()
-    sees_only_the_past(model, TOKENS, lambda token: (token + 1) % 17)
+def test_layers_share_their_angles_and_nothing_is_dropped() -> None:
+    model = page.Llama(LLAMA | {"tie_word_embeddings": False, "rope_theta": 1e4})
     layers = model.encoder.layers
     assert layers[0].self_attn.rotary is layers[1].self_attn.rotary
     assert {one.p for one in model.modules() if isinstance(one, nn.Dropout)} == {0.0}
-    eps = {one.eps for one in model.modules() if hasattr(one, "eps")}
-    assert eps == {0.01}
+    assert {one.eps for one in model.modules() if hasattr(one, "eps")} == {0.01}
     assert model.to("meta")(TOKENS.to("meta")).is_meta
-    assert page.example().shape == (7, 3, 13)

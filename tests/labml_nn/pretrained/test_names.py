@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from labml_nn.pretrained.names import as_it_is, example, fill, in_layers, read_config
+from labml_nn.pretrained.names import as_it_is, fill, in_layers, read_config
 
 TABLE = {"weight": ("w", Tensor.t), "bias": ("b", as_it_is)}
 
@@ -17,9 +17,9 @@ def theirs() -> dict[str, Tensor]:
 
 def test_the_layer_does_what_theirs_does() -> None:
     found, model, x = theirs(), nn.Linear(5, 3), torch.randn(7, 5)
-    fill(model, found, TABLE, {})
+    # Their file may have a tensor twice.
+    fill(model, found | {"again": found["b"]}, TABLE, {"again": "b"})
     torch.testing.assert_close(model(x), x @ found["w"] + found["b"])
-    assert example().shape == (3, 5)
 
 
 def test_sixteen_bits_become_thirtytwo_without_a_change_and_none_is_shared() -> None:
@@ -49,17 +49,6 @@ def other(**changes: Tensor | None) -> dict[str, Tensor]:
 def test_a_checkpoint_that_doesnt_fit_is_refused(found: dict[str, Tensor], sentence: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         fill(nn.Linear(5, 3), found, TABLE, {"again": "b"})
-
-
-def test_a_copy_may_be_there_if_it_is_one() -> None:
-    found, model = theirs(), nn.Linear(5, 3)
-    fill(model, found | {"again": found["b"]}, TABLE, {"again": "b"})
-    assert torch.equal(model.bias, found["b"])
-
-
-def test_a_table_without_a_weight_of_the_model_is_a_mistake_of_ours() -> None:
-    with pytest.raises(AssertionError):
-        fill(nn.Linear(5, 3), {"w": torch.ones(5, 3)}, {"weight": ("w", Tensor.t)}, {})
 
 
 def test_the_names_of_two_layers() -> None:

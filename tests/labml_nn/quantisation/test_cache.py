@@ -4,14 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from labml_nn.inference.rewind import RewindingTransformer
 from labml_nn.quantisation import cache as page
-from labml_nn.quantisation.cache import (
-    QuantisedProjection,
-    QuantisedTransformer,
-    quantise_range,
-    restore_range,
-)
 from labml_nn.transformers.kv_cache import CachedTransformer
 from tests.oracles.compare import largest
 
@@ -30,22 +23,23 @@ def errors(x: Tensor, dim: int, n_bits: int) -> Tensor:
 @pytest.mark.parametrize("n_bits", [2, 4, 8])
 def test_numbers_are_rounded_between_the_lowest_and_the_highest(dim: int, n_bits: int) -> None:
     x = torch.randn(7, 2, 3, 8) + 5 * torch.randn(8)
-    whole, low, step = quantise_range(x, n_bits, dim)
+    whole, low, step = page.quantise_range(x, n_bits, dim)
     assert (whole.dtype, low.dtype, step.dtype) == (torch.uint8, torch.bfloat16, torch.bfloat16)
     assert low.shape == step.shape == x.amin(dim, keepdim=True).shape
-    assert largest([(restore_range(whole, low, step) - x).abs()], [errors(x, dim, n_bits)]) < 1e-5
+    off = (page.restore_range(whole, low, step) - x).abs()
+    assert largest([off], [errors(x, dim, n_bits)]) < 1e-5
 
 
 def test_equal_numbers_stay_as_they_are() -> None:
     x = torch.full((5, 2), 3.5)
-    whole, low, step = quantise_range(x, 2, 0)
-    assert torch.equal(restore_range(whole, low, step), x)
+    whole, low, step = page.quantise_range(x, 2, 0)
+    assert torch.equal(page.restore_range(whole, low, step), x)
     assert step.tolist() == [[1, 1]]
 
 
-def projection(dim: int, n_bits: int = 4) -> QuantisedProjection:
+def projection(dim: int, n_bits: int = 4) -> page.QuantisedProjection:
     r"""Three heads of eight features, in groups of five."""
-    return QuantisedProjection(24, 3, 8, True, n_bits, dim, 5).requires_grad_(False)
+    return page.QuantisedProjection(24, 3, 8, True, n_bits, dim, 5).requires_grad_(False)
 
 
 @pytest.mark.parametrize("dim", [0, -1])
@@ -85,7 +79,7 @@ def test_a_cache_that_goes_back_keeps_the_complete_groups_as_they_were() -> None
 
 
 def test_the_model_is_the_exact_one_until_a_group_is_complete() -> None:
-    exact, model = CachedTransformer(*SIZES), QuantisedTransformer(*SIZES)
+    exact, model = CachedTransformer(*SIZES), page.QuantisedTransformer(*SIZES)
     model.load_state_dict(exact.state_dict())
     tokens = torch.randint(11, (40, 2))
     off = []
@@ -100,26 +94,3 @@ def test_the_model_is_the_exact_one_until_a_group_is_complete() -> None:
     assert made == 2 * [(0, 4, 32), (-1, 4, 32)]
     model.clear()
     assert first[0].key.cache is None
-
-
-def test_it_rewinds_like_another_cache() -> None:
-    # The same class hierarchy, with the model that goes back in the middle.
-    model = type("Both", (QuantisedTransformer, RewindingTransformer), {})(*SIZES, group_len=5)
-    model.eval()
-    tokens = torch.randint(10, (17, 2))
-    model(tokens)
-    groups = [len(p.groups) for p in (model.encoder.layers[1].self_attn.key,)]
-    assert groups == [3]
-    other = torch.cat([tokens[:12], tokens[12:] + 1])
-    assert model(other).shape == (5, 2, 11)
-
-
-def test_the_numbers_of_the_page() -> None:
-    whole, low, step = quantise_range(torch.tensor([5.0, 5.35, 5.15, 5.6]), 2, 0)
-    assert (whole.tolist(), low.tolist()) == ([0, 2, 1, 3], [5])
-    assert step.item() == pytest.approx(0.2, rel=1 / 256)
-
-
-def test_the_example() -> None:
-    exact, model = page.example()
-    assert 0 < largest([exact], [model]) < 0.1

@@ -11,11 +11,8 @@ from tests.oracles.hugging_face import copied
 
 N_VOCAB, HEADS, D_MODEL, D_FF, N_LAYERS = 17, 5, 20, 13, 2
 PAD, START, END = 0, 1, 2
-SOURCE = torch.tensor(
-    [[1, 5, 7, 3, 9, 16, 2], [1, 8, 3, 2, 0, 0, 0], [1, 4, 4, 6, 2, 0, 0]]
-).t()
+SOURCE = torch.tensor([[1, 5, 7, 3, 9, 16, 2], [1, 8, 3, 2, 0, 0, 0], [1, 4, 4, 6, 2, 0, 0]]).t()
 TARGET = torch.tensor([[1, 4, 15, 9, 2], [1, 11, 3, 2, 0], [1, 2, 0, 0, 0]]).t()
-VISIBLE = (SOURCE != PAD)[None]
 NAMES = {
     "norm_self_attn": "self_attn_layer_norm",
     "norm_ff": "final_layer_norm",
@@ -107,9 +104,9 @@ test_it_equals_what_others_compute = seam.equals(
 )
 
 
-def writer() -> EncoderDecoder:
+def writer(**options: float) -> EncoderDecoder:
     r"""Without what all texts have in common, so that it doesn't write one token only."""
-    model = small()
+    model = small(**options)
     for constant in (model.norm.bias, model.generator.projection.bias):
         nn.init.zeros_(constant)
     nn.init.ones_(model.norm.weight)
@@ -119,7 +116,7 @@ def writer() -> EncoderDecoder:
 # At 7 all end, one after the other; at 15 only one does.
 @pytest.mark.parametrize(("end", "lengths"), [(7, [4, 3, 2]), (15, [10, 10, 3])])
 def test_greedy_translations_are_those_of_another_library(end: int, lengths: list[int]) -> None:
-    ours = writer().train()
+    ours = writer(dropout_prob=0.5).train()
     theirs = pegasus(ours)
     options = {"attention_mask": (SOURCE != PAD).t(), "num_beams": 1, "do_sample": False}
     options |= {"decoder_start_token_id": 10, "eos_token_id": end}
@@ -128,15 +125,7 @@ def test_greedy_translations_are_those_of_another_library(end: int, lengths: lis
     assert torch.equal(found.t(), expected)
     assert (found != PAD).sum(dim=0).tolist() == lengths
     assert ours.training and not found.requires_grad
-
-
-def test_nothing_drops_out_while_it_translates() -> None:
-    sizes = {"heads": HEADS, "d_ff": D_FF, "dropout_prob": 0.5}
-    dropping = EncoderDecoder(N_VOCAB, D_MODEL, **sizes).double()
-    dropping.load_state_dict(writer().state_dict())
-    expected = translate(writer(), SOURCE, START, 7, 9)
-    assert torch.equal(translate(dropping.train(), SOURCE, START, 7, 9), expected)
-    assert {part.p for part in dropping.modules() if isinstance(part, nn.Dropout)} == {0.5}
+    assert {part.p for part in ours.modules() if isinstance(part, nn.Dropout)} == {0.5}
 
 
 def test_what_stands_behind_an_end_changes_nothing() -> None:
@@ -144,21 +133,6 @@ def test_what_stands_behind_an_end_changes_nothing() -> None:
     together = model(SOURCE, TARGET)
     alone = model(SOURCE[:4, 1:2], TARGET[:4, 1:2])
     assert largest([together[:4, 1:2]], [alone]) < 1e-12
-
-
-def test_a_token_depends_on_those_written_before_and_on_the_whole_source() -> None:
-    model = small()
-    embedded: list[Tensor] = []
-
-    def keep(module: nn.Module, given: tuple[Tensor], x: Tensor) -> None:
-        x.retain_grad()
-        embedded.append(x)
-
-    model.embed.register_forward_hook(keep)
-    model(SOURCE, TARGET)[2, 1].sum().backward()
-    source, target = ((x.grad[:, 1].abs().sum(dim=-1) > 0).tolist() for x in embedded)
-    assert source == [True] * 4 + [False] * 3
-    assert target == [True] * 3 + [False] * 2
 
 
 def test_the_loss_is_the_mean_over_what_follows_and_padding_does_not_count() -> None:
@@ -186,8 +160,5 @@ def test_the_sizes_are_what_the_page_says_and_all_is_made_on_the_device_of_the_i
     assert sum(p.numel() for p in model.parameters()) == 242_758
     assert len(model.embed.positions.encodings) == 64
     assert {part.p for part in model.modules() if isinstance(part, nn.Dropout)} == {0.0}
-    assert len(model.encoder.layers) == len(model.decoder) == 2
-    layers = [*model.encoder.layers, *model.decoder]
-    assert len({id(p) for one in layers for p in one.parameters()}) == 2 * 16 + 2 * 26
     assert model.to("meta")(SOURCE.to("meta"), TARGET.to("meta")).shape == (5, 3, 70)
     assert translation_loss(model, SOURCE.to("meta"), TARGET.to("meta")).device.type == "meta"
