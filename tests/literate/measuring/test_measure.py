@@ -136,17 +136,11 @@ PAGES = {
 
         def example(n=3):
             a = torch.arange(n + 1.0)
-            b = torch.tensor([1 / 3, -2 / 3])
-            c = torch.tensor([1.0, float("nan")])
-            d = torch.zeros(0)
-            e = torch.tensor([True, False])
-            f = torch.tensor([1j])
-            g = torch.tensor([-12345678, 12345678, 1])
-            h = torch.arange(2, dtype=torch.bfloat16)
-            i = torch.rand(n)
-            j = torch.empty(1, device="meta")
-            k = torch.empty(n)
-            l = torch.full((1,), random.random())
+            b = torch.tensor([1j])
+            c = torch.tensor([-12345678, 12345678, 1])
+            d = torch.rand(n)
+            e = torch.empty(n)
+            f = torch.full((1,), random.random())
             # None of this is left for the next page.
             CALLS.append(n)
             torch.set_default_dtype(torch.float64)
@@ -310,20 +304,15 @@ def test_numbers_are_those_of_the_first_run_with_four_digits(
     recorded = {one.name: measurement.record["tensors"][one.index] for one in tensors}
     # Lowest, mean and highest, and the first ones as a text.
     found = {name: (*told[4:7], told[-1]) for name, told in recorded.items()}
-    assert found.pop("l")[:3] == pytest.approx((0.8444,) * 3)
-    assert found.pop("i")[:3] == pytest.approx((0.0885, 0.451, 0.7682), abs=1e-3)
-    nothing = (None, None, None, "")
+    assert found.pop("d")[:3] == pytest.approx((0.0885, 0.451, 0.7682), abs=1e-3)
+    assert found.pop("f")[:3] == pytest.approx((0.8444,) * 3)
     assert found == {
-        **{"a": (0.0, 1.5, 3.0, "0 1 2 3"), "b": (-0.6667, -0.1667, 0.3333, ".333 -.667")},
-        **{"c": (*nothing[:3], "1 nan"), "d": nothing, "e": (0.0, 0.5, 1.0, "1 0"), "f": nothing},
-        **{
-            "g": (-12350000.0, 0.0, 12350000.0, "-12345678 12345678 1"),
-            "h": (0.0, 0.5, 1.0, "0 1"),
-        },
-        **{"j": nothing, "k": (*nothing[:3], "nan nan nan")},
+        "a": (0.0, 1.5, 3.0, "0 1 2 3"),
+        "b": (None, None, None, ""),
+        "c": (-12350000.0, 0.0, 12350000.0, "-12345678 12345678 1"),
+        "e": (None, None, None, "nan nan nan"),
     }
-    types = {one.name: one.dtype for one in tensors}
-    assert " ".join(types[name] for name in "aefgh") == "float32 bool complex64 int64 bfloat16"
+    assert [one.dtype for one in tensors[:3]] == ["float32", "complex64", "int64"]
 
 
 def test_the_first_run_is_recorded_in_the_order_of_execution(
@@ -339,13 +328,8 @@ def test_the_first_run_is_recorded_in_the_order_of_execution(
     expected += ["mask = torch.ones", *split, *masked]
     found = [lines[line - 1].strip() for line, _ in record["steps"]]
     assert [text[: len(start)] for text, start in zip(found, expected, strict=True)] == expected
-    assert record["left_out"] == 0
     query, other = record["steps"][5][1]
     assert query[:2] == ("query", ("n", "batch", "heads", "d_k")) and other[0] == "other"
-    weights = record["steps"][7][1][0]
-    assert weights[:2] == ("self.attn", ("n", "n", "batch", "heads"))
-    # The axis along which they sum to one.
-    assert record["tensors"][weights[2]][3] == 1
     assert 0 < len(measured["package/loops.py"].record["steps"]) <= 100
 
 
@@ -378,9 +362,11 @@ def test_a_page_is_run_again_when_it_has_changed(
         measure([changed], root, root / "store")
 
 
+RAISES = "2: example(n=3) raises "
+ENDS = "2: running the page ends the process with "
 STEPS = "; the steps of an example can't depend on its sizes."
 
-# Pages that can't be measured, each with what is told. They begin with `import torch`.
+# Pages that can't be measured, each with what is told. They begin with `import os, sys, torch`.
 BROKEN = {
     "raises": (
         "def inner(x):\n    raise ValueError(f'{x} is\\ntoo many')\n"
@@ -389,60 +375,42 @@ BROKEN = {
     ),
     # The tool has a module of this name, which is not for pages.
     "strange": (
-        "import instrument\ndef example(n=3): ...\n",
+        "import instrument\ndef example(n=3): ...",
         "2: can't be imported: ModuleNotFoundError: No module named 'instrument'.",
     ),
-    "leaves": (
-        "import sys\ndef example(n=3):\n    sys.exit(2)\n",
-        "4: example(n=3) raises SystemExit: 2.",
-    ),
-    "silent": (
-        "def example(n=3):\n    assert n == 4\n",
-        "3: example(n=3) raises AssertionError.",
-    ),
     "broken": (
-        "import syntax\ndef example(n=3): ...\n",
+        "import syntax\ndef example(n=3): ...",
         "2: can't be imported: SyntaxError: invalid syntax (syntax.py, line 1).",
     ),
     "elsewhere": (
-        "import other\ndef example(n=3, m=2):\n    other.fail()\n",
+        "import other\ndef example(n=3, m=2):\n    other.fail()",
         "4: example(n=3, m=2) raises IndexError: list index out of range.",
     ),
     "deleted": (
-        "def example(n=3): ...\ndel example\n",
-        "2: example(n=3) raises AttributeError: module 'deleted' has no attribute 'example'.",
+        "def example(n=3): ...\ndel example",
+        RAISES + "AttributeError: module 'deleted' has no attribute 'example'.",
     ),
-    "prime": (
-        "def example(n=4): ...\n",
-        "2: `n` of example() has the default 4; give it a prime.",
-    ),
+    "leaves": ("def example(n=3): sys.exit(2)", RAISES + "SystemExit: 2."),
+    "silent": ("def example(n=3): assert n == 4", RAISES + "AssertionError."),
+    "memory": ("def example(n=3): torch.empty(2**34, dtype=torch.uint8)", RAISES + "no memory."),
+    "killed": ("def example(n=3): os.kill(os.getpid(), 9)", ENDS + "SIGKILL."),
+    "exits": ("def example(n=3): os._exit(3)", ENDS + "status 3."),
+    "prime": ("def example(n=4): ...", "2: `n` of example() has the default 4; give it a prime."),
     "first_only": (
-        "def example(n=3, m=2):\n    if n == 3:\n        x = torch.ones(n)\n",
+        "def example(n=3, m=2):\n    if n == 3:\n        x = torch.ones(n)",
         "4: `x` is [3] float32 in example(n=3, m=2), but not there in example(n=7, m=5)" + STEPS,
     ),
     "not_first": (
-        "def example(n=3):\n    if n > 3:\n        x = torch.ones(n)\n",
+        "def example(n=3):\n    if n > 3:\n        x = torch.ones(n)",
         "4: `x` is not there in example(n=3), but [5] float32 in example(n=5)" + STEPS,
     ),
     "rank": (
-        "def example(n=3):\n    x = torch.ones((n,) * (1 + (n > 3)))\n",
-        "3: `x` is [3] float32 in example(n=3), but [5, 5] float32 in example(n=5)" + STEPS,
+        "def example(n=3): x = torch.ones((n,) * (1 + (n > 3)))",
+        "2: `x` is [3] float32 in example(n=3), but [5, 5] float32 in example(n=5)" + STEPS,
     ),
     "dtype": (
-        "def example(n=3):\n    x = torch.ones(n).to(torch.int64 if n == 3 else torch.int32)\n",
-        "3: `x` is [3] int64 in example(n=3), but [5] int32 in example(n=5)" + STEPS,
-    ),
-    "memory": (
-        "def example(n=3):\n    x = torch.empty(2**34, dtype=torch.uint8)\n",
-        "3: example(n=3) raises no memory.",
-    ),
-    "killed": (
-        "import os\ndef example(n=3):\n    os.kill(os.getpid(), 9)\n",
-        "3: running the page ends the process with SIGKILL.",
-    ),
-    "exits": (
-        "import os\ndef example(n=3):\n    os._exit(3)\n",
-        "3: running the page ends the process with status 3.",
+        "def example(n=3): x = torch.ones(n).to(torch.int64 if n == 3 else torch.int32)",
+        "2: `x` is [3] int64 in example(n=3), but [5] int32 in example(n=5)" + STEPS,
     ),
 }
 
@@ -450,7 +418,7 @@ BROKEN = {
 def test_errors_have_their_place_and_one_sentence_and_don_t_take_other_pages_along(
     tmp_path: Path,
 ) -> None:
-    pages = {f"{name}.py": f"import torch\n{text}" for name, (text, _) in BROKEN.items()}
+    pages = {f"{name}.py": f"import os, sys, torch\n{one}" for name, (one, _) in BROKEN.items()}
     others = {"other.py": "\n\ndef fail():\n    [][1]\n", "z_fine.py": "def example(n=3): ...\n"}
     sources = sources_of(tmp_path, pages | others)
     (tmp_path / "syntax.py").write_text("x = = 1\n", encoding="utf-8")
