@@ -221,10 +221,8 @@ def test_an_import_for_type_checkers_stays_one_unless_another_module_runs_it() -
 
 
 def test_packages_from_outside_are_found_inside_functions_too() -> None:
-    text = (
-        "import json, torch.nn\ndef f():\n  import labml.internal\n"
-        "  from tqdm.auto import tqdm\n  return torch.nn, labml, tqdm"
-    )
+    inner = "import labml.internal\n  from tqdm.auto import tqdm"
+    text = f"import json, torch.nn\ndef f():\n  {inner}\n  return torch.nn, labml, tqdm"
     outside = closure(package({"pkg/a.py": text}), "pkg.a", ["f"]).outside
     assert outside == {"torch.nn", "labml.internal", "tqdm.auto"}
 
@@ -294,12 +292,8 @@ def test_what_a_copy_can_do_is_no_error(text: str) -> None:
         ("def f(): return max", "max = min\ndef g(): return max, f", "a:1", "b:2"),
         ("import math as max\ndef f(): return max", "def g(): return max, f", "b:2", "a:2"),
         # One new name for two things, or the new name of one and the old of the other.
-        (
-            "def f(): return Y\nY = 1",
-            "from pkg.a import f as Y\ndef g(): return Y, f",
-            "a:1",
-            "a:2",
-        ),
+        ("def f(): return Y\nY = 1", "from pkg.a import f as Y\ndef g(): return Y, f")
+        + ("a:1", "a:2"),
     ],
 )
 def test_one_name_for_two_things_is_an_error_that_names_both_places(
