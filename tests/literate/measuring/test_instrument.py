@@ -2,6 +2,7 @@ r"""What the recorder is told. Modules are run here with a recorder that takes a
 expectations can be written by hand, and the standard library is run to see that nothing changes."""
 
 import inspect
+import sys
 import sysconfig
 import traceback
 import warnings
@@ -231,6 +232,19 @@ def test_an_error_has_the_line_of_the_file() -> None:
         execute(text)
     frames = traceback.extract_tb(caught.tb)
     assert [one.lineno for one in frames if one.filename == "page.py"] == [8, 5]
+
+
+def test_the_calls_stand_on_the_lines_that_they_tell() -> None:
+    places = []
+
+    def recorder(line: int, owner: str | None, name: str, value: Any) -> Any:
+        places.append((name, line, sys._getframe(1).f_lineno))
+        return value
+
+    text = "a = 1\nfor b in [2]:\n    c = b\n\n\ndef f(d):\n    return (e := d)\n\n\nf(a)\n"
+    exec(instrument(text, "page.py"), {HOOK: recorder})
+    lines = {"a": 1, "b": 2, "c": 3, "d": 6, "e": 7, "return": 7}
+    assert places == [(name, line, line) for name, line in lines.items()]
 
 
 def test_a_function_keeps_its_signature_and_its_first_line() -> None:
