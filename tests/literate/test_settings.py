@@ -36,7 +36,6 @@ def test_settings_are_found_above(tmp_path: Path) -> None:
                 ("documents = { 'pyproject.toml' = 'a' }", "'a' does not match"),
                 ("sequels = { f = 'no.py' }", "the sequel `no.py`, which is not a file"),
                 ("compare = { 'no.json' = '' }", "the result `no.json`, which is not a file"),
-                ("sequels = ['pyproject.toml']", "`tool.literate.sequels`: "),
                 ("machinery = 'pkg'", "`tool.literate.machinery`: 'pkg' is not of type 'array'."),
                 ("words = { Card = 'GPU' }", "`tool.literate.words`: 'Card' does not match"),
                 ("limits = { 'pkg/*' = { size = 1 } }", "'size' was unexpected"),
@@ -52,12 +51,6 @@ def test_wrong_settings_are_named(tmp_path: Path, text: str, words: str) -> None
     assert str(tmp_path) in str(caught.value)
 
 
-@pytest.fixture
-def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("REPOSITORY_URL", raising=False)
-
-
-@pytest.mark.usefixtures("no_variables")
 @pytest.mark.parametrize(
     ("remote", "address"),
     [
@@ -68,22 +61,16 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
         ("https://user:secret@github.com/a/b", None),
         ("http://github.com/a/b", None),
         ("/srv/git/b.git", None),
-        ("../b", None),
     ],
 )
-def test_the_address_comes_from_the_remote(
-    tmp_path: Path, remote: str, address: str | None
+def test_the_address_comes_from_the_remote_if_the_environment_has_none(
+    remote: str, address: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("REPOSITORY_URL", raising=False)
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     assert repository.address(tmp_path) is None
     subprocess.run(["git", "remote", "add", "origin", remote], cwd=tmp_path, check=True)
     assert repository.address(tmp_path) == address
-
-
-@pytest.mark.usefixtures("no_variables")
-def test_the_environment_comes_before_the_remote(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setenv("REPOSITORY_URL", "https://example.org/e/f/")
     assert repository.address(tmp_path) == "https://example.org/e/f"
     monkeypatch.setenv("REPOSITORY_URL", "")

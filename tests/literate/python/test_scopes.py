@@ -111,27 +111,6 @@ def test_a_use_knows_its_line() -> None:
     assert uses(statement) == [Use("A", 2, LATER), Use("b", 5, LATER)]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a, (b, *c) = d", ["a", "b", "c"]),
-        ("a.b = c[0] = d", []),
-        ("import a.b, c.d as e", ["a", "e"]),
-        ("from a import b, c as d", ["b", "d"]),
-        ("def f(a):\n b = 1", ["f"]),
-        ("class C:\n b = 1", ["C"]),
-        ("if a:\n b = 1\nelse:\n def c(): pass", ["b", "c"]),
-        ("try:\n import a\nexcept E as e:\n a = None", ["a", "e", "a"]),
-        ("x = [(y := z) for z in w]", ["x", "y"]),
-        ("x = lambda: (y := 1)", ["x"]),
-        ("for a in b:\n c = a", ["a", "c"]),
-        ("del a", ["a"]),
-    ],
-)
-def test_statements_bind(text: str, expected: list[str]) -> None:
-    assert list(bindings(ast.parse(text).body)) == expected
-
-
 def names_by_symtable(text: str) -> set[str]:
     r"""The names that a module is asked for, by Python's compiler."""
     found = set()

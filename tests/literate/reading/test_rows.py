@@ -70,11 +70,7 @@ def test_rows_know_what_they_document_and_where_they_stand() -> None:
 
 
 def test_the_lines_of_a_note_keep_their_numbers_in_the_file() -> None:
-    text = 'x = 1\ndef f():\n    r"""\n    ## F\n\n      indented\n    """\n'
-    row = list(rows(parse(text)))[1]
-    assert row.note.first == 3
-    assert row.note.texts == ("", "## F", "", "  indented", "")
-
-
-def test_only_one_blank_is_taken_from_a_comment() -> None:
-    assert list(rows(parse("#   list\nx = 1\n")))[0].note.texts == ("  list",)
+    text = '#   list\nx = 1\ndef f():\n    r"""\n    ## F\n\n      indented\n    """\n'
+    notes = [(row.note.first, row.note.texts) for row in rows(parse(text))]
+    # Only one blank is taken from a comment.
+    assert notes == [(1, ("  list",)), (4, ("", "## F", "", "  indented", ""))]
