@@ -18,7 +18,7 @@ from literate.page.links import Links
 from literate.page.page import Page, page
 from literate.reading.source import Source, parse, read
 from tests.literate.projects import KATEX
-from tests.literate.shown import assert_only_data, rendered
+from tests.literate.shown import rendered
 
 CASES = Path(__file__).parents[1] / "cases"
 NAMES = sorted(path.stem for path in CASES.glob("*.py"))
@@ -38,12 +38,6 @@ def case(name: str) -> Page:
 def test_a_page_is_its_golden_file(name: str) -> None:
     golden = (CASES / f"{name}.md").read_text(encoding="utf-8")
     assert case(name).markdown == golden, "see the docstring of tests/literate/page/test_page.py"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_page_is_text_and_nothing_else(name: str) -> None:
-    with Formulas(KATEX) as formulas:
-        assert_only_data(read(CASES / f"{name}.py", f"{name}.py"), formulas)
 
 
 def contents(text: str) -> list[str]:
