@@ -150,23 +150,17 @@ def is_as_at_first(served: Served) -> bool:
     return not is_new and "<title>Attention" in page and "One number for each pair" in page
 
 
-def test_an_edited_note_is_served(served: Served) -> None:
-    served.save(
-        "pkg/attention.py", ATTENTION.replace("One number for each pair", "Edited: all with all.")
-    )
+def test_edited_notes_and_lines_are_served_with_what_was_measured_on_them(served: Served) -> None:
+    line = '    product = torch.einsum("ibd,jbd->ijb", query, key)\n'
+    edited = ATTENTION.replace("One number for each pair", "Edited: all with all.")
+    served.save("pkg/attention.py", edited.replace(line, f"    doubled = query + query\n{line}"))
     served.until(lambda: "Edited: all with all." in served.text("attention/"))
     assert "One number for each pair" not in served.text("attention/")
-    # The page whose lines are used says so of the new lines.
-    assert "One for each" in served.text("mean/")
-
-
-def test_an_edited_line_is_served_with_what_was_measured_on_it(served: Served) -> None:
-    line = '    product = torch.einsum("ibd,jbd->ijb", query, key)\n'
-    served.save("pkg/attention.py", ATTENTION.replace(line, f"    doubled = query + query\n{line}"))
-    served.until(lambda: "doubled" in served.text("attention/"))
     (shown,) = [one for one in served.page("attention/").split("\n") if 'id="L21"' in one]
     assert "doubled" in shown
     assert "[seq_len, batch_size, d_k]" in shown
+    # The page whose lines are used says so of the new lines.
+    assert "One for each" in served.text("mean/")
 
 
 @pytest.mark.parametrize(
