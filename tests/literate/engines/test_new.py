@@ -7,27 +7,11 @@ import pytest
 from literate import settings
 from literate.engines import new
 from literate.problems import LiterateError
-from tests.literate.projects import KATEX, ROOT, contents, succeed, write
+from tests.literate.projects import KATEX, MKDOCS, ROOT, contents, succeed, write
 
-CONFIGURATION = """\
-# A comment.
-site_name: x   # and another
-site_url: !ENV [SITE_URL, ""]
-markdown_extensions: [md_in_html, footnotes, pymdownx.superfences]
-plugins: [literate]
-theme: {name: mkdocs}
-validation: {omitted_files: warn}
-
-nav:
-  - Home: index.md
-  # The parts.
-  - Layers:
-      - layers/index.md
-      - "The first": layers/one.md  # why
-
-  - Other: other/index.md
-extra: {}
-"""
+CONFIGURATION = MKDOCS.replace(
+    "index.md", "index.md, layers/index.md, layers/one.md, other/index.md"
+)
 
 
 @pytest.fixture
@@ -57,7 +41,7 @@ def test_a_new_page_passes_every_check_at_once(project: Path) -> None:
         "wrote tests/lib/layers/test_my_idea.py",
         "TO DO: add the line `- layers/my_idea.md` to `nav` in mkdocs.yml, at its place",
     ]
-    listed = CONFIGURATION.replace("\n  - Other", "      - layers/my_idea.md\n\n  - Other")
+    listed = CONFIGURATION.replace("one.md", "one.md, layers/my_idea.md")
     (project / "mkdocs.yml").write_text(listed, encoding="utf-8")
     checked = succeed(project, "literate", "check")
     assert checked.startswith("5 pages checked, no problems.\nmeasured lib/layers/my_idea.py in ")
