@@ -93,18 +93,12 @@ def test_only_with_an_address_a_site_has_a_map_and_it_is_escaped(
 ) -> None:
     build(project, *engine)
     found = pages(project)
-    names = ("", "other/", "news/", "guide/")
-    assert set(found) == {*(f"{name}index.html" for name in names), "404.html"}
+    names = [f"{name}index.html" for name in ("", "other/", "news/", "guide/")]
+    assert set(found) == {*names, "404.html"}
     assert not list((project / "site").glob("sitemap*"))
     assert not [text for text in found.values() if "canonical" in text or "og:" in text]
-    home, other, news, guide = (found[f"{name}index.html"] for name in names)
-    assert "<title>Start &amp; &lt;b&gt; - Case</title>" in home
-    assert 'content="Where &quot;it&quot; starts."' in home
-    assert 'href="other/#double">double</a>' in home
-    assert 'href="../#four">four</a>' in other
-    assert 'href="../other/#double"' in news
-    assert 'href="../news/"' in guide
-    assert 'href="../"' in guide or 'href=".."' in guide
+    assert "<title>Start &amp; &lt;b&gt; - Case</title>" in found["index.html"]
+    assert 'content="Where &quot;it&quot; starts."' in found["index.html"]
     monkeypatch.setenv("SITE_URL", "https://example.org/a&b")
     build(project, *engine)
     places = (project / "site" / "sitemap.xml").read_text()

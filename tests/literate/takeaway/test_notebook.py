@@ -304,10 +304,8 @@ def test_notebooks_are_written_and_what_is_stale_is_named_with_the_remedy(tmp_pa
     page.write_bytes(page.read_bytes().replace(b"\n", b"\r\n"))
     assert [one.path for one in stale(built)] == [str(page)]
     assert [*build_all(package(files), tmp_path, chosen=["pkg.second"])] == list(built)[1:]
-
-
-def test_the_problems_of_all_notebooks_are_told(tmp_path: Path) -> None:
-    files = FILES | {"pkg/z.py": "def notebook(a):\n  pass", "pkg/y.py": "def notebook(b):\n  pass"}
+    # The problems of all notebooks are told together.
+    files |= {"pkg/z.py": "def notebook(a):\n  pass", "pkg/y.py": "def notebook(b):\n  pass"}
     with pytest.raises(LiterateError) as caught:
         build_all(package(files), tmp_path)
     assert [one.path for one in caught.value.problems] == ["pkg/y.py", "pkg/z.py"]
