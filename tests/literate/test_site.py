@@ -53,10 +53,6 @@ def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
     assert {"attention/#scores", "attention/#L21"} <= set(home.values("href"))
     text = (project / "site" / "attention" / "index.html").read_text()
     assert "<math" in text and "katex-html" in text
-    fonts = [path.name for path in (project / "site" / "assets" / "katex" / "fonts").iterdir()]
-    assert "KaTeX_Math-Italic" in {name.partition(".")[0] for name in fonts}
-    sheets = [path.read_text() for path in (project / "site" / "assets").rglob("*.css")]
-    assert all(f"fonts/{name}" in "".join(sheets) for name in fonts)
     assert (project / "site" / "assets" / "katex" / "LICENSE").is_file()
     index = (project / "site" / "assets" / "search-index.js").read_text()
     assert "A score for each pair, d_k features. See the start." in index

@@ -210,10 +210,7 @@ def changed(old: str, new: str) -> tuple[dict[str, str], str]:
         (*changed("import tqdm", "super = 1"), "`super` would replace what a definition reads"),
         (*changed("import tqdm", "show_shapes = 1"), "`show_shapes` would replace what every"),
         (*changed("year: 2017", "year: [2017]"), "`front matter.paper.year` needs a text"),
-        (*changed('name: str = "a"', "name: str = train"), "the parameter `name` of `notebook`"),
-        (*changed("import tqdm", "import pkg.layers"), "imports pkg.layers inside `notebook`"),
         (*changed("RATE = 0.1", "show_shapes = RATE = 0"), "`show_shapes` is the name of what"),
-        ({PATH: "def notebook():\n  pass"}, "def", "the module has no docstring"),
         (CIRCLE, "class", "`Base` has to be defined before what pkg.training.page imports"),
     ],
 )

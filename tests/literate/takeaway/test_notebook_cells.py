@@ -142,7 +142,6 @@ def test_the_cells_of_a_body_are(text: str, expected: list[tuple[str | None, str
         ("def notebook(\n  a=1,\n  *b): pass", 3, "the parameter `b`"),
         ("def notebook(**c): pass", 1, "the parameter `c`"),
         ("def notebook(a=1, b=f()): pass", 1, "the parameter `b`"),
-        ("def notebook(a=b): pass", 1, "the parameter `a`"),
         ("async def notebook():\n  pass", 1, "without decorators, and not asynchronous"),
         ("@d\ndef notebook():\n  pass", 2, "without decorators, and not asynchronous"),
         ("if a:\n  def notebook():\n    pass", 1, "without decorators, and not asynchronous"),
