@@ -10,7 +10,10 @@ import pytest
 from literate import settings, site
 from literate.problems import LiterateError
 from tests.literate.projects import ATTENTION, HOME, MKDOCS, SETTINGS, contents, run, succeed, write
+from tests.literate.recorded import content
 from tests.literate.shown import Shown
+
+TRIALS = "results/trials.json"
 
 
 @pytest.fixture
@@ -50,24 +53,12 @@ def test_a_site_shows_code_shapes_and_checked_claims(project: Path) -> None:
     assert {"attention/#scores", "attention/#L21"} <= set(home.values("href"))
     text = (project / "site" / "attention" / "index.html").read_text()
     assert "<math" in text and "katex-html" in text
-    fonts = [path.name for path in (project / "site" / "assets" / "katex" / "fonts").iterdir()]
-    assert "KaTeX_Math-Italic" in {name.partition(".")[0] for name in fonts}
-    sheets = [path.read_text() for path in (project / "site" / "assets").rglob("*.css")]
-    assert all(f"fonts/{name}" in "".join(sheets) for name in fonts)
     assert (project / "site" / "assets" / "katex" / "LICENSE").is_file()
-
-
-def test_the_words_of_the_notes_can_be_searched(project: Path) -> None:
-    (project / "docs" / "guide.md").write_text("# Guide\n\nWritten by hand.\n")
-    (project / "mkdocs.yml").write_text(
-        MKDOCS.replace("index.md", "index.md, attention.md, guide.md")
-    )
-    build(project)
+    index = (project / "site" / "assets" / "search-index.js").read_text()
+    assert "A score for each pair, d_k features. See the start." in index
+    # Any other engine gets the same index.
     build(project, "literate", "write", "out")
-    served = (project / "site/assets/search-index.js").read_text()
-    assert served == (project / "out/assets/search-index.js").read_text()
-    assert "A score for each pair, d_k features. See the start." in served
-    assert "Written by hand." in served
+    assert index == (project / "out" / "assets" / "search-index.js").read_text()
 
 
 MISTAKES = {
@@ -110,11 +101,11 @@ def test_mistakes_stop_the_build_and_all_are_named_with_their_places(
     build(project)
 
 
-WRONG = ATTENTION.replace("## Scores", "# Scores")
-
-
-def test_check_takes_single_pages(project: Path) -> None:
-    (project / "pkg" / "attention.py").write_text(WRONG)
+def test_check_and_measure_take_single_pages(project: Path) -> None:
+    printed = build(project, "literate", "measure", "pkg/attention.py").splitlines()
+    assert "    22  return: [seq_len, seq_len, batch_size] float32 [7, 7, 3]" in printed
+    wrong = ATTENTION.replace("## Scores", "# Scores")
+    (project / "pkg" / "attention.py").write_text(wrong)
     said = {
         "pkg/__init__.py": "",
         "pkg/attention.py": "pkg/attention.py:16: a heading of the first level",
@@ -127,11 +118,6 @@ def test_check_takes_single_pages(project: Path) -> None:
     # Nothing is written then.
     assert run(project, "literate", "write", "out").returncode == 1
     assert not (project / "out").exists()
-
-
-def test_measure_prints_what_was_measured(project: Path) -> None:
-    printed = build(project, "literate", "measure", "pkg/attention.py").splitlines()
-    assert "    22  return: [seq_len, seq_len, batch_size] float32 [7, 7, 3]" in printed
 
 
 def test_write_gives_the_pages_to_any_engine_the_same_each_time(project: Path) -> None:
@@ -158,28 +144,44 @@ def test_reading_a_site_needs_no_torch(project: Path) -> None:
     assert ran.stdout.splitlines()[-1] == "2 False False"
 
 
-def test_files_that_are_no_python_are_named_together(project: Path) -> None:
-    (project / "pkg" / "a.py").write_text("x = (\n")
-    (project / "pkg" / "b.py").write_text("def\n")
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"pkg/a.py": "x = (\n", "pkg/b.py": "def\n"}, ["pkg/a.py:1: ", "pkg/b.py:1: "]),
+        (
+            {"docs/attention.md": "# By hand\n"},
+            ["docs/attention.md:1: would be the page `attention.md`, which is that of `pkg/att"],
+        ),
+        (
+            {"pkg/results/trials.py": "x = 1\n", TRIALS: json.dumps(content())},
+            [f"{TRIALS}:1: would be the page `results/trials.md`, which is that of `pkg/results"],
+        ),
+        ({TRIALS: json.dumps(content(schema=7))}, [f"{TRIALS}:1: `schema`"]),
+    ],
+)
+def test_all_that_keeps_a_site_from_being_read_is_named(
+    project: Path, files: dict[str, str], said: list[str]
+) -> None:
+    write(project, files)
     with pytest.raises(LiterateError) as caught:
         site.load(settings.load(project))
-    places = [(one.path, one.line) for one in caught.value.problems]
-    assert places == [("pkg/a.py", 1), ("pkg/b.py", 1)]
+    for one, words in zip(caught.value.problems, said, strict=True):
+        assert str(one).startswith(words)
 
 
-def test_a_document_in_the_place_of_a_page_is_named(project: Path) -> None:
-    (project / "docs" / "attention.md").write_text("# By hand\n\nBy hand.\n")
-    with pytest.raises(LiterateError) as caught:
-        site.load(settings.load(project))
-    sentence = "docs/attention.md:1: would be the page `attention.md`, which is that of"
-    assert str(caught.value) == f"{sentence} `pkg/attention.py`."
-
-
-def test_check_names_the_problems_of_documents(project: Path) -> None:
-    (project / "docs" / "by_hand.md").write_text("# By hand\n\n[No](no.py).\n")
+def test_check_names_the_problems_of_documents_and_wrong_numbers(project: Path) -> None:
+    number = f"[1.55](../{TRIALS}#values.loss)"
+    files = {
+        "docs/by_hand.md": f"# By hand\n\n[No](no.py).\n\n{number}\n",
+        "pkg/__init__.py": f"{HOME}# {number}\nx = 1\n",
+        TRIALS: json.dumps(content(values={"loss": 1.5612})),
+    }
+    write(project, files)
     failed = run(project, "literate", "check")
     assert failed.returncode == 1
     assert "docs/by_hand.md:3: the link to `no.py` leads to nothing" in failed.stderr
+    for place in ("docs/by_hand.md:5", "pkg/__init__.py:9"):
+        assert f"{place}: the note says 1.55, {TRIALS} has 1.5612." in failed.stderr
 
 
 NOTEBOOK = '''
@@ -193,36 +195,26 @@ def notebook(seq_len: int = 7) -> None:
 '''
 
 
-@pytest.mark.parametrize(
-    ("address", "offered"),
-    [
-        ("", []),
-        (
-            "https://github.com/a/b",
-            [
-                "https://colab.research.google.com/github/a/b/blob/main/notebooks/attention.ipynb",
-                "https://github.com/a/b/blob/main/pkg/attention.py",
-            ],
-        ),
-    ],
-)
+@pytest.mark.parametrize("address", ["", "https://github.com/a/b"])
 def test_a_page_offers_its_own_notebook(
-    project: Path, monkeypatch: pytest.MonkeyPatch, address: str, offered: list[str]
+    project: Path, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setenv("REPOSITORY_URL", address)
     (project / "pkg" / "attention.py").write_text(ATTENTION + NOTEBOOK)
     build(project)
     page = page_of(project, "attention")
-    assert [link for link in page.values("href") if "blob" in link] == offered
+    assert [link for link in page.values("href") if "blob" in link] == [
+        "https://colab.research.google.com/github/a/b/blob/main/notebooks/attention.ipynb",
+        "https://github.com/a/b/blob/main/pkg/attention.py",
+    ][: 2 * bool(address)]
     assert "../notebooks/attention.ipynb" in page.values("href")
     assert not [link for link in page_of(project, "").values("href") if "ipynb" in link]
     served = json.loads((project / "site" / "notebooks" / "attention.ipynb").read_text())
     build(project, "literate", "notebooks", "--out", "out")
     committed = json.loads((project / "out" / "attention.ipynb").read_text())
     # The notes of the served one link to where it is from; their code is the same.
-    code = [[one for one in book["cells"] if one["cell_type"] == "code"]
-            for book in (served, committed)]  # fmt: skip
-    assert code[0] == code[1] and len(code[0]) > 1
+    pairs = list(zip(served["cells"], committed["cells"], strict=True))
+    assert all(one == two for one, two in pairs if two["cell_type"] == "code") and len(pairs) > 1
     assert "Scores of a sequence." in str(served["cells"])
 
 
@@ -245,20 +237,19 @@ OF_THE_FILE = '\n\ndef here() -> str:\n    r"""\n    ## Here\n    """\n    retur
 
 
 def test_a_definition_that_cannot_be_copied_has_no_snippet(project: Path) -> None:
+    text = ATTENTION + OF_THE_FILE
+    (project / "pkg" / "attention.py").write_text(text)
+    # If it is of something to run, there is an error.
+    built = run(project, "mkdocs", "build")
+    assert built.returncode == 1
+    line = text.split("\n").index("    return __file__") + 1
+    said = "reads `__file__`, which is not the same in a copy; pass it the value."
+    assert f"pkg/attention.py:{line}: {said}" in built.stderr
     # Without an example nothing is measured, so nothing can be claimed.
-    text = (ATTENTION + OF_THE_FILE).replace("def example(", "def sample(").replace("`[", "`(")
+    text = text.replace("def example(", "def sample(").replace("`[", "`(")
     (project / "pkg" / "attention.py").write_text(text)
     build(project)
     page = page_of(project, "attention")
     snippets = {link.split("/")[-1] for link in page.values("href") if "snippets" in link}
     # Nor has the whole module one, of which it is a part.
     assert snippets == {"scores.py", "scores.bare.py", "sample.py", "sample.bare.py"}
-
-
-def test_a_page_with_something_to_run_that_cannot_be_copied_is_an_error(project: Path) -> None:
-    (project / "pkg" / "attention.py").write_text(ATTENTION + OF_THE_FILE)
-    built = run(project, "mkdocs", "build")
-    assert built.returncode == 1
-    line = (ATTENTION + OF_THE_FILE).split("\n").index("    return __file__") + 1
-    said = "reads `__file__`, which is not the same in a copy; pass it the value."
-    assert f"pkg/attention.py:{line}: {said}" in built.stderr

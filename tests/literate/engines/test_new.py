@@ -7,27 +7,7 @@ import pytest
 from literate import settings
 from literate.engines import new
 from literate.problems import LiterateError
-from tests.literate.projects import KATEX, ROOT, contents, succeed, write
-
-CONFIGURATION = """\
-# A comment.
-site_name: x   # and another
-site_url: !ENV [SITE_URL, ""]
-markdown_extensions: [md_in_html, footnotes, pymdownx.superfences]
-plugins: [literate]
-theme: {name: mkdocs}
-validation: {omitted_files: warn}
-
-nav:
-  - Home: index.md
-  # The parts.
-  - Layers:
-      - layers/index.md
-      - "The first": layers/one.md  # why
-
-  - Other: other/index.md
-extra: {}
-"""
+from tests.literate.projects import MKDOCS, SETTINGS, contents, succeed, write
 
 
 @pytest.fixture
@@ -35,9 +15,8 @@ def project(tmp_path: Path) -> Path:
     r"""Two packages with a folder each, tests for one of them."""
     section = 'r"""\n---\ntitle: A\nsummary: B\n---\n"""\n'
     files = {
-        "pyproject.toml": '[tool.literate]\nsources = { lib = "", tool = "other" }\n'
-        f'katex = "{KATEX}"\n',
-        "mkdocs.yml": CONFIGURATION,
+        "pyproject.toml": SETTINGS.replace('pkg = ""', 'lib = "", tool = "other"'),
+        "mkdocs.yml": MKDOCS,
         "lib/__init__.py": section,
         "lib/layers/__init__.py": section,
         "lib/layers/one.py": section,
@@ -46,30 +25,19 @@ def project(tmp_path: Path) -> Path:
         "docs/.keep": "",
     }
     write(tmp_path, files)
-    (tmp_path / "node_modules").symlink_to(ROOT / "node_modules")
     return tmp_path
 
 
-def test_a_new_page_passes_every_check_at_once(project: Path) -> None:
+def test_a_new_page_has_no_problems_and_is_still_to_be_listed(project: Path) -> None:
     wrote = succeed(project, "literate", "new", "lib/layers/my_idea")
     assert wrote.splitlines()[:3] == [
         "wrote lib/layers/my_idea.py",
         "wrote tests/lib/layers/test_my_idea.py",
         "TO DO: add the line `- layers/my_idea.md` to `nav` in mkdocs.yml, at its place",
     ]
-    listed = CONFIGURATION.replace("\n  - Other", "      - layers/my_idea.md\n\n  - Other")
-    (project / "mkdocs.yml").write_text(listed, encoding="utf-8")
+    # That it builds, and its test and its style pass, is seen in tests/test_contributing.py.
     checked = succeed(project, "literate", "check")
     assert checked.startswith("5 pages checked, no problems.\nmeasured lib/layers/my_idea.py in ")
-    assert succeed(project, "mkdocs", "build", "--strict", "--quiet") == ""
-    shown = (project / "site/layers/my_idea/index.html").read_text(encoding="utf-8")
-    assert 'class="claim"' in shown
-    assert (project / "site/snippets/layers/my_idea/MyIdea.py").is_file()
-    assert "1 passed" in succeed(project, "pytest", "-q", "-p", "no:cacheprovider", "tests")
-    succeed(project, "ruff", "check", f"--config={ROOT}/pyproject.toml", "--no-cache")
-    # Of what was written; the built site beside it has a notebook, whose style is its own.
-    options = ("--line-length=100", "--check", "--no-cache")
-    succeed(project, "ruff", "format", *options, "lib", "tests")
 
 
 @pytest.mark.parametrize(
@@ -105,25 +73,22 @@ def test_where_no_page_can_be_nothing_is_written(
     assert contents(project) == before
 
 
-def test_a_file_that_is_being_written_stays(project: Path) -> None:
-    files, _ = new.plan(settings.load(project), "lib/layers/two")
-    test = project / "tests/lib/layers/test_two.py.part"
-    test.parent.mkdir()
-    test.write_text("of somebody else", encoding="utf-8")
-    before = contents(project)
-    with pytest.raises(LiterateError, match="Nothing was changed"):
-        new.write(project, files)
-    assert contents(project) == before
-
-
-def test_a_last_step_that_fails_leaves_no_part_behind(
+def test_a_page_that_cannot_be_written_leaves_everything_as_it_was(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(self: Path, target: Path) -> Path:
         raise OSError(28, "No space left on device", str(target))
 
-    monkeypatch.setattr(Path, "replace", full)
+    files, _ = new.plan(settings.load(project), "lib/layers/two")
     before = contents(project)
-    with pytest.raises(LiterateError, match=r"No space left on device, at two\.py"):
-        new.write(project, new.plan(settings.load(project), "lib/layers/two")[0])
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", full)
+        with pytest.raises(LiterateError, match=r"No space left on device, at two\.py"):
+            new.write(project, files)
+    assert contents(project) == before
+    # Somebody else is writing the test.
+    write(project, {"tests/lib/layers/test_two.py.part": "of somebody else"})
+    before = contents(project)
+    with pytest.raises(LiterateError, match="Nothing was changed"):
+        new.write(project, files)
     assert contents(project) == before

@@ -30,10 +30,9 @@ def four() -> int:
 '''
 
 OTHER = '''r"""
----
-title: Other
-summary: Twice as much.
----
+# Other
+
+Twice as much.
 """
 
 from pkg import four
@@ -89,27 +88,17 @@ def derived(project: Path, text: str = MKDOCS) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("engine", [("literate", "zensical"), ("mkdocs", "build", "--strict")])
-def test_without_an_address_a_site_has_no_map(project: Path, engine: tuple[str, ...]) -> None:
-    build(project, *engine)
-    found = pages(project)
-    names = ("", "other/", "news/", "guide/")
-    assert set(found) == {*(f"{name}index.html" for name in names), "404.html"}
-    assert not list((project / "site").glob("sitemap*"))
-    assert not [text for text in found.values() if "canonical" in text or "og:" in text]
-    home, other, news, guide = (found[f"{name}index.html"] for name in names)
-    assert "<title>Start &amp; &lt;b&gt; - Case</title>" in home
-    assert 'content="Where &quot;it&quot; starts."' in home
-    assert 'href="other/#double">double</a>' in home
-    assert 'href="../#four">four</a>' in other
-    assert 'href="../other/#double"' in news
-    assert 'href="../news/"' in guide
-    assert 'href="../"' in guide or 'href=".."' in guide
-
-
-@pytest.mark.parametrize("engine", [("literate", "zensical"), ("mkdocs", "build", "--strict")])
-def test_with_an_address_a_site_has_both_and_they_are_escaped(
+def test_only_with_an_address_a_site_has_a_map_and_it_is_escaped(
     project: Path, engine: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    build(project, *engine)
+    found = pages(project)
+    names = [f"{name}index.html" for name in ("", "other/", "news/", "guide/")]
+    assert set(found) == {*names, "404.html"}
+    assert not list((project / "site").glob("sitemap*"))
+    assert not [text for text in found.values() if "canonical" in text or "og:" in text]
+    assert "<title>Start &amp; &lt;b&gt; - Case</title>" in found["index.html"]
+    assert 'content="Where &quot;it&quot; starts."' in found["index.html"]
     monkeypatch.setenv("SITE_URL", "https://example.org/a&b")
     build(project, *engine)
     places = (project / "site" / "sitemap.xml").read_text()
@@ -141,12 +130,9 @@ def test_the_settings_are_those_of_mkdocs_but_for_what_differs(project: Path) ->
     }
 
 
-def test_search_is_that_of_the_engine_only_if_the_site_has_named_it(project: Path) -> None:
+def test_the_site_chooses_the_search_and_may_have_overrides_of_its_own(project: Path) -> None:
     found = derived(project, MKDOCS.replace("[literate]", "[search, literate]"))
     assert found["plugins"] == [{"search": {"enabled": True}}]
-
-
-def test_the_theme_may_be_a_name_or_have_overrides_of_its_own(project: Path) -> None:
     tool = os.path.relpath(site.THEME, project / ".cache" / "z")
     themes = {"material": tool, "{ name: material, custom_dir: own }": "../../own"}
     for theme, custom in themes.items():
@@ -186,7 +172,7 @@ def test_a_site_that_fails_leaves_the_last_one_and_a_page_that_is_gone_is_gone(
     }
     said = [
         ["mkdocs.yml:1: Zensical did not build the site", "anchor does not exist", "news.md"],
-        ["pkg/other.py:13: a heading of the first level"],
+        ["pkg/other.py:12: a heading of the first level"],
     ]
     for (path, text), words in zip(wrong.items(), said, strict=True):
         right = (project / path).read_text()
@@ -210,18 +196,12 @@ def test_a_folder_that_holds_something_else_is_left_alone(project: Path) -> None
     assert (project / "mine" / "letter.txt").read_text() == "Dear"
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (None, "there is no such file"),
-        ("nav: [", "is not YAML"),
-        ("", "has no settings"),
-        ("- a", "has no settings"),
-    ],
-)
-def test_settings_that_are_none_are_named(project: Path, text: str | None, words: str) -> None:
+def test_settings_that_are_none_are_named(project: Path) -> None:
+    loaded = site.load(settings.load(project))
     (project / "mkdocs.yml").unlink()
-    for one in [] if text is None else [text]:
-        (project / "mkdocs.yml").write_text(one)
-    with pytest.raises(LiterateError, match=f"mkdocs.yml:1: {words}"):
-        zensical.build(site.load(settings.load(project)), project / "site", print)
+    wrong = {"nav: [": "is not YAML", "": "has no settings", "- a": "has no settings"}
+    for text, words in {None: "there is no such file", **wrong}.items():
+        if text is not None:
+            (project / "mkdocs.yml").write_text(text)
+        with pytest.raises(LiterateError, match=f"mkdocs.yml:1: {words}"):
+            zensical.build(loaded, project / "site", print)

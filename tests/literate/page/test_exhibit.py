@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from literate.page.documents import document
-from literate.page.exhibit import Caption, Exhibit, Spot, parts, show
+from literate.page.exhibit import Exhibit, parts
 from literate.page.formulas import Formulas
 from literate.page.page import Page, page
 from literate.page.result_pages import pages
@@ -41,6 +41,8 @@ def mean(x: float) -> float:
 HOSTILE = '</td></figure><script>alert(1)</script> `a` *b* | [c](d) &amp; \u202e"'
 
 OUTDATED = ".//*[@class='outdated']"
+FILE = "../results/trials.json"
+NOTHING = f"the link to `{FILE}#"
 
 
 def source(note: str) -> Source:
@@ -67,53 +69,32 @@ def exhibit_of(one: Page) -> Shown:
     return Shown(line)
 
 
-def sentences(one: Page) -> list[str]:
-    return [str(problem) for problem in one.problems]
-
-
 def test_a_number_leads_to_its_result_and_says_which_run_it_is_from(tmp_path: Path) -> None:
-    note = "The loss is [1.55](../results/trials.json#values.loss) nats."
-    made = [written(note, tmp_path), by_hand(note.replace("../", ""), tmp_path)]
-    for one in made:
-        assert sentences(one) == []
-        assert rendered(one.markdown).links["1.55"] == {
+    # In a table of Markdown it does so, too.
+    note = f"[1.5]({FILE}#tables.ways.one%20at%20a%20time.loss)\n\n"
+    note += f"| a | b |\n|---|---|\n| [1.55]({FILE}#values.loss) | x |"
+    pipe = {"command": "python a.py | tee *b*"}
+    for one in (
+        written(note, tmp_path, **pipe),
+        by_hand(note.replace("../", ""), tmp_path, **pipe),
+    ):
+        assert one.problems == ()
+        found = rendered(one.markdown)
+        assert found.cells == [["a", "b"], ["1.55", "x"]]
+        run = "python a.py | tee *b*, 2026-11-21, Fast 1, 2 cores, PyTorch 2.13.0"
+        assert found.links["1.55"] == {
             "class": "measured",
             "href": "../results/trials/#values.loss",
-            "title": "measured by python trials.py, 2026-11-21, Fast 1, 2 cores, PyTorch 2.13.0",
+            "title": f"measured by {run}",
         }
-
-
-def test_what_is_right_carries_a_mark(tmp_path: Path) -> None:
-    anchors = {
-        "12,345": "values.steps",
-        "fused": "values.best",
-        "58 s": "values.deep.s",
-        "1.250": "tables.ways.v1.2.loss",
-        "1.5": "tables.ways.one%20at%20a%20time.loss",
-    }
-    note = " ".join(f"[{text}]({FILE}#{anchor})" for text, anchor in anchors.items())
-    one = written(note, tmp_path)
-    assert sentences(one) == []
-    links = rendered(one.markdown).links
-    assert [links[text]["class"] for text in anchors] == ["measured"] * 5
-
-
-def test_in_a_table_of_markdown_a_number_is_checked_too(tmp_path: Path) -> None:
-    text = "| a | b |\n|---|---|\n| [1.6](results/trials.json#values.loss) | x |"
-    found = rendered(by_hand(text, tmp_path, command="python a.py | tee *b*").markdown)
-    assert found.cells == [["a", "b"], ["1.6", "x"]]
-    assert found.links["1.6"]["title"].startswith("measured by python a.py | tee *b*, 2026")
+        assert found.links["1.5"]["href"] == "../results/trials/#tables.ways"
 
 
 def test_a_text_without_a_number_is_an_ordinary_link(tmp_path: Path) -> None:
     links = ["[the *loss*]({}#values.loss)", "[all]({})", "[this]({}#figures.time)"]
     one = written(f"See {', '.join(links)}.".replace("{}", FILE), tmp_path)
-    assert sentences(one) == []
+    assert one.problems == ()
     assert all(link.format("results/trials.md") in one.markdown for link in links)
-
-
-FILE = "../results/trials.json"
-NOTHING = f"the link to `{FILE}#"
 
 
 @pytest.mark.parametrize(
@@ -128,10 +109,6 @@ NOTHING = f"the link to `{FILE}#"
          "the link to `../results/trial.json#values.loss` leads to nothing: no results "
          "`results/trial.json`; the program that measures writes it; "
          "did you mean `results/trials.json`?"),
-        ("[Time](../results/other.json#figures.a)",
-         "the link to `../results/other.json#figures.a` leads to nothing: no results "
-         "`results/other.json`; the program that measures writes it; "
-         "those that are here: `results/trials.json`."),
         (f"[`1.55`]({FILE}#values.loss)", f"{NOTHING}values.loss` can't be compared: "
          "write `[1.5](…)`, without code."),
         (f"[1.55][a]\n\n[a]: {FILE}#values.loss", f"{NOTHING}values.loss` can't be compared: "
@@ -146,13 +123,14 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, link: str, sentenc
     assert (problem.path, problem.sentence) == ("NEWS.md", sentence.replace("`../", "`"))
 
 
-def test_without_any_results_a_link_to_one_is_named(tmp_path: Path) -> None:
-    one = source("[Time](../results/ways.json#figures.time)")
+@pytest.mark.parametrize("there", ["`results/trials.json`", "none yet"])
+def test_of_a_result_that_is_not_there_those_that_are_are_named(tmp_path: Path, there: str) -> None:
+    one = source("[Time](../results/other.json#figures.a)")
+    known = links(tmp_path, {one.path: one})
+    known = known if "json" in there else replace(known, results={})
     with Formulas(KATEX) as formulas:
-        bare = replace(links(tmp_path, {one.path: one}), results={})
-        (problem,) = page(one, bare, formulas, {}).problems
-    assert problem.line == 7
-    assert problem.sentence.endswith("those that are here: none yet.")
+        (problem,) = page(one, known, formulas, {}).problems
+    assert problem.sentence.endswith(f"writes it; those that are here: {there}.")
 
 
 def test_a_paragraph_that_is_a_link_becomes_the_figure_with_its_run(tmp_path: Path) -> None:
@@ -172,31 +150,20 @@ def test_a_paragraph_that_is_a_link_becomes_the_figure_with_its_run(tmp_path: Pa
     assert "After, so." in shown.text() and "Before." in shown.text()
 
 
-def test_what_a_browser_can_do_again_says_with_which_graph_and_how_much_is_fetched(
-    tmp_path: Path,
-) -> None:
-    live = {"graph": "write.json", "bytes": 833564}
-    one = written(f"[All]({FILE}#tables.ways)", tmp_path, tables={"ways": TABLE | {"live": live}})
-    found = exhibit_of(one)
-    assert found.values("data-write") == ["../assets/live/write.json"]
-    assert found.values("data-bytes") == ["833564"]
-    assert not exhibit_of(written(f"[All]({FILE}#tables.ways)", tmp_path)).values("data-write")
-
-
 def test_a_picture_stands_in_the_page_with_words_for_those_who_do_not_see_it(
     tmp_path: Path,
 ) -> None:
     svg = '<svg viewBox="0 0 1 1"><text>a</text></svg>'
-    drawn = result(figures={"seen": {"title": 'Rows "sum" to one', "picture": svg}})
-    at = Spot("pkg/a.py", "a.md", links(tmp_path, {}))
-    html = show(drawn, "figures.seen", Caption("Who", "Who sees whom"), at)
+    figures = {"seen": {"title": 'Rows "sum" to one', "picture": svg}}
+    one = written(f"[Who sees whom]({FILE}#figures.seen)", tmp_path, figures=figures)
     label = "Who sees whom: Rows &quot;sum&quot; to one"
-    assert f'<svg class="picture" role="img" aria-label="{label}" viewBox' in html
-    assert "<text>a</text></svg><figcaption>" in html
+    assert f'<svg class="picture" role="img" aria-label="{label}" viewBox' in one.markdown
+    assert "<text>a</text></svg><figcaption>" in one.markdown
 
 
 def test_a_table_has_its_digits_and_leads_to_the_pages_it_is_about(tmp_path: Path) -> None:
-    found = exhibit_of(written(f"[All ways]({FILE}#tables.ways)", tmp_path))
+    note = f"[All ways]({FILE}#tables.ways)"
+    found = exhibit_of(written(note, tmp_path))
     assert found.cells == [
         ["Way", "Page", "Loss nats", "Steps"],
         ["one at a time", "a.py", "1.500", "12,345"],
@@ -205,6 +172,15 @@ def test_a_table_has_its_digits_and_leads_to_the_pages_it_is_about(tmp_path: Pat
     assert found.links["a.py"]["href"] == "./"
     assert found.values("class", ".//th") + found.values("class", ".//td") == ["number"] * 6
     assert found.text(".//strong") == "All ways"
+    assert not found.values("data-write")
+    # What a browser can do again says with which graph, and how much is fetched. A text of several
+    # lines keeps them.
+    again = {"live": {"graph": "write.json", "bytes": 833564}, "rows": [{"way": "a\nb\n\n*c*"}]}
+    one = written(note, tmp_path, tables={"ways": TABLE | again})
+    found = exhibit_of(one)
+    assert found.values("data-write") == ["../assets/live/write.json"]
+    assert found.values("data-bytes") == ["833564"]
+    assert "<td>a<br>b<br><br>&#42;c&#42;</td>" in one.markdown
 
 
 @pytest.mark.parametrize(
@@ -217,7 +193,6 @@ def test_a_table_has_its_digits_and_leads_to_the_pages_it_is_about(tmp_path: Pat
             (text, [0])
             for text in [
                 "[a](r.json#figures.time) b",
-                "b [a](r.json#figures.time)",
                 "- [a](r.json#figures.time)",
                 "[a](r.json#values.loss)",
                 "[a](r.json#figures.none)",
@@ -277,19 +252,12 @@ def test_texts_of_results_show_as_what_they_are(tmp_path: Path) -> None:
     }
     note = f"Is [1]({FILE}#values.{{}}).\n\n[A]({FILE}#tables.t)\n\n[]({FILE}#figures.f)"
     one = written(note.replace("{}", quote(HOSTILE)), tmp_path, **hostile)
-    assert sentences(one) == []
-    everything = [one, *pages(links(tmp_path, {}, **hostile))]
-    for made in everything:
+    assert one.problems == ()
+    for made in [one, *pages(links(tmp_path, {}, **hostile))]:
         found = rendered(made.markdown)
         assert not found.texts(".//script") and not found.texts(".//em")
     cells = [row[0] for row in rendered(one.markdown).cells]
     assert cells[:2] == [f"{HOSTILE} {HOSTILE}", HOSTILE]
-
-
-def test_a_text_of_several_lines_keeps_them(tmp_path: Path) -> None:
-    rows = [{"way": "one\ntwo\n\n*three*"}]
-    one = written(f"[A]({FILE}#tables.ways)", tmp_path, tables={"ways": TABLE | {"rows": rows}})
-    assert "<td>one<br>two<br><br>&#42;three&#42;</td>" in one.markdown
 
 
 def test_a_result_has_a_page_and_all_are_listed(tmp_path: Path) -> None:
@@ -324,23 +292,10 @@ def test_the_pages_of_results_can_be_searched() -> None:
     assert "python trials.py" in found.entries[0].note
 
 
-OF_GITHUB = "https://github.com/a/b/blob/main/results/trials.json"
-
-
-@pytest.mark.parametrize(
-    ("repository", "expected"),
-    [
-        (None, "Is 1.55 so?\n\n\n\nAfter."),
-        (
-            "https://github.com/a/b",
-            f"Is [1.55]({OF_GITHUB}#values.loss) so?\n\n"
-            f"[Time\nof *all*]({OF_GITHUB}#figures.time)\n\nAfter.",
-        ),
-    ],
-)
-def test_in_a_notebook_a_number_stays_and_a_figure_is_a_link_or_nothing(
-    repository: str | None, expected: str
-) -> None:
-    text = f"Is [1.55]({FILE}#values.loss) so?\n\n[Time\nof *all*]({FILE}#figures.time)\n\nAfter."
-    note = Note("docstring", 1, tuple(text.split("\n")))
-    assert with_addresses(note, "pkg/a.py", {}, Addresses(repository=repository)) == expected
+def test_in_a_notebook_a_number_stays_and_a_figure_is_a_link_or_nothing() -> None:
+    text = "Is [1.55]({0}#values.loss) so?\n\n[Time\nof *all*]({0}#figures.time)\n\nAfter."
+    note = Note("docstring", 1, tuple(text.format(FILE).split("\n")))
+    bare = with_addresses(note, "pkg/a.py", {}, Addresses())
+    assert bare == "Is 1.55 so?\n\n\n\nAfter."
+    linked = with_addresses(note, "pkg/a.py", {}, Addresses(repository="https://github.com/a/b"))
+    assert linked == text.format("https://github.com/a/b/blob/main/results/trials.json")

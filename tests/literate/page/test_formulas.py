@@ -47,13 +47,9 @@ def test_a_formula_has_mathml_for_readers_and_html_for_eyes(formulas: Formulas) 
 def test_markdown_leaves_a_formula_as_it_is(formulas: Formulas, formula: str) -> None:
     rendered = formulas.render(formula, display=False)
     page = markdown.markdown(f"before {rendered} after", extensions=["md_in_html", "tables"])
-    assert page.startswith("<p>before <span") and page.endswith("</span> after</p>")
-    inside = page.removeprefix("<p>before ").removesuffix(" after</p>")
-    expected = ET.tostring(mathml(rendered))
-    assert ET.tostring(mathml(inside)) == expected
-    assert "<em>" not in page and "<strong>" not in page
+    assert page == f"<p>before {rendered} after</p>"
     # The formula can be copied as it was written.
-    assert mathml(inside).find(".//annotation").text == formula
+    assert mathml(page).find(".//annotation").text == formula
 
 
 def text_of(rendered: str) -> str:

@@ -1,5 +1,6 @@
 r"""Links: from source files to pages, and none to nothing."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,19 +30,16 @@ def links(tmp_path: Path) -> Links:
 @pytest.mark.parametrize(
     ("path", "target", "expected"),
     [
-        ("pkg/t/basic/run.py", "../mha.py", "../mha.md"),
         ("pkg/t/basic/run.py", "../mha.py#Attention.forward", "../mha.md#Attention.forward"),
         ("pkg/t/mha.py", "mha.py#L5", "mha.md#L5"),
         ("pkg/t/basic/run.py", "../mha.html#Attention", "../mha.md#Attention"),
         ("pkg/__init__.py", "t/index.html", "t/index.md"),
         ("pkg/t/mha.py", "#Attention", "#Attention"),
         ("pkg/__init__.py", "t/__init__.py", "t/index.md"),
-        ("pkg/__init__.py", "../tool/__init__.py", "tool/index.md"),
         ("tool/__init__.py", "../pkg/t/mha.py#L4", "../t/mha.md#L4"),
         ("pkg/t/mha.py", "../../docs/images/a.png", "../images/a.png"),
         ("pkg/t/mha.py", "../../NEWS.md#part", "../about/news.md#part"),
         ("NEWS.md", "pkg/t/mha.py#Attention", "../t/mha.md#Attention"),
-        ("NEWS.md", "#part", "#part"),
         ("pkg/t/mha.py", "https://example.org/a.py#b", "https://example.org/a.py#b"),
         ("pkg/t/mha.py", "mailto:a@example.org", "mailto:a@example.org"),
     ],
@@ -63,21 +61,17 @@ def test_a_target_is_resolved_from_its_page(
         ("mha.py#L99", "line 99 is no line of code"),
         ("../../README.md", "leads to a file that is not on the site"),
         ("../../docs/images/b.png", "no file `docs/images/b.png`"),
-        ("/pkg/t/mha.py", "leads to nothing"),
         ("batch_size,", "leads to nothing"),
     ],
 )
 def test_a_link_to_nothing_is_named(links: Links, target: str, words: str) -> None:
-    with pytest.raises(UnknownTarget) as caught:
+    with pytest.raises(UnknownTarget, match=f"`{re.escape(target)}`.*{re.escape(words)}"):
         links.resolve("pkg/t/mha.py", target)
-    assert words in str(caught.value)
-    assert f"`{target}`" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("[a](b.py)", ["b.py"]),
         ("[a](b.py#C.d) and ![p](q.png)", ["b.py#C.d", "q.png"]),
         ('[a](b.py "a title")', ["b.py"]),
         ("[a](<b c.py>)", ["b c.py"]),
@@ -111,9 +105,8 @@ def test_an_address_in_html_is_what_the_engine_expects(
 
 
 def test_a_file_beside_a_page_is_seen_from_its_folder_or_its_file(links: Links) -> None:
+    resolving = replace(links, resolves_html=True)
     book = "notebooks/mha.ipynb"
     assert links.beside("t/mha.md", book) == f"../../{book}"
-    assert links.beside("t/index.md", book) == f"../{book}"
-    resolving = replace(links, resolves_html=True)
-    assert resolving.beside("t/mha.md", book) == f"../{book}"
+    assert links.beside("t/index.md", book) == resolving.beside("t/mha.md", book) == f"../{book}"
     assert resolving.beside("index.md", book) == book

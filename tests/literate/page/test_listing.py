@@ -20,30 +20,19 @@ def listing(sources: list[Source], measurement: Measurement | None = None) -> Li
     return Listing(sources[0], links, network(sources), measurement)
 
 
-def shown(measurement: Measurement | None = None) -> str:
-    source = parse(CODE, "a.py")
-    one = listing([source], measurement)
-    return "\n".join(one.of(row, "") for row in rows(source))
-
-
 def tensor(name: str, *axes: str) -> Tensor:
     return Tensor(name, (tuple(range(2, 2 + len(axes))),), axes, "float32")
 
 
-def test_names_lead_to_definitions_and_to_the_documentation_of_pytorch() -> None:
-    found = re.findall(r'<a href="([^"]*)">([^<]*)</a>', shown())
-    assert found == [
+def test_a_line_has_its_links_its_anchor_and_its_shape_which_is_not_in_its_text() -> None:
+    source = parse(CODE, "a.py")
+    one = listing([source], Measurement({"n": (2,)}, {5: (tensor("return", "n", "3"),)}, {}))
+    html = "\n".join(one.of(row, "") for row in rows(source))
+    assert re.findall(r'<a href="([^"]*)">([^<]*)</a>', html) == [
         ("https://docs.pytorch.org/docs/stable/generated/torch.sqrt.html", "sqrt"),
         ("#scale", "scale"),
     ]
-
-
-def test_a_definition_without_a_heading_has_its_anchor_in_the_code() -> None:
-    assert '<span class="line" id="L4"><a id="scale"></a>' in shown()
-
-
-def test_a_shape_stands_on_its_line_and_not_in_its_text() -> None:
-    html = shown(Measurement({"n": (2,)}, {5: (tensor("return", "n", "3"),)}, {}))
+    assert '<span class="line" id="L4"><a id="scale"></a>' in html
     (line,) = [one for one in html.split("\n") if 'id="L5"' in one]
     full = "return: [n, 3]"
     assert (
@@ -51,6 +40,7 @@ def test_a_shape_stands_on_its_line_and_not_in_its_text() -> None:
         f'title="{full}" role="img" aria-label="{full}"></i><span>' in line
     )
     assert html.count("data-shape") == 1
+    assert "data-shape" not in "".join(listing([source]).of(row, "") for row in rows(source))
 
 
 def test_the_legend_stands_below_the_first_code_with_a_shape() -> None:
@@ -67,18 +57,9 @@ def test_uses_are_listed_once_for_each_definition_that_uses() -> None:
         "z = scale\n"
     )
     uses = listing([parse(CODE, "a.py"), parse(user, "b.py")]).uses("scale")
-    assert uses.places == (
-        ("the module", "#L8"),
-        ("b.B.f", "../b/#L6"),
-        ("b", "../b/#L9"),
-    )
+    assert uses.places == (("the module", "#L8"), ("b.B.f", "../b/#L6"), ("b", "../b/#L9"))
     assert uses.more == 0
-
-
-def test_a_page_does_not_grow_with_the_uses() -> None:
-    users = [
-        parse("from a import scale\n\nz = scale\n", f"user{number:03}.py") for number in range(50)
-    ]
+    # A page does not grow with the uses.
+    users = [parse(user, f"user{number}.py") for number in range(50)]
     uses = listing([parse(CODE, "a.py"), *users]).uses("scale")
-    assert len(uses.places) == MOST_USES
-    assert uses.more == 51 - MOST_USES
+    assert (len(uses.places), uses.more) == (MOST_USES, 101 - MOST_USES)

@@ -36,10 +36,10 @@ def test_papers_are_listed_by_year_each_with_all_its_pages() -> None:
     ]
 
 
-def test_terms_are_listed_from_a_to_z() -> None:
+def test_terms_are_listed_from_a_to_z_and_one_that_two_pages_explain_is_a_problem() -> None:
     found = made(
         a=("One", "terms: {mask: Hides `-1`., Adam: Divides.}\n"),
-        b=("Two", "terms: {axis 2: Third., axis: An.}\n"),
+        b=("Two", "terms: {axis 2: Third., axis: An., Mask: Again.}\n"),
     )
     assert list(found) == ["terms.md"]
     assert lines(found["terms.md"]) == [
@@ -49,10 +49,7 @@ def test_terms_are_listed_from_a_to_z() -> None:
         "* [axis 2](deep/b.md): Third.",
         "## M",
         "* [mask](deep/a.md): Hides `-1`.",
+        "* [Mask](deep/b.md): Again.",
     ]
-
-
-def test_a_term_that_two_pages_explain_is_a_problem() -> None:
-    found = made(a=("One", "terms: {mask: A.}\n"), b=("Two", "terms: {Mask: B.}\n"))
     (problem,) = found["terms.md"].problems
     assert (problem.path, "`Mask` is explained by `a.py`" in problem.sentence) == ("b.py", True)

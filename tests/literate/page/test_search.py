@@ -50,13 +50,6 @@ def test_the_site_serves_the_index_of_its_sources(site: Path, loaded: Site) -> N
     assert "md-search" not in (site / "transformers/mha/index.html").read_text(encoding="utf-8")
 
 
-def test_every_documented_definition_has_an_entry_of_its_own(loaded: Site) -> None:
-    for path, source in loaded.sources.items():
-        found = {entry.anchor for entry in of_source(source).entries}
-        documented = {one.name for one in source.definitions if one.docstring}
-        assert documented <= found, path
-
-
 PAGE = '''r"""
 ---
 title: A page
@@ -110,11 +103,6 @@ def test_rows_become_entries() -> None:
             Entry("_hidden", "_hidden", "", "", "Net _hidden decorated"),
         ),
     )
-
-
-def test_a_source_without_a_docstring_is_called_by_its_file() -> None:
-    found = of_source(parse("x = 1\n", "a/page.py"))
-    assert found == Entries("page", (Entry(""), Entry("L1", names="x")))
 
 
 DOCUMENT = """---

@@ -2,15 +2,15 @@ r"""What a page tells when it is asked."""
 
 import inspect
 import json
+from pathlib import Path
 
 import pytest
 
-from labml_nn.training import loop
-from labml_nn.transformers import mha
+from labml_nn.training.loop import learning_rate
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 from literate.measuring.measure import Measurement, Tensor
 from literate.page.tooltips import about, signature
 from literate.reading.source import parse, read
-from tests.literate.projects import ROOT
 
 CODE = r'''r"""
 ---
@@ -63,33 +63,22 @@ def test_definitions_are_told_by_signature_and_first_sentence() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("path", "name", "thing"),
-    [
-        ("labml_nn/transformers/mha.py", "MultiHeadAttention", mha.MultiHeadAttention),
-        ("labml_nn/transformers/mha.py", "causal_mask", mha.causal_mask),
-        ("labml_nn/training/loop.py", "learning_rate", loop.learning_rate),
-    ],
-)
-def test_a_signature_has_the_parameters_that_python_sees(path: str, name: str, thing: type) -> None:
-    source = read(ROOT / path)
-    definition = next(one for one in source.definitions if one.name == name)
+@pytest.mark.parametrize("thing", [MultiHeadAttention, causal_mask, learning_rate])
+def test_a_signature_has_the_parameters_that_python_sees(thing: type) -> None:
+    source = read(Path(inspect.getfile(thing)))
+    definition = next(one for one in source.definitions if one.name == thing.__name__)
     namespace: dict[str, object] = {}
     head, _, result = signature(definition).partition(" -> ")
-    parameters = head.removeprefix(name)
-    exec(f"def {name}{parameters}: ...", {**vars(inspect.getmodule(thing))}, namespace)
-    shown = inspect.signature(namespace[name]).parameters
+    exec(f"def {head}: ...", {**vars(inspect.getmodule(thing))}, namespace)
+    shown = inspect.signature(namespace[thing.__name__]).parameters
     expected = inspect.signature(thing).parameters
     told = [(one.name, one.kind, one.default) for one in shown.values()]
     assert told == [(one.name, one.kind, one.default) for one in expected.values()]
 
 
-def test_tensors_are_told_by_line() -> None:
+def test_tensors_are_told_by_line_and_names_with_line_and_column_in_turns() -> None:
     tensor = Tensor("x", ((7, 3), (29, 19)), ("n", "m"), "float32", 6)
-    measurement = Measurement({"n": (7, 29)}, {20: (tensor,)}, {})
-    assert told(measurement)["tensors"] == {"20": [["x", ["n", "m"], [7, 3], 6]]}
+    found = told(Measurement({"n": (7, 29)}, {20: (tensor,)}, {}))
+    assert found["tensors"] == {"20": [["x", ["n", "m"], [7, 3], 6]]}
+    assert found["names"]["by"] == [[13, 21, 20, 15]]
     assert told()["tensors"] == {}
-
-
-def test_names_are_told_with_line_and_column_in_turns() -> None:
-    assert told()["names"]["by"] == [[13, 21, 20, 15]]

@@ -1,7 +1,7 @@
 r"""The body of a function becomes cells."""
 
 import ast
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 
@@ -23,64 +23,36 @@ def cells(text: str) -> list[tuple[str | None, str]]:
 
 
 def test_comments_between_statements_are_notes_and_those_inside_are_code() -> None:
-    assert cells('''
-        def notebook(steps: int = 3) -> None:
-            r"""
-            ## Train
-            """
-            before = 1
+    inside = """\
+model = [  # here
+    # inside
+    steps,
+]
 
-            # First,
-            # the model.
-
-            # It is small.
-            model = [  # here
-                # inside
-                steps,
-            ]
-
-            for step in model:
-                if step:
-                    print(step)
-                    # deeper
-            # Then the rest.
-                else_ = 2
-            if before:
-                pass
-            # in between
-            else:
-                pass
-                # at its end
-            # See?
-    ''') == [
+for step in model:
+    if step:
+        print(step)
+        # deeper
+# Then the rest.
+    else_ = 2
+if before:
+    pass
+# in between
+else:
+    pass
+    # at its end
+"""
+    first = "# First,\n# the model.\n\n# It is small.\n"
+    body = indent(f"before = 1\n\n{first}{inside}# See?\n", "    ")
+    assert cells(f'def notebook(steps: int = 3):\n    r"""\n    ## Train\n    """\n{body}') == [
         (None, "before = 1\n"),
-        (
-            "First,\nthe model.\n\nIt is small.",
-            "model = [  # here\n"
-            "    # inside\n"
-            "    steps,\n"
-            "]\n"
-            "\n"
-            "for step in model:\n"
-            "    if step:\n"
-            "        print(step)\n"
-            "        # deeper\n"
-            "# Then the rest.\n"
-            "    else_ = 2\n"
-            "if before:\n"
-            "    pass\n"
-            "# in between\n"
-            "else:\n"
-            "    pass\n"
-            "    # at its end\n",
-        ),
+        ("First,\nthe model.\n\nIt is small.", inside),
         ("See?", "\n"),
     ]
 
 
 def test_notes_and_names_know_their_lines() -> None:
-    body = body_of(
-        """\
+    body = body_of("""\
         # Above.
         def notebook(a=1, *,
                      b=2):
@@ -91,8 +63,7 @@ def test_notes_and_names_know_their_lines() -> None:
             def e(inner): pass
             for f in c: g = f
             import os.path as h, json.decoder
-    """
-    )
+    """)
     assert [note and note.first for note, _ in body.cells] == [4]
     lines = {2: ["a"], 3: ["b"], 7: ["c", "d", "_"], 8: ["e"], 9: ["f", "g"], 10: ["h", "json"]}
     assert body.names == {name: line for line, names in lines.items() for name in names}
@@ -170,9 +141,7 @@ def test_the_cells_of_a_body_are(text: str, expected: list[tuple[str | None, str
         ("def notebook(a): pass", 1, "the parameter `a` of `notebook` needs a literal"),
         ("def notebook(\n  a=1,\n  *b): pass", 3, "the parameter `b`"),
         ("def notebook(**c): pass", 1, "the parameter `c`"),
-        ("def notebook(*, d): pass", 1, "the parameter `d`"),
         ("def notebook(a=1, b=f()): pass", 1, "the parameter `b`"),
-        ("def notebook(a=b): pass", 1, "the parameter `a`"),
         ("async def notebook():\n  pass", 1, "without decorators, and not asynchronous"),
         ("@d\ndef notebook():\n  pass", 2, "without decorators, and not asynchronous"),
         ("if a:\n  def notebook():\n    pass", 1, "without decorators, and not asynchronous"),
@@ -183,7 +152,5 @@ def test_the_cells_of_a_body_are(text: str, expected: list[tuple[str | None, str
     ],
 )
 def test_what_works_only_in_a_function_is_an_error(text: str, line: int, said: str) -> None:
-    with pytest.raises(LiterateError) as caught:
+    with pytest.raises(LiterateError, match=f"^pkg/page.py:{line}: .*{said}"):
         body_of(text)
-    assert str(caught.value).startswith(f"pkg/page.py:{line}: ")
-    assert said in str(caught.value)
