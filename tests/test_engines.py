@@ -1,12 +1,12 @@
 r"""Both engines build the same site: every page, all rows, formulas and links."""
 
-import fcntl
 import shutil
 from collections import Counter
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from filelock import FileLock
 
 from literate.takeaway.repository import address
 from tests.conftest import SITE_URL
@@ -27,8 +27,7 @@ def other(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     other, because both would build in the same folder of the repository.
     """
     folder = tmp_path_factory.mktemp("zensical") / "site"
-    with (tmp_path_factory.getbasetemp().parent / "zensical.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(tmp_path_factory.getbasetemp().parent / "zensical.lock"):
         succeed(repository, "literate", "zensical", "--site-dir", str(folder), SITE_URL=SITE_URL)
     purge(folder)
     return folder
