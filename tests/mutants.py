@@ -17,9 +17,6 @@ import argparse
 import contextlib
 import gc
 import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import linecache
 import os
 import pickle
@@ -31,8 +28,8 @@ import time
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from tests.mutations import Mutant, mutants, spread
@@ -40,7 +37,7 @@ from tests.mutations import Mutant, mutants, spread
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
 # One mutant that asks for all memory there is would take the others with it.
 MEMORY = 12 * 2**30
-OK, FAILED, INTERRUPTED = 0, 1, 2  # exit statuses of pytest
+OK = 0  # the exit status of pytest
 
 
 @dataclass(frozen=True)
@@ -81,36 +78,19 @@ def own_tests(page: Path) -> Path:
     return Path("tests") / page.with_name(f"test_{page.stem.strip('_')}.py")
 
 
-def module_of(page: Path) -> str:
-    r"""The name by which a page is imported."""
-    parts = page.with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
 def read_equivalents(path: Path = EQUIVALENT) -> list[Equivalent]:
     return [Equivalent(**entry) for entry in tomllib.loads(path.read_text()).get("mutant", [])]
 
 
-class Instead(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    r"""Imports a text in the place of a module's file."""
+def instead(file: str, source: str) -> None:
+    r"""From now on, this is what is imported as the file, and tracebacks show it, too."""
+    read = SourceFileLoader.get_code
 
-    def __init__(self, name: str, path: Path, source: str) -> None:
-        self.name, self.path, self.source = name, path, source
+    def code(self: SourceFileLoader, name: str) -> Any:
+        return compile(source, file, "exec") if self.path == file else read(self, name)
 
-    def find_spec(
-        self, name: str, path: Any = None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        r"""Only this module is found here."""
-        if name != self.name:
-            return None
-        return importlib.util.spec_from_file_location(name, self.path, loader=self)
-
-    def exec_module(self, module: ModuleType) -> None:
-        r"""Run the text. Tracebacks show it, too."""
-        file = str(self.path)
-        lines = self.source.splitlines(keepends=True)
-        linecache.cache[file] = (len(self.source), None, lines, file)
-        exec(compile(self.source, file, "exec"), module.__dict__)
+    SourceFileLoader.get_code = code  # type: ignore[method-assign]
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
 
 
 class Watch:
@@ -132,8 +112,7 @@ def run_tests(page: Path, source: str | None, folder: str) -> tuple[int, str, li
 
     watch = Watch()
     if source is not None:
-        path = Path.cwd() / page
-        sys.meta_path.insert(0, Instead(module_of(page), path, source))
+        instead(str(Path.cwd() / page), source)
     own = ["-o", f"cache_dir={folder}/cache", f"--basetemp={folder}/{os.getpid()}"]
     arguments = ["-x", "-q", "--tb=no", "--no-header", *own, str(own_tests(page))]
     status = int(pytest.main(arguments, plugins=[watch]))
@@ -297,13 +276,12 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("pages", nargs="+", type=Path, help="modules, from the repository's folder")
-    parser.add_argument(
-        "--most", type=int, default=0, help="so many at most, spread over the lines"
-    )
-    parser.add_argument("--jobs", type=int, default=0, help="processes at a time; all cores else")
-    parser.add_argument("--limit", type=float, default=0.0, help="seconds for one mutant")
-    parser.add_argument("--equivalent", type=Path, default=EQUIVALENT, help="the list of these")
-    parser.add_argument("--verbose", action="store_true", help="show those that were killed, too")
+    option = parser.add_argument
+    option("--most", type=int, default=0, help="so many at most, spread over the lines")
+    option("--jobs", type=int, default=0, help="processes at a time; all cores else")
+    option("--limit", type=float, default=0.0, help="seconds for one mutant")
+    option("--equivalent", type=Path, default=EQUIVALENT, help="the list of these")
+    option("--verbose", action="store_true", help="show those that were killed, too")
     arguments = parser.parse_args()
 
     compiled = tempfile.TemporaryDirectory()

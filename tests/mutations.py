@@ -9,7 +9,7 @@ functions that put a page in its place on the site.
 import ast
 import random
 from dataclasses import dataclass
-from itertools import pairwise, zip_longest
+from itertools import accumulate, pairwise, zip_longest
 
 # A change of the text: what is replaced, from byte to byte, and by what.
 Edit = tuple[int, int, str]
@@ -17,30 +17,16 @@ Edit = tuple[int, int, str]
 # Functions that are about the site, or about the notebook.
 APART = {"example", "in_transformer", "notebook", "main"}
 ARITHMETIC = {
-    ast.Add: ("+", "-"),
-    ast.Sub: ("-", "+"),
-    ast.Mult: ("*", "/"),
-    ast.Div: ("/", "*"),
-    ast.FloorDiv: ("//", "*"),
-    ast.Mod: ("%", "//"),
-    ast.Pow: ("**", "*"),
-    ast.BitAnd: ("&", "|"),
-    ast.BitOr: ("|", "&"),
-    ast.BitXor: ("^", "&"),
-}
+    ast.Add: "+ -", ast.Sub: "- +", ast.Mult: "* /", ast.Div: "/ *", ast.FloorDiv: "// *",
+    ast.Mod: "% //", ast.Pow: "** *", ast.BitAnd: "& |", ast.BitOr: "| &", ast.BitXor: "^ &",
+}  # fmt: skip
 # At the boundary, and inverted.
 COMPARISONS = {
-    ast.Lt: ("<", ["<=", ">="]),
-    ast.LtE: ("<=", ["<", ">"]),
-    ast.Gt: (">", [">=", "<="]),
-    ast.GtE: (">=", [">", "<"]),
-    ast.Eq: ("==", ["!="]),
-    ast.NotEq: ("!=", ["=="]),
-    ast.Is: ("is", ["is not"]),
-    ast.IsNot: ("is not", ["is"]),
-    ast.In: ("in", ["not in"]),
-    ast.NotIn: ("not in", ["in"]),
-}
+    ast.Lt: ("<", "<=", ">="), ast.LtE: ("<=", "<", ">"), ast.Eq: ("==", "!="),
+    ast.Gt: (">", ">=", "<="), ast.GtE: (">=", ">", "<"), ast.NotEq: ("!=", "=="),
+    ast.Is: ("is", "is not"), ast.IsNot: ("is not", "is"),
+    ast.In: ("in", "not in"), ast.NotIn: ("not in", "in"),
+}  # fmt: skip
 # Names that are mistaken for one another.
 TWINS = dict(
     pair.split("/")
@@ -80,10 +66,7 @@ class Operators(ast.NodeVisitor):
 
     def __init__(self, source: str) -> None:
         self.text = source.encode()
-        starts = [0]
-        for line in self.text.splitlines(keepends=True):
-            starts.append(starts[-1] + len(line))
-        self.starts = starts
+        self.starts = [0, *accumulate(map(len, self.text.splitlines(keepends=True)))]
         self.edits: list[tuple[Edit, str]] = []
         self.inside: list[str] = []
         self.counting = False
@@ -94,10 +77,8 @@ class Operators(ast.NodeVisitor):
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         r"""From which byte to which the node stands in the text."""
-        return (
-            self.starts[node.lineno - 1] + node.col_offset,
-            self.starts[node.end_lineno - 1] + node.end_col_offset,
-        )
+        start = self.starts[node.lineno - 1] + node.col_offset
+        return start, self.starts[node.end_lineno - 1] + node.end_col_offset
 
     def code(self, node: ast.AST) -> str:
         r"""The text of a node."""
@@ -199,16 +180,15 @@ class Operators(ast.NodeVisitor):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         r"""The other sign, or nothing at all."""
-        old, new = ARITHMETIC.get(type(node.op), ("", ""))
-        if old:
-            self.between(node.target, node.value, old, new)
+        if type(node.op) in ARITHMETIC:
+            self.between(node.target, node.value, *ARITHMETIC[type(node.op)].split())
         self.replace(node, "pass")
         self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         r"""The wrong operator; either operand alone; and in the other order, where that counts."""
         if type(node.op) in ARITHMETIC:
-            self.between(node.left, node.right, *ARITHMETIC[type(node.op)])
+            self.between(node.left, node.right, *ARITHMETIC[type(node.op)].split())
             self.keep(node, node.left)
             self.keep(node, node.right)
         if isinstance(node.op, (ast.Sub, ast.MatMult)):
@@ -217,11 +197,11 @@ class Operators(ast.NodeVisitor):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
         r"""Not negated. A negative number counts from the end, so it is one off as well."""
-        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-            if isinstance(node.operand.value, int):
-                self.replace(node, str(-node.operand.value - 1))
-                self.replace(node, str(-node.operand.value + 1))
-                return
+        value = getattr(node.operand, "value", None)
+        if isinstance(node.op, ast.USub) and isinstance(value, int):
+            self.replace(node, str(-value - 1))
+            self.replace(node, str(-value + 1))
+            return
         self.keep(node, node.operand)
         self.generic_visit(node)
 
@@ -237,9 +217,9 @@ class Operators(ast.NodeVisitor):
 
     def visit_Compare(self, node: ast.Compare) -> None:
         r"""Off at the boundary, and inverted."""
-        operands = [node.left, *node.comparators]
-        for op, left, right in zip(node.ops, operands, operands[1:], strict=False):
-            old, others = COMPARISONS[type(op)]
+        operands = pairwise([node.left, *node.comparators])
+        for op, (left, right) in zip(node.ops, operands, strict=True):
+            old, *others = COMPARISONS[type(op)]
             for new in others:
                 self.between(left, right, old, new)
             if isinstance(op, (ast.In, ast.NotIn)):
@@ -272,9 +252,7 @@ class Operators(ast.NodeVisitor):
         value = node.value
         if isinstance(value, bool):
             self.replace(node, str(not value))
-        elif self.permuting:
-            return
-        elif isinstance(value, int):
+        elif isinstance(value, int) and not self.permuting:
             self.replace(node, str(value + 1))
             if self.counting and value:
                 self.replace(node, str(value - 1))
@@ -314,9 +292,8 @@ class Operators(ast.NodeVisitor):
         r"""Left out, with arguments exchanged or dropped, or one position off."""
         method = isinstance(node.func, ast.Attribute)
         name = node.func.attr if method else getattr(node.func, "id", "")
-        owner = (
-            getattr(node.func.value, "id", getattr(node.func.value, "attr", "")) if method else ""
-        )
+        before_it = getattr(node.func, "value", None)
+        owner = getattr(before_it, "id", getattr(before_it, "attr", ""))
 
         # `x.method(...)` becomes `x`, and `function(x, ...)` as well.
         if name and not name[0].isupper() and name not in WHOLE:
@@ -391,9 +368,7 @@ def mutants(source: str) -> list[Mutant]:
     r"""All mutants of a source that compile, each once, in the order of the lines."""
     operators = Operators(source)
     lines = source.splitlines()
-    original = ast.dump(ast.parse(source))
-    seen = {original}
-    found = []
+    seen, found = {ast.dump(ast.parse(source))}, []
     for (start, end, new), definition in operators.edits:
         # One line, before and after.
         if b"\n" in operators.text[start:end] or "\n" in new:

@@ -51,11 +51,10 @@ def ended(options: list[str], folder: Path, runs: Path) -> None:
 
 def outcome(runs: Path) -> dict[str, Any]:
     r"""The newest checkpoint and the history of the only run, by where each number is."""
-    (newest,) = runs.glob("*/*/result.json")
-    newest = max((newest.parent / "checkpoints").glob("step-*.pt"))
-    run = newest.parents[1]
-    leftover = [path.name for path in newest.parent.iterdir() if path.name.startswith(".")]
-    assert leftover == []
+    (result,) = runs.glob("*/*/result.json")
+    run = result.parent
+    assert list(run.glob("checkpoints/.*")) == []
+    newest = max(run.glob("checkpoints/step-*.pt"))
     return flat({"checkpoint": load_checkpoint(newest), "history": read_history(run)})
 
 

@@ -1,9 +1,6 @@
 r"""The table of what is known about the pages: it is of today's sources, and complete."""
 
-import json
 from pathlib import Path
-
-import pytest
 
 from tests import proof
 from tests.literate.projects import write
@@ -27,52 +24,22 @@ def test_all_pages_are_near_their_oracles_and_no_mutant_survives_without_a_reaso
         assert row["made"] == row["killed"] + row["equivalent"] >= 18
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    r"""A repository of two pages, of which one has oracles."""
+def test_a_row_is_about_the_page_and_the_test_of_today(tmp_path: Path) -> None:
     pages = dict.fromkeys(("labml_nn/with.py", "labml_nn/without.py"), PAGE)
     tests = {"tests/labml_nn/test_with.py": TEST, "tests/labml_nn/test_without.py": "ORACLE = 1\n"}
     write(tmp_path, pages | tests)
-    return tmp_path
-
-
-def save(root: Path) -> None:
-    r"""The result of the one page, as it is now, and of one that is gone."""
-    page = proof.pages(root)[0]
-    known = {one: proof.fingerprint(root / one) for one in proof.sources(page)}
-    proof.save({"with": ROW, "gone": ROW}, known, root)
-
-
-def test_a_page_is_old_when_it_is_new_or_has_changed_or_its_test_has(root: Path) -> None:
     page = Path("labml_nn/with.py")
-    assert proof.stale(root) == [page]
-    save(root)
-    assert proof.stale(root) == []
-    (root / page).write_text(PAGE + "ONE = 1\n")
-    assert proof.stale(root) == [page]
-    save(root)
-    (root / "tests/labml_nn/test_with.py").write_text(TEST + "ONE = 1\n")
-    assert proof.stale(root) == [page]
-
-
-def test_a_row_has_the_largest_difference_who_it_is_from_and_the_paper(root: Path) -> None:
-    save(root)
-    result = json.loads((root / "results/proof.json").read_text())
-    assert result["tables"]["proof"]["rows"] == [
-        {
-            "page": "with",
-            "paper": "C: D (1999)",
-            "oracles": "one; another",
-            "difference": "2e−16",
-            **COUNTS,
-        }
-    ]
+    assert proof.paper_of(tmp_path / page) == {"title": "C: D", "year": 1999}
+    for changed in proof.sources(page):
+        assert proof.stale(tmp_path) == [page]
+        known = {one: proof.fingerprint(tmp_path / one) for one in proof.sources(page)}
+        proof.save({"with": ROW, "gone": ROW}, known, tmp_path)
+        assert proof.stale(tmp_path) == []
+        (tmp_path / changed).write_text(f"{(tmp_path / changed).read_text()}ONE = 1\n")
+    assert proof.stale(tmp_path) == [page]
+    result = proof.recorded(tmp_path)
+    (row,) = result["tables"]["proof"]["rows"]
+    facts = {"page": "with", "paper": "C: D (1999)", "oracles": "one; another"}
+    assert row == {**facts, "difference": "2e−16", **COUNTS}
     assert result["values"]["total"] == {"pages": 1, "largest": "2e−16", **COUNTS}
-    assert proof.paper_of(root / "labml_nn/with.py") == {"title": "C: D", "year": 1999}
-
-
-@pytest.mark.parametrize(
-    ("difference", "expected"), [(0.0, "0"), (3.4e-14, "3e−14"), (2.2e-6, "2e−6")]
-)
-def test_a_difference_is_shown_by_its_size(difference: float, expected: str) -> None:
-    assert proof.shown(difference) == expected
+    assert proof.shown(0.0) == "0"

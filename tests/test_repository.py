@@ -1,11 +1,9 @@
-r"""What the repository promises a reader holds together: commands, versions, pins, the wheel."""
+r"""What the repository promises a reader holds together: commands, versions, pins."""
 
 import re
 import shutil
 import socket
 import subprocess
-import zipfile
-from configparser import ConfigParser
 from importlib import metadata
 from pathlib import Path
 
@@ -14,7 +12,6 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.literate.projects import succeed
 from tests.setup_py import facts, requirements
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -90,11 +87,10 @@ def test_no_file_names_a_place_on_somebodys_machine() -> None:
     assert named == []
 
 
-@pytest.mark.parametrize("folder", ["", "benchmarks/figures/"])
-def test_the_lock_file_names_no_server(folder: str) -> None:
-    lock = text_of(f"{folder}package-lock.json")
-    assert '"integrity"' in lock
-    assert '"resolved"' not in lock
+def test_no_lock_file_names_a_server() -> None:
+    locks = [text_of(str(path)) for path in files() if path.name == "package-lock.json"]
+    assert len(locks) == 3
+    assert all('"integrity"' in lock and '"resolved"' not in lock for lock in locks)
 
 
 def test_every_link_of_the_documents_within_the_repository_leads_to_a_file() -> None:
@@ -108,16 +104,18 @@ def test_every_link_of_the_documents_within_the_repository_leads_to_a_file() -> 
     assert [link for link in links if Path(link[1]) not in kept] == []
 
 
-def test_every_make_command_that_the_readme_names_exists() -> None:
+def test_every_make_command_that_the_readme_or_a_workflow_names_exists_and_is_explained() -> None:
+    (phony,) = re.findall(r"^\.PHONY: (.+)$", text_of("Makefile"), re.MULTILINE)
+    assert set(phony.split()) == set(targets())
     text = text_of("README.md")
     typed = [*commands(text), *re.findall(r"`([^`\n]+)`", text)]
     named = {line.split()[1] for line in typed if line.startswith("make ")}
     assert {"site", "test"} <= named <= set(targets())
-
-
-def test_every_target_that_can_be_typed_is_explained() -> None:
-    (phony,) = re.findall(r"^\.PHONY: (.+)$", text_of("Makefile"), re.MULTILINE)
-    assert set(phony.split()) == set(targets())
+    for workflow in ("test", "pages"):
+        jobs = yaml.safe_load(text_of(f".github/workflows/{workflow}.yml"))["jobs"]
+        steps = {step["run"] for job in jobs.values() for step in job["steps"] if "run" in step}
+        assert steps
+        assert steps <= {f"make {target}" for target in targets()}
 
 
 def test_continuous_integration_types_the_command_for_tests_that_the_readme_gives() -> None:
@@ -127,39 +125,21 @@ def test_continuous_integration_types_the_command_for_tests_that_the_readme_give
     assert "make test" in commands(text_of("README.md"))
 
 
-def test_the_oldest_versions_that_are_tried_are_the_oldest_that_setup_py_admits() -> None:
+def test_the_versions_that_are_tried_and_told_are_those_of_setup_py() -> None:
     (torch,) = requirements("install")
     (tried,) = re.findall(r"(?m)^OLDEST_TORCH := (.*)\.0$", text_of("Makefile"))
     assert str(torch.specifier) == f">={tried}"
     job = yaml.safe_load(text_of(".github/workflows/test.yml"))["jobs"]["oldest"]
     (python,) = [step["with"]["python-version"] for step in job["steps"] if "setup" in str(step)]
     assert facts()["python_requires"] == f">={python}"
+    newest, *_ = re.findall(r"^## \[(\d[^]]*)\]", text_of("CHANGELOG.md"), re.MULTILINE)
+    assert facts()["version"] == newest
 
 
-@pytest.mark.parametrize("workflow", ["test.yml", "pages.yml"])
-def test_a_workflow_runs_make_and_nothing_else(workflow: str) -> None:
-    jobs = yaml.safe_load(text_of(f".github/workflows/{workflow}"))["jobs"]
-    steps = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
-    assert steps
-    assert set(steps) <= {f"make {target}" for target in targets()}
-
-
-def test_the_changelog_s_newest_version_is_the_one_in_setup_py() -> None:
-    versions = re.findall(r"^## \[(\d[^]]*)\]", text_of("CHANGELOG.md"), re.MULTILINE)
-    assert versions[0] == facts()["version"]
-
-
-def test_every_requirement_is_pinned_to_a_version_that_it_admits() -> None:
+def test_all_that_is_required_or_brought_along_is_pinned_to_a_version_that_is_admitted() -> None:
     pinned = pins()
-    unfit = [
-        str(one)
-        for one in every_requirement()
-        if pinned.get(canonicalize_name(one.name)) not in one.specifier
-    ]
-    assert unfit == []
-
-
-def test_what_the_requirements_bring_along_is_pinned_too() -> None:
+    for one in every_requirement():
+        assert pinned.get(canonicalize_name(one.name)) in one.specifier, one
     # What torch brings along depends on its build: the one for CUDA has libraries of its own.
     waiting = [one.name for one in every_requirement() if one.name != "torch"]
     reached: set[str] = set()
@@ -170,39 +150,13 @@ def test_what_the_requirements_bring_along_is_pinned_too() -> None:
         reached.add(name)
         waiting += [one for one in needed - {"torch"} if canonicalize_name(one) not in reached]
     assert "markupsafe" in reached
-    assert reached - set(pins()) == set()
+    assert reached - set(pinned) == set()
 
 
 def test_torch_alone_is_required_and_not_the_package_of_the_same_import_name() -> None:
     assert [one.name for one in requirements("install")] == ["torch"]
     names = {canonicalize_name(one.name) for one in every_requirement()} | set(pins())
     assert "labml-nn" not in names | {facts()["name"]}
-
-
-def test_the_wheel_holds_the_modules_and_the_files_they_read(tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    packages = ["labml_nn", "literate"]
-    for package in packages:
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / package, source / package, ignore=ignored)
-    for name in ["setup.py", "pyproject.toml", "README.md", "LICENSE"]:
-        shutil.copy(ROOT / name, source)
-    options = ["--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
-    succeed(tmp_path, "pip", "wheel", *options, "--wheel-dir", str(tmp_path), str(source))
-    (wheel,) = tmp_path.glob("annotated_transformers-*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        held = set(archive.namelist())
-        (listing,) = (one for one in held if one.endswith(".dist-info/entry_points.txt"))
-        entry_points = ConfigParser()
-        entry_points.read_string(archive.read(listing).decode())
-    expected = {
-        str(path.relative_to(source))
-        for package in packages
-        for path in (source / package).rglob("*")
-        if path.is_file()
-    }
-    assert {one for one in held if ".dist-info/" not in one} == expected
-    assert entry_points["mkdocs.plugins"]["literate"] == "literate.engines.plugin:LiteratePlugin"
 
 
 def test_a_test_cannot_reach_another_machine() -> None:

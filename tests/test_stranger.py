@@ -4,12 +4,12 @@ Its docstrings are as many people write them: not raw, a heading for a title, an
 to the pages that will be.
 """
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.literate.projects import ROOT, succeed, write
+from tests.test_repository import copied, files
 
 FILES = {
     "pyproject.toml": '[tool.literate]\nsources = { theirs = "" }\nstrict = false\n',
@@ -57,12 +57,21 @@ class Half:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     r"""The tool as pip installs it: what it needs of the checkout must be in the package."""
     folder = tmp_path_factory.mktemp("installed")
-    copy = tmp_path_factory.mktemp("checkout") / "copy"
-    kept = shutil.ignore_patterns(".*", "node_modules", "site", "runs", "build", "*.egg-info")
-    shutil.copytree(ROOT, copy, ignore=lambda at, names: kept(at, names) - {".npmrc"})
-    pip = ("pip", "install", "--no-deps", "--no-build-isolation", "--quiet")
+    copy = tmp_path_factory.mktemp("checkout")
+    copied(copy)
+    pip = ("pip", "install", "--no-deps", "--no-build-isolation", "--no-compile", "--quiet")
     succeed(copy, *pip, "--target", str(folder), str(copy))
     return folder
+
+
+def test_the_package_holds_the_modules_and_the_files_they_read(installed: Path) -> None:
+    packages = {"labml_nn", "literate", "livepage"}
+    apart = {"bin", *(one.name for one in installed.glob("*.dist-info"))}
+    assert {one.name for one in installed.iterdir()} - apart == packages
+    held = {one.relative_to(installed) for one in installed.rglob("*") if one.is_file()}
+    assert {one for one in held if one.parts[0] in packages} == {
+        one for one in files() if one.parts[0] in packages
+    }
 
 
 @pytest.mark.parametrize("engine", [("mkdocs", "build"), ("literate", "zensical")])

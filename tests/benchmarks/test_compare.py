@@ -109,20 +109,15 @@ def test_every_page_about_attention_has_a_row(repository: Path) -> None:
 
 
 def test_the_losses_are_those_of_the_two_other_results(repository: Path) -> None:
-    table = recorded(repository)["tables"]["attentions"]
-    rows = {row["page"].removeprefix(f"{FOLDER}/"): row for row in table["rows"]}
-    files = {"variants": "families", "positions": "extrapolation"}
-    for column, page, name, key, value in [
-        ("variants", "mha.py", "multi-head attention", "attention", "loss"),
-        ("variants", "memory/grouped_query.py", "one head of keys", "attention", "loss"),
-        ("variants", "variants/delta_rule.py", "gated delta rule", "attention", "loss"),
-        ("positions", "mha.py", "sines", "positions", "at64"),
-        ("positions", "positions/alibi.py", "ALiBi", "positions", "at64"),
-    ]:
-        file = repository / "results" / f"{files[column]}.json"
-        losses = json.loads(file.read_text())["tables"]["losses"]["rows"]
-        (loss,) = [row[value] for row in losses if row[key] == name]
-        assert rows[page][column] == loss
+    rows = recorded(repository)["tables"]["attentions"]["rows"]
+    found = {row["page"].removeprefix(f"{FOLDER}/"): row for row in rows}
+    variants = compare.losses("families", "attention", "loss")
+    positions = compare.losses("extrapolation", "positions", "at64")
+    assert found["mha.py"]["variants"] == variants["multi-head attention"]
+    assert found["memory/grouped_query.py"]["variants"] == variants["one head of keys"]
+    assert found["variants/delta_rule.py"]["variants"] == variants["gated delta rule"]
+    assert found["mha.py"]["positions"] == positions["sines"]
+    assert found["positions/alibi.py"]["positions"] == positions["ALiBi"]
 
 
 def test_each_curve_is_a_line_of_its_figure(repository: Path) -> None:
