@@ -1,7 +1,7 @@
 r"""Layers of experts of the library transformers, small, with random weights."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from unittest.mock import patch
 
 import torch
@@ -24,10 +24,11 @@ NAMES = {"hidden_size": D_MODEL, "num_experts_per_tok": N_ACTIVE}
 @contextmanager
 def all_in_double() -> Iterator[None]:
     r"""Their routers compute in 32 bits. Let them use 64 in here."""
-    with ExitStack() as changes:
-        for name in ("float32", "float"):
-            changes.enter_context(patch.object(torch, name, torch.float64))
-        changes.enter_context(patch.object(Tensor, "float", Tensor.double))
+    double = torch.float64
+    with (
+        patch.multiple(torch, float=double, float32=double),
+        patch.object(Tensor, "float", Tensor.double),
+    ):
         yield
 
 

@@ -4,13 +4,11 @@ import pytest
 import torch
 from torch import nn
 
-from labml_nn.fine_tuning import lora as page
 from labml_nn.fine_tuning.lora import LoRALinear, adapt, adapter, merge
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from tests.labml_nn.fine_tuning.by_peft import (
     ALPHA,
     D_IN,
-    D_OUT,
     HIDDEN,
     RANK,
     adapted,
@@ -19,7 +17,6 @@ from tests.labml_nn.fine_tuning.by_peft import (
     text,
 )
 from tests.oracles.compare import largest
-from tests.oracles.hugging_face import randomise
 
 
 def test_it_equals_what_peft_computes() -> None:
@@ -31,15 +28,6 @@ def test_before_training_the_model_is_bit_for_bit_what_it_was() -> None:
     expected = model(text())
     adapt(model, RANK, ALPHA)
     assert torch.equal(model(text()), expected)
-
-
-def test_at_the_first_step_only_b_has_a_gradient_and_nothing_of_the_base() -> None:
-    model = layers()
-    adapt(model, RANK, ALPHA)
-    model(text()).square().sum().backward()
-    for layer in model[::2]:
-        assert layer.a.grad.abs().max() == 0 < layer.b.grad.abs().min()
-    assert all(one.grad is None for name, one in model.named_parameters() if "base" in name)
 
 
 def test_a_starts_as_the_weights_of_a_linear_layer_do() -> None:
@@ -64,16 +52,12 @@ def test_merged_it_has_the_layers_and_the_results_of_before_and_the_base_stays()
 
 
 def test_what_is_kept_for_a_task_brings_it_back_and_is_a_copy() -> None:
-    model, other = layers(), layers()
-    for one in (model, other):
-        adapt(one, RANK, ALPHA)
-    for one in (model[0].b, model[2].b):
-        nn.init.normal_(one)
+    model, other = adapted(), adapted()
     kept, expected = adapter(model), model(text())
-    assert {name: tuple(one.shape) for name, one in kept.items()} == {
-        "0.a": (RANK, D_IN), "0.b": (HIDDEN, RANK), "2.a": (RANK, HIDDEN), "2.b": (D_OUT, RANK),
-    }
-    randomise(model, seed=5)
+    assert kept.keys() == {"0.a", "0.b", "2.a", "2.b"}
+    assert adapter(LoRALinear(nn.Linear(7, 11), RANK, ALPHA)).keys() == {"a", "b"}
+    for one in (*model[::2], *other[::2]):
+        nn.init.zeros_(one.b)
     other.load_state_dict(kept, strict=False)
     assert torch.equal(other(text()), expected)
     assert not any(one.requires_grad for one in kept.values())
@@ -86,7 +70,8 @@ def test_only_the_chosen_layers_of_a_transformer_get_adapters() -> None:
     found = {name for name, one in model.named_modules() if isinstance(one, LoRALinear)}
     assert found == {
         f"encoder.layers.{layer}.self_attn.{which}.linear"
-        for layer in (0, 1) for which in ("query", "value")
+        for layer in (0, 1)
+        for which in ("query", "value")
     }
     trained = [one for one in model.parameters() if one.requires_grad]
     assert sum(one.numel() for one in trained) == 2 * 2 * (10 + 10)
@@ -107,16 +92,3 @@ def test_a_model_without_such_layers_is_refused() -> None:
         adapt(layers(), RANK, ALPHA, lambda name: False)
     with pytest.raises(ValueError, match="no LoRALinear was chosen"):
         merge(layers())
-
-
-def test_the_numbers_of_the_page() -> None:
-    column, line = torch.tensor([[1], [2], [0]]), torch.tensor([[1, 0, -1, 3]])
-    assert (column @ line).tolist() == [[1, 0, -1, 3], [2, 0, -2, 6], [0, 0, 0, 0]]
-    parts = [one.numel() for one in adapter(LoRALinear(nn.Linear(128, 512), 4, 1.0)).values()]
-    assert sum(parts) == 2560
-    assert 102 * (128 + 512) < 128 * 512 < 103 * (128 + 512)
-
-
-def test_the_example() -> None:
-    before, after, merged = page.example()
-    assert largest([after], [merged]) < 1e-5 < largest([before], [after])

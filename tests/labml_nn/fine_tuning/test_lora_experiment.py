@@ -6,36 +6,17 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
-import torch
 
 from labml_nn.fine_tuning import lora_experiment as page
-from labml_nn.fine_tuning.lora import adapt
-from labml_nn.training.data import RandomWindows
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 
 
 def test_both_texts_have_one_alphabet_and_their_last_tenth_is_held_out() -> None:
     first, second = "To be, or not to be.\n" * 10, "x = {1: [2]}  # a_b\n" * 10
     tokenizer, parts = page.two_texts(first, second)
-    assert [tokenizer.decode(part) for part in parts] == [
-        first[:189], first[189:], second[:180], second[180:]
-    ]
+    expected = first[:189], first[189:], second[:180], second[180:]
+    assert tuple(map(tokenizer.decode, parts)) == expected
     assert len(tokenizer) == 101
-
-
-def test_it_trains_what_is_not_frozen() -> None:
-    torch.manual_seed(1)
-    model = AutoregressiveTransformer(10, 6, 3, 1, 7, 5)
-    adapt(model, 2, 4.0)
-    before = {name: one.clone() for name, one in model.state_dict().items()}
-    losses = page.learn(model, RandomWindows(torch.arange(200) % 10, 5, 3, seed=1), 2, 1e-2)
-    moved = {name: (one - before[name]).abs().max() for name, one in model.state_dict().items()}
-    assert {name for name, far in moved.items() if far} == {
-        name for name in moved if name.endswith((".a", ".b"))
-    }
-    # Of so few steps the first has the whole rate, and the second little more than half of it.
-    assert max(moved.values()).item() == pytest.approx(1.55e-2, rel=0.1)
-    assert len(losses) == 2 and all(1 < loss < 4 for loss in losses)
 
 
 def test_the_notebook_adapts_the_base_and_takes_the_adapter_off(

@@ -1,4 +1,3 @@
-import math
 from unittest.mock import patch
 
 import pytest
@@ -25,16 +24,12 @@ def hugging_face(
 
     They compute in single precision. For as long as they do, double precision has its name.
     """
+    more |= {"rope_theta": base, "original_max_position_embeddings": trained_len}
     config = LlamaConfig(
         hidden_size=2 * d_k,
         num_attention_heads=2,
         max_position_embeddings=trained_len,
-        rope_parameters={
-            "rope_type": kind,
-            "rope_theta": base,
-            "original_max_position_embeddings": trained_len,
-            **more,
-        },
+        rope_parameters={"rope_type": kind, **more},
     )
     double = torch.float64
     with patch.multiple(torch, float=double, float32=double):
@@ -73,38 +68,22 @@ ORACLES = {
 test_it_equals_what_others_compute = equals(ORACLES)
 
 
-def test_ntk_leaves_the_first_pair_and_divides_the_last() -> None:
-    ratio = inverse_frequencies(22) / page.ntk_frequencies(22, 5.0)
-    assert ratio[0] == 1
-    assert ratio[-1].item() == pytest.approx(5)
-    assert (ratio[1:] > ratio[:-1]).all()
-
-
 def test_the_line_may_be_a_step() -> None:
     r"""After a training so short that no pair gets around, all but the first are interpolated."""
     ratio = inverse_frequencies(8) / page.yarn_frequencies(8, 4.0, 2)
     assert ratio.tolist() == pytest.approx([1, 4, 4, 4])
 
 
-def test_in_64_positions_the_first_three_of_eight_pairs_go_around() -> None:
-    around = 64 * inverse_frequencies(16) / (2 * math.pi) > 1
-    assert around.tolist() == [True] * 3 + [False] * 5
+KINDS = {
+    "interpolation": (inverse_frequencies(22) / 2.5, 1.0),
+    "ntk": (page.ntk_frequencies(22, 2.5, 10_000.0), 1.0),
+    "yarn": (page.yarn_frequencies(22, 2.5, 64, 10_000.0), page.yarn_scale(2.5)),
+}
 
 
-@pytest.mark.parametrize("kind", ["interpolation", "ntk", "yarn"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_table_for_longer_texts_has_the_angles_of_its_kind(kind: str) -> None:
-    frequencies = {
-        "interpolation": inverse_frequencies(22) / 2.5,
-        "ntk": page.ntk_frequencies(22, 2.5),
-        "yarn": page.yarn_frequencies(22, 2.5, 64),
-    }
-    scale = {"yarn": 0.1 * math.log(2.5) + 1}.get(kind, 1.0)
-    rotary = page.scaled_rotary(kind, 22, 160, 64)
-    angles = torch.arange(160)[:, None] * frequencies[kind]
+    frequencies, scale = KINDS[kind]
+    rotary, angles = page.scaled_rotary(kind, 22, 160, 64), torch.arange(160)[:, None] * frequencies
     torch.testing.assert_close(rotary.cos, (angles.cos() * scale).float())
     torch.testing.assert_close(rotary.sin, (angles.sin() * scale).float())
-    assert rotary.max_len == 160
-
-
-def test_scores_grow_by_the_square_of_the_scale() -> None:
-    assert round(page.yarn_scale(8.0) ** 2, 2) == 1.46

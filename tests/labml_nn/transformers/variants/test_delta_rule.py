@@ -89,10 +89,7 @@ def loops() -> float:
     return largest([found], [module.output(expected.flatten(start_dim=2))])
 
 
-ORACLES = {
-    "Hugging Face Qwen3-Next": of_qwen,
-    "a loop over scalars": loops,
-}
+ORACLES = {"Hugging Face Qwen3-Next": of_qwen, "a loop over scalars": loops}
 test_it_equals_what_others_compute = equals(ORACLES)
 
 
@@ -102,36 +99,6 @@ test_at_the_seam = at_the_seam(
     {f"{part}.{name}": shape for part in ("decay", "share") for name, shape in SMALL.items()},
     but=(seam.check_hidden_keys, seam.check_idle, seam.check_weights, seam.check_device),
 )
-
-
-def recall(n_pairs: int) -> list[float]:
-    r"""The errors of linear attention and of the delta rule, after each key was written twice."""
-    generator = torch.Generator().manual_seed(1)
-    key = F.normalize(torch.randn(n_pairs, 20, 1, 64, generator=generator), dim=-1)
-    old, new = torch.randn(2, n_pairs, 20, 1, 64, generator=generator)
-    keys, values = torch.cat([key, key]), torch.cat([old, new])
-    zeros = torch.zeros(2 * n_pairs, 20, 1, 1)
-    _, state = delta_steps((keys, keys, values, zeros, zeros + 1), torch.zeros(20, 1, 64, 64))
-    total = torch.einsum("nbhd,nbhv->bhdv", keys, values)
-    read = [torch.einsum("nbhd,bhdv->nbhv", key, one) for one in (total, state)]
-    return [((one - new).norm() / new.norm()).item() for one in read]
-
-
-def test_the_table_of_the_page() -> None:
-    rows = [recall(n_pairs) for n_pairs in (4, 16, 64)]
-    expected = [[1.05, 0.22], [1.22, 0.47], [1.74, 0.83]]
-    assert rows == [pytest.approx(row, abs=0.02) for row in expected]
-
-
-def test_a_key_of_length_two_overshoots_threefold() -> None:
-    key, value = torch.tensor([2.0, 0.0])[None, None, None], torch.tensor([5.0])[None, None, None]
-    zero, state = torch.zeros(1, 1, 1, 1), torch.zeros(1, 1, 2, 1)
-    read, _ = delta_steps((key, key, value, zero, zero + 1), state)
-    assert read.item() - 5.0 == 3 * 5.0
-    # Half of a write is left after 38 tokens.
-    alpha = torch.sigmoid(attention().decay.bias[0]).item()
-    assert round(alpha, 3) == 0.982
-    assert round(math.log(0.5) / math.log(alpha)) == 38
 
 
 def test_a_decay_to_nothing_forgets_all_and_gives_no_infinities() -> None:
@@ -158,3 +125,8 @@ def test_other_masks_are_refused() -> None:
     for mask in (wrong, ~causal_mask(7), torch.ones(1, 7, 1, dtype=torch.bool)):
         with pytest.raises(ValueError, match="expected no mask or the causal one"):
             seam.attend(module, x, mask)
+
+
+def test_half_of_a_write_is_left_after_38_tokens() -> None:
+    alpha = torch.sigmoid(attention().decay.bias[0]).item()
+    assert round(math.log(0.5) / math.log(alpha)) == 38

@@ -2,7 +2,7 @@ from functools import partial
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers.models.diffllama.configuration_diffllama import DiffLlamaConfig
 from transformers.models.diffllama.modeling_diffllama import DiffLlamaAttention, lambda_init_fn
 
@@ -61,26 +61,6 @@ test_a_width_that_cannot_be_halved_is_refused = seam.refuses(
     "must divide d_model, got {heads=} and {d_model=}",
     [{"heads": 2, "d_model": 6}],
 )
-
-
-def test_the_table_of_the_page() -> None:
-    scores = torch.zeros(64)
-    scores[0] = 4.0
-    rows = []
-    for share in (0, 0.2, 0.5, 0.8):
-        difference = scores.softmax(0) - share / 64
-        rows.append([round(x.item(), 3) for x in (difference[0], difference[1:].sum())])
-    assert rows == [[0.464, 0.536], [0.461, 0.339], [0.456, 0.044], [0.452, -0.252]]
-
-
-def test_weights_sum_to_what_is_left_and_some_are_negative() -> None:
-    module = seam.randomised(attention())
-    nn.init.zeros_(module.lambda_query)
-    module(**seam.inputs(), mask=seam.some_mask())
-    left = 1 - module.get_lambda()
-    sums = module.attn.sum(dim=1)
-    assert largest([sums], [left.expand_as(sums).detach()]) < 1e-10
-    assert module.attn.min() < 0 < module.attn.max()
 
 
 def test_the_first_share_is_that_of_the_paper_and_the_vectors_of_lambda_start_small() -> None:
