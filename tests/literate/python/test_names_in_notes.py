@@ -99,7 +99,10 @@ def test_a_document_is_read_in_the_same_way() -> None:
     assert str(problem).startswith("docs/a.md:3: the note names `d_modle`")
 
 
-def test_the_readme_which_is_no_page_names_what_there_is() -> None:
-    everything = names(load_site(load(ROOT)).sources.values(), ROOT)
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert list(problems_of_document("README.md", text, everything)) == []
+def test_the_documents_of_this_repository_name_what_there_is() -> None:
+    loaded = load_site(load(ROOT))
+    tests = [parse(path.read_text(encoding="utf-8"), path.name) for path in ROOT.glob("tests/*.py")]
+    everything = names([*loaded.sources.values(), *tests], ROOT)
+    for path in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        text = (ROOT / path).read_text(encoding="utf-8")
+        assert list(problems_of_document(path, text, everything)) == []
