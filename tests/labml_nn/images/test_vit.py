@@ -48,3 +48,5 @@ def test_parameters_and_how_they_start() -> None:
         assert one.std().item() == pytest.approx(0.3, abs=0.1 if length == 1 else 0.01)
     assert ViT(9, 5, 14, 2, 2, 28).registers.shape == (0, 1, 14)
     assert shapes(model.project) == {"weight": (40, 4), "bias": (40,)}
+    # With its own parameters, and not those of an oracle.
+    assert oracles.vit()(oracles.images()).shape == (oracles.BATCH_SIZE, oracles.D_MODEL)
