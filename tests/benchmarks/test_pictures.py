@@ -3,6 +3,7 @@ r"""Pictures are the same bytes each time, keep their letters, and take the colo
 import re
 
 from benchmarks.pictures import ACCENT, SECOND, heat_map, new, svg
+from tests.literate.recorded import result
 
 
 def drawn(name: str) -> str:
@@ -37,3 +38,8 @@ def test_letters_stay_letters_and_colours_are_those_of_the_page() -> None:
     assert {"fill-accent", "fill-second", "stroke-second"} <= set(
         re.findall(r"[a-z]+-(?:accent|second)", text)
     )
+
+
+def test_a_result_takes_it() -> None:
+    figures = {"seen": {"title": "What is seen", "picture": drawn("one")}}
+    assert result(figures=figures).figures["seen"].picture == drawn("one")
