@@ -135,7 +135,8 @@ def example(rows: int = 5, columns: int = 7) -> tuple[Tensor, ...]:
 
     ??? question "Leave out `round()`. What happens to the weights, and which test notices?"
         The conversion to whole numbers cuts off what is behind the point, so every weight moves
-        towards zero, by up to a whole scale. Only the bound of half a scale notices.
+        towards zero, by up to a whole scale. The test that each number is the nearest multiple of
+        the scale notices.
 
     ??? question "Use one scale for the whole matrix. What does the largest error depend on now?"
         On the largest number of the matrix. If it is 100 times the largest of some row, that row

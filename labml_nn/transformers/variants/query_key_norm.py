@@ -181,8 +181,7 @@ def example(
         $L$, which is 12 for 64 positions.
 
     ??? question "Move `self.norm` before the split into heads. Which test notices?"
-        The comparison with Qwen3, and the one that makes a single head larger: the others must not
-        change.
+        The comparison with Qwen3, where each head is normalised on its own.
     """
     # Fresh gains are 1, so the largest possible score is $\sqrt{d_k}$ here.
     d_model = heads * d_k
