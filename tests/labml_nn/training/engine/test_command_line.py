@@ -84,7 +84,7 @@ def test_a_run_leaves_its_loss_its_record_and_its_checkpoints(command: Command) 
     out, _, last = out.rstrip("\n").rpartition("\n")
     assert f"run {path}\n" in out
     assert "2,200 characters, 29 in the vocabulary, 667 parameters, on cpu in float32, " in out
-    speed = r"^12 steps in \d+\.\d seconds, [\d,]+ tokens a second, at most \d+ MB of memory$"
+    speed = r"^12 steps in \d+\.\d seconds, [\d,]+ tokens a second, at most [\d,]+ MB of memory$"
     assert re.search(speed, out, re.MULTILINE)
     assert re.search(r"^honest loss (\d.\d{4}), teacher-forced \1, at the", out, re.MULTILINE)
     assert b"<svg" in (path / "losses.svg").read_bytes()[:1000]
