@@ -227,9 +227,7 @@ def example(
     ### Exercises
 
     ??? question "How many numbers has QK for 128 features and 4 heads? How many are free?"
-        $128^2$ = 16,384 in each head, made from 2 · 32 · 128 = 8,192 weights. Not even those are
-        free: mix the 32 features of the queries by any invertible matrix, undo it in the keys, and
-        QK stays. That takes away $32^2$, and leaves 7,168.
+        $128^2$ = 16,384 in each head. Its rank is at most 32, so 32 · (256 − 32) = 7,168 are free.
 
     ??? question "The head made by hand reads “bac”. Where does the “c” look, and what is added?"
         At the “b”. It adds the vector of “b”, so row 2 of the result has nearly 1 in column 1.
