@@ -84,8 +84,9 @@ def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager
     ## Mixed precision
 
     The weights stay in `float32`, because a step often changes a weight by less than the last digit
-    of `bfloat16`. Inside this block PyTorch converts the factors of each matrix product to 16 bits;
-    softmax, normalisation and loss, which need the digits, stay in 32.
+    of `bfloat16`. Inside this block PyTorch converts the factors of each matrix product to 16 bits.
+    The loss needs the digits and stays in 32. So do softmax and normalisation on a GPU; on a CPU
+    they compute in 32 bits what they get in 16, and round the result.
     """
     # Autocast to float32 would only cost time.
     if dtype is torch.float32:

@@ -18,8 +18,9 @@ arguments. So it imports the lessons, and no lesson imports anything from here; 
 * **Read:** [texts](text.py), as letters or [byte pairs](byte_pairs.py), and [tokens in a
   file](token_file.py) that was [written](write_tokens.py) once
 * **Train:** [the steps](steps.py) of a [trainer](trainer.py), in [micro-batches and 16
-  bits](mixed_precision.py), [where the model is](placement.py); [records and samples](train.py) on
-  the way, [Ctrl-C](stopping.py) and [losses that aren't finite](finite.py)
+  bits](mixed_precision.py), with an [attention for 16 bits](short_contexts.py) and [where the model
+  is](placement.py); [records and samples](train.py) on the way, [Ctrl-C](stopping.py) and [losses
+  that aren't finite](finite.py)
 * **Spread:** [several processes](processes.py), [a batch](distributed.py) and [a
   model](sharded.py) that they share
 * **Resume:** [checkpoints](checkpoint.py) and [their files](checkpoint_file.py), [the folder of a

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
+from labml_nn.training.device import choose_precision
 from labml_nn.training.engine.config import ModelConfig, setting
+from labml_nn.training.engine.short_contexts import CausalAttention, CausalModernAttention
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from labml_nn.transformers.basic.comparison_experiment import put_in_place
-from labml_nn.transformers.fused_attention import FusedAttention
 from labml_nn.transformers.mha import MultiHeadAttention
 from labml_nn.transformers.modern import experiment
 from labml_nn.transformers.modern.model import ModernTransformer
@@ -49,30 +50,14 @@ class ClassicConfig(ModelConfig):
     fast: bool = setting(False, "use the fused attention")
 
 
-class CausalAttention(FusedAttention):
-    r"""
-    ### Its fused attention
-
-    The mask of this model is always the causal one, so the kernel gets a flag in its place.
-    """
-
-    def __init__(self, heads: int, d_model: int, dropout_prob: float) -> None:
-        # The arguments are those that the model gives to every attention.
-        super().__init__(heads, d_model, dropout_prob, is_causal=True)
-
-    def forward(self, *, mask: Tensor | None = None, **streams: Tensor) -> Tensor:
-        # The kernel knows which keys are hidden, so it needn't read a mask in each layer.
-        return super().forward(**streams)
-
-
 def classic(config: ClassicConfig, n_vocab: int) -> nn.Module:
     r"""
     ### The classic transformer
 
     That of [the lessons](../../transformers/basic/autoregressive_model.py).
     """
-    # Both have the same weights and, up to rounding, the same result. On a GPU, and for long
-    # contexts, the second one is faster.
+    # Both have the same weights and, up to rounding, the same result. The second one takes less
+    # time, and for long contexts less memory.
     attention = CausalAttention if config.fast else MultiHeadAttention
     return AutoregressiveTransformer(n_vocab, **sizes(config), attention=attention)
 
@@ -101,7 +86,17 @@ def modern(config: ModernConfig, n_vocab: int) -> nn.Module:
     See [its page](../../transformers/modern/model.py).
     """
     # All of its parts are decided on its page.
-    return ModernTransformer(n_vocab, **sizes(config))
+    model = ModernTransformer(n_vocab, **sizes(config))
+
+    # The same attention with the same weights, by another computation where that takes less time.
+    # All layers share one table of rotations.
+    rotate = model.layers[0].attention.query.rotate
+    for index, layer in enumerate(model.layers):
+        # Only the first layer has no values to mix in.
+        new = CausalModernAttention(config.d_model, config.heads, rotate, first=index == 0)
+        new.load_state_dict(layer.attention.state_dict())
+        layer.attention = new
+    return model
 
 
 def muon_and_adamw(model: nn.Module, config: ModernConfig) -> list[torch.optim.Optimizer]:
@@ -116,6 +111,11 @@ def muon_and_adamw(model: nn.Module, config: ModernConfig) -> list[torch.optim.O
     # Muon is the first of the two.
     for group in both[0].param_groups:
         group["weight_decay"] = config.weight_decay
+
+    # The page has 16 bits on a GPU only. A CPU that is fast with them should use them here, too.
+    device = next(model.parameters()).device
+    if choose_precision(config.precision, device) is torch.bfloat16:
+        both[0].dtype = torch.bfloat16
     return both
 
 

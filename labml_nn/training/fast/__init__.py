@@ -20,7 +20,8 @@ step of the small transformer, so that is what we measured on two cores of a CPU
 
 Here fused attention saves most, then the fused optimizer. Three measures saved less than a
 twentieth of a step: one matrix product for three projections, compilation, and 16-bit numbers. With
-16-bit numbers a step even took longer, though this processor has instructions for their products.
-On a GPU, for longer sequences and for wider models the order is another one: measure before you
-choose.
+16-bit numbers a step even took longer, though this processor has instructions for their products:
+the kernel's backward pass is slow with them, so the training command computes [short contexts in
+another way](../engine/short_contexts.py). On a GPU, for longer sequences and for wider models the
+order is another one: measure before you choose.
 """

@@ -51,6 +51,11 @@ def test_fast_takes_the_fused_attention_with_the_same_weights() -> None:
     assert losses(plain, 3) == pytest.approx(losses(fast, 3), abs=1e-5)
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_muon_computes_in_the_precision_of_the_run(precision: str) -> None:
+    assert make("modern", precision=precision).optimizers[0].dtype is getattr(torch, precision)
+
+
 def test_sizes_that_make_no_sense_are_refused() -> None:
     for preset, changes, sentence in (
         ("classic", {"d_model": 18}, "d_model must be a multiple of heads=4, got 18"),
@@ -76,6 +81,9 @@ def test_every_page_with_a_part_has_a_name_and_no_page_has_two() -> None:
 
 EVERYTHING = [(name, {"dropout_prob": 0.0}) for name in PRESETS if name != "parts"]
 EVERYTHING += [("parts", {"part": part}) for part in PARTS]
+# In 16 bits another attention computes.
+EVERYTHING += [("classic", {"fast": True, "precision": "bfloat16"})]
+EVERYTHING += [("modern", {"precision": "bfloat16"})]
 
 
 @pytest.mark.parametrize(("preset", "changes"), EVERYTHING)
