@@ -246,6 +246,15 @@ def check_hidden_keys(make: Make) -> None:
     assert largest([alone], [expected[:, 1:2]]) < 1e-12
 
 
+def check_hidden_keys_of_another(make: Make) -> None:
+    r"""The same where keys come from another sequence than queries, a longer one."""
+    module, given, mask = randomised(make()), inputs(), some_mask()
+    mask[:, 5:] = False
+    expected = module(**given, mask=mask)
+    changed = {name: torch.cat([x[:5], x[5:] - 9]) for name, x in given.items()}
+    assert largest([module(**changed, mask=mask)], [expected]) < 1e-12
+
+
 def check_idle(
     make: Make, types: tuple[torch.dtype, ...] = (torch.float64, torch.bfloat16, torch.float16)
 ) -> None:
@@ -313,9 +322,10 @@ def check_parameters(make: Make, more: Mapping[str, tuple[int, ...]]) -> None:
     assert inspect.signature(make.func).parameters["bias"].default is True
 
 
+HIDDEN = (check_hidden_keys, check_hidden_keys_of_another)
 CHECKS = [
     check_no_future,
-    check_hidden_keys,
+    *HIDDEN,
     check_idle,
     check_weights,
     check_saved,

@@ -24,7 +24,10 @@ def two(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
 
 def make_trainer(d_model: int = 11) -> Trainer:
     model = make_model(dropout_prob=0.5, d_model=d_model)
-    return Trainer(model, make_text(997), make_text(101), CONFIG, two)
+    trainer = Trainer(model, make_text(997), make_text(101), CONFIG, two)
+    # As for float16, with a scale that grows in the first steps.
+    trainer.mixed.scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10, growth_interval=1)
+    return trainer
 
 
 def everything(trainer: Trainer) -> dict[str, Any]:

@@ -71,7 +71,9 @@ ORACLES = {
 }
 test_it_equals_what_others_compute = equals(ORACLES)
 # With sinks that a query without keys would see, if a mask couldn't hide them.
-test_at_the_seam = at_the_seam(partial(attention, window=4, n_sinks=1), {})
+test_at_the_seam = at_the_seam(
+    partial(attention, window=4, n_sinks=1), {}, but=(seam.check_hidden_keys_of_another,)
+)
 test_no_window_is_refused = seam.refuses(
     attention,
     "got {window=}, {n_sinks=}$",

@@ -97,7 +97,7 @@ SMALL = {"weight": (HEADS, D_MODEL), "bias": (HEADS,)}
 test_at_the_seam = at_the_seam(
     attention,
     {f"{part}.{name}": shape for part in ("decay", "share") for name, shape in SMALL.items()},
-    but=(seam.check_hidden_keys, seam.check_idle, seam.check_weights, seam.check_device),
+    but=(*seam.HIDDEN, seam.check_idle, seam.check_weights, seam.check_device),
 )
 
 

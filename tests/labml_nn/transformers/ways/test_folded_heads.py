@@ -24,7 +24,7 @@ ORACLES = {
     "torch.nn.MultiheadAttention, without a mask": lambda: distance(False),
 }
 test_equals_its_oracle_with_gradients = seam.equals(ORACLES)
-test_at_the_seam = seam.at_the_seam(partial(made), but=(seam.check_hidden_keys, seam.check_idle))
+test_at_the_seam = seam.at_the_seam(partial(made), but=(*seam.HIDDEN, seam.check_idle))
 test_a_width_that_heads_do_not_divide_is_refused = seam.refuses(
     NarrowSelfAttention, "got {heads=}, {d_model=}$", [{"heads": 4, "d_model": 30}]
 )

@@ -25,7 +25,7 @@ ORACLES = {"torch.nn.MultiheadAttention": distance}
 test_equals_its_oracle_with_gradients = equals(ORACLES)
 test_at_the_seam = seam.at_the_seam(
     partial(lambda: SequenceFirst(OneHeadAtATime(HEADS, D_MODEL), output="projection")),
-    but=(seam.check_hidden_keys, seam.check_idle, seam.check_dropout),
+    but=(*seam.HIDDEN, seam.check_idle, seam.check_dropout),
 )
 test_a_width_that_heads_do_not_divide_is_refused = refuses(
     OneHeadAtATime, "got {heads=}, {d_model=}$", [{"heads": 4, "d_model": 30}]
