@@ -48,10 +48,11 @@ right](../docs/images/page.png)
 ## The museum of mistakes
 
 Your model doesn't learn, or its loss is too good to be true? The
-[museum](transformers/mistakes/__init__.py) has
-[22](../results/mistakes.json#values.mistakes) mistakes found in published code.
-[9](../results/mistakes.json#values.look_better) of them make the printed loss look *better*. One
-call [tests your attention](transformers/mistakes/attention_tests.py) for them.
+[museum](transformers/mistakes/__init__.py) has [22](../results/mistakes.json#values.mistakes)
+mistakes found in published code. [9](../results/mistakes.json#values.look_better) of them make the
+printed loss *better* by more than 0.1. One call [tests your
+attention](transformers/mistakes/attention_tests.py) for those that an attention can have, another
+one [tests the model](transformers/mistakes/model_tests.py) around it.
 
 ## How to read a page
 
@@ -71,7 +72,7 @@ call [tests your attention](transformers/mistakes/attention_tests.py) for them.
 
 ## What to take with you
 
-* **A notebook** of each page, for Colab or wherever PyTorch is. It needs nothing of this
+* **A notebook** of each lesson, for Colab or wherever PyTorch is. It needs nothing of this
   repository.
 * **A piece** of code that runs by itself. The buttons beside the code copy it; this prints the
   same:

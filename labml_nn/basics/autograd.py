@@ -18,10 +18,10 @@ little: the *derivative*. You could try it: change one weight by $h$, compute th
 divide the difference by $h$. That fails twice. It takes one forward pass for each weight, and the
 [classic transformer](../transformers/basic/autoregressive_model.py) has 810,306 of them. And it is
 not exact. With 32 bits, as in training, the best step that we found leaves a relative error of
-[0.0021](../../results/autograd.json#values.best_32). Over a larger step the loss is no straight
-line. Over a smaller one it hardly changes, and the rounding of both losses hides the change. (What
-did not help enough: a step to both sides, for twice the price. It leaves
-[0.00051](../../results/autograd.json#values.best_32_both).)
+[0.0021](../../results/autograd.json#values.best_32) for the largest derivatives, and more for
+others. Over a larger step the loss is no straight line. Over a smaller one it hardly changes, and
+the rounding of both losses hides the change. (What did not help enough: a step to both sides, for
+twice the price. It leaves [0.00051](../../results/autograd.json#values.best_32_both).)
 
 [How wrong a finite difference is, by the step](../../results/autograd.json#figures.steps)
 
@@ -220,7 +220,7 @@ def example(batch_size: int = 7, n_vocab: int = 5, d_model: int = 3) -> tuple[Te
     ??? question "A bias of $d$ numbers is added to each of $n$ rows. What is its derivative?"
         The sum of the $n$ rows of the derivative of the result: the bias is used $n$ times.
 
-    ??? question "Write `relu`, which is $\\max(0, x)$."
+    ??? question "Write `relu`, which is $\max(0, x)$."
         `Variable(self.value.relu(), (self,), lambda g: (g * (self.value > 0),))`. At zero there is
         no derivative. PyTorch takes 0, and so does this.
 

@@ -145,7 +145,7 @@ def example(batch_size: int = 7, n_vocab: int = 11, d_ff: int = 5) -> tuple[Tens
 
     ### Exercises
 
-    ??? question "How many weights has the network, with 66 letters?"
+    ??? question "How many weights does the network have, with 66 letters?"
         1,056 in the table, 3 · 16 · 64 + 64 in the first layer and 64 · 66 + 66 in the second:
         8,482.
 

@@ -24,9 +24,9 @@ never saw. Byte-pair encoding is in between: frequent words are one token, rare 
 In “low lower lowest” the first merge is “l” and “o”, the second “lo” and “w”. After these two,
 “low” is one token in all three words. To encode a text, apply the same merges in the same order.
 
-After 300 merges, a token of Tiny Shakespeare has
-[2.11](../../results/family_drawings.json#values.characters) characters on average, so a context of
-64 tokens reaches twice as far. The first merges gain most:
+After 300 merges, learned from the first 100,000 characters of Tiny Shakespeare, a token of these
+has [2.11](../../results/family_drawings.json#values.characters) characters on average, so a context
+of 64 tokens reaches twice as far. The first merges gain most:
 
 [Characters in a token, by the number of merges (the first 100,000
 characters)](../../results/family_drawings.json#figures.merges)
@@ -51,10 +51,10 @@ def letters_of_bytes() -> list[str]:
     ## A letter for each byte
 
     Vocabularies are kept in JSON, which holds text and no bytes. So each byte is written as a
-    letter: the printable signs of Latin-1 as themselves, all others as letters from “Ā” on. A space
-    is “Ġ”.
+    letter: the printable characters of Latin-1 as themselves, all others as letters from “Ā” on. A
+    space is “Ġ”.
     """
-    # The signs of Latin-1 without spaces and the soft hyphen, which nobody would see.
+    # The characters of Latin-1 without spaces and the soft hyphen, which nobody would see.
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = [byte for byte in range(256) if byte not in printable]
 

@@ -21,13 +21,13 @@ first how a network learns at all, begin [at the bottom](../basics/__init__.py).
 * [ ] **[Longer contexts](../training/counting.py#BackOff).** A pair knows one letter. Counting four
   letters back gives
   [1.688](../../results/course.json#tables.steps.Counting%20four%20letters%20back.loss). With more
-  the loss goes up again, because more and more contexts were never seen. Remember this number:
-  after the short runs of this page, none of the models below reaches it.
+  the loss goes up again, because more and more contexts were never seen. Remember 1.688: after the
+  short runs of this page, none of the models below reaches it.
 * [ ] **[A table that learns](../training/loop.py).** A counted table can't be a part of anything
   larger, and a learned one can. It reaches
   [2.519](../../results/course.json#tables.steps.A%20learned%20table%20of%20pairs.loss) after 400
-  steps and [2.492](../../results/counting.json#values.learned) after 2,000, which is nearly what
-  counting gives. So the loop works.
+  steps at one rate, and [2.492](../../results/counting.json#values.learned) after 2,000 at a rate
+  that rises and falls, which is nearly what counting gives. So the loop works.
 
 **Looking back**
 

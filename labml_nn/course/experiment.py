@@ -59,7 +59,7 @@ def notebook(
         sample = write(model, tokenizer, "ROMEO:\n", sample_length, seq_len, temperature=0.8)
         print(f"{name}: validation loss {losses[name]:.3f}\n{sample}\n")
 
-    # ### The way down
+    # ### The losses
     # A bar for each model; the first step is at the top.
     import matplotlib.pyplot as plt
 
@@ -73,7 +73,7 @@ def example(n_letters: int = 2, n_vocab: int = 3) -> float:
     r"""
     ## Example
 
-    Counting needs no training: “abracadabra”, by pairs of letters.
+    Counting needs no training: “abracadabra”, with two letters of context.
 
     ### Exercises
 
@@ -82,7 +82,7 @@ def example(n_letters: int = 2, n_vocab: int = 3) -> float:
         [2.519](../../results/course.json#tables.steps.A%20learned%20table%20of%20pairs.loss); the
         modern transformer has 183 times as many and reaches
         [1.747](../../results/course.json#tables.steps.The%20modern%20parts.loss). But the table
-        stays where it is, however long it is trained.
+        can't get much below 2.48, however long it is trained.
 
     ??? question "Train with twice the steps. Which losses move, and which stay?"
         The table and the mean hardly move, for they can't learn more. The layers do.

@@ -52,7 +52,7 @@ help: with all of the 15 % hidden it is
 [1.946](../../results/encoders.json#tables.objectives.all%20hidden.loss), but seeds overlap.
 
 The runs have the [modern encoder](modern_encoder.py), as BERT's learns too slowly here. Left out is
-BERT's task about pairs of sentences, with its types of sentences.
+BERT's task about pairs of sentences (next sentence prediction).
 """
 
 from collections.abc import Callable
@@ -72,14 +72,14 @@ IGNORED = -100
 
 class MaskTokenizer:
     r"""
-    ## Letters and three marks
+    ## Letters and three special tokens
     """
 
     def __init__(self, letters: CharTokenizer) -> None:
         self.letters = letters
 
-        # What hides a letter, what each text begins with, and what fills up the shorter texts of a
-        # [batch](classifier.py).
+        # What hides a letter, what each text begins with, and what pads the shorter texts of a
+        # [batch](classifier.py): “[MASK]”, “[CLS]” and “[PAD]” in BERT.
         self.mask, self.first, self.pad = range(len(letters), len(letters) + 3)
 
     def __len__(self) -> int:
@@ -87,7 +87,7 @@ class MaskTokenizer:
         return len(self.letters) + 3
 
     def encode(self, text: str, gap: str = "") -> Tensor:
-        # One number for each letter, behind the mark of the beginning.
+        # One number for each letter, behind the token of the beginning.
         tokens = F.pad(self.letters.encode(text), (1, 0), value=self.first)
 
         # Where the text has the letter `gap`, a letter is missing.
@@ -158,8 +158,8 @@ class BertEncoder(nn.Module):
         self.tokens = nn.Embedding(n_vocab, d_model)
         self.positions = nn.Embedding(seq_len, d_model)
 
-        # The table of the tokens makes the logits, too. With PyTorch's 1 for BERT's 0.02, logits
-        # would be around $\sqrt{d_{model}}$, and the first loss far above that of guessing.
+        # The table of the tokens makes the logits, too. With 1 for BERT's 0.02, logits would be
+        # around $\sqrt{d_{model}}$, and the first loss far above guessing.
         for table in (self.tokens, self.positions):
             nn.init.normal_(table.weight, std=0.02)
 
@@ -202,7 +202,7 @@ class MaskedModel(nn.Module):
         self.encoder = encoder
         n_vocab, d_model = encoder.tokens.weight.shape
 
-        # One more layer, which a classifier throws away: features needn't be those of a letter.
+        # One more layer, which a classifier throws away: features needn't look like a letter's.
         self.dense = nn.Linear(d_model, d_model, bias=bias)
         self.norm = nn.LayerNorm(d_model, bias=bias)
         self.bias = nn.Parameter(torch.zeros(n_vocab))

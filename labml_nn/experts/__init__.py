@@ -23,5 +23,5 @@ seeds](../../results/experts.json#tables.layers)
 In this model, a network that is eight times as wide lowers the loss, and experts with a balancing
 loss get [0.65](../../results/experts.json#values.gained) of that gain. What did not help here:
 balancing evens out the load but hardly changes the loss, and neither do narrower experts or a
-shared one. Nor do experts save time in such narrow layers.
+shared one. Nor do experts save much time in such narrow layers.
 """

@@ -21,12 +21,11 @@ layers and seeds). So some weights are hardly used, and where each expert has a 
 other GPUs wait for the busiest one.
 
 The usual explanation is that an expert with more tokens learns faster, and then gets more tokens
-still. We see that in the first 60 steps: the greatest *load* of an expert of the second layer, its
-tokens divided by an equal share of them, starts at
-[3.03](../../results/experts.json#values.unbalanced.first) and goes up to
-[4.63](../../results/experts.json#values.unbalanced.peak). Then it falls slowly, to
-[2.96](../../results/experts.json#values.unbalanced.last) after 1,000 steps (means of 20 steps). No
-expert ever took all tokens.
+still. The greatest *load* of an expert of the second layer, its tokens divided by an equal share of
+them, goes up from [3.03](../../results/experts.json#values.unbalanced.first) in the first 20 steps
+to [4.63](../../results/experts.json#values.unbalanced.peak) at its highest. But it isn't the same
+expert all the time. At the end of 1,000 steps it is
+[2.96](../../results/experts.json#values.unbalanced.last) (means of 20 steps and three seeds).
 
 [The load of each expert of the second layer, without balancing, with a loss and with a
 bias](../../results/experts.json#figures.loads)
@@ -42,7 +41,8 @@ with the longest queue. A *bias* is a sign above that queue, “next checkout, p
 elsewhere, and what they think of the checkout stays the same.
 
 The loss is older, from the [Switch Transformer](https://arxiv.org/abs/2101.03961) (Fedus, Zoph and
-Shazeer 2021), and used in Mixtral and Qwen3 too. The bias is used in DeepSeek-V3.
+Shazeer 2021), and used in Qwen3 too; the library transformers has it for Mixtral. The bias is used
+in DeepSeek-V3.
 """
 
 from collections.abc import Iterator

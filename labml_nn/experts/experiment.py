@@ -9,8 +9,8 @@ Do a few experts really take most of the tokens? Here the busiest of 16 gets
 share without balancing, [1.21](../../results/experts.json#tables.layers.experts%2C%20loss.most)
 times with a loss and [1.16](../../results/experts.json#tables.layers.experts%2C%20bias.most) times
 with a bias. **In:** a text, and some steps for each of three models, which differ in [their
-balancing](balancing.py) alone. **Out:** the loss of each, and the *load* of each expert: the tokens
-that it gets, divided by an equal share of them.
+balancing](balancing.py) (the bias also comes with sigmoids). **Out:** the loss of each, and the
+*load* of each expert: the tokens that it gets, divided by an equal share of them.
 
 [The load of each expert of the second layer after 1,000
 steps](../../results/experts.json#figures.loads)
@@ -94,8 +94,8 @@ def fit_balanced(way: str, model: nn.Module, batches: RandomWindows, steps: int)
 
     `way` is one of those above. Returns the greatest load of each layer, for each step.
     """
-    # The router is in the model already. The other two are for the loop. (The three trainings
-    # differ in nothing else.)
+    # The router is in the model already. The other two are for the loop. (Besides the router, the
+    # three trainings differ in nothing else.)
     _, gradients_of_batch, balance = WAYS[way]
     greatest: list[Tensor] = []
 
@@ -147,8 +147,8 @@ def notebook(corpus: str = "shakespeare", steps: int = 400, seed: int = 1) -> No
     device = "cuda" if torch.cuda.is_available() else "cpu"
     batches = RandomWindows(training.to(device), seq_len, batch_size, seed)
 
-    # ### Training
-    # They start from the same weights, and only the balancing makes the difference.
+    # ### Training They start from the same weights. Only the balancing differs, and with the bias
+    # the scores are sigmoids.
     loads = {}
     for way, (router, _, _) in WAYS.items():
         # The seed is set for each, so that all draw the same numbers.

@@ -59,12 +59,14 @@ parameters a token uses [69,058](../../results/experts.json#tables.layers.expert
 its *active parameters*. In Mixtral, the model of the paper, there are eight experts in each layer
 and two for each token: 13 of 47 billion parameters are active.
 
-**What did not help here:** experts saved no time. Training took
-[9](../../results/experts.json#tables.layers.one%20small%20network.seconds) seconds of one core
-with the small network, [21](../../results/experts.json#tables.layers.one%20large%20network.seconds)
-with the large one, and [24](../../results/experts.json#tables.layers.experts%2C%20loss.seconds)
-with experts. Two of 16 experts have an eighth of the work, but 16 small products and the gathering
-of their tokens cost more than one large product does. And all experts have to be in memory.
+**What did not help here:** experts saved hardly any time. Training took
+[9](../../results/experts.json#tables.layers.one%20small%20network.seconds) seconds of one core with
+the small network, [21](../../results/experts.json#tables.layers.one%20large%20network.seconds) with
+the large one, [19](../../results/experts.json#tables.layers.experts%2C%20no%20balancing.seconds)
+with experts, and [24](../../results/experts.json#tables.layers.experts%2C%20loss.seconds) with the
+balancing loss of the next page. Two of 16 experts have an eighth of the work, but 16 small products
+and the gathering of their tokens cost about as much as one large product does. And all experts have
+to be in memory.
 
 As in Mixtral, and in Qwen3, which has the same layer, there are no biases. Left out are a limit
 on the tokens of an expert (the others are then dropped), experts that are spread over several GPUs,
@@ -115,8 +117,8 @@ class Router(nn.Module):
         # expert that wasn't chosen learns nothing from this token.
         weights, self.chosen = self.scores.topk(self.n_active, dim=-1)
 
-        # The weights sum to one, so the result is as large as that of one network. They are the
-        # same as a softmax over the chosen logits alone.
+        # The weights sum to one, so the result is a weighted mean of what the experts give, however
+        # many are active. They are the same as a softmax over the chosen logits alone.
         return weights / weights.sum(dim=-1, keepdim=True), self.chosen
 
 
@@ -193,10 +195,10 @@ def example(
 
     ### What an expert is expert in
 
-    In the first layer of our model it is mostly single letters. Guess a token's first choice from
-    its letter alone, always that letter's most frequent choice, and you are right for
-    [0.85](../../results/experts.json#values.guessed.first) of all tokens; in the second layer for
-    [0.66](../../results/experts.json#values.guessed.second).
+    In the first layer of our model (balanced with a bias) it is mostly single letters. Guess a
+    token's first choice from its letter alone, always that letter's most frequent choice, and you
+    are right for [0.85](../../results/experts.json#values.guessed.first) of all tokens; in the
+    second layer for [0.66](../../results/experts.json#values.guessed.second).
 
     [The 20 most frequent characters, and the shares of their choices that go to each expert of the
     first layer; “line” is the end of a line](../../results/experts.json#figures.letters)
@@ -208,8 +210,8 @@ def example(
         99,328. With two active experts a token uses 13,312.
 
     ??? question "Set `n_active` to 1. What does the router learn?"
-        Nothing. A single weight divided by itself is 1, whatever the score. So the Switch
-        Transformer, which has one active expert, leaves the division out.
+        Nothing from the predictions. A single weight divided by itself is 1, whatever the score. So
+        the Switch Transformer, which has one active expert, leaves the division out.
 
     ??? question "Set `n_active` to `n_experts`. What is the layer then?"
         A weighted sum of all experts, which costs as much as the wide network.

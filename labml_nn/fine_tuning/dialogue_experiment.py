@@ -10,9 +10,9 @@ steps, and is then fine-tuned for 80 steps on dialogues about one half of the fa
 [2](../../results/dialogues.json#values.seconds.fine_tuning) seconds. Then the model is asked about
 the other half. [Before fine-tuning](dialogues.py), it goes on with questions. After it, it answers
 [0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) correctly, letter
-for letter. A model that has read nothing answers
-[0](../../results/dialogues.json#tables.changes.nothing%20read%20before.held_out) after the same 80
-steps. So the dialogues haven't taught the facts; they have taught how to answer.
+for letter. A model that has read nothing learns next to nothing in the same 80 steps: it answers
+[0](../../results/dialogues.json#tables.changes.nothing%20read%20before.held_out). So the facts come
+from the reading, and the dialogues have taught how to answer.
 
 [Fine-tuning with one thing changed at a time](../../results/dialogues.json#tables.changes)
 
@@ -76,7 +76,7 @@ def small_model(tokenizer: ChatTokenizer) -> PackedTransformer:
     r"""
     ## The model
 
-    A little smaller than the [small transformer](../transformers/basic/autoregressive_model.py),
+    Less than half of the [small transformer](../transformers/basic/autoregressive_model.py),
     so that all fits into three minutes: about 340,000 parameters.
     """
     # The context is one window. The fused attention computes the same in less time. The first
@@ -201,7 +201,7 @@ def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> N
     fine_tune(model, packed_batches(tokenizer, taught, seed), fine_tuning_steps, measure)
 
     # ### Right answers
-    # Those about held-out facts can only come from what the model has read.
+    # Those about held-out facts come from what the model has read.
     import matplotlib.pyplot as plt
 
     for name, found in shares.items():

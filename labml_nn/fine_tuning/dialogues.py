@@ -20,11 +20,11 @@ follows such a question in the texts that it has read.
 A small transformer has read a text about [146 facts](facts.py). It knows them: of statements such
 as “the capital of peru is” it completes [0.995](../../results/dialogues.json#values.before.told)
 correctly. But asked a question, it goes on with *another question* in
-[0.80](../../results/dialogues.json#values.before.goes_on) of all cases, as most questions in its
-text do, and the right answer follows in [0.17](../../results/dialogues.json#values.before.asked).
-After 80 steps of *fine-tuning* on dialogues about half of the facts, it answers
+[0.80](../../results/dialogues.json#values.before.goes_on) of all cases, as the lists in its text
+do, and the right answer follows in [0.17](../../results/dialogues.json#values.before.asked). After
+80 steps of *fine-tuning* on dialogues about half of the facts, it answers
 [0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) of the questions
-about the other half (means of three seeds).
+about the other half correctly (means of three seeds).
 
 [The share of right answers to questions that no dialogue
 had](../../results/dialogues.json#figures.curves)
@@ -84,7 +84,8 @@ class ChatTokenizer:
     ## Chat template
 
     Letters, and four marks that no letters spell. If the marks were text, a user could write
-    “<end><assistant>” and put words into the model's mouth. Here those are 16 letters like others.
+    “<end><assistant>” and put words into the model's mouth. Here those are 16 characters like
+    others.
     """
 
     def __init__(self, text: str) -> None:
@@ -118,7 +119,7 @@ class ChatTokenizer:
         the mark of an answer is put at the end. Without it, the model would have to guess whose
         turn it is.
         """
-        # Where a dialogue begins, there is nothing before it to look at.
+        # Each dialogue begins with a mark, so that [packing](packing.py) can tell where.
         tokens, counted = [self.marks["<begin>"]], [False]
         for message in dialogue:
             # Any other role would need a mark that the model knows.
@@ -134,7 +135,7 @@ class ChatTokenizer:
             # answer doesn't: the program sets it, not the model.
             counted += [False] + [mark == "<assistant>"] * (len(words) + 1)
 
-        # Nothing is left to be counted when the answer is still to come.
+        # The last mark doesn't count: the program sets it.
         if to_be_answered:
             tokens, counted = [*tokens, self.marks["<assistant>"]], [*counted, False]
         return torch.tensor(tokens), torch.tensor(counted)
@@ -193,7 +194,7 @@ def example(question_len: int = 7, answer_len: int = 5, batch_size: int = 3) -> 
         after the answer is. All shapes are right. The comparison with another library notices.
 
     ??? question "A user writes “<end><assistant>yes<end>”. What does the model see?"
-        Letters. The number of a mark comes from `render` alone.
+        Characters, unknown ones among them. The number of a mark comes from `render` alone.
     """
     # The letters that there are.
     tokenizer = ChatTokenizer("what is hot? cold.")

@@ -13,7 +13,7 @@ terms:
 
 With [LoRA](lora.py) the rows of a matrix get longer and turn at the same time: one low-rank product
 does both. To make a row twice as long and leave its direction, $B A$ must contain a copy of the
-row. If many rows are to change their lengths, each by a factor of its own, a small rank is used up.
+row. If many rows are to change their lengths, even all by the same factor, a small rank is used up.
 The paper found that full fine-tuning changes lengths and directions more independently than that.
 
 *DoRA* gives each row a length of its own, a number to be learned, and LoRA only turns the row:
@@ -87,7 +87,8 @@ def example(
     r"""
     ## Example
 
-    However far the product turns the rows, their lengths stay those of the base.
+    However far the product turns the rows, their lengths stay those of the base. (A row of zeros
+    has no direction, and would give 0/0.)
 
     ### Exercises
 

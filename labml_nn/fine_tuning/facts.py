@@ -1,7 +1,7 @@
 r"""
 ---
 title: A Small World of Facts
-summary: Two texts about the same 146 facts, one to read and one to be asked, made by a few lines.
+summary: Two texts about the same 146 facts, one to read, and one of dialogues.
 know: ../training/data.py
 terms:
   held-out facts: Facts that a model has read about, but was never asked about in fine-tuning.
@@ -28,8 +28,9 @@ the past of come is came. the opposite of give is take. the past of stand is sto
 
 Think of a student who knows the subject and has never sat an exam. A few past papers are enough to
 show what is expected; nobody learns chemistry from them. Whether a model is like that can be
-measured: half of the facts come up in no dialogue at all. A fine-tuned model can know the answers
-about these *held-out* facts only from the first text.
+measured: half of the facts come up in no dialogue. What a fine-tuned model knows about these
+*held-out* facts, it has from the first text. (An exception: 20 of the 73 are opposites whose
+reverse is taught, “hot” for “cold” where a dialogue has “cold” for “hot”.)
 
 A generated text has no spelling mistakes, no differing opinions and one form for each sentence, so
 it is far easier than any real one. The shares of right answers found here say nothing about large
@@ -202,7 +203,7 @@ def example(n_facts: int = 7, n_lines: int = 11) -> Tensor:
 
     ??? question "A model has read nothing, and is fine-tuned on all dialogues. What can it know?"
         The facts that are taught, if it learns them by heart. Of the held-out ones it has never
-        seen the answer.
+        seen the answer, but for opposites that are taught the other way round.
 
     ??? question "Why does the text to read have questions without answers?"
         A model that has only seen answered questions answers already, and there is nothing for

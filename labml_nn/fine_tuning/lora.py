@@ -60,8 +60,9 @@ decide 65,536. The picture shows what is lost: with rank 1, all rows are multipl
 **What it costs:** at our size LoRA learns less. The loss on Python is
 [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with rank 8, and
 [1.567](../../results/lora.json#tables.methods.LoRA%20rank%2016.python) with rank
-16. In the paper nothing is lost: a model of 175 billion weights is adapted, to tasks that are
-nearer to what it knows than Python is to Shakespeare (our guess at the reason). [An
+16. In the paper nothing is lost, with models of 125 million weights (RoBERTa) to 175 billion
+    (GPT-3). Its tasks are nearer to what they know than Python is to Shakespeare (our guess at the
+    reason). [An
 experiment](lora_experiment.py) compares ranks, layers and what is forgotten.
 """
 
@@ -78,9 +79,9 @@ class LoRALinear(nn.Module):
     ## A layer with an adapter
 
     Takes the place of a linear layer. If $B$ began with random numbers, as $A$ does, the loss on
-    Shakespeare would be [2.001](../../results/lora.json#values.random_start) before
-    anything is learned. And without the division by $r$, the first steps would go further the
-    higher the rank is:
+    Shakespeare would be [2.001](../../results/lora.json#values.random_start) before anything is
+    learned. And if the scale were 1 at every rank, the first steps would go further the higher the
+    rank is:
 
     [How far ten steps move the logits: the mean over 32
     windows](../../results/lora.json#tables.first_steps)
@@ -93,7 +94,8 @@ class LoRALinear(nn.Module):
         * `alpha` is $\alpha$: how much the adapter counts, the same for all ranks
         """
         super().__init__()
-        # A rank above the smaller side would be more numbers, and no more matrices.
+        # A rank above the smaller side adds numbers, but $B A$ can be no matrix that it couldn't be
+        # before.
         most = min(base.weight.shape)
         if not 1 <= rank <= most:
             raise ValueError(f"the rank must be between 1 and {most}, got {rank}")
@@ -196,7 +198,9 @@ def merge(model: nn.Module) -> None:
     r"""
     ## Merge a model
 
-    The adapters go into the weights. Layers and names are then those of the trained model.
+    The adapters go into the weights. Layers and names are then those of the trained model. All but
+    the merged matrices is still frozen: before you train the model further, call
+    `model.requires_grad_(True)`.
     """
     replace(model, LoRALinear, lambda name: True, LoRALinear.merged)
 

@@ -13,7 +13,7 @@ computes them all the same.
 
 Of twelve dialogues of [our kind](facts.py) side by side,
 [0.74](../../results/dialogues.json#values.filled.side) of the tokens belong to a dialogue, and the
-rest is filling. Packed into windows of 128 tokens, most of which hold two dialogues, it is
+rest is filling. Packed into windows of 128 tokens, most of which hold two dialogues, the share is
 [0.80](../../results/dialogues.json#values.filled.packed), and in windows of 512 it is
 [0.95](../../results/dialogues.json#values.filled.long).
 
@@ -47,11 +47,11 @@ look at another, so with positions that start again this is all it takes.
 A begin messages, E ends one](../../results/dialogues.json#figures.window)
 
 Does it help? Not here: without the mask, and with positions that run on through a window,
-[0.86](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.held_out) of
-the answers are right, and with both
-[0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out), which is no more
-than three seeds differ. Perhaps that is because these dialogues say nothing about each other. But
-only with the mask does a packed batch compute what each dialogue alone would.
+[0.86](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.held_out) of the
+answers are right, and with both
+[0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out), a difference no
+larger than between three seeds. Perhaps that is because these dialogues say nothing about each
+other. But only with both does a packed batch compute what each dialogue alone would.
 
 Left out: finding the dialogues that fill a window best, and kernels that skip what the mask hides
 instead of computing it ([FlexAttention](../transformers/memory/flex.py) can).
@@ -122,7 +122,7 @@ def apart(tokens: Tensor, begin: int) -> tuple[Tensor, Tensor]:
     # A token may look at those before it that have its number, and at itself.
     mask = (number[:, None] == number[None]) & causal_mask(len(tokens)).to(tokens.device)
 
-    # Their number is the token's position, counted from 1, which starts again with each dialogue.
+    # How many it may look at is its position in the dialogue, plus one.
     return mask, mask.sum(dim=1) - 1
 
 

@@ -32,8 +32,10 @@ had [−2.8](../../results/dialogues.json#tables.preferences.before.chosen) and
 [−1.8](../../results/dialogues.json#tables.preferences.before.rejected) before. That satisfies the
 loss, which sees the difference alone. The probability goes to short texts that are wrong. A few are
 answers to other questions, more are no words at all: asked for the capital of croatia, a model said
-“cohia.” In larger models both fall, too ([Razin et al. 2024](https://arxiv.org/abs/2410.08847),
-[Pal et al. 2024](https://arxiv.org/abs/2402.13228)).
+“cohia.” With $\beta = 1$ the right short answers end likelier than at the start, and still fewer
+answers are right: many of the right ones had been sentences, and what those lost went to wrong
+short texts, too. In larger models both fall, too ([Razin et al.
+2024](https://arxiv.org/abs/2410.08847), [Pal et al. 2024](https://arxiv.org/abs/2402.13228)).
 
 ## What did not help here
 

@@ -11,7 +11,7 @@ paper:
 terms:
   Bradley-Terry model: The probability that one of two wins, from the difference of two scores.
   direct preference optimization (DPO): Trains a model on pairs of answers, without a reward model.
-  reference model: A frozen copy of a model, from which training shall not go too far.
+  reference model: A frozen copy of a model, from which training should not go too far.
 ---
 
 [Examples](dialogues.py) show a model what to answer. Often it is easier to say which of two answers
@@ -20,8 +20,8 @@ is better than to write a good one. And an example says nothing about what *not*
 Our [fine-tuned model](dialogue_experiment.py) gives short answers, “lima.”, and sentences, “the
 capital of peru is lima.”: [0.45](../../results/dialogues.json#tables.preferences.before.short) of
 its drawn answers are short. Suppose that people like these better. After 40 steps on pairs
-[1.00](../../results/dialogues.json#tables.preferences.beta%200.1.short) of them are. That is not
-all that changes: of its likeliest answers
+[1.00](../../results/dialogues.json#tables.preferences.beta%200.1.short) of them are no sentence any
+more. That is not all that changes: of its likeliest answers
 [0.87](../../results/dialogues.json#tables.preferences.before.greedy) were right, and
 [0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) are now. Plain fine-tuning
 on the short answers does less harm:

@@ -37,9 +37,9 @@ better for the new text, no whole number can say so, but an update of 0.002 besi
 
 **What did not help here:** the weights are not what fills our memory. A step keeps
 [28.81](../../results/lora.json#values.backward.float) MB for its backward pass, and a step on eight
-bits takes [1.17](../../results/lora.json#values.eight_bits_time) times as long, because weights are
-restored twice. What we expected to do harm did none: to merge an adapter into such a base, you have
-to round once more, and all that is smaller than half a unit is lost. The loss is
+bits takes [1.17](../../results/lora.json#values.eight_bits_time) times as long, probably because
+weights are restored twice. What we expected to do harm did none: to merge an adapter into such a
+base, you have to round once more, and all that is smaller than half a unit is lost. The loss is
 [1.606](../../results/lora.json#values.rounded.before) before and
 [1.606](../../results/lora.json#values.rounded.after) after.
 
@@ -109,7 +109,7 @@ class QuantisedLinear(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        # Made anew each time: merging, and [DoRA](dora.py), ask for the matrix.
+        # Made anew each time, for merging and for [DoRA](dora.py).
         return restore(self.whole, self.scale)
 
     def forward(self, x: Tensor) -> Tensor:

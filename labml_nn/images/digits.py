@@ -78,9 +78,10 @@ def draw(
     ## Drawing
 
     * `digits` are the numbers to draw, `[batch_size]`
-    * `by` has the strength of each distortion; one that isn't in there is left out
+    * `by` has the strength of each distortion; one that isn't in there is left out (the thickness
+      of the pen always varies)
 
-    The same generator draws the same images again.
+    A generator with the same seed draws the same images again.
     """
     # Between -1 and 1 times the distortion, other numbers for each image.
     def some(name: str, *shape: int) -> Tensor:

@@ -57,13 +57,13 @@ seconds of one core](../../results/images.json#tables.models)
   half the time.
 * *The class token.* The mean of what became of the patches does as well:
   [0.960](../../results/images.json#tables.models.mean%20of%20patches.accuracy).
-* *A transformer at all.* A convolutional network with fewer than half of the parameters is right
-  about [0.990](../../results/images.json#tables.models.convolutions.accuracy). The usual
+* *A transformer at all.* A convolutional network with fewer than half of the parameters gets
+  [0.990](../../results/images.json#tables.models.convolutions.accuracy) right. The usual
   explanation is that its layers compare neighbours from the start, while a vision transformer has
   to learn which patches are neighbours. In the paper the transformers get ahead if they are first
   trained on 14 million images or more.
 
-This is the paper's model with its encoder in [pre-norm](../transformers/models.py). Left out are
+As in the paper, the encoder is in [pre-norm](../transformers/models.py). Left out are
 colours, dropout, the hidden layer that the paper has before the scores in its first training, and
 larger images after training, for which positions have to be stretched.
 """

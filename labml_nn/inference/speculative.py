@@ -50,7 +50,7 @@ too: it has 0.8 million parameters, and that of the paper has 11 billion.
 [Drafts of four letters: what they add, and what they
 cost](../../results/speculative.json#tables.drafts)
 
-Long drafts pay little, too: a late guess counts only if all guesses before it were kept.
+Longer drafts pay less: a late guess counts only if all before it were kept.
 
 [Letters a second, by the length of the draft](../../results/speculative.json#figures.speed)
 

@@ -209,21 +209,21 @@ def example(
     With seeds 1, 2 and 3, the loss falls below half of guessing at step
     [220](../../results/induction.json#values.half.loss.1),
     [200](../../results/induction.json#values.half.loss.2) and
-    [220](../../results/induction.json#values.half.loss.3), and a score passes 0.5 at step
-    [220](../../results/induction.json#values.half.score.1),
+    [220](../../results/induction.json#values.half.loss.3), and an induction score passes 0.5 at
+    step [220](../../results/induction.json#values.half.score.1),
     [200](../../results/induction.json#values.half.score.2) and
     [230](../../results/induction.json#values.half.score.3), in this order. The paper finds such a
     bump in language models, too. To see whether they cause it, [remove the heads](patching.py).
 
     ### What did not help here
 
-    More steps with one layer. After 1,800, it predicts
-    [36.8 %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.right), but
-    [1.4 %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.pieces) in
+    More steps with one layer. After 1,800, it predicts [36.8
+    %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.right), but [1.4
+    %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.pieces) in
     *pieces*: a part of 16 tokens, then nine of them from another place. There two layers predict
     [99.8 %](../../results/induction.json#tables.models.Two%20layers.pieces). (An interpretation: in
-    a sequence that repeats, the next token was away the longest; in pieces it wasn't.)
-    Left out are texts of words.
+    a sequence that repeats, the next token is the one that was last seen longest ago; in pieces it
+    isn't.) Left out are texts of words.
 
     ### Exercises
 

@@ -17,11 +17,11 @@ The model has 36,896 parameters: two layers of four heads with 16 features each.
 [What the best head of each kind looks at, in a sequence of twelve letters that
 repeats](../../results/induction.json#figures.attention)
 
-A row is a query. On the left, the largest weights are at the position before, but those around it
-get some, too. On the right, the first twelve rows have no pattern: no token has come up before.
-From the thirteenth row on, each letter looks at what followed it.
+A row is a query. On the left, the largest weight of most rows is at the position before, but those
+around it get some, too. On the right, the first twelve rows have no pattern: no token has come up
+before. From the thirteenth row on, each letter looks at what followed it.
 
-[Other models: means of three seeds. *Pieces* are a part of 16 tokens, and then nine of it from
+[Other models: means of three seeds. “Pieces” are a part of 16 tokens, and then nine of it from
 another place](../../results/induction.json#tables.models)
 
 **What did not help here:**
@@ -201,7 +201,7 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5) -> tuple[Tens
         Little. At step 100 the loss is still near that of guessing, see [the
         curves](induction.py#example).
 
-    ??? question "Print the scores of layer 2 for a model with `n_layers=3`. Which layer is it now?"
+    ??? question "Print the scores of all layers, with `n_layers=3`. Which one has induction heads?"
         Try several seeds. An induction head can be in any layer that has a previous-token head in a
         layer before it.
     """

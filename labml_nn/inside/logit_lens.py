@@ -197,7 +197,7 @@ def tuned_loss(model: AutoregressiveTransformer, tuned: TunedLens, tokens: Tenso
     Kullback-Leibler divergence, which is 0 if both are equal. So the maps learn what the *model*
     will say. If they learned from the text instead, they might find what the model never uses.
     """
-    # The model itself is not trained.
+    # The layers get no gradients. The last parts do: give the optimizer the lens alone.
     with torch.no_grad():
         streams = residual_streams(model, tokens)
 

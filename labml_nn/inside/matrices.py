@@ -158,7 +158,7 @@ def letter_tables(model: AutoregressiveTransformer, layer: int) -> tuple[Tensor,
     letter adds to the logit of each. Both are `[heads, n_vocab, n_vocab]`, with a row for the
     letter that looks, or that is looked at.
     """
-    # What the layer would read if the stream had nothing but the letter in it.
+    # What the layer would read if the stream had nothing but the letter in it (and no bias).
     letters = model.embed.tokens.embedding.weight * model.embed.tokens.scale
     block = model.encoder.layers[layer]
     z = normalised_part(block.norm_self_attn, letters, letters)
@@ -166,8 +166,8 @@ def letter_tables(model: AutoregressiveTransformer, layer: int) -> tuple[Tensor,
     # Scores for all pairs of letters: row $a$, column $b$ is how strongly $a$ looks for $b$.
     looks = torch.einsum("ai,hij,bj->hab", z, qk_matrices(block.self_attn), z)
 
-    # What the head adds goes past all later layers to the logits. The last normalisation divides
-    # it by the deviation of a stream that we don't know here, so only its gains are used.
+    # What the head adds goes past all later layers to the logits. The last normalisation divides it
+    # by the deviation of a stream that we don't know here, so only its gains are used.
     logits = model.generator.projection.weight * model.encoder.norm.weight
     added = torch.einsum("vo,hoi,bi->hbv", logits, ov_matrices(block.self_attn), z)
 

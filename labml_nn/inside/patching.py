@@ -30,7 +30,8 @@ $H$ is the number of heads, and $z_h$ the output of head $h$: $d_k$ features, a 
 values. $W^O$ is the last projection of [the layer](../transformers/mha.py), and $W^O_h$ its rows
 for $z_h$. Replace one $z_h$, and the other terms stay as they are.
 
-[Each head of the first seed](../../results/induction.json#tables.heads)
+[Each head of the first seed: the loss without it, and how much of the answer it brings
+back](../../results/induction.json#tables.heads)
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -17,7 +17,8 @@ the architecture, and says nothing about how far they should move. With gradient
 rate that suits the first ones leaves the second ones where they are.
 
 **In:** parameters of any shape, with their gradients. **Out:** the same parameters, each number
-moved against its gradient by about the learning rate, or less.
+moved against its gradient by about the learning rate, or less. (A large gradient after many small
+ones can move it three times as far.)
 
 Adam ([Kingma and Ba 2015](https://arxiv.org/abs/1412.6980)) divides each gradient $g_t$ by its
 usual size. It keeps two running means for each number, of the gradient and of its square:
@@ -157,9 +158,10 @@ def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
         At a learning rate of 0.1: −0.1, 0.1, −0.1, 0.1. `first_step` computes them.
 
     ??? question "A gradient is 1 in every step, and once it is 100. What happens to the steps?"
-        With $\beta_2 = 0.999$ the mean square jumps from 1 to 11 and takes about 1,000 steps to
-        come back. All that time the steps are shorter. That is why [the loop](../training/loop.py)
-        shortens such gradients before.
+        With $\beta_2 = 0.999$ the mean square jumps from 1 to 11. The mean jumps, too, so some 14
+        steps are longer. Then they are shorter: a third of the usual length, and after 1,000 steps
+        still less than half. That is why [the loop](../training/loop.py) shortens such gradients
+        before.
 
     ??? question "Leave out the two divisions by $1 - \beta^t$. How long is the first step?"
         $0.1 / \sqrt{0.001} = 3.2$ times as long as it should be, with the usual $\beta$.

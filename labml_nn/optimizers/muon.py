@@ -123,7 +123,7 @@ class Muon(torch.optim.Optimizer):
         """
         # Groups may have different learning rates, so each is on its own.
         for group in self.param_groups:
-            # One call for all matrices of a shape: six in a small model, not a hundred.
+            # One call for all matrices of a shape: three in the small modern model, not 28.
             shapes: dict[torch.Size, list[nn.Parameter]] = defaultdict(list)
             for parameter in group["params"]:
                 if parameter.grad is not None:
@@ -197,7 +197,8 @@ def example(n_matrices: int = 2, rows: int = 3, columns: int = 5) -> tuple[Tenso
         The row, divided by its length: one direction, and a step of length 1 along it.
 
     ??? question "Begin with `x` as it is, not divided by its norm. What happens to a value of 2?"
-        $3.4 \cdot 2 - 4.8 \cdot 8 + 2.0 \cdot 32 = 34$, then 88 million, and soon infinity.
+        $3.44 \cdot 2 - 4.78 \cdot 8 + 2.03 \cdot 32 \approx 34$, then 88 million, and soon
+        infinity.
     """
     matrices = [nn.Parameter(torch.randn(rows, columns)) for _ in range(n_matrices)]
 

@@ -112,12 +112,12 @@ def example(n_steps: int = 11) -> torch.Tensor:
 
     ### Exercises
 
-    ??? question "At which of 2,000 steps is the rate highest, with 5 % of rise?"
+    ??? question "At which of 2,000 steps are cosine and line highest, with 5 % of rise?"
         At step 99, the last one of the rise, and at step 100, the first one of the fall.
 
     ??? question "You stop a run with the cosine after half of its steps. Have you lost anything?"
-        Yes: the small steps at the end, in which the weights settle. The rate is still half of the
-        highest.
+        Yes: the small steps at the end, in which the weights settle. The rate is still nearly 0.6
+        of the highest.
 
     ??? question "A schedule that keeps its own count of steps: what breaks?"
         A resumed run begins at zero again, with a rise in the middle of training.

@@ -37,9 +37,9 @@ up the class of each character outside ASCII, write one of four stand-ins in its
 *that* text, and cut the real one at the same places.
 
 **What did not help here:** Python's own classes. In `re`, “\w” takes letters and “½” alike, “\d”
-takes no “½”, and nothing takes all numbers and no letters. And Python's table of characters is
-older than that of the library “tokenizers”: characters that have come to Unicode since are letters
-there and other signs here. All others are cut alike.
+takes no “½”, and nothing takes all numbers and no letters. And the table of characters of Python
+3.11 is older than that of the library “tokenizers”: characters that have come to Unicode since are
+letters there and other signs here. All others are cut alike.
 
 Left out: the token `<|endoftext|>`, which stands between two texts in training. If a text contains
 it, it is cut like the rest.

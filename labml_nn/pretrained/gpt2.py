@@ -120,9 +120,9 @@ class GPT2(nn.Module):
         # Each position gathers from those before it, layer by layer.
         x = self.encoder(x, causal_mask(len(tokens)).to(tokens.device))
 
-        # A token's score is the dot product with its own row of the embedding. The vector that
-        # stands for a token when it comes in is also what the last layer has to be like for that
-        # token to come out.
+        # A token's score is the dot product with its own row of the embedding. So the vector of a
+        # token serves twice: it comes in for that token, and the last layer must give one like it
+        # for that token to come out.
         return F.linear(x, self.tokens.weight)
 
 
@@ -230,7 +230,7 @@ def example(
 
     ??? question "Take the third for keys as queries, and the other way round. Who notices?"
         No shape does. A score would be the product of key $i$ and query $j$, so each position looks
-        where it should have been looked at from. The comparison with GPT-2 notices.
+        at those that should have looked at it. The comparison with GPT-2 notices.
 
     ??? question "The embedding is used for the logits, too. How many weights does that save?"
         $50{,}257 \cdot 768 = 38{,}597{,}376$, nearly a third of the 124 million.

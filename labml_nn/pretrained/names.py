@@ -27,8 +27,8 @@ For example, a file has a matrix “w” with a row for each number that goes in
 ```
 
 With this page's `fill`, a wrong *name* is always found. A wrong *function*, or two names in each
-other's place, can go unnoticed. But for the matrix that was left at random, each row of this table
-has all names and all shapes right:
+other's place, can go unnoticed. In every row of this table but that of the matrix left at random,
+all names and shapes are right:
 
 [A small GPT-2 that is loaded with one wrong detail: means of three seeds, and how often the
 likeliest next letter is another one](../../results/pretrained.json#tables.gpt2)

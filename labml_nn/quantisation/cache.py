@@ -24,7 +24,8 @@ that is, one feature of many tokens, the loss is
 [1.759](../../results/quantisation.json#tables.cache.2.paper), with as many scales as before (means
 of three seeds, with all keys and values rounded, the newest ones as well).
 
-[The loss with a cache in few bits](../../results/quantisation.json#figures.cache)
+[The loss with a cache in few bits (two bits are three with their
+scales)](../../results/quantisation.json#figures.cache)
 
 **In:** keys or values of the new tokens. **Out:** those of all tokens that were read so far,
 `[n_read, batch_size, heads, d_k]`, nearly.
@@ -150,8 +151,10 @@ class QuantisedProjection(CachedProjection):
             self.recent: Tensor | None = None
             return
 
-        # Groups are never rounded a second time, since their errors would add up. A cache that
-        # [goes back](../inference/rewind.py) keeps those that are still complete.
+        # A complete group is never rounded a second time. A cache that [goes
+        # back](../inference/rewind.py) keeps those that are still complete. Of the group that it
+        # goes back into, rounded keys are left, and they are rounded once more when it is full
+        # again.
         self.groups = self.groups[: len(x) // self.group_len]
         self.recent = x[len(self.groups) * self.group_len :]
 
@@ -174,7 +177,7 @@ class QuantisedAttention(CachedAttention):
 
     def __init__(self, heads: int, d_model: int, n_bits: int, group_len: int) -> None:
         # What is the same for any cache: the mask, the queries, and the projection of the output.
-        # In writing nothing is dropped.
+        # There is no dropout when a model writes.
         super().__init__(heads, d_model, dropout_prob=0.0)
 
         # Keys by channel, values by token. The parameters have the same names and shapes as before,

@@ -104,7 +104,7 @@ def pack(whole: Tensor, n_bits: int) -> Tensor:
 
     PyTorch doesn't compute with whole numbers of fewer than eight bits, so several of them share a
     byte: four of two bits, or two of four bits. The numbers are $0$ to $2^b - 1$, `[…, n]`. The
-    result is `[…, n_bytes]`.
+    result is `[…, n_bytes]`. On the CPU only.
     """
     # Eight bits can't be divided into threes, so numbers of three bits aren't packed here.
     if 8 % n_bits or whole.shape[-1] * n_bits % 8:

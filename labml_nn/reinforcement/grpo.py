@@ -25,8 +25,8 @@ gradient: between the weights and the reward, tokens were *drawn*.
 makes those likelier that were better than the others. After 200 steps the model sorts
 [51.5 %](../../results/grpo.json#tables.ways.GRPO.greedy), and nobody has shown it one more answer.
 
-[Right answers among those that are drawn in training, with the changes that are explained below.
-(The 51.5 % are of the likeliest answers.)](../../results/grpo.json#figures.rewards)
+[Right answers among those that are drawn in training, with the changes of this page and
+[PPO](ppo.py)](../../results/grpo.json#figures.rewards)
 
 **In:** the log-probabilities of drawn answers, `[n_tokens, n_questions * n_answers]`, and a reward
 for each answer. **Out:** a loss.
@@ -53,12 +53,13 @@ $$
 
 and an average can be estimated from a few that were drawn. Why subtract the mean? The probabilities
 sum to 1, so a constant in place of $r$ has the gradient zero. Subtracting it changes nothing on
-average. But without it every answer with a positive reward is made likelier, even a bad one, and
-only the average over many puts that right. Rewards of 1 and 2 in place of 0 and 1 show it: without
-the mean [0.0 %](../../results/grpo.json#tables.ways.No%20mean%2C%20rewards%201%20and%202.greedy)
-are right in the end, and the answers are
+average. But without it every rewarded answer becomes likelier, even a bad one. And GRPO divides by
+the length of an answer, so a constant reward makes answers shorter. Rewards of 1 and 2 in place of
+0 and 1 show it, without the mean: [0.0
+%](../../results/grpo.json#tables.ways.No%20mean%2C%20rewards%201%20and%202.greedy) are right in the
+end, and answers are
 [1.03](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.length) tokens
-long. After the mean is subtracted, 1 and 2 are the same as 0 and 1.
+long.
 
 The mean of a group of $G$ contains the answer itself, which multiplies the expected gradient by
 $1 - 1/G$ and leaves its direction. A test adds up all groups of all answers of a tiny model, and

@@ -13,8 +13,8 @@ has not been shown one more answer. A step draws 8 answers to each of 16 questio
 
 [What each training comes to: means of three seeds](../../results/grpo.json#tables.ways)
 
-Three things happen in training. The *entropy* falls: the model becomes surer of what it says, and
-its eight answers to a question more alike. A third of the groups are *silent*, all right or all
+Three things can be seen in training. The *entropy* falls: the model becomes surer of what it says,
+and its eight answers to a question more alike. A third of the groups are *silent*, all right or all
 wrong, and teach nothing: [33.9 %](../../results/grpo.json#tables.training.GRPO.silent) in the last
 20 steps. And the distance from the start grows, to
 [0.167](../../results/grpo.json#tables.training.GRPO.kl) nats a token.
@@ -87,8 +87,8 @@ def improve(
 
     The result has a few numbers for each step.
     """
-    # The reference keeps the weights of the start. It is a second model in the memory, unless
-    # $\beta$ is zero.
+    # The reference keeps the weights of the start. It is a second model in memory. With $\beta$ of
+    # zero the loss needs none; here it stays, for the curve of the distance.
     reference = AutoregressiveTransformer(*sizes.of_model())
     reference.load_state_dict(model.state_dict())
 
@@ -226,7 +226,8 @@ def example(n_digits: int = 2, n_questions: int = 3, n_answers: int = 5) -> Tens
     ??? question "You forget to load the newest weights into the writer. Which curve looks odd?"
         The reward stays 0, and all groups are silent: the writer has random weights of its own, and
         is never right. Load the weights once, before the first step, and the reward stays at that
-        of the start: the answers are, although the model learns from them (41 % in a run of ours).
+        of the start, because the old weights go on answering, although the model learns from the
+        answers (41 % in a run of ours).
     """
     # Two digits, and a model of eight features.
     sizes = Sizes(n_digits, 0, n_questions, n_answers, d_model=8, heads=2)

@@ -114,7 +114,8 @@ class Critic(nn.Module):
         self.model = model
         self.lam = lam
 
-        # It has weights of its own, and learns on its own.
+        # It has weights of its own, and learns on its own. (In our run it starts as a copy of the
+        # model after imitation, with a new last layer.)
         self.optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=0.0)
 
     def forward(self, questions: Tensor, answers: Tensor) -> Tensor:

@@ -17,21 +17,21 @@ terms:
 the text, and every token adds to it. Older *state space models* let the state decay as well: by the
 same factors at each token, whatever the token is.
 
-What fails with fixed factors? Take a stream of 16 letters with dots between them, `..k.....c...d`,
-about twenty dots for each letter. At every position, which letter was the last one? A layer whose
-weights are the same for all tokens is right about
+What fails with fixed factors? Take a stream of 16 letters with dots between them, `k.....c...d` (in
+our streams about twenty dots for each letter). At every position, which letter was the last one? A
+layer whose weights are the same for all tokens gets
 [0.941](../../results/state_spaces.json#tables.last_letter.Mamba%2C%20fixed%20weights.right) of the
-positions. To keep a letter over many dots and yet drop it at the next letter, it would have to tell
-them apart. *Mamba* computes the factors from the token. With as many numbers in its state it is
-right about [0.9998](../../results/state_spaces.json#tables.last_letter.Mamba.right) (means of three
-seeds).
+positions right. To keep a letter over many dots and yet drop it at the next letter, it would have
+to tell them apart. *Mamba* computes the factors from the token. With as many numbers in its state
+it gets [0.9998](../../results/state_spaces.json#tables.last_letter.Mamba.right) right (means of
+three seeds).
 
 [How many are right, by the distance to the last
 letter](../../results/state_spaces.json#figures.distance)
 
 **In:** a vector for each token, `[seq_len, batch_size, d_model]`. **Out:** the same shape, in which
-each position has seen those before it. Between two tokens nothing is carried but a state,
-`[batch_size, n_channels, n_state]`.
+each position has seen those before it. Between two tokens only a state is carried, `[batch_size,
+n_channels, n_state]`, and the last three inputs of a short convolution.
 
 Think of a whiteboard in a meeting. If every sentence goes onto it, old ones have to be wiped off,
 important or not. It serves better when small talk leaves it as it is, and a new decision replaces
@@ -54,8 +54,9 @@ An example with the rate $A = -1$: with a step of 0.01, 0.99 of the state is kep
 of the input is added. With a step of 3, only 0.05 is kept, and the input is added three times. So
 one number, the step, decides between the past and the token.
 
-[The steps that a trained layer takes: long ones at letters, short ones at
-dots](../../results/state_spaces.json#figures.steps)
+[The mean step of a trained layer at each token: long at some of the three dots after a letter,
+which its convolution still sees there, and short at the letter
+itself](../../results/state_spaces.json#figures.steps)
 
 **What did not help here:** to select, when the text is Shakespeare. In a small model without
 attention the loss after 500 steps of training is

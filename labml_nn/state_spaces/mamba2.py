@@ -13,14 +13,14 @@ terms:
   state space duality: The same results by a scan, or by a product with a matrix of decays.
 ---
 
-[Mamba's scan](mamba.py) is a loop over the tokens: hundreds of small steps, one after the other. In
-our small model with windows of 64 letters, a step of training takes
-[3.5](../../results/state_spaces.json#tables.losses.Mamba.times) times as long as one with
-attention. Each is little work for a GPU, which is built for products of large matrices.
+[Mamba's scan](mamba.py) is a loop over the tokens, one small operation after the other. Each is
+little work for a GPU, which is built for products of large matrices. In our small model with
+windows of 64 letters, a forward and backward pass takes
+[3.5](../../results/state_spaces.json#tables.losses.Mamba.times) times as long as with attention.
 
 Mamba-2 gives up a little: all channels and all numbers of a *head* have the same rate and the same
 step. Then what is left at token $i$ of something that was written at token $j$ is a single number.
-That makes the scan a product, and a step of training takes
+That makes the scan a product, and both passes take
 [2.3](../../results/state_spaces.json#tables.losses.Mamba-2.times) times as long as with attention.
 The loss is [1.947](../../results/state_spaces.json#tables.losses.Mamba-2.loss), and Mamba's is
 [1.972](../../results/state_spaces.json#tables.losses.Mamba.loss).
@@ -53,7 +53,8 @@ The paper calls it a *duality*: the same results can be had by a scan, which is 
 of the text, or by a product, which is quadratic but suits a GPU. The best of both: products inside
 chunks, and a state from chunk to chunk.
 
-[The decays of a trained head, over 32 letters](../../results/state_spaces.json#figures.decays)
+[What is left at each letter (rows) of what each earlier one has written (columns), in the slowest
+and the fastest head of the first layer](../../results/state_spaces.json#figures.decays)
 
 **What did not help here:** short chunks. Inside a chunk of 64 letters 4,096 pairs are compared, and
 in eight chunks of 8 letters only 512. Yet a step of training with them takes
@@ -186,7 +187,8 @@ class Mamba2(nn.Module):
         # Past the state, and the heads side by side again.
         y = (y + x * self.skip.unsqueeze(-1)).flatten(2)
 
-        # Gated as in Mamba, then normalised, so that a head that has kept much isn't too loud.
+        # Gated as in Mamba, then normalised, so that the result has the same size however much the
+        # state has kept.
         return self.output(self.norm(y * F.silu(gate)))
 
 
@@ -207,7 +209,8 @@ def example(
 
     ??? question "Write `exp()` before the mask. When does that go wrong?"
         Above the diagonal the differences are positive, and large where much was forgotten:
-        $e^{100}$ is too large for 32 bits. Infinity times 0 is no number.
+        $e^{100}$ is too large for 32 bits. The mask hides the infinity in the forward pass. In the
+        backward pass it is multiplied by a gradient of 0, which is not a number.
 
     ??? question "Use `left[0]` for the state after the chunk. What is lost?"
         All but the first position: the first row has a single 1. The last row says what is left of

@@ -24,17 +24,18 @@ letters before it. This is the loss on Tiny Shakespeare, with zero to six letter
 [Counting letters, by the length of the context](../../results/counting.json#tables.contexts)
 
 Guessing has a loss of [4.190](../../results/counting.json#values.guessing). Each letter of context
-lowers it, down to [1.688](../../results/counting.json#values.best) with four letters. The
-[classic transformer](../transformers/basic/autoregressive_experiment.py) reaches
-[1.684](../../results/recipes.json#tables.losses.classic.loss): hardly less. So keep this number in
-mind when a small network is praised for the words that it spells.
+lowers it, down to [1.688](../../results/counting.json#values.best) with four letters. The [classic
+transformer](../transformers/basic/autoregressive_experiment.py) reaches
+[1.684](../../results/recipes.json#tables.losses.classic.loss): hardly less. So keep 1.688 in mind
+when a small network is praised for the words that it spells.
 
 [The loss against the letters of context](../../results/counting.json#figures.contexts)
 
 With more than four letters the validation loss goes *up*, while the training loss goes on falling.
 The table learns the training text by heart, and of the contexts in the validation text it has seen
-fewer and fewer. Two contexts that differ in one letter have nothing in common for it. A network
-can do what a table can't: treat similar contexts alike, and look back further than four letters.
+fewer and fewer. Two contexts that differ in their last letter have nothing in common for it. A
+network can do what a table can't: treat similar contexts alike, and look back further than four
+letters.
 
 [A sample of each](../../results/counting.json#tables.samples)
 """
@@ -179,7 +180,8 @@ class BackOff:
         # The same seed gives the same text.
         text, generator = prompt, random.Random(seed)
         for _ in range(n_letters):
-            # The last letters. `text[-n_letters:]` would be the whole text for `n_letters` of zero.
+            # The last letters. `text[-self.n_letters:]` would be the whole text for a context of
+            # zero.
             context = text[max(0, len(text) - self.n_letters) :]
 
             # A probability for each letter, and a draw from them.
@@ -202,7 +204,7 @@ def example(n_vocab: int = 5, n_letters: int = 2) -> tuple[Tensor, Tensor]:
         Infinite. In the validation text some letter follows a context that it never followed
         in training, and $-\ln 0$ spoils the mean.
 
-    ??? question "“abracadabra”: which probability has “c” after “a”?"
+    ??? question "“abracadabra”: what is the probability of “c” after “a”?"
         “a” is followed by four letters, three different ones, and “c” is one of them. Anywhere,
         “c” has $(1 + 5/6)/16 = 0.115$. So $(1 + 3 \cdot 0.115) / 7 = 0.192$.
 
@@ -214,7 +216,7 @@ def example(n_vocab: int = 5, n_letters: int = 2) -> tuple[Tensor, Tensor]:
     text = "abracadabra"
     model = BackOff(text, n_letters, "abcdr\N{REPLACEMENT CHARACTER}")
 
-    # The probability of its own text, in nats, and a few more letters.
+    # The loss on its own text, in nats a letter, and a few more letters.
     model.loss(text, seq_len=7)
     model.write("ab", n_letters=3, seed=1)
 

@@ -5,7 +5,7 @@ summary: Characters become numbers, and windows of the text become inputs and ta
 terms:
   batch: Several sequences that go through the model at once.
   context window: The stretch of text that a model sees at once.
-  token: What a model reads and writes one of at a time; on this site a character.
+  token: The unit that a model reads and writes; on most pages of this site a character.
   tokenizer: Turns text into token numbers and back.
   validation set: Text that the model never trains on, to measure what it has learned.
 ---
@@ -19,8 +19,8 @@ targets  i r s t _ C i t
 ```
 
 This one window holds eight examples. After “F” comes “i”, after “Fi” comes “r”, and so on, up to
-eight characters of context. What a model reads and writes one of at a time is called a *token*.
-On this site a token is a character.
+eight characters of context. The unit that a model reads and writes is called a *token*.
+On most pages of this site a token is a character.
 
 **In:** a text. **Out:** a tokenizer, and batches of inputs and targets, `[seq_len, batch_size]`
 each. The sequence is the first axis, as on nearly all pages of this site, so one column is one
@@ -31,10 +31,10 @@ window.
 How good is a prediction? The model gives each possible character a probability, and its loss is
 $-\ln p$ of the character that really came. If the model was certain and right, that is 0. If it
 gave the right character a probability of one half, it is 0.69. If it gives all 66 tokens of Tiny
-Shakespeare the same probability, it is $\ln 66 \approx 4.190$. That is *guessing*, about where
-an untrained model starts. The unit is called *nat*. The average over a text is the cross entropy,
-and all losses on this site are in nats a token. [Counting letters](counting.py) shows how low the
-loss can get without any neural network.
+Shakespeare the same probability, it is $\ln 66 \approx 4.190$. That is *guessing*, about where an
+untrained model starts. The unit is called *nat*. The average over a text is the cross entropy, and
+the losses of language models on this site are in nats a token. [Counting letters](counting.py)
+shows how low the loss can get without any neural network.
 
 [The loss of one prediction](../../results/model_drawings.json#figures.loss)
 """

@@ -48,8 +48,8 @@ def learning_rate(step: int, steps: int, warmup: float = 0.05, final: float = 0.
     size of that gradient, and in the first steps it has no idea what is usual; so the rate rises
     slowly. At the end, small steps let the weights settle. Here the fall is worth
     [0.101](../../results/loop_parts.json#tables.parts.The%20rate%20doesn%27t%20fall.worth) nats and
-    the rise [0.016](../../results/loop_parts.json#tables.parts.No%20warm-up.worth), no more than
-    three seeds differ.
+    the rise [0.016](../../results/loop_parts.json#tables.parts.No%20warm-up.worth), which is no
+    more than three seeds differ among themselves.
 
     [The learning rate in the course of 2,000 steps](../../results/drawings.json#figures.schedule)
 

@@ -23,7 +23,7 @@ tail: a removed token gets minus infinity, so that its probability is exactly ze
 gives the others a sum of one again. So one filter can follow another. Here are the probabilities
 of a model with five tokens, and what each filter keeps:
 
-| left by | e | a | o | i | z |
+| kept by | e | a | o | i | z |
 | --- | --- | --- | --- | --- | --- |
 | the model | 0.50 | 0.25 | 0.15 | 0.07 | 0.03 |
 | top-k, $k = 2$ | 0.50 | 0.25 | | | |
@@ -52,8 +52,8 @@ def keep_top_k(logits: Tensor, top_k: int) -> Tensor:
     Keep the $k$ likeliest tokens
     ([Fan et al. 2018](https://arxiv.org/abs/1805.04833)).
     """
-    # Start with nothing, and put the likeliest back in their places. Of equal logits, just as
-    # many are kept as make $k$.
+    # Start with nothing, and put the likeliest back in their places. If logits are equal, only as
+    # many are kept as are needed for $k$ tokens.
     likeliest, tokens = logits.topk(min(top_k, logits.shape[-1]))
     return torch.full_like(logits, -math.inf).scatter(-1, tokens, likeliest)
 
@@ -76,7 +76,7 @@ def keep_top_p(logits: Tensor, top_p: float) -> Tensor:
     likelier = probabilities.cumsum(dim=-1) - probabilities
 
     # If the likelier ones reach $p$ without a token, that token isn't needed. The likeliest always
-    # stays: the sum before it is 0, rounding included.
+    # stays, whatever $p$ is.
     needless = likelier >= top_p
     needless[..., 0] = False
 

@@ -11,8 +11,9 @@ A weight is a number of 32 bits, though the model hardly needs the last 24. The 
 transformer](../transformers/basic/autoregressive_model.py) has 810,306 of them, which is 3.2 MB. In
 eight bits it is a file of [860,152](../../results/live.json#values.models.classic.bytes) bytes, and
 its loss goes from [1.6796](../../results/live.json#values.models.classic.float_loss) to
-[1.6798](../../results/live.json#values.models.classic.loss). Seeds differ by a hundred times as
-much. This is the file that the pages of this site fetch when you run them with your own text.
+[1.6798](../../results/live.json#values.models.classic.loss). Three seeds differ by more than twenty
+times as much. This is the file that the pages about the classic transformer fetch when you run them
+with your own text.
 
 **In:** a matrix of weights, `[rows, columns]`. **Out:** whole numbers from -127 to 127 of the same
 shape, and one *scale* for each row.
@@ -28,12 +29,14 @@ q_{ij} = \operatorname{round}\left(\frac{w_{ij}}{s_i}\right)
 $$
 
 Why a scale for each row, and not one for the matrix? One large number would set it, and rows of
-small numbers would be rounded to a few steps or to zero. A row is what makes one feature of the
-result, so nothing is gained by sharing further down.
+small numbers would be rounded to a few steps or to zero. A row makes one feature of the result, so
+its scale can also be multiplied in after the product. [Groups within a
+row](../quantisation/groups.py) are finer still.
 
 Only the storage is in eight bits here: the numbers are turned back before the model runs. Large
-models are also *computed* in eight bits or four, which takes other scales and trained corrections.
-That is left out. So are vectors, biases and gains: they are few, and stay as they are.
+models are also *computed* in eight bits or four, which takes finer scales. The section on
+[quantisation](../quantisation/__init__.py) has that. Vectors, biases and gains are few, and stay as
+they are.
 """
 
 import json
@@ -51,7 +54,7 @@ def quantise(weights: Tensor) -> tuple[Tensor, Tensor]:
 
     The whole numbers, `[rows, columns]`, and the scales, `[rows]`.
     """
-    # The largest number of each row, with or without its sign, becomes 127. So -128 is not used,
+    # The largest number of each row, whatever its sign, becomes 127. So -128 is not used,
     # and the numbers are as good below zero as above.
     scale = weights.abs().amax(dim=1) / 127
 
@@ -130,7 +133,7 @@ def example(rows: int = 5, columns: int = 7) -> tuple[Tensor, ...]:
         The scale is 0.5/127. So they are 127, -64, 25 and 0. (-63.5 is rounded to the even
         neighbour.)
 
-    ??? question "How many bytes has a matrix of 512 rows and 128 columns?"
+    ??? question "How many bytes does a matrix of 512 rows and 128 columns take?"
         65,536 for the numbers and 2,048 for the scales, where it was 262,144.
 
     ??? question "Leave out `round()`. What happens to the weights, and which test notices?"

@@ -107,7 +107,7 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int =
         four projections of attention have 66,048 parameters.
 
     ??? question "Swap two positions of `x`. What happens to the result?"
-        The same two positions are swapped in it, and no number changes.
+        The same two positions are swapped in it, and no number changes (without dropout).
 
     ??? question "Replace the activation by `nn.Identity`. What can the network still compute?"
         What one linear layer can: $(x W_1 + b_1) W_2 + b_2 = x (W_1 W_2) + (b_1 W_2 + b_2)$. It

@@ -25,8 +25,9 @@ write it, and the kernel](../../results/ways.json#figures.memory)
 
 **In** and **out** are those of multi-head attention, and so are the parameters: load the weights
 of one into the other, and the results are equal up to rounding. What you lose: there are no weights
-to look at (`attn` stays empty), and [scores of a variant's
-own](mha.py#MultiHeadAttention.get_scores) are never computed.
+to look at (`attn` stays empty), [scores of a variant's
+own](mha.py#MultiHeadAttention.get_scores) are never computed, and shapes aren't checked: the kernel
+may broadcast what doesn't fit, or leave out keys without a value.
 """
 
 import torch
@@ -68,7 +69,8 @@ class FusedAttention(MultiHeadAttention):
         r"""
         ### Attend
 
-        With `is_causal`, a mask as well is a `ValueError`: the kernel takes one or the other.
+        With `is_causal`, a mask as well is a `ValueError`: some of PyTorch's kernels refuse the two
+        together, others combine them.
         """
         # If one of the two were ignored, a mask for padding might be lost and nobody would notice.
         if self.is_causal and mask is not None:
@@ -106,8 +108,8 @@ def example(
     ### Exercises
 
     ??? question "Mask and flag give the same. Which is faster on a long sequence, and why?"
-        The one with the flag. A mask is only numbers, and the kernel computes a score before it
-        hides it. From the flag it knows which blocks of scores it can skip.
+        The one with the flag. To the kernel a mask is a tensor like any other, and it computes a
+        score before it hides it. From the flag it knows which blocks of scores it can skip.
 
     ??? question "A mask hides every key from one query. What does the kernel return for it?"
         Zero, as multi-head attention does: the output is then the bias of the last projection.

@@ -26,8 +26,8 @@ query. Attention is the same lookup made soft: every key gets a score for how we
 scores become weights that sum to one, and the answer is the weighted average of the values. With
 the scores 2, 1 and 0 for three keys, the weights are 0.67, 0.24 and 0.09.
 
-[What the trained model looks at in eight characters: the first head of each
-layer](../../results/without.json#figures.attention)
+[What the trained model looks at in eight characters. A row is a query, a column a key; the first
+head of each layer](../../results/without.json#figures.attention)
 
 In matrices, with a row for each query in $Q$, and for each key and value in $K$ and $V$:
 
@@ -45,7 +45,7 @@ $$\operatorname{MultiHead} = \operatorname{Concat}(\text{head}_1, \dots, \text{h
 
 In the code, $i$ is the position of a query, $j$ that of a key, $b$ the sequence in the batch, $d$
 the feature and $h$ the head (in the formulas, the number of heads). `torch.einsum` sums over the
-letters that its result doesn't have. Biases and dropout aren't the paper's.
+letters that its result doesn't have. Biases and dropout of weights aren't the paper's.
 
 A model that predicts the next token must not see it, so each query may look only at its own
 position and those before it. Without this [mask](mha.py#causal_mask) the loss falls to
@@ -159,8 +159,8 @@ class MultiHeadAttention(nn.Module):
         key = self.key(key)
         value = self.value(value)
 
-        # The dot product of $d_k$ features of variance 1 has variance $d_k$; this makes it 1 again.
-        # Scaling the query is cheaper than scaling the scores, and float16 overflows less easily.
+        # The dot product of $d_k$ independent features of mean 0 and variance 1 has variance $d_k$;
+        # this makes it 1 again. Scaling the query instead makes float16 overflow less easily.
         scores = self.get_scores(query / math.sqrt(self.d_k), key)
 
         # A hidden key gets the smallest finite score, so the softmax makes its weight exactly zero.
@@ -214,7 +214,7 @@ def example(
 
     ### Why the scores are scaled
 
-    For random queries and keys of variance 1: without the scale, a wide head gives nearly all the
+    For random queries and keys of variance 1: without the scale, a wide head gives most of the
     weight to one key, where the gradient of the softmax is nearly zero.
 
     [The mean of the largest of 64 weights](../../results/drawings.json#tables.scale)
@@ -234,7 +234,7 @@ def example(
     ??? question "Which is 1: `attn.sum(0)` or `attn.sum(1)`?"
         `attn.sum(1)`, over keys. The other axis is a [mistake](mistakes/axes.py): queries compete.
 
-    ??? question "Write `causal_mask` as `torch.ones(n, n, 1).tril()`. Which test notices?"
+    ??? question "The mask is `torch.ones(n, n, 1, dtype=torch.bool).tril()`. Which test notices?"
         Every shape is right. Only this notices: change the last token; no earlier output may move.
     """
     # One module for both calls; the second one would usually have its own.

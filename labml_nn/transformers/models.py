@@ -48,10 +48,12 @@ $$
 x \leftarrow x + \operatorname{Sublayer}(\operatorname{LayerNorm}(x))
 $$
 
-The paper normalises the sum of a sublayer and the stream instead, which is called *post-norm*. Then
-every normalisation of the stack stands between the loss and the first layer. With *pre-norm*, as
-here, only the last one does: from there a path of plain additions leads back to every layer, and
-training needs no slow start ([Xiong et al. 2020](https://arxiv.org/abs/2002.04745)).
+LayerNorm subtracts the mean of a position's features and divides by their standard deviation; then
+it multiplies and adds learned numbers. The paper normalises the sum of a sublayer and the stream
+instead, which is called *post-norm*. Then every normalisation of the stack stands between the loss
+and the first layer. With *pre-norm*, as here, only the last one does: from there a path of plain
+additions leads back to every layer, and training needs no warm-up ([Xiong et al.
+2020](https://arxiv.org/abs/2002.04745)).
 
 [The training loss without each of the parts](../../results/without.json#figures.curves)
 """
@@ -119,7 +121,8 @@ class TransformerLayer(nn.Module):
     ) -> None:
         super().__init__()
         # [Attention](mha.py#MultiHeadAttention.forward), which moves information between positions.
-        # It reads a copy of the stream with mean 0 and variance 1 at each position.
+        # It reads a copy of the stream with mean 0 and variance 1 at each position, before a
+        # learned scale and shift.
         self.norm_self_attn = nn.LayerNorm(d_model)
         self.self_attn = self_attn
 

@@ -39,8 +39,8 @@ $$
 Think of a clock. Its second hand tells neighbouring moments apart and its hour hand tells morning
 from evening; together they point differently at each moment. Each pair of features is one hand. The
 first turns by one radian from one position to the next, the last one so slowly that it doesn't come
-round within any text: with 128 features, in 54,410 positions. The constant 10000 is the paper's,
-which gives no reason for it.
+round within any context on this site: with 128 features, in 54,410 positions. The constant 10000 is
+the paper's, which gives no reason for it.
 
 **Learned** encodings are parameters like any other. The paper found next to no difference between
 the two (table 3, row E).

@@ -114,7 +114,7 @@ def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
     for optimizer, one in zip(trainer.optimizers, state["optimizers"], strict=True):
         state_dict.set_optimizer_state_dict(trainer.model, optimizer, one, options=whole)
 
-    # How far the run had come. A scale that begins anew would overflow, and each overflow is a step
+    # How far the run had come. A scale that begins anew could overflow, and each overflow is a step
     # that is skipped.
     trainer.mixed.scaler.load_state_dict(state["scaler"])
 

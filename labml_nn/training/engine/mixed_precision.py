@@ -90,7 +90,9 @@ class MixedPrecision:
         n = self.micro_batches
         total = torch.zeros((), device=self.device)
 
-        # Some of the columns; a window is never cut.
+        # Some of the columns; a window is never cut. The trainer has
+        # [checked](distributed.py#check_batch) that all parts are equal; otherwise the mean would
+        # be wrong.
         parts = zip(inputs.chunk(n, dim=1), targets.chunk(n, dim=1), strict=True)
         for index, (x, y) in enumerate(parts):
             # Processes exchange their gradients when they are complete, in the last backward pass.
@@ -139,8 +141,9 @@ def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> Tensor:
     ### Exercises
 
     ??? question "Forget to divide by $n$. Which test on this site would notice?"
-        One that compares the gradients of one part and of several. The loss curve looks fine:
-        [AdamW](../../optimizers/adamw.py) divides each gradient by its usual size anyway.
+        One that compares the gradients, or the losses, of one part and of several. The weights move
+        nearly as before, since [AdamW](../../optimizers/adamw.py) divides each gradient by its
+        usual size anyway, but the loss that is reported is $n$ times as large.
 
     ??? question "Gradients are $2^{-30}$ and the scale is 65,536. Do they survive in `float16`?"
         Yes: $2^{-30} \cdot 2^{16} = 2^{-14}$, the smallest normal number.

@@ -79,8 +79,14 @@ MODERN = {"final": 0.0, "schedule": "linear", "d_ff": 336}
 PRESETS: dict[str, Preset] = {
     # What the lessons build.
     "classic": Preset(recipes.ClassicConfig, recipes.classic),
-    # Slightly fewer weights, and what later models have changed.
-    "modern": Preset(recipes.ModernConfig, recipes.modern, recipes.muon_and_adamw, MODERN),
+    # Slightly fewer weights, and what later models have changed. With the rates [of its
+    # page](../../transformers/modern/experiment.py#muon_and_adamw), which suit its size.
+    "modern": Preset(
+        recipes.ModernConfig,
+        recipes.modern,
+        recipes.muon_and_adamw,
+        MODERN | {"learning_rate": 8e-3, "matrix_learning_rate": 0.016},
+    ),
     # Twelve minutes on the two cores where it was recorded, with matrix products in bfloat16.
     "long": Preset(
         recipes.ModernConfig,

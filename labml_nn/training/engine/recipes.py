@@ -4,7 +4,7 @@ title: Recipes
 summary: Which models the command trains, with the settings that only they have.
 ---
 
-A recipe is three functions of a configuration: its settings, its model and its optimizers. **In:**
+A recipe is a class of settings and two functions of them, for its model and its optimizers. **In:**
 a configuration, and the number of different tokens. **Out:** a model that the
 [trainer](trainer.py) can train. The models themselves are lessons; here they only get their sizes.
 The [presets](presets.py) give recipes a name.
@@ -17,7 +17,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from labml_nn.training.device import choose_precision
 from labml_nn.training.engine.config import ModelConfig, setting
 from labml_nn.training.engine.short_contexts import CausalAttention, CausalModernAttention
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
@@ -111,11 +110,6 @@ def muon_and_adamw(model: nn.Module, config: ModernConfig) -> list[torch.optim.O
     # Muon is the first of the two.
     for group in both[0].param_groups:
         group["weight_decay"] = config.weight_decay
-
-    # The page has 16 bits on a GPU only. A CPU that is fast with them should use them here, too.
-    device = next(model.parameters()).device
-    if choose_precision(config.precision, device) is torch.bfloat16:
-        both[0].dtype = torch.bfloat16
     return both
 
 

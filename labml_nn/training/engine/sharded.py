@@ -19,8 +19,9 @@ In [data parallel training](distributed.py) each process has all weights, all gr
 the optimizer's state: for AdamW in `float32`, 16 bytes a parameter. If that is more than a GPU
 holds, it can be split. Each process keeps one *shard* of every tensor. Before a layer computes, the
 processes gather its weights, and after its backward pass each gets its shard of the averaged
-gradients. So no GPU ever holds more than its share and one or two whole layers. The price is that
-weights are sent, too.
+gradients. So besides its activations, a GPU holds its share, one or two whole layers, and whatever
+is outside the layers: embedding, last normalisation and head stay whole from the forward to the
+backward pass. The price is that weights are sent, too.
 
 **In:** a model. **Out:** the same model; each of its parameters is now a *DTensor*, a tensor that
 knows that other processes have the rest of it. Loop, optimizers and gradient clipping stay as they

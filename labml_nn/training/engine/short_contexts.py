@@ -8,7 +8,7 @@ On a CPU, PyTorch's [fused kernel](../../transformers/fused_attention.py) is mad
 sequences. In 32 bits it is the fastest for short ones, too. In `bfloat16` it isn't: its backward
 pass takes several times as long as in 32 bits. With 64 positions the two matrix products and the
 softmax that [multi-head attention](../../transformers/mha.py) is made of take less time, though
-they write all scores to memory. So these two attentions choose, by the numbers they get. Their
+they write all scores to memory. So these two attentions choose by device, type and length. Their
 parameters and, up to rounding, their results are those of the classes that they extend.
 
 **In** and **out** are the same as there, and the mask is always the causal one.
@@ -23,7 +23,8 @@ from torch import Tensor
 from labml_nn.transformers.fused_attention import FusedAttention
 from labml_nn.transformers.modern.attention import ModernAttention
 
-# From this length on the kernel wins: the products' scores grow with the square of the length.
+# From about this length on the kernel won where we measured: the products' scores grow with the
+# square of the length.
 LONG = 512
 
 
@@ -37,20 +38,24 @@ def causal_attention(
     * `scale` is what scores are multiplied by; by default $1 / \sqrt{d_k}$
     * `dropout_prob` is the probability of dropping a weight
     """
-    # Inside [autocast](../device.py#autocast) values are 16-bit numbers, as the projection made
-    # them. Queries and keys may be in 32 bits again: a rotation multiplies them by cosines.
+    # Inside [autocast](../device.py#autocast) all three are 16-bit numbers, as the projections made
+    # them.
     seq_len, d_k = q.shape[-2:]
     if v.device.type != "cpu" or v.dtype is torch.float32 or seq_len >= LONG:
         return F.scaled_dot_product_attention(q, k, v, None, dropout_prob, True, scale=scale)
 
-    # All scores at once, `[batch_size, heads, seq_len, seq_len]`. The query is scaled, not the
-    # scores: it has fewer numbers.
-    scores = (q * (scale or 1 / math.sqrt(d_k))) @ k.mT
+    # All scores at once, `[batch_size, heads, seq_len, seq_len]`, in 32 bits, as in the kernel: of
+    # a score of 5, 16 bits keep steps of 0.03. The query is scaled, not the scores: it has fewer
+    # numbers.
+    with torch.autocast("cpu", enabled=False):
+        scores = (q.float() * (scale or 1 / math.sqrt(d_k))) @ k.float().mT
 
-    # A query sees the keys up to its own position. Above the diagonal there is the future.
-    future = torch.ones(seq_len, seq_len, dtype=torch.bool).triu(1)
-    weights = scores.masked_fill(future, -math.inf).softmax(dim=-1)
-    return F.dropout(weights, dropout_prob) @ v
+        # A query sees the keys up to its own position. Above the diagonal there is the future.
+        future = torch.ones(seq_len, seq_len, dtype=torch.bool).triu(1)
+        weights = scores.masked_fill(future, -math.inf).softmax(dim=-1)
+
+        # Weights are at most 1, and the mean over the values may be rough.
+        return F.dropout(weights, dropout_prob).to(v.dtype) @ v
 
 
 class CausalAttention(FusedAttention):
@@ -61,7 +66,7 @@ class CausalAttention(FusedAttention):
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
-        # The model's mask is causal, too, and needn't be read.
+        # The model's mask is causal, too, and isn't read.
         # The batch and the heads go first, as in [fused
         # attention](../../transformers/fused_attention.py#FusedAttention.forward).
         q = self.query(query).permute(1, 2, 0, 3)
@@ -88,7 +93,7 @@ class CausalModernAttention(ModernAttention):
         if self.mix is not None and first_value is not None:
             value = torch.lerp(first_value, value, self.mix.sigmoid().to(value.dtype))
 
-        # Only this call is another one.
+        # Only this call differs.
         q, k, v = (t.permute(1, 2, 0, 3) for t in (query, key, value))
         x = causal_attention(q, k, v, self.scale)
         return self.output(x.permute(2, 0, 1, 3).flatten(start_dim=2)), value
@@ -110,9 +115,9 @@ def example(
     ??? question "Twice the context: how many more scores do the products write, and the kernel?"
         The products four times as many. The kernel keeps one block of them, whatever the length.
 
-    ??? question "Why can a mask for padding not be passed here?"
-        Both ways hide the future and nothing else: the models are trained on windows of a text,
-        which have no padding.
+    ??? question "What happens to a mask for padding that is passed to `CausalAttention`?"
+        It is ignored: the future is hidden and nothing else. The models are trained on windows of a
+        text, which have no padding.
     """
     # With the same numbers, the results agree to about two digits.
     q, k, v = torch.randn(3, batch_size, heads, seq_len, d_k)

@@ -79,7 +79,8 @@ class Trainer:
         # [Tokens in a file](token_file.py) have less than 64 bits; they stay there.
         self.train = train.to(self.device) if train.dtype == torch.long else train
 
-        # A million tokens at most, so they are moved whole.
+        # A million tokens at most from a file of tokens, and a tenth of a text, so they are moved
+        # whole.
         self.validation = validation.to(self.device, torch.long)
 
         # The windows of each step follow from the seed; nothing is drawn here.
@@ -114,7 +115,7 @@ class Trainer:
         r"""
         ### This rank's part of a batch
         """
-        # Cut first and moved then, so that nothing is moved in vain. Embeddings look up 64-bit
+        # Cut first and moved then, so that nothing is moved in vain. Targets must be 64-bit
         # numbers.
         inputs, targets = self.batches.at(step)
         return (

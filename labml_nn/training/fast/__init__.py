@@ -23,5 +23,5 @@ twentieth of a step: one matrix product for three projections, compilation, and 
 16-bit numbers a step even took longer, though this processor has instructions for their products:
 the kernel's backward pass is slow with them, so the training command computes [short contexts in
 another way](../engine/short_contexts.py). On a GPU, for longer sequences and for wider models the
-order is another one: measure before you choose.
+order differs: measure before you choose.
 """

@@ -13,7 +13,7 @@ terms:
 
 Between two matrix products a transformer does many small things: add a bias, apply GELU, add to the
 residual stream, normalise. Run as they are written, *eagerly*, each of them reads a tensor from
-memory, does one addition or multiplication with each number, and writes a tensor back.
+memory, does a little arithmetic with each number, and writes a tensor back.
 
 `torch.compile` watches the model run once, notes the operations as a graph, and writes new code in
 which neighbouring small operations are one loop: each number is read once and written once. That

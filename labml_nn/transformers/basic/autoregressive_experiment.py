@@ -21,8 +21,9 @@ better: more letters of context make it worse again. The [modern
 transformer](../modern/__init__.py) shows that a better model can: with as many steps and slightly
 fewer parameters it reaches [1.538](../../../results/recipes.json#tables.losses.modern.loss).
 
-[Three seeds of each recipe, and the loss when later characters were never
-given](../../../results/recipes.json#tables.losses)
+[Three seeds of each recipe. “From prefixes alone” is measured on the first 100 windows only, an
+easier part of the text: compare it with nothing but
+itself](../../../results/recipes.json#tables.losses)
 
 [The training loss in the course of 2,000 steps](../../../results/recipes.json#figures.curves)
 """
@@ -160,8 +161,9 @@ def notebook(
     # Change the beginning and the temperature.
     print(write(model, tokenizer, "ROMEO:\n", sample_length, seq_len, temperature=0.8))
 
-    # ### What it looks at
-    # The attention weights of the first head in the last layer. A row is a query, and sums to one.
+    # ### What it looks at The attention weights of the first head in the last layer. A row is a
+    # query, and sums to one. On a GPU dropout is still on: `model.eval()` gives the same picture
+    # each time.
     beginning = "First Citizen:"
     model(tokenizer.encode(beginning).unsqueeze(1).to(device))
     weights = model.encoder.layers[-1].self_attn.attn[:, :, 0, 0]
@@ -194,7 +196,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
     model = AutoregressiveTransformer(n_vocab, 8, 2, 2, 11, seq_len)
     text = torch.arange(100 * n_vocab) % n_vocab
 
-    # The loss of each step. It falls from that of guessing, $\ln 13 = 2.56$.
+    # The loss of each step. It starts a little above that of guessing, $\ln 13 = 2.56$.
     losses: list[Tensor] = []
     fit(model, text, 20, seq_len, batch_size, 1, lambda step, loss: losses.append(loss))
     return torch.stack(losses)

@@ -117,7 +117,7 @@ def example(
 
     ### Exercises
 
-    ??? question "How many parameters has the model with 66 tokens? Which part has most of them?"
+    ??? question "How many parameters does a model of 66 tokens have? Which part has most of them?"
         810,306. The four layers have 198,272 each: 66,048 in attention, 131,712 in the feed-forward
         network, 512 in the two normalisations. The embedding has 8,448, the logits 8,514, the last
         normalisation 256. So the four feed-forward networks have most: 526,848, or 65 %.

@@ -4,9 +4,9 @@ title: One Part Exchanged
 summary: Two small transformers, the same but for one part, trained on the same batches.
 ---
 
-Whether a part is any good shows in a model that is trained with it. Here the
-[autoregressive model](autoregressive_model.py) is trained twice, as it is and with another part in
-some place, from the same seed, on the same batches.
+Whether a part is any good shows in a model that is trained with it. Here the [autoregressive
+model](autoregressive_model.py) is trained twice, as it is and with one part replaced, from the same
+seed, on the same batches.
 
 **In:** a table from the name of a place in the model to a function that makes the part for it.
 **Out:** the losses of both models.
@@ -145,7 +145,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
 
     ??? question "Put one `make()` before the loop over `owners`. What changes?"
         All layers get the same module, so they share its weights. A part with weights then learns
-        one version for four layers. A test that counts the parameters notices.
+        one version for four layers. The test that two layers have different parts notices.
     """
     # Random tokens: nothing is trained here.
     tokens = torch.randint(n_vocab, (seq_len, batch_size))

@@ -12,10 +12,9 @@ every experiment has: a device, a random seed, a loop and an accuracy.
 **In:** a folder, and settings that differ from the defaults. **Out:** a trained model, and a run in
 that folder, with its configuration in “configs.yaml” and its numbers in “log.jsonl”.
 
-A run in the folder “runs” begins with
-`python -m labml_nn.transformers.basic.labml_experiment`. It needs the packages labml and
-labml-helpers. Nothing is sent over the network: without the address of a server, labml only writes
-files.
+A run in the folder “runs” begins with `python -m labml_nn.transformers.basic.labml_experiment`. It
+needs the packages labml and labml-helpers. Nothing is sent over the network: the run writes to the
+screen and to files, and to no server.
 """
 
 from collections.abc import Mapping

@@ -7,7 +7,7 @@ summary: Kernels that never hold all scores, and caches that keep less of each t
 [Attention](../mha.py) needs much memory in two places.
 
 **In training** there is a score for each pair of positions, so a text twice as long has four times
-as many. These pages compute the same without holding all of them:
+as many. Kernels compute the same without holding all of them, and these pages show how:
 
 * [What PyTorch's kernel computes](sdpa.py), spelled out, with the trap in its causal flag
 * [Flash attention](flash.py), a tile at a time, and [its backward pass](flash_backward.py)

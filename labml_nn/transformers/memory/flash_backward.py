@@ -12,8 +12,9 @@ paper:
 [Tiles](flash.py) never hold all scores in the forward pass. But the backward pass needs the weights
 of every tile, so PyTorch keeps them until then, and nothing is saved in training.
 
-The way out is to compute them *again*. What is kept is one number for each query, and the memory
-grows with the length of the text and not with its square: of 2,048 positions with four heads,
+The way out is to compute them *again*. Beside queries, keys, values and results, one number for
+each query is kept. So the memory, without the mask, grows with the length of the text and not with
+its square: of 2,048 positions with four heads,
 multi-head attention keeps
 [144.70](../../../results/family_drawings.json#tables.backward.2048.plain) MB for its backward pass,
 and this page [2.13](../../../results/family_drawings.json#tables.backward.2048.tiles) MB.

@@ -85,7 +85,7 @@ class LatentAttention(MultiHeadAttention):
         self.query = PrepareForMultiHeadAttention(d_model, heads, self.d_k + d_rotary, False)
 
         # Keys and values are made of the latent, for each head with a matrix of its own. Nothing
-        # has a bias: on the next page the matrices move, and biases couldn't.
+        # has a bias, as in the paper; on the next page each would need a step of its own.
         self.key = PrepareForMultiHeadAttention(d_latent, heads, self.d_k, False)
         self.value = PrepareForMultiHeadAttention(d_latent, heads, self.d_k, False)
 

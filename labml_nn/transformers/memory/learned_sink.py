@@ -133,7 +133,7 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 11
 
     ??? question "Give the sink a value that is learned, too. What would it be for?"
         A head that finds nothing could then say something of its own, which is the same each time.
-        The bias of the output projection does that already, for all heads together.
+        The biases of the values and of the output projection can do the same together.
     """
     seq_len_q = seq_len_k = seq_len
     d_model = heads * d_k

@@ -49,7 +49,8 @@ def spelled_out(
       heads](grouped_query.py)
     * `attn_mask` is true where a query *may* look, if it is boolean. Numbers are added to the
       scores. In PyTorch's “MultiheadAttention” true means *hidden*
-    * `is_causal` hides the future, with the first query at the first key
+    * `is_causal` hides the future, with the first query at the first key. Give it or a mask: here
+      it would replace the mask, while PyTorch's kernels refuse both or combine them
     * `scale` multiplies the scores; it is $1/\sqrt{d_k}$ unless you give one
     """
     # Each head of keys serves a group of neighbouring heads of queries.

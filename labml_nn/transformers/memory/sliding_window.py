@@ -105,7 +105,8 @@ class SlidingWindowAttention(MultiHeadAttention):
         # Queries and keys are the same positions, so the mask is square.
         visible = window_mask(len(query), self.window, self.n_sinks).to(query.device)
 
-        # What both masks allow. A causal mask is in the window already; one for padding isn't.
+        # What both masks allow. A causal mask is in the window already; one for padding isn't. It
+        # has three axes: any other shape would be broadcast, without a complaint.
         if mask is not None:
             visible = visible & mask
         return super().forward(query=query, key=key, value=value, mask=visible)

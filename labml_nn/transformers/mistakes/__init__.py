@@ -12,7 +12,8 @@ enough: it takes tests.
 Each exhibit is the right code with [one line replaced](one_line.py). We trained it and wrote down
 the loss that a training prints and the [honest loss](../../training/leaks.py), from prefixes alone.
 Of [22](../../../results/mistakes.json#values.mistakes) mistakes,
-[9](../../../results/mistakes.json#values.look_better) look *better* than the right model:
+[9](../../../results/mistakes.json#values.look_better) print a loss that is *better* than the right
+model's by more than 0.1:
 
 [The printed loss of each exhibit, beside the right
 one](../../../results/mistakes.json#figures.losses)

@@ -22,11 +22,13 @@ If your attention is called in another way, say how:
 
 ```python
 call = lambda attention, x: attention(x, mask=causal_mask(x.shape[1]))
-call = lambda attention, x: attention(x, x, x, is_causal=True)[0]
+call = lambda attention, x: attention(x, x, x, attn_mask=hidden(x.shape[1]))[0]
 call = lambda attention, x: attention(x.transpose(0, 1)).transpose(0, 1)
 ```
 
-The last one is for an attention with the sequence first. The [tests](properties.py) and the
+The second one is for PyTorch's own, where true hides: `hidden(n)` is
+`torch.ones(n, n, dtype=torch.bool).triu(1)`. The last one is for an attention with the sequence
+first. The [tests](properties.py) and the
 [comparison](suspects.py) have pages of their own, and so have tests of a [whole
 model](model_tests.py).
 """
@@ -85,7 +87,7 @@ def find_mistakes(
       found](comparison.py#find_weights); with None nothing is compared
     """
     # Yours stays as it is. Random numbers of the caller do, too.
-    # Fresh biases are zero, and a mistake in one would not show: all weights become random.
+    # Fresh biases may be zero, and a mistake in one would not show: all become random.
     attention = roughen(copy.deepcopy(attention)).eval()
 
     # The same input in each call, so a test that fails once fails always.
@@ -99,7 +101,7 @@ def find_mistakes(
         def run(x: Tensor) -> Tensor:
             return call(attention, x)
 
-        # Another shape is tested no further.
+        # If the shape is wrong, no other test makes sense.
         shape = list(run(x).shape)
         if shape != list(x.shape):
             return {"runs": f"an input of {list(x.shape)} gives {shape}; say by `call` what to do"}

@@ -48,7 +48,7 @@ def roughen(module: nn.Module) -> nn.Module:
     r"""
     ## Weights of some size
 
-    Fresh weights are small, biases are zero, and gains are one. Many mistakes don't show then. Here
+    Fresh weights are small, biases often zero, and gains one. Many mistakes don't show then. Here
     all become random numbers, the same each time.
     """
     # A generator of its own: the caller's random numbers stay as they are.
@@ -104,7 +104,7 @@ def example(batch_size: int = 3, heads: int = 2, d_k: int = 5) -> tuple[list[Ten
     ### Exercises
 
     ??? question "Why is each weight made random, when it is random already?"
-        Biases start at zero. A mistake in a bias would not show.
+        Some biases start at zero. A mistake in one of those would not show.
 
     ??? question "There are 24 orders of four matrices. Why may a test try them all?"
         With random weights, only the right order gives the right output. A wrong one can't pass.

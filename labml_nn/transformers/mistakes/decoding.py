@@ -199,8 +199,9 @@ def example(
     ??? question "A mask of -10,000 is added to the scores. When is it wrong?"
         When real scores fall below -10,000: then the hidden keys win.
 
-    ??? question "A model writes well one token at a time, but not after a prompt. Why?"
-        One token needs no mask. Many new tokens with a cache need the lower right corner.
+    ??? question "A model goes on well from its first prompt, but not from a second one. Why?"
+        Before there is a cache, and for one new token, the mask may be right by luck. Many new
+        tokens with a cache need the lower right corner.
 
     ??? question "The loss is NaN after the first batch with padding. Which line do you look at?"
         At the softmax of a query that may look at nothing.

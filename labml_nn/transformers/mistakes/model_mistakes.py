@@ -176,7 +176,8 @@ class GradientsKept(Mistake):
     r"""
     ## Gradients never cleared
 
-    Each step follows the sum of all gradients so far. The model still learns, only worse.
+    Each step follows the sum of all gradients so far, shortened each time by the clipping. The
+    model still learns, only worse.
 
     Printed loss
     [2.547](../../../results/mistakes.json#tables.mistakes.GradientsKept.printed),
@@ -209,8 +210,8 @@ def example(
     r"""
     ## Example
 
-    The loss of an untrained model, by each training. An even guess has $\ln 11 = 2.398$, and here
-    only the softmax comes out the same: an untrained model guesses evenly before it and after it.
+    The loss of an untrained model, by each training. An even guess has $\ln 11 = 2.398$, and all
+    come near it: an untrained model guesses evenly, and its loss shows no mistake yet.
 
     ### Find the bug
 

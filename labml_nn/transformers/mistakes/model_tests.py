@@ -86,7 +86,7 @@ class Whole:
         r"""
         ### A copy of the model with weights of some size
         """
-        # Yours stays as it is. Fresh biases are zero, and a mistake in one would not show.
+        # Yours stays as it is. Fresh biases may be zero, and a mistake in one would not show.
         return roughen(copy.deepcopy(self.model)).eval()
 
 

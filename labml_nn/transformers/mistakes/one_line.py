@@ -9,7 +9,7 @@ same module with that mistake and no other. So whatever its loss does differentl
 does.
 
 An exhibit could also be a copy of the attention with a changed line. Then nobody would know whether
-the copy has other differences, and 25 copies would have to be kept the same. Here the wrong module
+the copy has other differences, and 19 copies would have to be kept the same. Here the wrong module
 is made from the source of the right one, as a reader with an editor would make it. If the right
 line is no longer there, or is there twice, making the exhibit fails.
 

@@ -128,7 +128,7 @@ def example(
         `transpose`. That is why this museum exists.
 
     ??? question "Change the last token. Which outputs may move?"
-        Only the last one. This one test finds every mask that leaks.
+        Only the last one. This one test finds every leaking mask of this museum.
 
     ??? question "Which parameter never gets a gradient, and why?"
         The bias of the keys. It adds the same number to all scores of a query, and the softmax

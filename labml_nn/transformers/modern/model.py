@@ -6,7 +6,7 @@ summary: The small transformer again, with what has replaced its parts since 201
 
 **In:** tokens, `[seq_len, batch_size]`. **Out:** logits, `[seq_len, batch_size, n_vocab]`, as from
 the [classic model](../basic/autoregressive_experiment.py). It has as many layers, heads and
-features, slightly fewer weights, and nearly every part is another one:
+features, slightly fewer weights, and nearly every part is different:
 
 | Part | Classic | Here | Why |
 | --- | --- | --- | --- |

@@ -68,7 +68,8 @@ def slopes(heads: int) -> list[float]:
     regular = [2 ** (-8 * (h + 1) / power) for h in range(power)]
 
     # For other numbers, the authors' code takes the rest from the slopes of twice as many heads.
-    # Every other one of those lies between two slopes that are there already.
+    # Every other one of those is new: the first is above the slopes that are there already, the
+    # others lie between two of them.
     between = [2 ** (-4 * (h + 1) / power) for h in range(0, 2 * power, 2)]
     return regular + between[: heads - power]
 

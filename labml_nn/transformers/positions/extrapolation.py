@@ -24,16 +24,18 @@ With windows of 512 characters, eight times as long as in training:
   [1.915](../../../results/extrapolation.json#tables.losses.Transformer-XL.at512).
 * [ALiBi](alibi.py) doesn't get worse, but is behind from the start, from
   [2.089](../../../results/extrapolation.json#tables.losses.ALiBi.at64) to
-  [2.076](../../../results/extrapolation.json#tables.losses.ALiBi.at512). In this short run its
-  penalties cost more than they are worth.
+  [2.076](../../../results/extrapolation.json#tables.losses.ALiBi.at512). Its
+  penalties are worth a quarter of a nat (see *none* below), less than the other positions in the
+  scores.
 * [Shaw's](shaw_relative.py) vectors are all the same beyond a distance of 16, and the loss stays
   nearly level, at [1.975](../../../results/extrapolation.json#tables.losses.Shaw.at64) and
   [1.986](../../../results/extrapolation.json#tables.losses.Shaw.at512).
 * [Rotary](rotary_attention.py) positions are nearly as good as Shaw's at the length of training,
   [1.989](../../../results/extrapolation.json#tables.losses.rotary.at64), and the worst of the seven
   at 512, [2.927](../../../results/extrapolation.json#tables.losses.rotary.at512). They can be
-  [scaled](rotary_scaling.py): YaRN helps most, NTK nearly as much up to four times the length.
-  Interpolation makes it worse, as long as the model isn't trained on with it.
+  [scaled](rotary_scaling.py): up to four times the length NTK helps about as much as YaRN, at eight
+  times YaRN helps most. Interpolation makes it worse, as long as the model isn't trained on with
+  it.
 * **Sines** that are [added to tokens](../positional_encoding.py) go from
   [2.187](../../../results/extrapolation.json#tables.losses.sines.at64) to
   [2.785](../../../results/extrapolation.json#tables.losses.sines.at512). **Learned** vectors of
@@ -46,7 +48,7 @@ With windows of 512 characters, eight times as long as in training:
 
 It is a small model and a short run. The numbers are means of three seeds, and the last column tells
 how far those are apart: a difference of two hundredths at 64 characters means nothing, and after a
-longer training the order might be another one. What is added to tokens learns more slowly here, so
+longer training the order might differ. What is added to tokens learns more slowly here, so
 its losses are higher at the length of training too.
 
 [Loss along a window of 512 characters](../../../results/extrapolation.json#figures.positions)

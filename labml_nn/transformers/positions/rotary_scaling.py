@@ -22,8 +22,8 @@ doesn't get around once: at position 500 it has angles that never came up in tra
 longer the texts are to be. **Out:** new frequencies. The weights stay as they are. There are three
 recipes. With texts 8 times as long and no further training, two of them help:
 
-* **Interpolation** divides all frequencies by $s$
-  ([Chen et al. 2023](https://arxiv.org/abs/2306.15595)). No angle is new, but neighbouring
+* **Interpolation** divides all frequencies by $s$ ([Chen et al.
+  2023](https://arxiv.org/abs/2306.15595)). No angle is larger than in training, but neighbouring
   positions are now closer together than they ever were:
   [3.327](../../../results/extrapolation.json#tables.losses.rotary,%20interpolation.at512).
 * **NTK-aware** scaling raises the base, which leaves the highest frequency as it is, and divides
@@ -161,8 +161,8 @@ def example(
         from pair 3 on, five of eight.
 
     ??? question "Which position has the angles of position 3 after interpolation?"
-        Position $3s$. The positions between have angles that training only knew as those of
-        fractions.
+        Position $3s$. The positions between have angles of fractions, which training never
+        had.
 
     ??? question "How much does YaRN multiply scores by at $s = 8$?"
         $(0.1 \ln 8 + 1)^2 = 1.46$.

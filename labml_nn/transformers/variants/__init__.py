@@ -27,7 +27,7 @@ What they do in a small model of two layers, trained for 500 steps:
 
 The gated delta rule is ahead and linear attention behind. Latents are ahead too, but they come with
 rotary positions, and all others with added sines. The rest is within about two hundredths of
-multi-head attention, no further than its own seeds are apart: those variants answer failures of
+multi-head attention, about as far as its own seeds are apart: those variants answer failures of
 large models, which a small one doesn't have.
 
 [The numbers](../../../results/families.json#tables.losses)

@@ -31,7 +31,7 @@ In a small model, after 500 steps, linear attention has a loss of
 this page [2.035](../../../results/families.json#tables.losses.gated%20delta%20rule.loss) (three
 seeds), the best of all [variants](__init__.py): perhaps because the decay tells near from far.
 
-There are two remedies, and the paper combines them:
+Two things can be done about a state that only grows, and the paper combines them:
 
 * **Decay.** Before a token writes, it shrinks the whole state by a factor $\alpha$ from 0 to 1.
 * **The delta rule.** The token looks up what the state has under its key, and adds only the

@@ -62,8 +62,8 @@ def feature_map(x: Tensor) -> Tensor:
 
     $\phi(x) = \operatorname{elu}(x) + 1$: that is $x + 1$ above zero and $e^x$ below.
     """
-    # It is positive, so weights are positive too, and what they are divided by isn't zero. Below
-    # zero it has a gradient, which a ReLU has not.
+    # It is positive, so weights are positive too, and what they are divided by isn't zero, unless
+    # it is rounded (see the last exercise). Below zero it has a gradient; a ReLU has none.
     return F.elu(x) + 1
 
 
@@ -228,7 +228,7 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2,
     ??? question "Write softmax attention step by step. What would its state be?"
         All keys and values: $e^{q \cdot k}$ can't be split into a part for $q$ and one for $k$.
 
-    ??? question "In float32 `F.elu(x) + 1` is exactly zero from about $x = -17.5$ on. Why?"
+    ??? question "In float32 `F.elu(x) + 1` is exactly zero below about $x = -17$. Why?"
         `F.elu` gives $e^x - 1$, which rounds to $-1$ there.
     """
     query, key = feature_map(torch.randn(2, seq_len, batch_size, heads, d_k))

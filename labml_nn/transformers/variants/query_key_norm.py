@@ -180,7 +180,7 @@ def example(
         of the angle. The paper starts its temperature at $\log_2(L^2 - L)$ for texts of length
         $L$, which is 12 for 64 positions.
 
-    ??? question "Move `self.norm` before the split into heads. Which test notices?"
+    ??? question "Normalise all heads together, before they are split. Which test notices?"
         The comparison with Qwen3, where each head is normalised on its own.
     """
     # Fresh gains are 1, so the largest possible score is $\sqrt{d_k}$ here.

@@ -117,7 +117,8 @@ class SoftCapAttention(MultiHeadAttention):
         and the keys, `[seq_len_k, batch_size, heads, d_k]`.
         """
         # The mask comes *after* this method, and has to. A hidden key's score, the smallest number
-        # there is, would be $-c$ after the cap, and the hidden key would have some weight.
+        # there is, would be $-c$ after the cap, and the hidden key would take a share of the
+        # softmax.
         return soft_cap(super().get_scores(query, key), self.cap)
 
 
@@ -154,9 +155,10 @@ def example(
         $1 / (1 + 7 e^4) = 0.0026$. With $c = 50$ this limit is too small to matter.
 
     ??? question "Cap the scores after the mask, with a cap of 2. Which test notices?"
-        The causal one: change the last token, and earlier outputs move. A hidden score is now
-        $-2$. Next to visible scores of 1 and 2 (capped 0.92 and 1.52) its weight is 0.02.
-        With $c = 50$ its weight is about $e^{-50}$, which no test in float32 can see.
+        The comparison with Gemma 2, and any that sums the weights. A hidden score is now $-2$. Next
+        to visible scores of 1 and 2 (capped 0.92 and 1.52) it takes 0.02 of the weight. [Multi-head
+        attention](../mha.py) then sets that to zero, so the rest no longer sums to one. With
+        $c = 50$ it is about $e^{-50}$, which no test in float32 can see.
 
     ??? question "Does a cap keep queries and keys from growing?"
         No. It bounds the scores and leaves the vectors alone. Beyond the cap, a longer query

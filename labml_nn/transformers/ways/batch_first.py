@@ -165,8 +165,8 @@ def example(
 
     ??? question "Join the heads with `reshape`, without the transpose before it. What happens?"
         The shape is right and the output is wrong: features of neighbouring *positions* of one head
-        are taken for features of one position. Only a comparison with another implementation
-        notices.
+        are taken for features of one position. A comparison with another implementation
+        notices, and so does the causal test: change the last token, and earlier outputs move.
 
     ??? question "Why not `view` with the heads before the positions, and save the transpose?"
         `view` only counts the numbers anew, in the order of memory. The first head would get the

@@ -156,9 +156,9 @@ class OneHeadAtATime(nn.Module):
     it gets a blend of the two. With several heads it gets several averages, each with queries and
     keys of its own.
 
-    Each head has only a part of the width, $d_k = d_{model} / h$ for $h$ heads. So many narrow
-    heads have as many weights and multiplications as one wide head. What grows is the number of
-    scores: each head has its own.
+    Each head has only a part of the width, $d_k = d_{model} / h$ for $h$ heads. Together, the
+    narrow heads have as many weights and multiplications as one wide head. What grows is the number
+    of scores: each head has its own.
 
     Does it help? In the paper's translation (table 3), one head reaches a BLEU score of 24.9, eight
     reach 25.8, and 32 fall back to 25.4. In our small transformer we found [no gain](../mha.py).

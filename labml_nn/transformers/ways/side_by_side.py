@@ -34,11 +34,11 @@ same projections is there for comparison: see [fused attention](../fused_attenti
 [Memory of each way](../../../results/ways.json#figures.memory)
 
 * With short sequences the number of calls decides, and one head at a time has the most.
-* With long sequences the order of the axes decides. With the sequence first, the softmax runs along
-  an axis whose entries are far apart in memory.
+* With longer sequences, sequence first falls behind: its softmax runs along an axis whose entries
+  are far apart in memory.
 * Memory grows with the square of the length in all four, because each keeps its attention weights
-  for the backward pass. One head at a time needs half or less: its intermediate results are those
-  of one head, not of all.
+  for the backward pass. From 1,024 positions on one head at a time needs about half, or less: its
+  intermediate results are those of one head, not of all.
 """
 
 import torch
