@@ -207,8 +207,11 @@ def weights_axis(numbers: Tensor, near: float) -> int | None:
     r"""
     ## The axis along which weights sum to one
 
-    Where several axes do, as in a table of equal weights, it is the last.
+    Where several axes do, as in a table of equal weights, it is the last. Nothing but zeros and
+    ones are no weights: one-hot vectors sum to one, too.
     """
+    if bool((numbers == numbers.round()).all()):
+        return None
     for axis in reversed(range(numbers.dim())):
         if numbers.shape[axis] > 1 and bool(((numbers.sum(axis) - 1).abs() < near).all()):
             return axis

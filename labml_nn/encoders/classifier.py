@@ -15,12 +15,12 @@ terms:
 ---
 
 You have 1,000 sentences with a label, question or statement, and want a program that labels others.
-An encoder that is trained from scratch on them is right about
+An encoder that is trained from scratch on them gets
 [0.718](../../results/encoders.json#tables.classes.from%20scratch%2C%201000%20labels.right) of
-[448](../../results/encoders.json#values.asked) held-out sentences. The same encoder, if it has
-first [filled gaps](masked_model.py) in text without labels, is right about
-[0.771](../../results/encoders.json#tables.classes.pretrained%2C%201000%20labels.right) of them
-(means of three seeds; guessing gives 0.5). Labels are expensive, and text isn't.
+[448](../../results/encoders.json#values.asked) held-out sentences right. The same encoder, if it
+has first [filled gaps](masked_model.py) in text without labels, gets
+[0.771](../../results/encoders.json#tables.classes.pretrained%2C%201000%20labels.right) (means of
+three seeds; guessing gives 0.5). Labels are expensive, and text isn't.
 
 [Right answers, by the number of labels: mean and range of three
 seeds](../../results/encoders.json#figures.shares)

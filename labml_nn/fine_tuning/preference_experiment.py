@@ -25,10 +25,10 @@ Why? Look at the log-probabilities of right answers:
 facts](../../results/dialogues.json#figures.pairs)
 
 In the first ten steps the chosen answers become likelier. From then on *both* fall, and the
-rejected ones faster: with $\beta = 0.1$ they have
+rejected ones faster: with $\beta = 0.1$ their log-probabilities are
 [−3.6](../../results/dialogues.json#tables.preferences.beta%200.1.chosen) and
-[−20.9](../../results/dialogues.json#tables.preferences.beta%200.1.rejected) nats at the end, and
-had [−2.8](../../results/dialogues.json#tables.preferences.before.chosen) and
+[−20.9](../../results/dialogues.json#tables.preferences.beta%200.1.rejected) at the end, and were
+[−2.8](../../results/dialogues.json#tables.preferences.before.chosen) and
 [−1.8](../../results/dialogues.json#tables.preferences.before.rejected) before. That satisfies the
 loss, which sees the difference alone. The probability goes to short texts that are wrong. A few are
 answers to other questions, more are no words at all: asked for the capital of croatia, a model said

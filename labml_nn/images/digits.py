@@ -19,10 +19,10 @@ it](../../results/images.json#figures.digits)
 
 If all sevens were alike, there would be little to learn. A linear layer scores a digit by a
 weighted sum of the 64 pixels, so it compares each image with one template for each digit. When no
-digit is distorted, it is right about
-[1.000](../../results/images.json#tables.digits.nothing.accuracy) of them. With all distortions it
-is right about [0.651](../../results/images.json#tables.digits.everything.accuracy): a seven that is
-shifted by one pixel is dark at other pixels.
+digit is distorted, it gets [1.000](../../results/images.json#tables.digits.nothing.accuracy) of
+them right. With all distortions it gets
+[0.651](../../results/images.json#tables.digits.everything.accuracy): a seven that is shifted by one
+pixel is dark at other pixels.
 
 [The share of digits that a linear layer gets right after 800 steps, by what distorts
 them: means of three seeds](../../results/images.json#tables.digits)
@@ -31,7 +31,7 @@ Two digits can stand side by side, on eight rows of 16 pixels, or one of the two
 The words for such an image are its *caption*: “a seven”, “two threes”, “a three and an eight”. The
 lesson on [images and words](clip.py) needs them.
 
-**What did not help here:** noise. It looks bad, but alone it leaves the linear layer at
+**What doesn't make it harder:** noise. It looks bad, but alone it leaves the linear layer at
 [1.000](../../results/images.json#tables.digits.noise.accuracy). Of the other distortions, only
 shifts do harm alone: they bring it to
 [0.870](../../results/images.json#tables.digits.shift.accuracy). Left out are colours: an image

@@ -24,11 +24,11 @@ model without a mask.
 [A seven of 8 × 8 pixels, cut into patches of 2 × 2, and the sequence of its
 patches](../../results/images.json#figures.patches)
 
-What fails without it? On our [drawn digits](digits.py), a linear layer on the pixels is right about
-[0.651](../../results/images.json#tables.models.linear%20layer.accuracy) of them. And a transformer
-that isn't told where each patch was is right about
-[0.467](../../results/images.json#tables.models.no%20positions.accuracy): less than the linear
-layer. With positions it is right about
+What fails without it? On our [drawn digits](digits.py), a linear layer on the pixels gets
+[0.651](../../results/images.json#tables.models.linear%20layer.accuracy) of them right. And a
+transformer that isn't told where each patch was gets
+[0.467](../../results/images.json#tables.models.no%20positions.accuracy): fewer than the linear
+layer. With positions it gets
 [0.957](../../results/images.json#tables.models.vision%20transformer.accuracy) (means of three
 seeds).
 
@@ -52,9 +52,9 @@ seconds of one core](../../results/images.json#tables.models)
 
 **What did not help here:**
 
-* *Small patches.* With patches of 4 × 4 pixels, four in an image, it is right about
-  [0.969](../../results/images.json#tables.models.patches%20of%204%20%C3%97%204.accuracy), after
-  half the time.
+* *Small patches.* With patches of 4 × 4 pixels, four in an image, it gets
+  [0.969](../../results/images.json#tables.models.patches%20of%204%20%C3%97%204.accuracy) right,
+  after half the time.
 * *The class token.* The mean of what became of the patches does as well:
   [0.960](../../results/images.json#tables.models.mean%20of%20patches.accuracy).
 * *A transformer at all.* A convolutional network with fewer than half of the parameters gets
@@ -104,9 +104,9 @@ class ViT(nn.Module):
     image ([Darcet et al. 2023](https://arxiv.org/abs/2309.16588)). *Registers* are tokens of their
     own for that: no pixels go into them, and what becomes of them is dropped.
 
-    Here they change nothing. With four registers the model is right about
-    [0.955](../../results/images.json#tables.models.four%20registers.accuracy) of the digits. And
-    there are no such patches: the longest vector is
+    Here they change nothing. With four registers the model gets
+    [0.955](../../results/images.json#tables.models.four%20registers.accuracy) of the digits right.
+    And there are no such patches: the longest vector is
     [1.39](../../results/images.json#values.outliers.without) times as long as the median one
     without registers, and [1.38](../../results/images.json#values.outliers.with) times with them.
     """
@@ -137,7 +137,7 @@ class ViT(nn.Module):
 
         # A learned vector for each position, the first one for the class token. They say nothing of
         # rows and columns: the model has to find out which patches are neighbours. If they and the
-        # class token start at the usual 0.02 in place of 0.3, it is right about
+        # class token start at the usual 0.02 in place of 0.3, its share of right answers is
         # [0.914](../../results/images.json#tables.models.positions%20start%20at%200.02.accuracy).
         self.positions = nn.Parameter(0.3 * torch.randn(1 + n_patches, 1, d_model))
 

@@ -218,8 +218,7 @@ def example(
         The mean is 0.5 and so is the standard deviation: 1, 1, −1, −1, and half of that without.
 
     ??? question "In one group 1 of 8 answers is right, in another 4. Which right one counts more?"
-        The rare one. With the division its advantage is $\sqrt 7 = 2.65$, and the other's is 1.
-        Without, it is 7/8 against 1/2.
+        The rare one: $\sqrt 7 = 2.65$ against 1 with the division, and 7/8 against 1/2 without.
 
     ??? question "All answers to a question are right. What is its gradient?"
         Zero, up to that of the distance to the reference. Training slows down as the model gets

@@ -127,7 +127,7 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
     ### Exercises
 
     ??? question "Take Mamba in the place of Mamba-2. What changes in the notebook?"
-        `Mamba(d_model, d_model)` in `mamba2`. The loss is about the same, and a step takes half as
+        `Mamba(d_model, d_model)` in `mamba2`. The loss is a little higher, and a step takes half as
         long again.
 
     ??? question "The mask is ignored. Why can no position see the next one?"

@@ -104,6 +104,7 @@ WEIGHTS = {
     "along rows": (torch.rand(7, 11).softmax(0), 0),
     "along both": (torch.full((7, 7), 1 / 7), 1),
     "of eight bits": (torch.rand(7, 11).bfloat16().softmax(1), 1),
+    "one-hot": (torch.eye(7), None),
     "after dropout": (torch.rand(7, 11).softmax(1) * 0.9, None),
     "other numbers": (torch.rand(7, 11), None),
     "negative ones": (torch.tensor([[1.5, -0.5]]), None),

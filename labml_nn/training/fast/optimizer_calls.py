@@ -98,7 +98,7 @@ def example(d_in: int = 3, d_out: int = 5) -> tuple[list[Tensor], ...]:
     r"""
     ## Example
 
-    Three times the same step.
+    The same step in three ways.
 
     ### Exercises
 

@@ -10,16 +10,16 @@ continues any beginning, one character at a time.
 [What the model writes as it learns, at a temperature of
 0.8](../../../results/recipes.json#tables.written)
 
-The recipe is small enough for two cores and a few minutes: the [model](autoregressive_model.py) has
-810,306 parameters, and it is [trained](../../training/loop.py) for 2,000 steps on
+The recipe is small enough for two cores and a minute or two: the [model](autoregressive_model.py)
+has 810,306 parameters, and it is [trained](../../training/loop.py) for 2,000 steps on
 [windows](../../training/data.py) of 64 characters. It ends with a loss of
 [1.684](../../../results/recipes.json#tables.losses.classic.loss) on text that it has not seen.
 [Counting](../../training/counting.py) pairs of letters gives
 [2.482](../../../results/counting.json#values.pairs), and counting up to four letters
 [1.688](../../../results/counting.json#values.best), almost as good. What counting can't do is get
-better: more letters of context make it worse again. The [modern
-transformer](../modern/__init__.py) shows that a better model can: with as many steps and slightly
-fewer parameters it reaches [1.538](../../../results/recipes.json#tables.losses.modern.loss).
+better: more letters of context make it worse again. The [modern transformer](../modern/__init__.py)
+shows that a better model can: with as many steps and slightly fewer parameters it reaches
+[1.538](../../../results/recipes.json#tables.losses.modern.loss).
 
 [Three seeds of each recipe. “From prefixes alone” is measured on the first 100 windows only, an
 easier part of the text: compare it with nothing but

@@ -82,7 +82,7 @@ def notebook(corpus: str = "shakespeare", steps: int = 500, seed: int = 1) -> No
     ## Train it in a transformer
 
     The small transformer as it is, and with this page's part in its place. Two models of 500 steps
-    take about two minutes on a CPU. With 2,000 steps they write better.
+    take a minute or two on a CPU. With 2,000 steps they write better.
     """
     # ### The text and the models
     # Characters in, characters out.

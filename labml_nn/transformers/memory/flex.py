@@ -60,8 +60,7 @@ def flex(
     # else on this page works without it.
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-    # Which tiles count is found out before.
-    # Without a mask function every tile does.
+    # First we find out which tiles have anything visible; without a mask function all have.
     block_mask = None
     if mask_mod is not None:
         # A mask that is the same for all sequences, or all heads, gives a tensor without that axis.
@@ -173,7 +172,7 @@ def example(
         Two in each row, but one in the first: 63 of 1,024.
 
     ??? question "Why does the given mask have to be a function for the kernel?"
-        The kernel asks for one score at a time. A tensor of all scores would have to be read from
+        The kernel computes one score at a time. A tensor of all scores would have to be read from
         memory, which the function can avoid if it computes its answer.
     """
     # More keys than queries, as in cross-attention.

@@ -158,8 +158,8 @@ def example(
     ### Exercises
 
     ??? question "Why are single mistakes tried before pairs?"
-        Two mistakes can cancel: no scale is a scale of another kind of width. The simplest
-        explanation should win.
+        Two mistakes can cancel: a missing scale, for instance, can look like the scale of another
+        number of heads. The simplest explanation should win.
 
     ??? question "With one head, which two switches make no difference?"
         Splitting and merging: with a single head there is nothing to mix up. Test with more.

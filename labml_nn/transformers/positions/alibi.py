@@ -101,7 +101,7 @@ class AlibiAttention(MultiHeadAttention):
         [The weights of eight positions whose scores are all
         equal](../../../results/family_drawings.json#figures.alibi)
         """
-        # The positions of the keys, and those of the queries among them.
+        # The positions of the keys, and those of the queries among them, never more than the keys.
         j = torch.arange(len(key), device=key.device)
         i = j[len(key) - len(query) :]
 

@@ -13,7 +13,7 @@ is measured on windows of up to 512.
 
 **In:** a trained model and a text. **Out:** its loss at each length, and at each position of a
 window. A longer window has more to read, so the loss could *fall*. It rises where positions or
-distances come up that the model has never seen.
+distances come up that the model has never seen, or more keys than it has ever had.
 
 [Loss in longer windows than those of training](../../../results/extrapolation.json#figures.lengths)
 
