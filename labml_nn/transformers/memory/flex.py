@@ -60,7 +60,8 @@ def flex(
     # else on this page works without it.
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-    # First we find out which tiles have anything visible; without a mask function all have.
+    # First we find out which tiles have anything visible, so that the kernel can skip the others.
+    # Without a mask function all have.
     block_mask = None
     if mask_mod is not None:
         # A mask that is the same for all sequences, or all heads, gives a tensor without that axis.
@@ -71,8 +72,8 @@ def flex(
         n_sequences, n_heads = ([1] * (4 - visible.dim()) + list(visible.shape))[:2]
         sizes = n_sequences, n_heads, query.shape[2], key.shape[2]
 
-        # For each tile: is all of it visible, a part, or nothing? Only in the second kind the
-        # kernel calls the mask function again.
+        # For each tile: is all of it visible, a part, or nothing? Only for the second kind does
+        # the kernel call the mask function again.
         block_mask = create_block_mask(mask_mod, *sizes, device=query.device)
 
     # The kernel is made at the first call, which takes seconds, and again for other functions.
