@@ -41,7 +41,7 @@ def causal_attention(
     # Inside [autocast](../device.py#autocast) all three are 16-bit numbers, as the projections made
     # them.
     seq_len, d_k = q.shape[-2:]
-    if v.device.type != "cpu" or v.dtype is torch.float32 or seq_len >= LONG:
+    if v.device.type != "cpu" or v.dtype is not torch.bfloat16 or seq_len >= LONG:
         return F.scaled_dot_product_attention(q, k, v, None, dropout_prob, True, scale=scale)
 
     # All scores at once, `[batch_size, heads, seq_len, seq_len]`, in 32 bits, as in the kernel: of
