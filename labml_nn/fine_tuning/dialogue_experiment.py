@@ -11,8 +11,8 @@ steps, and is then fine-tuned for 80 steps on dialogues about one half of the fa
 the other half. [Before fine-tuning](dialogues.py), it goes on with questions. After it, it answers
 [0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) correctly, letter
 for letter. A model that has read nothing learns next to nothing in the same 80 steps: it answers
-[0](../../results/dialogues.json#tables.changes.nothing%20read%20before.held_out). So the facts come
-from the reading, and the dialogues have taught how to answer.
+[0](../../results/dialogues.json#tables.changes.nothing%20read%20before.held_out) of them. So the
+facts come from the reading, and the dialogues have taught how to answer.
 
 [Fine-tuning with one thing changed at a time](../../results/dialogues.json#tables.changes)
 
