@@ -158,8 +158,8 @@ class BertEncoder(nn.Module):
         self.tokens = nn.Embedding(n_vocab, d_model)
         self.positions = nn.Embedding(seq_len, d_model)
 
-        # The table of the tokens makes the logits, too. With 1 for BERT's 0.02, logits would be
-        # around $\sqrt{d_{model}}$, and the first loss far above guessing.
+        # The table of the tokens makes the logits, too. With a standard deviation of 1, they
+        # would be around $\sqrt{d_{model}}$, and the first loss far above guessing.
         for table in (self.tokens, self.positions):
             nn.init.normal_(table.weight, std=0.02)
 

@@ -147,8 +147,9 @@ def notebook(corpus: str = "shakespeare", steps: int = 400, seed: int = 1) -> No
     device = "cuda" if torch.cuda.is_available() else "cpu"
     batches = RandomWindows(training.to(device), seq_len, batch_size, seed)
 
-    # ### Training They start from the same weights. Only the balancing differs, and with the bias
-    # the scores are sigmoids.
+    # ### Training
+    # They start from the same weights. Only the balancing differs, and with the bias the scores are
+    # sigmoids.
     loads = {}
     for way, (router, _, _) in WAYS.items():
         # The seed is set for each, so that all draw the same numbers.

@@ -217,9 +217,9 @@ def example(
 
     ### What did not help here
 
-    More steps with one layer. After 1,800, it predicts [36.8
-    %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.right), but [1.4
-    %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.pieces) in
+    More steps with one layer. After 1,800, it predicts
+    [36.8 %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.right), but
+    [1.4 %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.pieces) in
     *pieces*: a part of 16 tokens, then nine of them from another place. There two layers predict
     [99.8 %](../../results/induction.json#tables.models.Two%20layers.pieces). (An interpretation: in
     a sequence that repeats, the next token is the one that was last seen longest ago; in pieces it

@@ -171,8 +171,8 @@ class Llama(nn.Module):
             self.head.weight = self.tokens.weight
 
     def forward(self, tokens: Tensor) -> Tensor:
-        # Positions come in with the scores of each layer, as distances. The result is `[seq_len,
-        # batch_size, n_vocab]`.
+        # Positions come in with the scores of each layer, as distances. The result:
+        # `[seq_len, batch_size, n_vocab]`.
         mask = causal_mask(len(tokens)).to(tokens.device)
         return self.head(self.encoder(self.tokens(tokens), mask))
 

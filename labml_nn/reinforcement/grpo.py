@@ -55,18 +55,18 @@ and a few that were drawn give an estimate. Why subtract the mean? The probabili
 constant in place of $r$ has the gradient zero. Subtracting it changes nothing on average. But
 without it every rewarded answer becomes likelier, even a bad one. And GRPO divides by the length of
 an answer, so a constant reward makes answers shorter. Rewards of 1 and 2 in place of 0 and 1 show
-it, without the mean: [0.0
-%](../../results/grpo.json#tables.ways.No%20mean%2C%20rewards%201%20and%202.greedy) are right in the
-end, and answers are
+it, without the mean:
+[0.0 %](../../results/grpo.json#tables.ways.No%20mean%2C%20rewards%201%20and%202.greedy) are right
+in the end, and answers are
 [1.03](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.length) tokens
 long.
 
-The mean of a group of $G$ contains the answer itself, which multiplies the expected gradient by $1
-- 1/G$ and leaves its direction. A test with all groups of all answers of a tiny model finds exactly
-that, and that each of two divisions of the paper changes the direction: by the standard deviation,
-and by an answer's length. [Dr. GRPO](https://arxiv.org/abs/2503.20783) (Liu et al., 2025) leaves
-out both. With the second, its authors say, long wrong answers are punished less for each token, and
-so answers grow.
+The mean of a group of $G$ contains the answer itself, which multiplies the expected gradient by
+$1 - 1/G$ and leaves its direction. A test with all groups of all answers of a tiny model finds
+exactly that, and that each of two divisions of the paper changes the direction: by the standard
+deviation, and by an answer's length. [Dr. GRPO](https://arxiv.org/abs/2503.20783) (Liu et al.,
+2025) leaves out both. With the second, its authors say, long wrong answers are punished less for
+each token, and so answers grow.
 
 ## What did not help here
 

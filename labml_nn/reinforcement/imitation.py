@@ -18,17 +18,17 @@ a model that sorts
 questions, and nearly always writes digits and then “`;`”.
 
 Why not go on like this? Because 50 are too few. After 200 more steps with the same 50, new
-questions are answered right in [26.9
-%](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.greedy) of cases, and the
-loss of right answers has risen from
+questions are answered right in
+[26.9 %](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.greedy) of cases, and
+the loss of right answers has risen from
 [0.466](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.loss) to
 [0.887](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.loss) nats: the model
 knows its examples by heart, and has become sure of its mistakes. Of eight drawn answers at least
-one is right for [46.7
-%](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.any) of the questions
-after the start, and for [37.7
-%](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.any) after that. So it is
-better to stop early: what is drawn has to differ, or there is nothing to choose from.
+one is right for
+[46.7 %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.any) of the
+questions after the start, and for
+[37.7 %](../../results/grpo.json#tables.ways.Imitation%20of%20the%20same%2050.any) after that. So it
+is better to stop early: what is drawn has to differ, or there is nothing to choose from.
 
 If you have right answers, imitate them. With one for each of the 3,200 questions that the other
 trainings only get checks for, imitation comes to

@@ -30,8 +30,8 @@ three seeds).
 letter](../../results/state_spaces.json#figures.distance)
 
 **In:** a vector for each token, `[seq_len, batch_size, d_model]`. **Out:** the same shape, in which
-each position has seen those before it. Between two tokens only a state is carried, `[batch_size,
-n_channels, n_state]`, and the last three inputs of a short convolution.
+each position has seen those before it. Between two tokens only a state is carried,
+`[batch_size, n_channels, n_state]`, and the last three inputs of a short convolution.
 
 Think of a whiteboard in a meeting. If every sentence goes onto it, old ones have to be wiped off,
 important or not. It serves better when small talk leaves it as it is, and a new decision replaces

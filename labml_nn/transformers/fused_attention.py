@@ -23,11 +23,11 @@ attention](memory/flash.py); here the kernel is only called.
 [The memory of a training step, for multi-head attention (“sequence first”), three other ways to
 write it, and the kernel](../../results/ways.json#figures.memory)
 
-**In** and **out** are those of multi-head attention, and so are the parameters: load the weights
-of one into the other, and the results are equal up to rounding. What you lose: there are no weights
-to look at (`attn` stays empty), [scores of a variant's
-own](mha.py#MultiHeadAttention.get_scores) are never computed, and shapes aren't checked: the kernel
-may broadcast what doesn't fit, or leave out keys without a value.
+**In** and **out** are those of multi-head attention, and so are the parameters: load the weights of
+one into the other, and the results are equal up to rounding. What you lose: there are no weights to
+look at (`attn` stays empty), [scores of a variant's own](mha.py#MultiHeadAttention.get_scores) are
+never computed, and shapes aren't checked: the kernel may broadcast what doesn't fit, or leave out
+keys without a value.
 """
 
 import torch

@@ -28,10 +28,9 @@ token (section 2.4 of the paper, “incremental” attention).
 1,024](../../results/kv_cache.json#tables.tokens)
 
 With a cache a token still costs more in a longer text, because attention reads every key and every
-value. Only the linear layers cost the same at each length at each length. And the cache takes
-memory: a key and a value for each token in each layer. For the [small
-transformer](basic/autoregressive_experiment.py), with 4 layers of 128 features in 32 bits, that is
-2 · 4 · 128 · 4 = 4,096 bytes a token.
+value. Only the linear layers cost the same at each length. And the cache takes memory: a key and a
+value for each token in each layer. For the [small transformer](basic/autoregressive_experiment.py),
+with 4 layers of 128 features in 32 bits, that is 2 · 4 · 128 · 4 = 4,096 bytes a token.
 """
 
 import torch

@@ -34,11 +34,11 @@ model that knows the targets by heart would look as if it could read. So *days* 
 forms.
 
 **What doesn't make it easier:** short sources, for one vector. Numbers alone, such as 17.6.2024,
-aren't easier to read: a model that gets one vector for the whole source translates [23.3
-%](../../results/translation.json#tables.forms.17%2E6%2E2024.one) of them exactly, and [30.8
-%](../../results/translation.json#tables.forms.Monday%2C%2017%20June%202024.one) of the longest
-form. (With attention it is the other way round: seven of its eight mistakes are in the longest
-form.)
+aren't easier to read: a model that gets one vector for the whole source translates
+[23.3 %](../../results/translation.json#tables.forms.17%2E6%2E2024.one) of them exactly, and
+[30.8 %](../../results/translation.json#tables.forms.Monday%2C%2017%20June%202024.one) of the
+longest form. (With attention it is the other way round: seven of its eight mistakes are in the
+longest form.)
 
 [Exact translations of held-out dates in each form: means of three
 seeds](../../results/translation.json#tables.forms)

@@ -161,9 +161,9 @@ def notebook(
     # Change the beginning and the temperature.
     print(write(model, tokenizer, "ROMEO:\n", sample_length, seq_len, temperature=0.8))
 
-    # ### What it looks at The attention weights of the first head in the last layer. A row is a
-    # query, and sums to one. On a GPU dropout is still on: `model.eval()` gives the same picture
-    # each time.
+    # ### What it looks at
+    # The attention weights of the first head in the last layer. A row is a query, and sums to one.
+    # On a GPU dropout is still on: `model.eval()` gives the same picture each time.
     beginning = "First Citizen:"
     model(tokenizer.encode(beginning).unsqueeze(1).to(device))
     weights = model.encoder.layers[-1].self_attn.attn[:, :, 0, 0]

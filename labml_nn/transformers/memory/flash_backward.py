@@ -14,8 +14,7 @@ of every tile, so PyTorch keeps them until then, and nothing is saved in trainin
 
 The way out is to compute them *again*. Beside queries, keys, values and results, one number for
 each query is kept. So the memory, without the mask, grows with the length of the text and not with
-its square: of 2,048 positions with four heads,
-multi-head attention keeps
+its square: of 2,048 positions with four heads, multi-head attention keeps
 [144.70](../../../results/family_drawings.json#tables.backward.2048.plain) MB for its backward pass,
 and this page [2.13](../../../results/family_drawings.json#tables.backward.2048.tiles) MB.
 

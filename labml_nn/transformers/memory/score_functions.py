@@ -72,9 +72,10 @@ def alibi(heads: int) -> ScoreFunction:
     r"""
     ## ALiBi
 
-    The further back the key, the lower the score, with another slope in each of the `heads`, a
-    power of two (other numbers have [another rule](../positions/alibi.py#slopes)) ([Press et al.
-    2021](https://arxiv.org/abs/2108.12409)). No positions are added to tokens then.
+    The further back the key, the lower the score, with another slope in each of the `heads`
+    ([Press et al. 2021](https://arxiv.org/abs/2108.12409)). Here their number is a power of
+    two; for others there is [another rule](../positions/alibi.py#slopes). No positions are added to
+    tokens then.
     """
 
     def score_mod(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:

@@ -28,9 +28,8 @@ call = lambda attention, x: attention(x.transpose(0, 1)).transpose(0, 1)
 
 The second one is for PyTorch's own, where true hides: `hidden(n)` is
 `torch.ones(n, n, dtype=torch.bool).triu(1)`. The last one is for an attention with the sequence
-first. The [tests](properties.py) and the
-[comparison](suspects.py) have pages of their own, and so have tests of a [whole
-model](model_tests.py).
+first. The [tests](properties.py) and the [comparison](suspects.py) have pages of their own, and so
+have tests of a [whole model](model_tests.py).
 """
 
 import copy

@@ -52,11 +52,10 @@ class SoftmaxOverHeads(Mistake):
     r"""
     ## Softmax over the heads
 
-    In code for one sequence, axis 1 is that of the keys; it stays in the code
-    when the batch and the heads get axes before it. The heads now share out each pair of positions
-    among them, hidden pairs too: where all heads have the same score, each gets an equal part.
-    (With minus infinity in all heads, the result would be NaN. The published line hides by a large
-    number.)
+    In code for one sequence, axis 1 is that of the keys; it stays in the code when the batch and
+    the heads get axes before it. The heads now share out each pair of positions among them, hidden
+    pairs too: where all heads have the same score, each gets an equal part. (With minus infinity in
+    all heads, the result would be NaN. The published line hides by a large number.)
 
     Printed loss
     [2.145](../../../results/mistakes.json#tables.mistakes.SoftmaxOverHeads.printed),

@@ -24,9 +24,8 @@ With windows of 512 characters, eight times as long as in training:
   [1.915](../../../results/extrapolation.json#tables.losses.Transformer-XL.at512).
 * [ALiBi](alibi.py) doesn't get worse, but is behind from the start, from
   [2.089](../../../results/extrapolation.json#tables.losses.ALiBi.at64) to
-  [2.076](../../../results/extrapolation.json#tables.losses.ALiBi.at512). Its
-  penalties are worth a quarter of a nat (see *none* below), less than the other positions in the
-  scores.
+  [2.076](../../../results/extrapolation.json#tables.losses.ALiBi.at512). Its penalties are worth a
+  quarter of a nat (see *none* below), less than the other positions in the scores.
 * [Shaw's](shaw_relative.py) vectors are all the same beyond a distance of 16, and the loss stays
   nearly level, at [1.975](../../../results/extrapolation.json#tables.losses.Shaw.at64) and
   [1.986](../../../results/extrapolation.json#tables.losses.Shaw.at512).

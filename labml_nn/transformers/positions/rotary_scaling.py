@@ -161,8 +161,7 @@ def example(
         from pair 3 on, five of eight.
 
     ??? question "Which position has the angles of position 3 after interpolation?"
-        Position $3s$. The positions between have angles of fractions, which training never
-        had.
+        Position $3s$. The positions between have angles of fractions, which training never had.
 
     ??? question "How much does YaRN multiply scores by at $s = 8$?"
         $(0.1 \ln 8 + 1)^2 = 1.46$.
