@@ -54,9 +54,8 @@ An example with the rate $A = -1$: with a step of 0.01, 0.99 of the state is kep
 of the input is added. With a step of 3, only 0.05 is kept, and the input is added three times. So
 one number, the step, decides between the past and the token.
 
-[The mean step of a trained layer at each token: long at some of the three dots after a letter,
-which its convolution still sees there, and short at the letter
-itself](../../results/state_spaces.json#figures.steps)
+[The mean step of a trained layer at each token: the longest ones are at dots just after a letter,
+which its convolution still sees there](../../results/state_spaces.json#figures.steps)
 
 **What did not help here:** to select, when the text is Shakespeare. In a small model without
 attention the loss after 500 steps of training is

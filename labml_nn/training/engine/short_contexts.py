@@ -8,10 +8,10 @@ On a CPU, PyTorch's [fused kernel](../../transformers/fused_attention.py) is mad
 sequences. In 32 bits it is the fastest for short ones, too. In `bfloat16` it isn't: its backward
 pass takes several times as long as in 32 bits. With 64 positions the two matrix products and the
 softmax that [multi-head attention](../../transformers/mha.py) is made of take less time, though
-they write all scores to memory. So these two attentions choose by device, type and length. Their
-parameters and, up to rounding, their results are those of the classes that they extend.
+they write all scores to memory. So the two classes below choose by device, type and length. Their
+parameters and, up to rounding, their results are those of the attentions that they extend.
 
-**In** and **out** are the same as there, and the mask is always the causal one.
+**In** and **out** are those of these attentions, and the mask is always the causal one.
 """
 
 import math
