@@ -82,8 +82,9 @@ test: $(made)/test node_modules/.made ## Run the tests, in a browser too
 
 quick: $(made)/test node_modules/.made ## What to run while writing: style, all pages checked, who imports whom
 	$(run) -m ruff check
-	$(run) -m literate check
-	$(run) -m pytest -q tests/test_architecture.py
+	@# Two at a time: an author waits for both.
+	$(run) -m pytest -q tests/test_architecture.py & tests=$$!; \
+	$(run) -m literate check; checked=$$?; wait $$tests && exit $$checked
 
 # The stamp goes first: whatever comes next installs the pinned torch again.
 oldest: $(made)/test node_modules/.made ## Execute the notebooks with the oldest torch that setup.py admits
