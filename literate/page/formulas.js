@@ -86,8 +86,11 @@ katex.__defineFunction({
   handler: () => tree,
 });
 
+// Where a line that is too long is best broken.
+const BETWEEN = { "\\qquad": "\\hskip2em\\relax\\allowbreak" };
+
 function set(formula, displayMode, keys) {
-  const strict = { displayMode, throwOnError: true, strict: "error" };
+  const strict = { displayMode, throwOnError: true, strict: "error", macros: { ...BETWEEN } };
   const mathml = katex.renderToString(formula, { ...strict, output: "mathml" });
   const found = [];
   const style = displayMode ? "display" : "text";

@@ -143,6 +143,9 @@ def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> dict[str
 
     ??? question "A model has a buffer that it changes in each step. Is it saved?"
         Yes, if it is registered as persistent: then `state_dict` has it. A plain attribute is lost.
+
+    ??? question "Ten million parameters, AdamW, all in `float32`. How large is the file?"
+        About 120 MB: 4 bytes for each weight, and 8 for its two averages. Gradients aren't saved.
     """
     # In an alphabet, each token has one successor, so the table learns it quickly.
     tokens = torch.arange(10 * n_vocab * seq_len) % n_vocab

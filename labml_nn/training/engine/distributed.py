@@ -167,6 +167,9 @@ def example(batch_size: int = 3, seq_len: int = 5) -> Tensor:
     ??? question "Each process starts from a seed of its own. Which line saves you?"
         `DistributedDataParallel`, which sends the weights of rank 0 to all. Without it, each
         process would train another model with the averaged gradients of all.
+
+    ??? question "Two processes, `batch_size` 6, two micro-batches. What does `check_batch` do?"
+        It raises an error: 6 isn't a multiple of 2 · 2.
     """
     # All columns, because there is one process only.
     check_batch(batch_size, micro_batches=1)

@@ -75,6 +75,17 @@ def keep_freed_memory() -> None:
 def example() -> torch.Tensor:
     r"""
     ## Example
+
+    ### Exercises
+
+    ??? question "Ten million parameters, AdamW, `float32`. How much is in memory all the time?"
+        160 MB: 4 bytes each for weight, gradient and AdamW's two averages. Activations come on top.
+
+    ??? question "You double `batch_size`. What else doubles?"
+        The activations. Weights, gradients and the optimizer's state stay as they are.
+
+    ??? question "How many bytes does the matrix below take?"
+        1009 · 499 · 4 = 2,013,964, because a number in `float32` has four bytes.
     """
     keep_freed_memory()
 

@@ -94,6 +94,9 @@ def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
     ??? question "Why is it the model that is saved, and not the replica?"
         The names of the replica's weights begin with the names of its wrappers, and a run that is
         resumed without them would not find its weights.
+
+    ??? question "Move the model first, then shard it. Where does a model of 100 GB fail?"
+        At `model.to(device)`, on any GPU with less memory. Sharded first, each GPU gets its part.
     """
     # Nothing is left open afterwards.
     config, device, dtype = decide(TrainConfig(device="cpu"))

@@ -179,6 +179,9 @@ def example(n_values: int = 3) -> Tensor:
     ??? question "Each process draws a name for the folder of the run. Why is that wrong?"
         There would be a folder for each process, and only that of rank 0 would be filled.
         `broadcast` makes the name once.
+
+    ??? question "Rank 0 has loss 2, rank 1 has 4. What does `all_reduce_mean` return on rank 1?"
+        3, as on rank 0. The tensor that was passed holds 3 as well, because the sum is in place.
     """
     # No other process wants to stop, and none has another name.
     assert not any_rank(False)

@@ -100,6 +100,12 @@ def example(d_in: int = 3, d_out: int = 5) -> torch.Tensor:
 
     ??? question "A billion parameters, AdamW in `float32`, eight GPUs. How much does each hold?"
         16 GB in all, so 2 GB each, and the activations. Data parallel, it is 16 GB on each.
+
+    ??? question "An embedding, twelve layers, a head. How often is `fully_shard` called?"
+        13 times: once for each layer, and once for the model, which takes embedding and head.
+
+    ??? question "Each layer has a `ModuleList` of its own. What does `layers_of` return?"
+        The outer layers. It doesn't look into them, so the lists inside aren't found.
     """
     # The list is found, whatever it is called.
     layers = [nn.Linear(d_in, d_out), nn.Linear(d_out, d_in)]

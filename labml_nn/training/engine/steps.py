@@ -132,6 +132,9 @@ def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> dict[str
 
     ??? question "Save first, record then. The process dies in between. What is wrong with the run?"
         The checkpoint is newer than the history, so the resumed run never records that step.
+
+    ??? question "`steps` is 50, `record_every` 20, `evaluate_every` 30. What is recorded?"
+        Steps 20, 30, 40 and 50: an evaluation is always recorded, and the last step is evaluated.
     """
     # In an alphabet, each token has one successor, so the table learns it quickly.
     tokens = torch.arange(10 * n_vocab * seq_len) % n_vocab

@@ -150,6 +150,9 @@ def example(
 
     ??? question "Make the optimizers before the model is sharded. What do they step?"
         The whole tensors that the model had before. Its shards would never move.
+
+    ??? question "Three processes, `batch_size` 12, `seq_len` 256. Which shape do the inputs have?"
+        `[256, 4]` on each rank: `own_columns` takes a third of the columns.
     """
     # In an alphabet over and over, one token is enough to know the next.
     model = nn.Sequential(nn.Embedding(n_vocab, d_model), nn.Linear(d_model, n_vocab))

@@ -168,6 +168,9 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[st
 
     ??? question "Why are weights made larger before a test?"
         With small weights a mistake changes little, and could hide in the rounding.
+
+    ??? question "A model counts its positions from the end of the text. Which test fails?"
+        `model_prefix`. In a shorter text, each token has another position, and gets other logits.
     """
     # Random text; the targets are its next tokens.
     text = torch.randint(n_vocab, (batch_size, seq_len + 1))

@@ -101,6 +101,10 @@ def example(
     ??? question "What would `right = \"dim=-1\"` do?"
         `dim=-1` stands in the attention twice: where a query without any key is found, and in the
         softmax. Making the exhibit fails, and the sentence says that it found two.
+
+    ??? question "The right line is in a base class of the right module. What happens?"
+        Making the exhibit fails, because the line is found 0 times: `vars` has only the methods
+        that the class itself defines.
     """
     # The state of the right one fits: the wrong one has the same parameters.
     right = RightAttention(heads * d_k, heads)

@@ -171,6 +171,9 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[st
     ??? question "Why must the sequences differ from the first token on?"
         After equal beginnings with different ends nobody can know which end comes. The loss would
         stay above zero with the best of memories.
+
+    ??? question "The mask lets each token see the next one, too. Which of these tests fail?"
+        `honest` and `model_prefix`. `learns` can pass: it is easy to copy what one sees.
     """
     # The inputs twice, where the second should be one token later.
     text = torch.randint(n_vocab, (batch_size, seq_len + 1))

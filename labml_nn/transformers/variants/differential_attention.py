@@ -48,9 +48,9 @@ in [0.881](../../../results/families.json#tables.noise.one%20differential%20head
 each query.
 
 $$
-\operatorname{head} = (1 - \lambda_{init}) \operatorname{RMSNorm}\!\left(
-\left( \operatorname{softmax}\frac{Q_1 K_1^\top}{\sqrt{d}} -
-\lambda \operatorname{softmax}\frac{Q_2 K_2^\top}{\sqrt{d}} \right) V \right)
+A = \operatorname{softmax}\frac{Q_1 K_1^\top}{\sqrt{d}} -
+\lambda \operatorname{softmax}\frac{Q_2 K_2^\top}{\sqrt{d}} \qquad
+\operatorname{head} = (1 - \lambda_{init}) \operatorname{RMSNorm}(A V)
 $$
 
 $Q_1$ and $Q_2$ are the two halves of a head's query features, $K_1$ and $K_2$ those of its keys,
