@@ -24,7 +24,8 @@ from tests.forks import CONTEXT
 
 # The values for the forms of our notebooks, so that training takes seconds.
 FORM: Mapping[str, object] = {
-    "corpus": "python", "steps": 20, "sample_length": 20, "folder": "random",
+    "corpus": "python", "steps": 20, "fine_tuning_steps": 2, "preference_steps": 2,
+    "sample_length": 20, "folder": "random",
 }  # fmt: skip
 # Seconds for one cell on a busy machine.
 SECONDS = 300

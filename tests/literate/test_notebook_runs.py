@@ -2,7 +2,6 @@ r"""The notebooks run from top to bottom where torch is and this repository is n
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -67,26 +66,11 @@ def errors(notebook: NotebookNode) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def executions(
-    execute: Run, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[Path, Future[NotebookNode]]]:
-    r"""All notebooks that were committed, executed by as many at a time as there are cores."""
-    # Those that a selection of tests asks for, if it is one.
-    asked = {
-        one.callspec.params["path"]
-        for one in request.session.items
-        if hasattr(one, "callspec") and "executions" in getattr(one, "fixturenames", ())
-    }
-    # A short text, since each model is evaluated on a tenth of it.
+def form(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, object]:
+    r"""With a short text, since each model is evaluated on a tenth of it."""
     corpus = tmp_path_factory.mktemp("corpus") / "short.txt"
-    corpus.write_text(tiny_shakespeare()[:50_000], encoding="utf-8")
-    form = FORM | {"corpus": str(corpus)}
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        yield {
-            path: pool.submit(execute, path.read_text(encoding="utf-8"), form)
-            for path in NOTEBOOKS
-            if path in asked
-        }
+    corpus.write_text(tiny_shakespeare()[:12_000], encoding="utf-8")
+    return FORM | {"corpus": str(corpus)}
 
 
 def shapes(source: Source, measurement: Measurement) -> str:
@@ -114,50 +98,10 @@ def expected() -> dict[str, str]:
     return {path: shapes(loaded.sources[path], one) for path, one in measured.items()}
 
 
-@pytest.mark.parametrize(
-    "path", NOTEBOOKS, ids=lambda path: path.relative_to(ROOT / "notebooks").as_posix()
-)
-def test_our_notebook_runs_from_top_to_bottom(
-    executions: dict[Path, Future[NotebookNode]], path: Path, expected: dict[str, str]
+def check_that_it_shows_a_picture_and_a_loss_and_can_be_read(
+    done: NotebookNode, path: Path
 ) -> None:
-    done = executions[path].result()
-    assert errors(done) == []
-    (example,) = (printed(cell) for cell in done.cells if cell.source == "show_shapes(example)")
-    page = Path("labml_nn", path.relative_to(ROOT / "notebooks")).with_suffix(".py")
-    assert example == expected[page.as_posix()]
-
-
-def test_every_example_has_tensors_whose_shapes_are_shown(expected: dict[str, str]) -> None:
-    without = {path for path, shown in expected.items() if path.startswith("labml") and not shown}
-    # Sentences and plain numbers come out of these.
-    assert without == {
-        "labml_nn/basics/byte_pairs.py",
-        "labml_nn/course/experiment.py",
-        "labml_nn/transformers/mistakes/attention_tests.py",
-        "labml_nn/transformers/mistakes/experiment.py",
-    }
-
-
-def test_a_kernel_judges_the_line_of_a_reader(execute: Run) -> None:
-    # It finds the source of a function that was defined in a cell.
-    text = (ROOT / "notebooks/training/data.ipynb").read_text(encoding="utf-8")
-    assert text.count("return YOUR_LINE") == 1
-    done = execute(text.replace("YOUR_LINE", "self.tokens[places], self.tokens[places]"), {})
-    (said,) = (printed(cell) for cell in done.cells if "#@title Is the line" in cell.source)
-    name = "inputs and targets are the same (in the museum: TargetsNotShifted)"
-    assert said == f"Not yet. This is a known mistake: {name}.\n"
-
-
-TRAINING = [path for path in NOTEBOOKS if "#@title Settings" in path.read_text(encoding="utf-8")]
-
-
-@pytest.mark.parametrize(
-    "path", TRAINING, ids=lambda path: path.relative_to(ROOT / "notebooks").as_posix()
-)
-def test_a_notebook_that_trains_shows_a_picture_and_a_loss_and_can_be_read(
-    executions: dict[Path, Future[NotebookNode]], path: Path
-) -> None:
-    done = executions[path].result()
+    r"""A notebook that trains."""
     assert any("validation loss" in printed(cell) for cell in done.cells)
     shown = [(cell.source, one) for cell in done.cells for one in outputs(cell)]
     drawn = [source for source, one in shown if "image/png" in one.get("data", {})]
@@ -181,3 +125,39 @@ def test_a_notebook_that_trains_shows_a_picture_and_a_loss_and_can_be_read(
     pages, most = limits.get(name, (12, 700))
     assert sum(not source.startswith("#@title Set-up") for source in hidden) <= pages
     assert sum(bool(line) and not line.startswith("#") for line in lines) <= most
+
+
+@pytest.mark.parametrize(
+    "path", NOTEBOOKS, ids=lambda path: path.relative_to(ROOT / "notebooks").as_posix()
+)
+def test_our_notebook_runs_from_top_to_bottom(
+    execute: Run, form: Mapping[str, object], path: Path, expected: dict[str, str]
+) -> None:
+    done = execute(path.read_text(encoding="utf-8"), form)
+    assert errors(done) == []
+    (example,) = (printed(cell) for cell in done.cells if cell.source == "show_shapes(example)")
+    page = Path("labml_nn", path.relative_to(ROOT / "notebooks")).with_suffix(".py")
+    assert example == expected[page.as_posix()]
+    if any(cell.source.startswith("#@title Settings") for cell in done.cells):
+        check_that_it_shows_a_picture_and_a_loss_and_can_be_read(done, path)
+
+
+def test_every_example_has_tensors_whose_shapes_are_shown(expected: dict[str, str]) -> None:
+    without = {path for path, shown in expected.items() if path.startswith("labml") and not shown}
+    # Sentences and plain numbers come out of these.
+    assert without == {
+        "labml_nn/basics/byte_pairs.py",
+        "labml_nn/course/experiment.py",
+        "labml_nn/transformers/mistakes/attention_tests.py",
+        "labml_nn/transformers/mistakes/experiment.py",
+    }
+
+
+def test_a_kernel_judges_the_line_of_a_reader(execute: Run) -> None:
+    # It finds the source of a function that was defined in a cell.
+    text = (ROOT / "notebooks/training/data.ipynb").read_text(encoding="utf-8")
+    assert text.count("return YOUR_LINE") == 1
+    done = execute(text.replace("YOUR_LINE", "self.tokens[places], self.tokens[places]"), {})
+    (said,) = (printed(cell) for cell in done.cells if "#@title Is the line" in cell.source)
+    name = "inputs and targets are the same (in the museum: TargetsNotShifted)"
+    assert said == f"Not yet. This is a known mistake: {name}.\n"
