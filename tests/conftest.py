@@ -24,6 +24,13 @@ hypothesis.settings.load_profile("repository")
 set_hypothesis_home_dir(ROOT / ".cache" / "hypothesis")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    r"""Files that need the built site come first: one process builds it, and the other has other
+    tests meanwhile, instead of waiting for it."""
+    waiting = {one.path for one in items if "site" in getattr(one, "fixturenames", ())}
+    items.sort(key=lambda one: one.path not in waiting)
+
+
 @pytest.fixture(scope="session")
 def repository() -> Path:
     r"""The folder that holds setup.py."""

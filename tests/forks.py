@@ -14,6 +14,8 @@ from typing import Any
 CONTEXT = get_context("forkserver")
 CONTEXT.set_forkserver_preload(
     ["torch.distributed.fsdp", "torch._dynamo", "matplotlib.backends.backend_svg"]
+    # For notebooks.
+    + ["ipykernel.kernelapp", "matplotlib.pyplot", "psutil"]
 )
 
 
