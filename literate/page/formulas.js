@@ -86,11 +86,10 @@ katex.__defineFunction({
   handler: () => tree,
 });
 
-// Where a line that is too long is best broken.
-const BETWEEN = { "\\qquad": "\\hskip2em\\relax\\allowbreak" };
-
 function set(formula, displayMode, keys) {
-  const strict = { displayMode, throwOnError: true, strict: "error", macros: { ...BETWEEN } };
+  // Where a line that is too long is best broken.
+  const macros = { "\\qquad": "\\hskip2em\\relax\\allowbreak" };
+  const strict = { displayMode, throwOnError: true, strict: "error", macros };
   const mathml = katex.renderToString(formula, { ...strict, output: "mathml" });
   const found = [];
   const style = displayMode ? "display" : "text";
