@@ -14,8 +14,6 @@ from typing import Any
 CONTEXT = get_context("forkserver")
 CONTEXT.set_forkserver_preload(
     ["torch.distributed.fsdp", "torch._dynamo", "matplotlib.backends.backend_svg"]
-    # For notebooks. A kernel must import pyplot itself, or its pictures are not shown.
-    + ["ipykernel.kernelapp", "psutil"]
 )
 
 

@@ -124,6 +124,5 @@ def _serve(file: Path, folder: str) -> None:
     ours = [one.partition(".")[0] for one in os.listdir(ROOT)]
     for name in [one for one in sys.modules if one.partition(".")[0] in ours]:
         del sys.modules[name]
-    # Nor can a debugger, which would take a tenth of a second each time.
-    sys.modules |= dict.fromkeys([*ours, "debugpy"])
+    sys.modules |= dict.fromkeys(ours)
     IPKernelApp.launch_instance(argv=["--log-level=ERROR", "-f", str(file)])

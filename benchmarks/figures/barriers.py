@@ -10,15 +10,13 @@ from benchmarks.figures.browser import addresses, fresh
 from benchmarks.figures.figure import Figure, none_of
 from benchmarks.figures.server import served
 
-# Describing what passes would take most of the time.
-FIND = """axe.run({resultTypes: ["violations"]}).then(result => result.violations.flatMap(one =>
+FIND = """axe.run().then(result => result.violations.flatMap(one =>
     one.nodes.map(node => one.id + ' ' + node.target.join(' ') + ' ' + node.html)))"""
 
 
 def barriers(browser: Browser, site: Path, axe: Path, pages: list[str] | None) -> Figure:
     r"""
-    Each page is loaded once for a scheme, and looked at in both widths. It has a context of its
-    own, which ends with it: axe keeps what it has seen.
+    Each page is loaded once for a scheme, in a context of its own, and looked at in both widths.
     """
     chosen = addresses(site) if pages is None else pages
     found = []

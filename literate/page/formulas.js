@@ -87,16 +87,15 @@ katex.__defineFunction({
 });
 
 function set(formula, displayMode, keys) {
-  // Where a line that is too long is best broken.
-  const macros = { "\\qquad": "\\hskip2em\\relax\\allowbreak" };
+  const macros = { "\\qquad": "\\hskip2em\\relax\\allowbreak" }; // A new line on a narrow screen.
   const strict = { displayMode, throwOnError: true, strict: "error", macros };
   const mathml = katex.renderToString(formula, { ...strict, output: "mathml" });
   const found = [];
-  const style = displayMode ? "display" : "text";
   const body = marked(katex.__parse(formula, strict), keys, found);
-  tree = { type: "styling", mode: "math", style, body };
+  tree = { type: "styling", mode: "math", style: displayMode ? "display" : "text", body };
   const shown = found.some((key) => keys.includes(key)) ? "\\literate@tree" : formula;
-  const html = katex.renderToString(shown, { ...strict, output: "html" });
+  const plain = katex.renderToString(shown, { ...strict, output: "html" });
+  const html = plain.replace(/<span class="mspace allowbreak"><\/span>(<span class="mspace"[^>]*><\/span>)*<\/span>/g, "$&<br>");
   const math = /<math.*<\/math>/s.exec(mathml)[0];
   const whole = html.replace('<span class="katex">', `$&<span class="katex-mathml">${math}</span>`);
   return { html: whole, keys: found };

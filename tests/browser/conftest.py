@@ -73,7 +73,7 @@ def barriers(page: Page, place: str = "") -> list[str]:
     page.add_script_tag(path=ROOT / "node_modules/axe-core/axe.min.js")
     return page.evaluate(
         """async place => {
-            const found = await axe.run(place || document, {resultTypes: ['violations']});
+            const found = await axe.run(place || document);
             const width = document.documentElement.scrollWidth;
             return [...width > innerWidth ? [`${width} pixels wide`] : [],
                 ...found.violations.flatMap(one =>
