@@ -102,8 +102,9 @@ results: $(made)/site ## Train the recipes from three seeds, and the models that
 proof: $(made)/test ## Compare changed pages with the code of others, and break them; their row of the table
 	$(run) -m tests.proof $(ARGS)
 
-lint: $(made)/test node_modules/.made ## Check the code's style, the pages' rules, and that the notebooks are up to date
+lint: $(made)/test node_modules/.made ## Check the code's style and layout, the pages' rules, and that the notebooks are up to date
 	$(run) -m ruff check
+	$(run) -m ruff format --check
 	$(run) -m literate check
 	$(run) -m literate notebooks --check
 

@@ -139,9 +139,11 @@ Change = Callable[[answering.BatchAt], answering.BatchAt]
 
 def with_targets(change: Callable[[Tensor, Tensor], Tensor]) -> Change:
     r"""The same batches with other targets."""
-    return lambda batch_at: lambda step: (
-        batch_at(step)[0],
-        change(*batch_at(step)),
+    return lambda batch_at: (
+        lambda step: (
+            batch_at(step)[0],
+            change(*batch_at(step)),
+        )
     )
 
 
@@ -302,9 +304,7 @@ def lines(names: dict[str, list[list[float]]]) -> list[dict[str, object]]:
 
 def means(curves: Sequence[Sequence[Sequence[float]]], column: int) -> list[list[float]]:
     r"""The mean of a column over the seeds, at each step."""
-    return [
-        [at[0][0], mean(one[column] for one in at)] for at in zip(*curves, strict=True)
-    ]
+    return [[at[0][0], mean(one[column] for one in at)] for at in zip(*curves, strict=True)]
 
 
 def spread(name: str, found: Sequence[dict[str, float]], key: str) -> dict[str, float]:

@@ -133,7 +133,8 @@ RUNS: dict[str, tuple[Make, dict[str, float]]] = {
     "both sides": (lambda n: MaskedModel(small_encoder(n), bias=False), {}),
     "left side": (OneSided, {}),
     "all hidden": (
-        lambda n: MaskedModel(small_encoder(n), bias=False), {"masked": 1.0, "replaced": 0.0}
+        lambda n: MaskedModel(small_encoder(n), bias=False),
+        {"masked": 1.0, "replaced": 0.0},
     ),
     "40 % chosen": (lambda n: MaskedModel(small_encoder(n), bias=False), {"rate": 0.4}),
     "BERT": (lambda n: MaskedModel(bert(n)), {}),
@@ -228,7 +229,10 @@ def fill(name: str, seed: int, kept: Path) -> dict[str, Any]:
     losses: list[float] = []
     started = time.process_time()
     train(
-        model, batch_at, [adamw(model)], STEPS,
+        model,
+        batch_at,
+        [adamw(model)],
+        STEPS,
         after_step=lambda step, loss: losses.append(loss.item()),
     )
     found: dict[str, Any] = {
@@ -261,7 +265,8 @@ def classify(seed: int, kept: Path) -> dict[str, Any]:
     torch.manual_seed(seed)
     untrained = small_encoder(len(tokenizer))
     found: dict[str, Any] = {
-        "asked": len(asked), "taught": len(taught),
+        "asked": len(asked),
+        "taught": len(taught),
         "filling": by_filling(pretrained, tokenizer, asked),
     }
 
@@ -313,9 +318,7 @@ def run_all(kept: Path) -> dict[str, Any]:
     return found
 
 
-def bars(
-    found: dict[str, Any], names: dict[str, str], title: str, measured: dict[str, str]
-) -> str:
+def bars(found: dict[str, Any], names: dict[str, str], title: str, measured: dict[str, str]) -> str:
     r"""The mean of three seeds, and their range as a line; a colour for each thing measured."""
     figure, (axes,) = new(6.4, 0.5 * len(names) + 1.0)
     for (key, label), colour in zip(measured.items(), (ACCENT, SECOND), strict=False):
@@ -323,7 +326,12 @@ def bars(
             runs = [found[f"{name}, {seed}"][key] for seed in SEEDS]
             axes.plot([min(runs), max(runs)], [at, at], color=colour, linewidth=3)
             axes.plot(
-                [mean(runs)], [at], color=colour, marker="o", markersize=8, linestyle="",
+                [mean(runs)],
+                [at],
+                color=colour,
+                marker="o",
+                markersize=8,
+                linestyle="",
                 label=label if at == 0 else None,
             )
     if len(measured) > 1:
@@ -349,7 +357,12 @@ def shares(found: dict[str, Any]) -> str:
             label = f"{n_labels:,} labels" if at == 0 else None
             axes.plot([min(runs), max(runs)], [at + shift] * 2, color=colour, linewidth=3)
             axes.plot(
-                [mean(runs)], [at + shift], color=colour, marker="o", markersize=8, label=label,
+                [mean(runs)],
+                [at + shift],
+                color=colour,
+                marker="o",
+                markersize=8,
+                label=label,
                 linestyle="",
             )
     axes.set_yticks(range(len(ways)), ["counting words", *ways[1:]], fontsize=11)
@@ -371,8 +384,11 @@ def table(found: dict[str, Any], names: dict[str, str], first: str) -> dict[str,
         losses = [one["loss"] for one in runs]
         rows.append(
             {
-                "name": title, "parameters": runs[0]["parameters"], "loss": mean(losses),
-                "low": min(losses), "high": max(losses),
+                "name": title,
+                "parameters": runs[0]["parameters"],
+                "loss": mean(losses),
+                "low": min(losses),
+                "high": max(losses),
                 "seconds": mean(one["seconds"] for one in runs),
             }
         )
@@ -443,8 +459,7 @@ def main() -> None:
                 for key in ("likelier", "median")
             },
             "padding": {
-                key: mean(one["padding"][key] for one in classified)
-                for key in ("changed", "right")
+                key: mean(one["padding"][key] for one in classified) for key in ("changed", "right")
             },
             "tuning_seconds": mean(one["seconds"] for one in classified),
         },
@@ -464,7 +479,9 @@ def main() -> None:
             "sides": {
                 "title": "The loss in gaps",
                 "picture": bars(
-                    found, OBJECTIVES, "encoders-sides",
+                    found,
+                    OBJECTIVES,
+                    "encoders-sides",
                     {"loss": "15 % of all letters hidden", "single": "a single letter hidden"},
                 ),
             },

@@ -293,8 +293,22 @@ def kept(rows: Sequence[dict[str, float]]) -> dict[str, object]:
 
 
 PICTURES = (
-    padding, alibi, turned, pairs, scaled, vectors, waves, found_again, differences, flat, cap,
-    muon, rates, steps_of_adam, filters, merges,
+    padding,
+    alibi,
+    turned,
+    pairs,
+    scaled,
+    vectors,
+    waves,
+    found_again,
+    differences,
+    flat,
+    cap,
+    muon,
+    rates,
+    steps_of_adam,
+    filters,
+    merges,
 )
 
 

@@ -145,7 +145,10 @@ def read_digits(name: str, seed: int) -> dict[str, Any]:
     model = linear() if name in DISTORTED else MODELS[name]()
     started = time.process_time()
     train(
-        model, lambda step: digits_at(step, seed, by=by), [adamw(model)], STEPS,
+        model,
+        lambda step: digits_at(step, seed, by=by),
+        [adamw(model)],
+        STEPS,
         gradients=digit_gradients,
     )
     found: dict[str, Any] = {"seconds": time.process_time() - started}

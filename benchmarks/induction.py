@@ -287,17 +287,24 @@ def head_rows(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for at, effects in enumerate(one["dissected"]["heads"]):
         layer, head = divmod(at, 4)
         previous, induction = (one["scores"][kind][layer][head] for kind in (0, 1))
-        rows.append({
-            "head": f"layer {layer + 1}, head {head + 1}",
-            "previous": previous,
-            "induction": induction,
-            **effects,
-        })
+        rows.append(
+            {
+                "head": f"layer {layer + 1}, head {head + 1}",
+                "previous": previous,
+                "induction": induction,
+                **effects,
+            }
+        )
     for layer in (0, 1):
         effects = one["dissected"]["layers"][layer]
-        rows.append({
-            "head": f"all of layer {layer + 1}", "previous": "–", "induction": "–", **effects,
-        })
+        rows.append(
+            {
+                "head": f"all of layer {layer + 1}",
+                "previous": "–",
+                "induction": "–",
+                **effects,
+            }
+        )
     return rows
 
 
@@ -399,8 +406,10 @@ def main() -> None:
                 "rows": [
                     {"number": number, "loss": mean(of), "low": min(of), "high": max(of)}
                     for number, of in enumerate(
-                        [[one["loss"] for one in two],
-                         *zip(*(each["removed"] for each in cut), strict=True)]
+                        [
+                            [one["loss"] for one in two],
+                            *zip(*(each["removed"] for each in cut), strict=True),
+                        ]
                     )
                 ],
             },

@@ -82,9 +82,7 @@ def main() -> None:
     for name in CHANGES:
         losses = [run(name, seed) for seed in SEEDS]
         print(name, losses, flush=True)
-        rows.append(
-            {"change": name, "loss": mean(losses), "low": min(losses), "high": max(losses)}
-        )
+        rows.append({"change": name, "loss": mean(losses), "low": min(losses), "high": max(losses)})
         rows[-1]["worth"] = rows[-1]["loss"] - rows[0]["loss"]
     write(
         "loop_parts",

@@ -206,7 +206,17 @@ def weights() -> Figure:
 
 
 PICTURES = (
-    tiles, block_mask, groups, cache, reading, sink, functions, trap, rolling, folded, views,
+    tiles,
+    block_mask,
+    groups,
+    cache,
+    reading,
+    sink,
+    functions,
+    trap,
+    rolling,
+    folded,
+    views,
     weights,
 )
 

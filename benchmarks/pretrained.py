@@ -176,9 +176,9 @@ def groups(model: nn.Module) -> None:
     r"""Heads of keys for 0 1 0 1 in place of 0 0 1 1."""
     for attention in attentions(model):
         for part in (attention.key, attention.value):
-            part.forward = lambda x, part=part: part.linear(x).unflatten(
-                -1, (part.heads, part.d_k)
-            ).repeat(1, 1, part.group, 1)
+            part.forward = lambda x, part=part: (
+                part.linear(x).unflatten(-1, (part.heads, part.d_k)).repeat(1, 1, part.group, 1)
+            )
 
 
 def gate(model: nn.Module) -> None:
@@ -198,7 +198,10 @@ def after_rotation(model: nn.Module) -> None:
         attention.query.norm = attention.key.norm = nn.Identity()
 
         def scores(
-            query: Tensor, key: Tensor, attention: nn.Module = attention, norms: tuple = norms,
+            query: Tensor,
+            key: Tensor,
+            attention: nn.Module = attention,
+            norms: tuple = norms,
             rotate: nn.Module = rotate,
         ) -> Tensor:
             root = attention.d_k**0.5

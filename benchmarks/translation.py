@@ -108,7 +108,11 @@ class PostNormLayerWithMemory(LayerWithMemory):
     r"""The layer of the paper's decoder."""
 
     def forward(
-        self, *, x: Tensor, memory: Tensor, mask: Tensor | None = None,
+        self,
+        *,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
         visible: Tensor | None = None,
     ) -> Tensor:
         x = self.norm_self_attn(x + self.self_attn(query=x, key=x, value=x, mask=mask))
@@ -358,9 +362,11 @@ def main() -> None:
             ),
             # Of the wrong translations, those whose year has the right digits in another order.
             "swapped": {
-                "one_vector": 100 * sum(one["swapped"] for one in one_vector)
+                "one_vector": 100
+                * sum(one["swapped"] for one in one_vector)
                 / max(1, sum(one["wrong"] for one in one_vector)),
-                "whole": 100 * sum(one["swapped"] for one in whole)
+                "whole": 100
+                * sum(one["swapped"] for one in whole)
                 / max(1, sum(one["wrong"] for one in whole)),
                 "whole_wrong": sum(one["wrong"] for one in whole),
             },

@@ -263,9 +263,7 @@ def drawn(box: Box) -> str:
     if box.step is None:
         return shape
     name = f"Line {box.line}: {box.text}"
-    return (
-        f'<a href="#L{box.line}" data-step="{box.step}" aria-label="{escape(name)}">{shape}</a>'
-    )
+    return f'<a href="#L{box.line}" data-step="{box.step}" aria-label="{escape(name)}">{shape}</a>'
 
 
 def told(arrows: Sequence[Edge]) -> str:

@@ -74,7 +74,9 @@ class Variable:
     """
 
     def __init__(
-        self, value: Tensor, operands: tuple["Variable", ...] = (),
+        self,
+        value: Tensor,
+        operands: tuple["Variable", ...] = (),
         local: Backward = lambda gradient: (),
     ) -> None:
         r"""

@@ -191,7 +191,11 @@ class Classifier(nn.Module):
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2, d_ff: int = 11,
+    seq_len: int = 7,
+    batch_size: int = 3,
+    heads: int = 5,
+    d_k: int = 2,
+    d_ff: int = 11,
     n_classes: int = 13,
 ) -> tuple[Tensor, ...]:
     r"""

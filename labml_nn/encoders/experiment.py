@@ -189,7 +189,10 @@ def notebook(
     # its loss in gaps of text that it hasn't seen, and some lines with gaps.
     losses: list[float] = []
     train(
-        model, masked_batches(training, tokenizer, seed, rate=0.4), [adamw(model)], steps,
+        model,
+        masked_batches(training, tokenizer, seed, rate=0.4),
+        [adamw(model)],
+        steps,
         after_step=lambda step, loss: losses.append(loss.item()),
     )
     _, inputs, targets = held_out_gaps(validation, tokenizer)

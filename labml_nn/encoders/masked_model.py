@@ -96,8 +96,12 @@ class MaskTokenizer:
 
 
 def corrupt(
-    tokens: Tensor, tokenizer: MaskTokenizer, generator: torch.Generator, rate: float = 0.15,
-    masked: float = 0.8, replaced: float = 0.1,
+    tokens: Tensor,
+    tokenizer: MaskTokenizer,
+    generator: torch.Generator,
+    rate: float = 0.15,
+    masked: float = 0.8,
+    replaced: float = 0.1,
 ) -> tuple[Tensor, Tensor]:
     r"""
     ## Hide letters
@@ -148,7 +152,13 @@ class BertEncoder(nn.Module):
     """
 
     def __init__(
-        self, n_vocab: int, d_model: int, heads: int, n_layers: int, d_ff: int, seq_len: int,
+        self,
+        n_vocab: int,
+        d_model: int,
+        heads: int,
+        n_layers: int,
+        d_ff: int,
+        seq_len: int,
         dropout_prob: float = 0.1,
         attention: Callable[[int, int, float], nn.Module] = MultiHeadAttention,
     ) -> None:
@@ -170,7 +180,8 @@ class BertEncoder(nn.Module):
         # Each layer by a call of its own, with GELU in its network.
         self.layers = nn.ModuleList(
             PostNormLayer(
-                d_model=d_model, self_attn=attention(heads, d_model, dropout_prob),
+                d_model=d_model,
+                self_attn=attention(heads, d_model, dropout_prob),
                 feed_forward=FeedForward(d_model, d_ff, dropout_prob, nn.GELU),
                 dropout_prob=dropout_prob,
             )
@@ -218,7 +229,11 @@ class MaskedModel(nn.Module):
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2, d_ff: int = 11,
+    seq_len: int = 7,
+    batch_size: int = 3,
+    heads: int = 5,
+    d_k: int = 2,
+    d_ff: int = 11,
     n_letters: int = 13,
 ) -> tuple[Tensor, ...]:
     r"""

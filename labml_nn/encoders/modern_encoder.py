@@ -133,8 +133,16 @@ class ModernEncoder(nn.Module):
     """
 
     def __init__(
-        self, n_vocab: int, d_model: int, heads: int, n_layers: int, d_ff: int, seq_len: int,
-        distance: int, dropout_prob: float = 0.0, every: int = 3,
+        self,
+        n_vocab: int,
+        d_model: int,
+        heads: int,
+        n_layers: int,
+        d_ff: int,
+        seq_len: int,
+        distance: int,
+        dropout_prob: float = 0.0,
+        every: int = 3,
         attention: Callable[..., nn.Module] = MultiHeadAttention,
         bases: Sequence[float] = (10_000.0, 160_000.0),
     ) -> None:
@@ -203,7 +211,11 @@ class ModernEncoder(nn.Module):
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int = 2, d_ff: int = 11,
+    seq_len: int = 7,
+    batch_size: int = 3,
+    heads: int = 5,
+    n_pairs: int = 2,
+    d_ff: int = 11,
     n_vocab: int = 13,
 ) -> tuple[Tensor, Tensor]:
     r"""

@@ -108,16 +108,18 @@ def fit_balanced(way: str, model: nn.Module, batches: RandomWindows, steps: int)
 
     # The loop of the other lessons. What is special comes in as its arguments.
     train(
-        model, batches.at, [adamw(model)], steps,
-        gradients=gradients_of_batch, after_step=after_step,
+        model,
+        batches.at,
+        [adamw(model)],
+        steps,
+        gradients=gradients_of_batch,
+        after_step=after_step,
     )
     return torch.stack(greatest)
 
 
 @torch.no_grad()
-def held_out_load(
-    model: nn.Module, tokens: Tensor, seq_len: int, n_windows: int = 200
-) -> Tensor:
+def held_out_load(model: nn.Module, tokens: Tensor, seq_len: int, n_windows: int = 200) -> Tensor:
     r"""
     ## Load on held-out text
 
@@ -155,7 +157,8 @@ def notebook(corpus: str = "shakespeare", steps: int = 400, seed: int = 1) -> No
         # The seed is set for each, so that all draw the same numbers.
         torch.manual_seed(seed)
         model = small_model(
-            len(tokenizer), seq_len,
+            len(tokenizer),
+            seq_len,
             lambda router=router: Mixture(D_MODEL, D_FF, N_EXPERTS, N_ACTIVE, router=router),
         ).to(device)
         fit_balanced(way, model, batches, steps)

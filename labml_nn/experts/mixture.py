@@ -128,7 +128,12 @@ class Mixture(nn.Module):
     """
 
     def __init__(
-        self, d_model: int, d_ff: int, n_experts: int, n_active: int, dropout_prob: float = 0.0,
+        self,
+        d_model: int,
+        d_ff: int,
+        n_experts: int,
+        n_active: int,
+        dropout_prob: float = 0.0,
         router: type[Router] = Router,
     ) -> None:
         r"""
@@ -143,9 +148,7 @@ class Mixture(nn.Module):
 
         # Each is made by a call of its own. If two experts started equal, a token that goes through
         # both would give them gradients that differ only by its two weights.
-        self.experts = nn.ModuleList(
-            SwiGLU(d_model, d_ff, dropout_prob) for _ in range(n_experts)
-        )
+        self.experts = nn.ModuleList(SwiGLU(d_model, d_ff, dropout_prob) for _ in range(n_experts))
 
     def forward(self, x: Tensor) -> Tensor:
         # All tokens in one list, `[seq_len * batch_size, d_model]`: no token depends on
@@ -187,7 +190,11 @@ def in_transformer(
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int = 11, n_active: int = 2,
+    seq_len: int = 7,
+    batch_size: int = 3,
+    d_model: int = 5,
+    d_ff: int = 11,
+    n_active: int = 2,
     n_experts: int = 13,
 ) -> tuple[Tensor, ...]:
     r"""

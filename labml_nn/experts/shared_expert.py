@@ -72,8 +72,14 @@ class SharedMixture(Mixture):
     """
 
     def __init__(
-        self, d_model: int, d_ff: int, n_experts: int, n_active: int, n_shared: int = 1,
-        dropout_prob: float = 0.0, router: type[Router] = BiasedRouter,
+        self,
+        d_model: int,
+        d_ff: int,
+        n_experts: int,
+        n_active: int,
+        n_shared: int = 1,
+        dropout_prob: float = 0.0,
+        router: type[Router] = BiasedRouter,
     ) -> None:
         r"""
         * `n_experts` and `n_active` count the routed experts alone
@@ -96,7 +102,11 @@ class SharedMixture(Mixture):
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int = 2, n_active: int = 11,
+    seq_len: int = 7,
+    batch_size: int = 3,
+    d_model: int = 5,
+    d_ff: int = 2,
+    n_active: int = 11,
     n_experts: int = 13,
 ) -> Tensor:
     r"""

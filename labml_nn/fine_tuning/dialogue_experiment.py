@@ -82,13 +82,22 @@ def small_model(tokenizer: ChatTokenizer) -> PackedTransformer:
     # The context is one window. The fused attention computes the same in less time. The first
     # argument is the mark that the model has to know, to keep dialogues apart.
     return PackedTransformer(
-        tokenizer.marks["<begin>"], n_vocab=len(tokenizer), d_model=96, heads=4, n_layers=3,
-        d_ff=384, seq_len=SEQ_LEN, attention=FusedAttention,
+        tokenizer.marks["<begin>"],
+        n_vocab=len(tokenizer),
+        d_model=96,
+        heads=4,
+        n_layers=3,
+        d_ff=384,
+        seq_len=SEQ_LEN,
+        attention=FusedAttention,
     )
 
 
 def read(
-    model: PackedTransformer, text: Tensor, steps: int, seed: int,
+    model: PackedTransformer,
+    text: Tensor,
+    steps: int,
+    seed: int,
     after_step: AfterStep = lambda step, loss: None,
 ) -> None:
     r"""
@@ -131,8 +140,11 @@ def packed_batches(
 
 
 def fine_tune(
-    model: PackedTransformer, batch_at: BatchAt, steps: int,
-    after_step: AfterStep = lambda step, loss: None, rate: float = 2e-4,
+    model: PackedTransformer,
+    batch_at: BatchAt,
+    steps: int,
+    after_step: AfterStep = lambda step, loss: None,
+    rate: float = 2e-4,
 ) -> None:
     r"""
     ## Fine-tuning
@@ -144,8 +156,11 @@ def fine_tune(
 
 
 def ask(
-    model: PackedTransformer, tokenizer: ChatTokenizer, facts: Sequence[Fact],
-    choose: Choose = greedy, generator: torch.Generator | None = None,
+    model: PackedTransformer,
+    tokenizer: ChatTokenizer,
+    facts: Sequence[Fact],
+    choose: Choose = greedy,
+    generator: torch.Generator | None = None,
 ) -> list[str]:
     r"""
     ## Ask about facts

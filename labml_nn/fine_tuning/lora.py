@@ -146,7 +146,9 @@ class LoRALinear(nn.Module):
 
 
 def replace(
-    model: nn.Module, kind: type[nn.Module], chosen: Callable[[str], bool],
+    model: nn.Module,
+    kind: type[nn.Module],
+    chosen: Callable[[str], bool],
     make: Callable[[nn.Module], nn.Module],
 ) -> None:
     r"""
@@ -165,7 +167,9 @@ def replace(
 
 
 def adapt(
-    model: nn.Module, rank: int, alpha: float,
+    model: nn.Module,
+    rank: int,
+    alpha: float,
     chosen: Callable[[str], bool] = lambda name: True,
     make: Callable[[nn.Linear, int, float], LoRALinear] = LoRALinear,
 ) -> None:

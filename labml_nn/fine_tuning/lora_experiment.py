@@ -98,15 +98,22 @@ def learn(model: nn.Module, batches: RandomWindows, steps: int, rate: float) -> 
     # the base model, for full fine-tuning and for adapters.
     losses: list[float] = []
     train(
-        model, batches.at, [adamw(model, rate)], steps,
+        model,
+        batches.at,
+        [adamw(model, rate)],
+        steps,
         after_step=lambda step, loss: losses.append(loss.item()),
     )
     return losses
 
 
 def notebook(
-    corpus: str = "shakespeare", second_corpus: str = "python", steps: int = 600, seed: int = 1,
-    rank: int = 8, sample_length: int = 200,
+    corpus: str = "shakespeare",
+    second_corpus: str = "python",
+    steps: int = 600,
+    seed: int = 1,
+    rank: int = 8,
+    sample_length: int = 200,
 ) -> None:
     r"""
     ## In a notebook

@@ -159,9 +159,13 @@ class PackedTransformer(AutoregressiveTransformer):
 
 
 def answer(
-    model: PackedTransformer, tokenizer: ChatTokenizer,
-    dialogues: Sequence[Sequence[Mapping[str, str]]], n_tokens: int, seq_len: int,
-    choose: Choose = greedy, generator: torch.Generator | None = None,
+    model: PackedTransformer,
+    tokenizer: ChatTokenizer,
+    dialogues: Sequence[Sequence[Mapping[str, str]]],
+    n_tokens: int,
+    seq_len: int,
+    choose: Choose = greedy,
+    generator: torch.Generator | None = None,
 ) -> list[str]:
     r"""
     ## Answer questions
@@ -222,7 +226,12 @@ def example(
     # One layer, and a context of one window. The weights are random: only the shapes are right.
     d_model = 2 * heads * n_pairs
     model = PackedTransformer(
-        begin, n_vocab=len(tokenizer), d_model=d_model, heads=heads, n_layers=1, d_ff=d_ff,
+        begin,
+        n_vocab=len(tokenizer),
+        d_model=d_model,
+        heads=heads,
+        n_layers=1,
+        d_ff=d_ff,
         seq_len=seq_len,
     )
 

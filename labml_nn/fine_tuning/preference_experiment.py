@@ -112,7 +112,10 @@ def pair_batches(
 
 
 def prefer(
-    model: PackedTransformer, batch_at: BatchAt, steps: int, beta: float,
+    model: PackedTransformer,
+    batch_at: BatchAt,
+    steps: int,
+    beta: float,
     after_step: AfterStep = lambda step, loss: None,
 ) -> None:
     r"""
@@ -143,8 +146,11 @@ def share_short(answers: Sequence[str]) -> float:
 
 
 def notebook(
-    steps: int = 2000, fine_tuning_steps: int = 80, preference_steps: int = 40,
-    beta: float = 0.1, seed: int = 1,
+    steps: int = 2000,
+    fine_tuning_steps: int = 80,
+    preference_steps: int = 40,
+    beta: float = 0.1,
+    seed: int = 1,
 ) -> None:
     r"""
     ## In a notebook

@@ -112,7 +112,10 @@ def log_probabilities(model: nn.Module, inputs: Tensor, targets: Tensor) -> Tens
 
 
 def preference_loss(
-    chosen: Tensor, rejected: Tensor, reference_chosen: Tensor, reference_rejected: Tensor,
+    chosen: Tensor,
+    rejected: Tensor,
+    reference_chosen: Tensor,
+    reference_rejected: Tensor,
     beta: float,
 ) -> Tensor:
     r"""

@@ -105,7 +105,13 @@ class TextEncoder(nn.Module):
     """
 
     def __init__(
-        self, n_vocab: int, seq_len: int, d_model: int, heads: int, n_layers: int, d_ff: int,
+        self,
+        n_vocab: int,
+        seq_len: int,
+        d_model: int,
+        heads: int,
+        n_layers: int,
+        d_ff: int,
         attention: Callable[[int, int, float], nn.Module] = MultiHeadAttention,
     ) -> None:
         r"""
@@ -201,8 +207,13 @@ def contrastive_loss(logits: Tensor) -> Tensor:
 
 
 def example(
-    n_images: int = 3, n_texts: int = 5, seq_len: int = 7, d_image: int = 11, d_text: int = 13,
-    d: int = 17, n_vocab: int = 19,
+    n_images: int = 3,
+    n_texts: int = 5,
+    seq_len: int = 7,
+    d_image: int = 11,
+    d_text: int = 13,
+    d: int = 17,
+    n_vocab: int = 19,
 ) -> tuple[Tensor, Tensor]:
     r"""
     ## Example

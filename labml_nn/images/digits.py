@@ -83,6 +83,7 @@ def draw(
 
     A generator with the same seed draws the same images again.
     """
+
     # Between -1 and 1 times the distortion, other numbers for each image.
     def some(name: str, *shape: int) -> Tensor:
         drawn = 2 * torch.rand(len(digits), *shape, generator=generator) - 1

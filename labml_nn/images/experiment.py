@@ -40,7 +40,8 @@ SIZES = (48, 4, 2, 192)
 
 
 def classifier(
-    size: int = 2, n_registers: int = 0,
+    size: int = 2,
+    n_registers: int = 0,
     attention: Callable[[int, int, float], nn.Module] = FusedAttention,
 ) -> nn.Sequential:
     r"""
@@ -209,7 +210,10 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
     # Three steps on digits, and the weights of three others.
     model = classifier()
     train(
-        model, lambda step: digits_at(step, 1, batch_size), [adamw(model)], 3,
+        model,
+        lambda step: digits_at(step, 1, batch_size),
+        [adamw(model)],
+        3,
         gradients=digit_gradients,
     )
     weights = looks(model, digits_at(0, 0, batch_size)[0])

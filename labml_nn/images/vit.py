@@ -112,7 +112,13 @@ class ViT(nn.Module):
     """
 
     def __init__(
-        self, n_patches: int, size: int, d_model: int, heads: int, n_layers: int, d_ff: int,
+        self,
+        n_patches: int,
+        size: int,
+        d_model: int,
+        heads: int,
+        n_layers: int,
+        d_ff: int,
         n_registers: int = 0,
         attention: Callable[[int, int, float], nn.Module] = MultiHeadAttention,
     ) -> None:
@@ -175,7 +181,11 @@ class ViT(nn.Module):
 
 
 def example(
-    batch_size: int = 3, n_rows: int = 5, n_columns: int = 7, size: int = 2, d_model: int = 11,
+    batch_size: int = 3,
+    n_rows: int = 5,
+    n_columns: int = 7,
+    size: int = 2,
+    d_model: int = 11,
     d_ff: int = 13,
 ) -> tuple[Tensor, Tensor]:
     r"""

@@ -179,8 +179,13 @@ def next_logits(model: nn.Module) -> Predict:
 
 @torch.no_grad()
 def speculate(
-    target: nn.Module, propose: Propose, text: Tensor, n_tokens: int, n_draft: int = 4,
-    temperature: float = 1.0, generator: torch.Generator | None = None,
+    target: nn.Module,
+    propose: Propose,
+    text: Tensor,
+    n_tokens: int,
+    n_draft: int = 4,
+    temperature: float = 1.0,
+    generator: torch.Generator | None = None,
 ) -> tuple[Tensor, Tensor]:
     r"""
     ## Decoding

@@ -88,8 +88,13 @@ def make_drafts(
 
 
 def compare(
-    target: RewindingTransformer, drafts: Mapping[str, Make], prompts: Sequence[Tensor],
-    n_tokens: int, n_draft: int = 4, temperature: float = 1.0, seed: int = 1,
+    target: RewindingTransformer,
+    drafts: Mapping[str, Make],
+    prompts: Sequence[Tensor],
+    n_tokens: int,
+    n_draft: int = 4,
+    temperature: float = 1.0,
+    seed: int = 1,
 ) -> dict[str, tuple[float, float]]:
     r"""
     ## Compare drafts

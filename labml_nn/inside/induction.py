@@ -72,8 +72,13 @@ class RepeatedParts:
     """
 
     def __init__(
-        self, n_vocab: int = 32, seq_len: int = 32, batch_size: int = 32,
-        shortest: int = 10, longest: int = 23, seed: int = 1,
+        self,
+        n_vocab: int = 32,
+        seq_len: int = 32,
+        batch_size: int = 32,
+        shortest: int = 10,
+        longest: int = 23,
+        seed: int = 1,
     ) -> None:
         # The tokens of a part differ, so that only one token follows each.
         if longest > n_vocab:
@@ -95,7 +100,8 @@ class RepeatedParts:
         # part is the beginning of such a column.
         order = torch.rand(self.n_vocab, self.batch_size, generator=generator).argsort(dim=0)
         length = torch.randint(
-            self.shortest, self.longest + 1, (self.batch_size,), generator=generator)
+            self.shortest, self.longest + 1, (self.batch_size,), generator=generator
+        )
 
         # The remainder starts again at 0 after each part. One token more, for the last target.
         places = torch.arange(self.seq_len + 1)[:, None] % length
@@ -114,7 +120,11 @@ class AttentionOnly(nn.Module):
     """
 
     def __init__(
-        self, n_vocab: int = 32, d_model: int = 64, heads: int = 4, n_layers: int = 2,
+        self,
+        n_vocab: int = 32,
+        d_model: int = 64,
+        heads: int = 4,
+        n_layers: int = 2,
         seq_len: int = 32,
     ) -> None:
         super().__init__()
@@ -124,7 +134,8 @@ class AttentionOnly(nn.Module):
         # No dropout. The [readable attention](../transformers/mha.py) keeps the weights of its last
         # call in `attn`, and we need them.
         self.layers = nn.ModuleList(
-            MultiHeadAttention(heads, d_model, 0.0, bias=False) for _ in range(n_layers))
+            MultiHeadAttention(heads, d_model, 0.0, bias=False) for _ in range(n_layers)
+        )
 
         # Logits, straight from the sum of embeddings and heads.
         self.generator = Generator(n_vocab, d_model)

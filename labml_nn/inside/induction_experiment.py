@@ -66,7 +66,9 @@ from labml_nn.training.loop import adamw, train
 
 
 def fit(
-    model: nn.Module, sequences: RepeatedParts, steps: int,
+    model: nn.Module,
+    sequences: RepeatedParts,
+    steps: int,
     after_step: Callable[[int, Tensor], bool | None] = lambda step, loss: None,
 ) -> None:
     r"""

@@ -211,7 +211,11 @@ def tuned_loss(model: AutoregressiveTransformer, tuned: TunedLens, tokens: Tenso
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int = 2, d_ff: int = 11,
+    seq_len: int = 7,
+    batch_size: int = 3,
+    heads: int = 5,
+    n_pairs: int = 2,
+    d_ff: int = 11,
     n_vocab: int = 13,
 ) -> tuple[Tensor, Tensor, Tensor]:
     r"""

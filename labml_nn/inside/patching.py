@@ -54,6 +54,7 @@ def edited(attention: MultiHeadAttention, edit: Callable[[Tensor], Tensor]) -> I
 
     In a `with` block, a layer goes on with what `edit` returns for the outputs $z$ of its heads.
     """
+
     # A *hook* is a function that PyTorch calls before a module, with what goes into it. The last
     # projection of an attention layer gets the outputs of all heads, side by side.
     def before(projection: nn.Module, inputs: tuple[Tensor]) -> Tensor:
@@ -98,6 +99,7 @@ def run(model: AttentionOnly, tokens: Tensor, says: Mapping[Head, Tensor]) -> Te
 
     `says` has new outputs for some heads: $d_k$ features for each token, or the same for all.
     """
+
     # An edit for each layer, which changes the heads of that layer and no others.
     def replaced_in(number: int) -> Callable[[Tensor], Tensor]:
         def edit(z: Tensor) -> Tensor:
@@ -183,8 +185,12 @@ def preference(logits: Tensor, right: Tensor, wrong: Tensor) -> Tensor:
 
 
 def restored(
-    model: AttentionOnly, clean: Tensor, swapped: Tensor, heads: Iterable[Head],
-    right: Tensor, wrong: Tensor,
+    model: AttentionOnly,
+    clean: Tensor,
+    swapped: Tensor,
+    heads: Iterable[Head],
+    right: Tensor,
+    wrong: Tensor,
 ) -> Tensor:
     r"""
     ## How much comes back

@@ -58,9 +58,7 @@ from labml_nn.basics.byte_pairs import letters_of_bytes, merge
 
 # In the order of the table above. It is for stand-ins, so the letters from a to z are enough. “\s”
 # is white space, and “\S” anything else.
-PATTERN = (
-    r"'(?:[stmd]|re|ve|ll)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+"
-)
+PATTERN = r"'(?:[stmd]|re|ve|ll)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+"
 
 
 def stand_in(character: str) -> str:

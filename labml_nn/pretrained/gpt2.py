@@ -75,7 +75,13 @@ class GPT2(nn.Module):
     """
 
     def __init__(
-        self, n_vocab: int, d_model: int, heads: int, n_layers: int, d_ff: int, seq_len: int,
+        self,
+        n_vocab: int,
+        d_model: int,
+        heads: int,
+        n_layers: int,
+        d_ff: int,
+        seq_len: int,
         eps: float = 1e-5,
     ) -> None:
         r"""
@@ -186,7 +192,10 @@ def load_gpt2(
     # With another value of one of these, the weights have the same names and shapes, and the model
     # computes something else. There are such models.
     config = read_config(
-        folder, model_type="gpt2", activation_function="gelu_new", scale_attn_weights=True,
+        folder,
+        model_type="gpt2",
+        activation_function="gelu_new",
+        scale_attn_weights=True,
         scale_attn_by_inverse_layer_idx=False,
     )
     # The feed-forward network is four times as wide as the model, if nothing else is said. The
@@ -209,7 +218,11 @@ def load_gpt2(
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2, n_vocab: int = 13,
+    seq_len: int = 7,
+    batch_size: int = 3,
+    heads: int = 5,
+    d_k: int = 2,
+    n_vocab: int = 13,
     d_ff: int = 11,
 ) -> tuple[Tensor, ...]:
     r"""

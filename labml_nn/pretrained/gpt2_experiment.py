@@ -171,7 +171,10 @@ def losses_of(folder: Path, tokens: Tensor) -> dict[str, float]:
 
 
 def notebook(
-    folder: str = "", prompt: str = "The goats", sample_length: int = 60, temperature: float = 0.8,
+    folder: str = "",
+    prompt: str = "The goats",
+    sample_length: int = 60,
+    temperature: float = 0.8,
     seed: int = 1,
 ) -> None:
     r"""

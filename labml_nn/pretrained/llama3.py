@@ -155,7 +155,9 @@ class Llama(nn.Module):
         rotary = rotary_of(config)
         for _ in range(config["num_hidden_layers"]):
             layer = TransformerLayer(
-                d_model=d_model, self_attn=attention(config, rotary), dropout_prob=0.0,
+                d_model=d_model,
+                self_attn=attention(config, rotary),
+                dropout_prob=0.0,
                 feed_forward=SwiGLU(d_model, config["intermediate_size"]),
             )
 
@@ -193,8 +195,11 @@ LAYER = {
 
 
 def load_llama3(
-    folder: Path, dtype: torch.dtype = torch.float32, model_type: str = "llama",
-    attention: type[LlamaAttention] = LlamaAttention, layer: Mapping[str, str] = LAYER,
+    folder: Path,
+    dtype: torch.dtype = torch.float32,
+    model_type: str = "llama",
+    attention: type[LlamaAttention] = LlamaAttention,
+    layer: Mapping[str, str] = LAYER,
 ) -> Llama:
     r"""
     ## Load a Llama, or [a model that is nearly one](qwen3.py)
@@ -218,7 +223,11 @@ def load_llama3(
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, key_heads: int = 5, n_pairs: int = 2, n_vocab: int = 13,
+    seq_len: int = 7,
+    batch_size: int = 3,
+    key_heads: int = 5,
+    n_pairs: int = 2,
+    n_vocab: int = 13,
     d_ff: int = 11,
 ) -> Tensor:
     r"""

@@ -94,7 +94,9 @@ def read_config(folder: Path, **expected: Any) -> dict[str, Any]:
 
 @torch.no_grad()
 def fill(
-    model: nn.Module, tensors: Mapping[str, Tensor], table: Mapping[str, Rule],
+    model: nn.Module,
+    tensors: Mapping[str, Tensor],
+    table: Mapping[str, Rule],
     copies: Mapping[str, str],
 ) -> None:
     r"""

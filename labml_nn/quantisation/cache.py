@@ -116,8 +116,14 @@ class QuantisedProjection(CachedProjection):
     """
 
     def __init__(
-        self, d_model: int, heads: int, d_k: int, bias: bool,
-        n_bits: int, dim: int, group_len: int,
+        self,
+        d_model: int,
+        heads: int,
+        d_k: int,
+        bias: bool,
+        n_bits: int,
+        dim: int,
+        group_len: int,
     ) -> None:
         # Channels need a group of tokens. Tokens don't, but get one too, so that both are alike.
         self.n_bits, self.dim, self.group_len = n_bits, dim, group_len
@@ -207,7 +213,11 @@ class QuantisedTransformer(CachedTransformer):
 
 
 def example(
-    group_len: int = 7, n_read: int = 17, n_new: int = 5, batch_size: int = 3, heads: int = 2,
+    group_len: int = 7,
+    n_read: int = 17,
+    n_new: int = 5,
+    batch_size: int = 3,
+    heads: int = 2,
     n_pairs: int = 11,
 ) -> tuple[Tensor, Tensor]:
     r"""

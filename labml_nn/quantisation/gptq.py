@@ -169,7 +169,11 @@ def gptq_weights(model: nn.Module, tokens: Tensor, n_bits: int, group_len: int =
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, n_groups: int = 2, group_len: int = 5, d_out: int = 11,
+    seq_len: int = 7,
+    batch_size: int = 3,
+    n_groups: int = 2,
+    group_len: int = 5,
+    d_out: int = 11,
     n_vocab: int = 13,
 ) -> Tensor:
     r"""

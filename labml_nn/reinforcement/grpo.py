@@ -175,8 +175,14 @@ def kl_estimate(new: Tensor, reference: Tensor) -> Tensor:
 
 
 def grpo_loss(
-    new: Tensor, old: Tensor, reference: Tensor, advantages: Tensor, mask: Tensor,
-    clip: float = 0.2, beta: float = 0.04, fixed_length: bool = False,
+    new: Tensor,
+    old: Tensor,
+    reference: Tensor,
+    advantages: Tensor,
+    mask: Tensor,
+    clip: float = 0.2,
+    beta: float = 0.04,
+    fixed_length: bool = False,
 ) -> Tensor:
     r"""
     ## Loss
@@ -203,7 +209,10 @@ def grpo_loss(
 
 
 def example(
-    n_digits: int = 2, n_questions: int = 3, n_answers: int = 5, n_tokens: int = 7,
+    n_digits: int = 2,
+    n_questions: int = 3,
+    n_answers: int = 5,
+    n_tokens: int = 7,
     n_vocab: int = 13,
 ) -> tuple[Tensor, Tensor, Tensor]:
     r"""

@@ -71,10 +71,17 @@ def in_groups(questions: Tensor, answers: Tensor, rewards: Tensor) -> Tensor:
 
 
 def improve(
-    model: nn.Module, sizes: Sizes, steps: int, seed: int, *,
+    model: nn.Module,
+    sizes: Sizes,
+    steps: int,
+    seed: int,
+    *,
     judge: Judge = verify,
     advantages: Advantages = in_groups,
-    clip: float = 0.2, beta: float = 0.04, fixed_length: bool = False, updates: int = 1,
+    clip: float = 0.2,
+    beta: float = 0.04,
+    fixed_length: bool = False,
+    updates: int = 1,
 ) -> list[dict[str, float]]:
     r"""
     ## Reinforcement learning
@@ -142,14 +149,16 @@ def improve(
         # entropy. A group is silent if all its rewards are equal.
         new = new.detach()
         outside = ((new - drawn["old"]).exp() - 1).abs() > clip
-        history.append({
-            "reward": drawn["rewards"].mean().item(),
-            "length": mask.sum(dim=0).float().mean().item(),
-            "kl": kl_estimate(new, drawn["reference"])[mask].mean().item(),
-            "entropy": -new[mask].mean().item(),
-            "silent": (drawn["rewards"].std(dim=1) == 0).float().mean().item(),
-            "clipped": outside[mask].float().mean().item(),
-        })
+        history.append(
+            {
+                "reward": drawn["rewards"].mean().item(),
+                "length": mask.sum(dim=0).float().mean().item(),
+                "kl": kl_estimate(new, drawn["reference"])[mask].mean().item(),
+                "entropy": -new[mask].mean().item(),
+                "silent": (drawn["rewards"].std(dim=1) == 0).float().mean().item(),
+                "clipped": outside[mask].float().mean().item(),
+            }
+        )
         return loss.detach()
 
     # Gradients that are estimated from a few answers are noisy, so the rate is about a seventh of

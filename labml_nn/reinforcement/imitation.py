@@ -134,7 +134,9 @@ def imitate(model: nn.Module, batch_at: Batches, steps: int) -> None:
 
 
 def answer(
-    model: nn.Module, questions: Tensor, choose: Choose = draw,
+    model: nn.Module,
+    questions: Tensor,
+    choose: Choose = draw,
     generator: torch.Generator | None = None,
 ) -> Tensor:
     r"""

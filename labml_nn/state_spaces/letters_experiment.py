@@ -131,7 +131,10 @@ def notebook(steps: int = 400, seed: int = 1) -> None:
         torch.manual_seed(seed)
         model, losses[name] = Tagger(make(), d_model), []
         train(
-            model, lambda step: last_letters(step, seed), [adamw(model, 1e-2)], steps,
+            model,
+            lambda step: last_letters(step, seed),
+            [adamw(model, 1e-2)],
+            steps,
             after_step=lambda step, loss, curve=losses[name]: curve.append(loss.item()),
         )
 

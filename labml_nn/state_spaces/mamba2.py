@@ -193,7 +193,11 @@ class Mamba2(nn.Module):
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, heads: int = 2, d_head: int = 5, n_state: int = 11,
+    seq_len: int = 7,
+    batch_size: int = 3,
+    heads: int = 2,
+    d_head: int = 5,
+    n_state: int = 11,
     d_model: int = 13,
 ) -> tuple[Tensor, Tensor]:
     r"""

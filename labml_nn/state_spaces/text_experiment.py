@@ -93,7 +93,10 @@ def notebook(
 
         # The loss of each step is kept for the picture.
         train(
-            model, RandomWindows(training, seq_len, 12, seed).at, [adamw(model)], steps,
+            model,
+            RandomWindows(training, seq_len, 12, seed).at,
+            [adamw(model)],
+            steps,
             after_step=lambda step, loss, curve=losses[name]: curve.append(loss.item()),
         )
 

@@ -89,7 +89,9 @@ def adamw(model: nn.Module, rate: float = 3e-3, weight_decay: float = 0.1) -> to
 
 
 def gradients(
-    model: nn.Module, inputs: Tensor, targets: Tensor,
+    model: nn.Module,
+    inputs: Tensor,
+    targets: Tensor,
     context: Callable[[], AbstractContextManager] = nullcontext,
 ) -> Tensor:
     r"""
@@ -243,7 +245,10 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
     # What `after_step` is good for: here it collects the losses.
     losses: list[Tensor] = []
     train(
-        model, lambda step: (text[:-1], text[1:]), [adamw(model, rate=0.3)],
-        50, after_step=lambda step, loss: losses.append(loss),
+        model,
+        lambda step: (text[:-1], text[1:]),
+        [adamw(model, rate=0.3)],
+        50,
+        after_step=lambda step, loss: losses.append(loss),
     )
     return torch.stack(losses)

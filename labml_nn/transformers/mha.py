@@ -93,8 +93,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         # The features are shared out among the heads, so nothing may be left over.
         if d_model % heads:
-            raise ValueError(
-                f"heads must divide d_model, got heads={heads}, d_model={d_model}")
+            raise ValueError(f"heads must divide d_model, got heads={heads}, d_model={d_model}")
         self.heads = heads
         self.d_k = d_model // heads
 
@@ -120,8 +119,7 @@ class MultiHeadAttention(nn.Module):
         # $S_{ijbh} = \sum_d Q_{ibhd} K_{jbhd}$, large where two vectors point the same way.
         return torch.einsum("ibhd,jbhd->ijbh", query, key)
 
-    def prepare_mask(
-        self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
+    def prepare_mask(self, mask: Tensor, query_shape: torch.Size, key_shape: torch.Size) -> Tensor:
         r"""
         ### Mask
 
@@ -206,8 +204,7 @@ def in_transformer(
 
 
 def example(
-    seq_len_q: int = 7, seq_len_k: int = 11, batch_size: int = 3, heads: int = 5,
-    d_k: int = 2
+    seq_len_q: int = 7, seq_len_k: int = 11, batch_size: int = 3, heads: int = 5, d_k: int = 2
 ) -> Tensor:
     r"""
     ## Example

@@ -117,7 +117,12 @@ class TransformerLayer(nn.Module):
     """
 
     def __init__(
-        self, *, d_model: int, self_attn: nn.Module, feed_forward: nn.Module, dropout_prob: float,
+        self,
+        *,
+        d_model: int,
+        self_attn: nn.Module,
+        feed_forward: nn.Module,
+        dropout_prob: float,
     ) -> None:
         super().__init__()
         # [Attention](mha.py#MultiHeadAttention.forward), which moves information between positions.
@@ -185,7 +190,11 @@ class Generator(nn.Module):
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int = 2, d_ff: int = 11,
+    seq_len: int = 7,
+    batch_size: int = 3,
+    heads: int = 5,
+    n_pairs: int = 2,
+    d_ff: int = 11,
     n_vocab: int = 13,
 ) -> Tensor:
     r"""

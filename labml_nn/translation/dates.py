@@ -89,8 +89,11 @@ def spell(n: int, form: int) -> tuple[str, str]:
 
     # A form takes what it needs: the month's name or its number, say.
     source = FORMS[form].format(
-        day=day.day, number=day.month, year=day.year,
-        month=MONTHS[day.month - 1], weekday=WEEKDAYS[day.weekday()],
+        day=day.day,
+        number=day.month,
+        year=day.year,
+        month=MONTHS[day.month - 1],
+        weekday=WEEKDAYS[day.weekday()],
     )
     return source, day.isoformat()
 

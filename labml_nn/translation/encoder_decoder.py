@@ -78,8 +78,15 @@ class EncoderDecoder(nn.Module):
     """
 
     def __init__(
-        self, n_vocab: int, d_model: int = 64, heads: int = 4, n_layers: int = 2, d_ff: int = 256,
-        max_len: int = 64, dropout_prob: float = 0.0, pad: int = 0,
+        self,
+        n_vocab: int,
+        d_model: int = 64,
+        heads: int = 4,
+        n_layers: int = 2,
+        d_ff: int = 256,
+        max_len: int = 64,
+        dropout_prob: float = 0.0,
+        pad: int = 0,
     ) -> None:
         # `n_layers` is the number of layers on *each* side, `max_len` the greatest length of a
         # source or a target, and `pad` the token that fills up what is too short.
@@ -211,7 +218,11 @@ def translate(model: EncoderDecoder, source: Tensor, start: int, end: int, n_tok
 
 
 def example(
-    source_len: int = 11, target_len: int = 7, batch_size: int = 3, heads: int = 5, d_ff: int = 17,
+    source_len: int = 11,
+    target_len: int = 7,
+    batch_size: int = 3,
+    heads: int = 5,
+    d_ff: int = 17,
     n_vocab: int = 13,
 ) -> tuple[Tensor, Tensor]:
     r"""

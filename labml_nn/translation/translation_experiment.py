@@ -116,7 +116,10 @@ def translation_gradients(model: EncoderDecoder, source: Tensor, target: Tensor)
 
 
 def fit(
-    model: EncoderDecoder, days: Tensor, steps: int, seed: int = 1,
+    model: EncoderDecoder,
+    days: Tensor,
+    steps: int,
+    seed: int = 1,
     after_step: Callable[[int, Tensor], bool | None] = lambda step, loss: None,
 ) -> None:
     r"""
@@ -128,8 +131,12 @@ def fit(
     # The [loop](../training/loop.py#train) of the other lessons: what it calls inputs are sources.
     # `after_step` gets the number of steps done and the loss.
     train(
-        model, pairs.at, [adamw(model)], steps,
-        gradients=translation_gradients, after_step=after_step,
+        model,
+        pairs.at,
+        [adamw(model)],
+        steps,
+        gradients=translation_gradients,
+        after_step=after_step,
     )
 
 

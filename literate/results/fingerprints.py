@@ -9,19 +9,16 @@ Python file is made of its code alone: a page may speak of what was measured on 
 page that was measured.
 """
 
+import ast
 import hashlib
-import tokenize
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from literate.problems import LiterateError
 from literate.reading.source import Source, parse
 from literate.results.records import Result
-
-# What makes statements and blocks of tokens.
-_BLOCKS = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
-
 
 def fingerprint(file: Path) -> str:
     r"""
@@ -41,18 +38,32 @@ def fingerprint(file: Path) -> str:
 def of_source(source: Source) -> str:
     r"""
     ## The same for a file that was read before
-    """
-    code = {line.number for line in source.lines if line.kind == "code"}
-    lines = iter([line.text if line.kind == "code" else "\n" for line in source.lines])
 
-    # Where a long line is broken is no matter of the code, and neither are its comments.
-    kept = []
-    for token in tokenize.generate_tokens(lambda: next(lines, "")):
-        if token.type in _BLOCKS:
-            kept.append(tokenize.tok_name[token.type])
-        elif token.start[0] in code and token.type not in (tokenize.COMMENT, tokenize.NL):
-            kept.append(token.string)
-    return hashlib.sha256("\n".join(kept).encode()).hexdigest()[:16]
+    The hash of the tree of its statements. A formatter may break a line, add a comma or a pair of
+    brackets: the tree stays as it is.
+    """
+    noted = {line.number for line in source.lines if line.kind == "docstring"}
+    return hashlib.sha256(repr(_plain(source.tree, noted)).encode()).hexdigest()[:16]
+
+
+def _plain(node: Any, noted: set[int]) -> Any:
+    r"""
+    A tree as nested tuples, without docstrings.
+
+    A field that is empty is left out: newer Pythons have more of them.
+    """
+    if isinstance(node, list):
+        return [_plain(child, noted) for child in node if not _is_note(child, noted)]
+    if not isinstance(node, ast.AST):
+        return node
+    fields = [(name, _plain(value, noted)) for name, value in ast.iter_fields(node)]
+    kept = [(name, value) for name, value in fields if value is not None and value != []]
+    return (type(node).__name__, *kept)
+
+
+def _is_note(node: Any, noted: set[int]) -> bool:
+    is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return is_text and node.lineno in noted
 
 
 def changed(result: Result, sources: Mapping[str, Source], root: Path) -> list[str]:

@@ -97,7 +97,11 @@ def make_parser(
     run = parser.add_argument_group("run")
     run.add_argument(
         # A folder for each preset is made in there.
-        "--runs", type=Path, default=Path("runs"), metavar="DIR", help="(default: %(default)s)"
+        "--runs",
+        type=Path,
+        default=Path("runs"),
+        metavar="DIR",
+        help="(default: %(default)s)",
     )
     run.add_argument(
         # The one option that takes the place of nearly all others.

@@ -46,7 +46,11 @@ def add_sample(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--prompt", metavar="TEXT", help="(default: first character of the text)")
     group.add_argument(
         # Half a screen, in a few seconds.
-        "--sample-length", type=int, default=500, metavar="INT", help="tokens (default: 500)"
+        "--sample-length",
+        type=int,
+        default=500,
+        metavar="INT",
+        help="tokens (default: 500)",
     )
 
     # The type of an option is that of its default: “--top-k 0.5” is a mistake, “--top-p 1” isn't.

@@ -30,9 +30,7 @@ def add_text(group: argparse._ArgumentGroup) -> None:
     """
     # A run learns one text, so two of these contradict each other.
     one_of = group.add_mutually_exclusive_group()
-    one_of.add_argument(
-        "--corpus", choices=tuple(CORPORA), help=f"(default: {DEFAULT['corpus']})"
-    )
+    one_of.add_argument("--corpus", choices=tuple(CORPORA), help=f"(default: {DEFAULT['corpus']})")
     one_of.add_argument("--text", type=Path, metavar="FILE", help="a text of your own, in UTF-8")
 
     # Made once by [a program](write_tokens.py).

@@ -134,9 +134,7 @@ class Trainer:
         return schedule(step, steps, self.config.warmup, self.config.final)
 
 
-def example(
-    batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7, d_model: int = 11
-) -> Tensor:
+def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7, d_model: int = 11) -> Tensor:
     r"""
     ## Example
 

@@ -32,8 +32,12 @@ from torch import Tensor
 
 
 def step_in_a_loop(
-    parameters: list[Tensor], gradients: list[Tensor],
-    rate: float = 1e-3, beta1: float = 0.9, beta2: float = 0.99, eps: float = 1e-8,
+    parameters: list[Tensor],
+    gradients: list[Tensor],
+    rate: float = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.99,
+    eps: float = 1e-8,
 ) -> None:
     r"""
     ## One tensor at a time
@@ -57,8 +61,12 @@ def step_in_a_loop(
 
 
 def step_with_lists(
-    parameters: list[Tensor], gradients: list[Tensor],
-    rate: float = 1e-3, beta1: float = 0.9, beta2: float = 0.99, eps: float = 1e-8,
+    parameters: list[Tensor],
+    gradients: list[Tensor],
+    rate: float = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.99,
+    eps: float = 1e-8,
 ) -> None:
     r"""
     ## All tensors in each call

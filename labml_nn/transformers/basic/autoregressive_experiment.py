@@ -49,7 +49,12 @@ CHECKSUM = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
 
 
 def fit(
-    model: nn.Module, tokens: Tensor, steps: int, seq_len: int, batch_size: int, seed: int = 1,
+    model: nn.Module,
+    tokens: Tensor,
+    steps: int,
+    seq_len: int,
+    batch_size: int,
+    seed: int = 1,
     after_step: Callable[[int, Tensor], bool | None] = lambda step, loss: None,
 ) -> None:
     r"""

@@ -107,7 +107,11 @@ class AutoregressiveTransformer(nn.Module):
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int = 2, d_ff: int = 11,
+    seq_len: int = 7,
+    batch_size: int = 3,
+    heads: int = 5,
+    n_pairs: int = 2,
+    d_ff: int = 11,
     n_vocab: int = 13,
 ) -> Tensor:
     r"""

@@ -100,7 +100,11 @@ class AbsorbedLatentAttention(LatentAttention):
 
 @torch.no_grad()
 def example(
-    n_read: int = 7, n_new: int = 3, batch_size: int = 11, heads: int = 5, d_latent: int = 13,
+    n_read: int = 7,
+    n_new: int = 3,
+    batch_size: int = 11,
+    heads: int = 5,
+    d_latent: int = 13,
     n_pairs: int = 2,
 ) -> tuple[Tensor, Tensor]:
     r"""

@@ -51,8 +51,9 @@ def blocks(length: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, length)) for start in range(0, length, size)]
 
 
-def visible_tiles(rows: slice, query: Tensor, key: Tensor, mask: Tensor, size: int
-    ) -> Iterator[tuple[slice, Tensor, Tensor]]:
+def visible_tiles(
+    rows: slice, query: Tensor, key: Tensor, mask: Tensor, size: int
+) -> Iterator[tuple[slice, Tensor, Tensor]]:
     r"""
     ## Tiles
 
@@ -126,8 +127,9 @@ class TiledAttention(MultiHeadAttention):
     ## Multi-head attention in tiles
     """
 
-    def __init__(self, heads: int, d_model: int, dropout_prob: float = 0.0, bias: bool = True,
-                 size: int = 64) -> None:
+    def __init__(
+        self, heads: int, d_model: int, dropout_prob: float = 0.0, bias: bool = True, size: int = 64
+    ) -> None:
         r"""
         * `dropout_prob` must be 0: no weights are dropped here
         * `size` is the number of positions in a block

@@ -42,8 +42,9 @@ class Tiled(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: FunctionCtx, query: Tensor, key: Tensor, value: Tensor, mask: Tensor,
-                size: int) -> Tensor:
+    def forward(
+        ctx: FunctionCtx, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, size: int
+    ) -> Tensor:
         # In here PyTorch records no operations for its own backward pass, so no tile is kept.
         out, log_sums = online_softmax(query, key, value, mask, size)
 
@@ -101,8 +102,9 @@ class FlashAttention(TiledAttention):
         return Tiled.apply(query, key, value, mask, self.size)
 
 
-def in_transformer(*, d_model: int, heads: int, seq_len: int, **_: float
-    ) -> dict[str, Callable[[], nn.Module]]:
+def in_transformer(
+    *, d_model: int, heads: int, seq_len: int, **_: float
+) -> dict[str, Callable[[], nn.Module]]:
     r"""
     ## In a transformer
 

@@ -44,8 +44,12 @@ from labml_nn.transformers.mha import MultiHeadAttention
 
 
 def flex(
-    query: Tensor, key: Tensor, value: Tensor, score_mod: ScoreFunction | None,
-    mask_mod: MaskFunction | None, compiled: bool = True,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    score_mod: ScoreFunction | None,
+    mask_mod: MaskFunction | None,
+    compiled: bool = True,
 ) -> Tensor:
     r"""
     ## FlexAttention
@@ -88,8 +92,13 @@ class FlexAttention(MultiHeadAttention):
     """
 
     def __init__(
-        self, heads: int, d_model: int, dropout_prob: float = 0.0, bias: bool = True,
-        score_mod: ScoreFunction | None = None, mask_mod: MaskFunction | None = None,
+        self,
+        heads: int,
+        d_model: int,
+        dropout_prob: float = 0.0,
+        bias: bool = True,
+        score_mod: ScoreFunction | None = None,
+        mask_mod: MaskFunction | None = None,
         kernel: bool = False,
     ) -> None:
         r"""

@@ -101,7 +101,11 @@ class GroupedQueryAttention(MultiHeadAttention):
     """
 
     def __init__(
-        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True,
+        self,
+        heads: int,
+        d_model: int,
+        dropout_prob: float = 0.1,
+        bias: bool = True,
         key_heads: int = 1,
     ) -> None:
         r"""

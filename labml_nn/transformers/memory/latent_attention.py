@@ -60,7 +60,13 @@ class LatentAttention(MultiHeadAttention):
     """
 
     def __init__(
-        self, heads: int, d_model: int, dropout_prob: float = 0.1, *, d_latent: int, d_rotary: int,
+        self,
+        heads: int,
+        d_model: int,
+        dropout_prob: float = 0.1,
+        *,
+        d_latent: int,
+        d_rotary: int,
         max_len: int,
     ) -> None:
         r"""
@@ -167,7 +173,11 @@ def in_transformer(
 
 
 def example(
-    seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 11, d_latent: int = 13,
+    seq_len: int = 7,
+    batch_size: int = 3,
+    heads: int = 5,
+    d_k: int = 11,
+    d_latent: int = 13,
     n_pairs: int = 2,
 ) -> Tensor:
     r"""

@@ -114,7 +114,10 @@ def indices(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]
 
 
 def attend(
-    query: Tensor, key: Tensor, value: Tensor, score_mod: ScoreFunction | None = None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    score_mod: ScoreFunction | None = None,
     mask_mod: MaskFunction | None = None,
 ) -> tuple[Tensor, Tensor]:
     r"""

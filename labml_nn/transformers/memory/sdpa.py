@@ -36,8 +36,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 
 def spelled_out(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
-    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> Tensor:
     r"""
     ## Scaled dot-product attention, spelled out
@@ -133,7 +138,11 @@ def each_backend(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> 
 
 
 def example(
-    seq_len_q: int = 7, seq_len_k: int = 11, batch_size: int = 3, heads: int = 5, d_k: int = 2,
+    seq_len_q: int = 7,
+    seq_len_k: int = 11,
+    batch_size: int = 3,
+    heads: int = 5,
+    d_k: int = 2,
     n_keys: int = 13,
 ) -> tuple[Tensor | dict[str, Tensor], ...]:
     r"""

@@ -83,8 +83,14 @@ class SlidingWindowAttention(MultiHeadAttention):
     """
 
     def __init__(
-        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True, *,
-        window: int, n_sinks: int = 0,
+        self,
+        heads: int,
+        d_model: int,
+        dropout_prob: float = 0.1,
+        bias: bool = True,
+        *,
+        window: int,
+        n_sinks: int = 0,
     ) -> None:
         r"""
         * `window` is the number of positions that a query sees, itself included

@@ -69,8 +69,13 @@ class RightModel(nn.Module):
     """
 
     def __init__(
-        self, n_vocab: int, d_model: int, n_layers: int, max_len: int,
-        attention: Callable[[], nn.Module], layer: Callable[..., nn.Module] = RightLayer,
+        self,
+        n_vocab: int,
+        d_model: int,
+        n_layers: int,
+        max_len: int,
+        attention: Callable[[], nn.Module],
+        layer: Callable[..., nn.Module] = RightLayer,
     ) -> None:
         r"""
         * `n_vocab`, `d_model` and `n_layers` are its sizes

@@ -44,7 +44,12 @@ class RotaryAttention(MultiHeadAttention):
     """
 
     def __init__(
-        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True, *,
+        self,
+        heads: int,
+        d_model: int,
+        dropout_prob: float = 0.1,
+        bias: bool = True,
+        *,
         rotary: RotaryPositions,
     ) -> None:
         r"""

@@ -69,7 +69,11 @@ class ShawAttention(MultiHeadAttention):
     """
 
     def __init__(
-        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True,
+        self,
+        heads: int,
+        d_model: int,
+        dropout_prob: float = 0.1,
+        bias: bool = True,
         max_distance: int = 16,
     ) -> None:
         r"""
@@ -120,7 +124,11 @@ def in_transformer(*, d_model: int, heads: int, dropout_prob: float, **_: float)
 
 
 def example(
-    seq_len_k: int = 7, seq_len_q: int = 2, batch_size: int = 3, heads: int = 5, d_k: int = 11,
+    seq_len_k: int = 7,
+    seq_len_q: int = 2,
+    batch_size: int = 3,
+    heads: int = 5,
+    d_k: int = 11,
     max_distance: int = 13,
 ) -> tuple[Tensor, Tensor]:
     r"""

@@ -160,7 +160,11 @@ class LayerWithMemory(nn.Module):
         self.dropout = nn.Dropout(dropout_prob)
 
     def forward(
-        self, *, x: Tensor, memory: Tensor, mask: Tensor | None = None,
+        self,
+        *,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
         visible: Tensor | None = None,
     ) -> Tensor:
         r"""
@@ -184,7 +188,11 @@ class LayerWithMemory(nn.Module):
 
 
 def example(
-    seq_len_q: int = 7, seq_len_k: int = 11, batch_size: int = 3, heads: int = 5, d_k: int = 2,
+    seq_len_q: int = 7,
+    seq_len_k: int = 11,
+    batch_size: int = 3,
+    heads: int = 5,
+    d_k: int = 2,
     d_ff: int = 13,
 ) -> tuple[Tensor, Tensor]:
     r"""

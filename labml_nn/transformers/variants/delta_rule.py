@@ -91,8 +91,9 @@ def delta_steps(inputs: tuple[Tensor, ...], state: Tensor) -> tuple[Tensor, Tens
     return torch.stack(results), state
 
 
-def delta_chunks(inputs: tuple[Tensor, ...], state: Tensor, chunk_len: int = 64
-    ) -> tuple[Tensor, Tensor]:
+def delta_chunks(
+    inputs: tuple[Tensor, ...], state: Tensor, chunk_len: int = 64
+) -> tuple[Tensor, Tensor]:
     r"""
     ## Chunked form
 
@@ -144,8 +145,9 @@ class DeltaRuleAttention(nn.Module):
     Takes the place of causal [multi-head attention](../mha.py#MultiHeadAttention).
     """
 
-    def __init__(self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
-        ) -> None:
+    def __init__(
+        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
+    ) -> None:
         r"""
         The arguments are those of multi-head attention.
         """
@@ -167,15 +169,17 @@ class DeltaRuleAttention(nn.Module):
         # forgets at once would get no gradient from what is far back.
         nn.init.constant_(self.decay.bias, 4.0)
 
-    def forward(self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-        ) -> Tensor:
+    def forward(
+        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
         # The rule hides the future by itself. Any other mask would be ignored in silence.
         if mask is not None and not mask.equal(causal_mask(len(key)).to(mask.device)):
             raise ValueError(f"expected no mask or the causal one, got {list(mask.shape)}")
         return self.extend(query, key, value)[0]
 
-    def extend(self, query: Tensor, key: Tensor, value: Tensor, state: Tensor | None = None
-        ) -> tuple[Tensor, Tensor]:
+    def extend(
+        self, query: Tensor, key: Tensor, value: Tensor, state: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         r"""
         ### Attend with a state
 
@@ -200,8 +204,9 @@ class DeltaRuleAttention(nn.Module):
         return self.output(self.dropout(rms_norm(x)).flatten(start_dim=2)), state
 
 
-def in_transformer(*, d_model: int, heads: int, dropout_prob: float, **_: float
-    ) -> dict[str, Callable[[], nn.Module]]:
+def in_transformer(
+    *, d_model: int, heads: int, dropout_prob: float, **_: float
+) -> dict[str, Callable[[], nn.Module]]:
     r"""
     ## In a transformer
 
@@ -211,8 +216,9 @@ def in_transformer(*, d_model: int, heads: int, dropout_prob: float, **_: float
     return {"self_attn": lambda: DeltaRuleAttention(heads, d_model, dropout_prob)}
 
 
-def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2, d_v: int = 11
-    ) -> tuple[Tensor, ...]:
+def example(
+    seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2, d_v: int = 11
+) -> tuple[Tensor, ...]:
     r"""
     ## Example
 

@@ -97,8 +97,13 @@ class DifferentialAttention(nn.Module):
     """
 
     def __init__(
-        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True,
-        depth: int = 1, eps: float = 1e-5,
+        self,
+        heads: int,
+        d_model: int,
+        dropout_prob: float = 0.1,
+        bias: bool = True,
+        depth: int = 1,
+        eps: float = 1e-5,
     ) -> None:
         r"""
         * `heads` is the number of differences; twice this number must divide `d_model`

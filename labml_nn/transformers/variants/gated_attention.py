@@ -111,7 +111,11 @@ def in_transformer(
 
 
 def example(
-    seq_len_q: int = 7, seq_len_k: int = 11, batch_size: int = 3, heads: int = 5, d_k: int = 2,
+    seq_len_q: int = 7,
+    seq_len_k: int = 11,
+    batch_size: int = 3,
+    heads: int = 5,
+    d_k: int = 2,
 ) -> tuple[Tensor, Tensor]:
     r"""
     ## Example

@@ -162,8 +162,9 @@ class LinearAttention(nn.Module):
     parameters.
     """
 
-    def __init__(self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
-        ) -> None:
+    def __init__(
+        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
+    ) -> None:
         r"""
         The arguments are those of multi-head attention.
         """
@@ -179,8 +180,9 @@ class LinearAttention(nn.Module):
         # For features of the heads' results: with a state there are no weights to drop.
         self.dropout = nn.Dropout(dropout_prob)
 
-    def forward(self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-        ) -> Tensor:
+    def forward(
+        self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
         # Queries and keys become positive. Values don't: an average of them can have any sign.
         q, k, v = feature_map(self.query(query)), feature_map(self.key(key)), self.value(value)
 
@@ -204,8 +206,9 @@ class LinearAttention(nn.Module):
         return self.output(self.dropout(x).flatten(start_dim=2)), state
 
 
-def in_transformer(*, d_model: int, heads: int, dropout_prob: float, **_: float
-    ) -> dict[str, Callable[[], nn.Module]]:
+def in_transformer(
+    *, d_model: int, heads: int, dropout_prob: float, **_: float
+) -> dict[str, Callable[[], nn.Module]]:
     r"""
     ## In a transformer
 
@@ -214,8 +217,9 @@ def in_transformer(*, d_model: int, heads: int, dropout_prob: float, **_: float
     return {"self_attn": lambda: LinearAttention(heads, d_model, dropout_prob)}
 
 
-def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2, d_v: int = 11
-    ) -> tuple[Tensor, ...]:
+def example(
+    seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2, d_v: int = 11
+) -> tuple[Tensor, ...]:
     r"""
     ## Example
 

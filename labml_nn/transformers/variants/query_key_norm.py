@@ -109,7 +109,11 @@ class QueryKeyNormAttention(MultiHeadAttention):
     """
 
     def __init__(
-        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True,
+        self,
+        heads: int,
+        d_model: int,
+        dropout_prob: float = 0.1,
+        bias: bool = True,
         eps: float = 1e-6,
     ) -> None:
         r"""

@@ -91,7 +91,11 @@ class SoftCapAttention(MultiHeadAttention):
     """
 
     def __init__(
-        self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True,
+        self,
+        heads: int,
+        d_model: int,
+        dropout_prob: float = 0.1,
+        bias: bool = True,
         cap: float = 50.0,
     ) -> None:
         r"""
@@ -137,7 +141,11 @@ def in_transformer(
 
 
 def example(
-    seq_len_q: int = 7, seq_len_k: int = 11, batch_size: int = 3, heads: int = 5, d_k: int = 2,
+    seq_len_q: int = 7,
+    seq_len_k: int = 11,
+    batch_size: int = 3,
+    heads: int = 5,
+    d_k: int = 2,
 ) -> tuple[Tensor, Tensor, Tensor]:
     r"""
     ## Example
