@@ -20,6 +20,7 @@ from literate.problems import LiterateError
 from literate.reading.source import Source, parse
 from literate.results.records import Result
 
+
 def fingerprint(file: Path) -> str:
     r"""
     ## What a run depends on in a file
