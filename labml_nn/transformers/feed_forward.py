@@ -58,6 +58,13 @@ class FeedForward(nn.Module):
         activation: Callable[[], nn.Module] = nn.ReLU,
         bias: bool = True,
     ) -> None:
+        r"""
+        * `d_model` is the number of features that come in and go out
+        * `d_ff` is the number of hidden features
+        * `dropout_prob` is the probability that a hidden feature is dropped
+        * `activation` makes the activation
+        * `bias` is whether the two layers add learned numbers
+        """
         super().__init__()
         # From `d_model` features to `d_ff` hidden ones. In the paper there are four times as many,
         # so two thirds of a layer's weights are here.
@@ -71,6 +78,9 @@ class FeedForward(nn.Module):
         self.layer2 = nn.Linear(d_ff, d_model, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        `x` and the result are `[seq_len, batch_size, d_model]`.
+        """
         # Each hidden feature looks for one pattern among the features of a position. With ReLU it
         # stays silent, at zero, where the pattern is absent: `[seq_len, batch_size, d_ff]`.
         hidden = self.activation(self.layer1(x))

@@ -71,6 +71,8 @@ class FusedAttention(MultiHeadAttention):
 
         With `is_causal`, a mask as well is a `ValueError`: some of PyTorch's kernels refuse the two
         together, others combine them.
+
+        The arguments and the result are `[seq_len, batch_size, ...]`, as in multi-head attention.
         """
         # If one of the two were ignored, a mask for padding might be lost and nobody would notice.
         if self.is_causal and mask is not None:

@@ -58,11 +58,15 @@ class CachedProjection(PrepareForMultiHeadAttention):
         self.cache: Tensor | None = None
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        From the new positions, `[n_new, batch_size, d_model]`, to all keys so far,
+        `[n_keys, batch_size, heads, d_k]`.
+        """
         # The key of each new position.
         x = super().forward(x)
 
-        # Those of earlier positions stand before it: `[n_keys, batch_size, heads, d_k]`. Each
-        # `cat` copies them; a program for long texts makes the memory for all positions at once.
+        # Those of earlier positions stand before it. Each `cat` copies them; a program for long
+        # texts makes the memory for all positions at once.
         if self.cache is not None:
             x = torch.cat([self.cache, x])
         self.cache = x
@@ -158,11 +162,17 @@ class CachedTransformer(AutoregressiveTransformer):
 
     @torch.no_grad()
     def forward(self, tokens: Tensor) -> Tensor:
+        r"""
+        From the whole text, `[n_keys, batch_size]`, to the logits of the positions that are new,
+        `[n_new, batch_size, n_vocab]`.
+        """
         # The caches help only if this text continues the one that was read. If nothing was read, or
         # if the text begins otherwise or isn't longer, all of its keys are new.
         n_read = len(self.read)
         if not 0 < n_read < len(tokens) or not torch.equal(tokens[:n_read], self.read):
             self.clear()
+
+            # No text continues: what the caches hold would be the past of another one.
             n_read = 0
 
         # Embedding a token is looking it up in a table. That is cheap, so all tokens are embedded,

@@ -35,23 +35,9 @@ $$
 \operatorname{Attention}(Q, K, V) = \operatorname{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V
 $$
 
-One average answers one question. A word may need its subject *and* its tense, so several *heads*
-look up side by side, each with its own projections to $d_k = d_{model} / h$ features. That is the
-reason usually given. On this text and at this size we found no gain: one wide head reaches
-[1.852](../../results/without.json#tables.without.One%20wide%20head.loss), four heads
-[1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
-
-$$\operatorname{MultiHead} = \operatorname{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O$$
-
-In the code, $i$ is the position of a query, $j$ that of a key, $b$ the sequence in the batch, $d$
-the feature and $h$ the head (in the formulas, the number of heads). `torch.einsum` sums over the
-letters that its result doesn't have. Biases and dropout of weights aren't the paper's.
-
-A model that predicts the next token must not see it, so each query may look only at its own
-position and those before it. Without this [mask](mha.py#causal_mask) the loss falls to
-[0.040](../../results/without.json#tables.without.No%20mask.loss), since each position sees the
-answer. When you write, there is no later token to see, and the loss is
-[10.682](../../results/without.json#tables.without.No%20mask.honest).
+In the code, $i$ is the position of a query, $j$ that of a key, $b$ the sequence in the batch, $h$
+the head and $d$ the feature. `torch.einsum` sums over the letters that its result doesn't have.
+Biases and dropout of weights aren't the paper's.
 """
 
 import math
@@ -67,6 +53,11 @@ class PrepareForMultiHeadAttention(nn.Module):
     """
 
     def __init__(self, d_model: int, heads: int, d_k: int, bias: bool) -> None:
+        r"""
+        * `d_model` is the number of features that come in
+        * `heads` is the number of heads, and `d_k` the number of features of each
+        * `bias` is whether the projection adds learned numbers
+        """
         super().__init__()
         # One matrix for all heads: from `d_model` features to `d_k` for each of the `heads`. That
         # is the same as a small matrix for each head, in one product.
@@ -75,6 +66,9 @@ class PrepareForMultiHeadAttention(nn.Module):
         self.d_k = d_k
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        From `[..., d_model]` to `[..., heads, d_k]`.
+        """
         # What to ask (a query), what to be found by (a key), or what to answer (a value).
         x = self.linear(x)
 
@@ -85,11 +79,27 @@ class PrepareForMultiHeadAttention(nn.Module):
 class MultiHeadAttention(nn.Module):
     r"""
     ## Multi-head attention
+
+    One average answers one question. A word may need its subject *and* its tense, so several
+    *heads* look up side by side, each with its own projections to $d_k = d_{model} / h$ features.
+    That is the reason usually given. On this text and at this size we found no gain: one wide head
+    reaches [1.852](../../results/without.json#tables.without.One%20wide%20head.loss), four heads
+    [1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
+
+    $$\operatorname{MultiHead} = \operatorname{Concat}(\text{head}_1, \dots, \text{head}_h)\, W^O$$
+
+    Here $h$ is the number of heads.
     """
 
     def __init__(
         self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
     ) -> None:
+        r"""
+        * `heads` is the number of heads; it must divide `d_model`
+        * `d_model` is the number of features that come in and go out
+        * `dropout_prob` is the probability that an attention weight is dropped in training
+        * `bias` is whether the four projections add learned numbers
+        """
         super().__init__()
         # The features are shared out among the heads, so nothing may be left over.
         if d_model % heads:
@@ -144,6 +154,8 @@ class MultiHeadAttention(nn.Module):
         ### Attend
 
         Self-attention passes one tensor three times. In cross-attention, key and value are another.
+        `query` and the result are `[seq_len_q, batch_size, d_model]`, `key` and `value`
+        `[seq_len_k, batch_size, d_model]`.
         """
         # Shapes that don't fit would be broadcast in silence: one key for all, say.
         if key.shape != value.shape or query.shape[1:] != key.shape[1:]:
@@ -186,6 +198,12 @@ def causal_mask(seq_len: int) -> Tensor:
     ## Causal mask
 
     Position $i$ may look at position $j$ if $j \le i$.
+
+    A model that predicts the next token must not see it, so each query may look only at its own
+    position and those before it. Without this mask the loss falls to
+    [0.040](../../results/without.json#tables.without.No%20mask.loss), since each position sees the
+    answer. When you write, there is no later token to see, and the loss is
+    [10.682](../../results/without.json#tables.without.No%20mask.honest).
     """
     # `tril` keeps the lower triangle of the *last two* axes, so the axis of the batch comes after
     # it. With that axis already there nothing would be masked, and every loss would look wonderful.

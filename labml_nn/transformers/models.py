@@ -34,26 +34,8 @@ The additions are there because of what happens without them. When the output of
 *replaces* the stream, the small transformer of four layers stays at
 [3.348](../../results/without.json#tables.without.No%20residual%20connections.loss), which is what
 [counting single letters](../training/counting.py) gives. With them it reaches
-[1.846](../../results/without.json#tables.without.The%20whole%20model.loss).
-
-The normalisations keep deep stacks and high learning rates from going astray. That is the reason
-usually given, and at this size we can't confirm it: with four layers and 1,000 steps the model
-without any normalisation does *better*,
-[1.763](../../results/without.json#tables.without.No%20normalisation.loss). They are here because
-models with more layers have them.
-
-Each of the two sublayers reads a normalised copy of the stream:
-
-$$
-x \leftarrow x + \operatorname{Sublayer}(\operatorname{LayerNorm}(x))
-$$
-
-LayerNorm subtracts the mean of a position's features and divides by their standard deviation; then
-it multiplies and adds learned numbers. The paper normalises the sum of a sublayer and the stream
-instead, which is called *post-norm*. Then every normalisation of the stack stands between the loss
-and the first layer. With *pre-norm*, as here, only the last one does: from there a path of plain
-additions leads back to every layer, and training needs no warm-up ([Xiong et al.
-2020](https://arxiv.org/abs/2002.04745)).
+[1.846](../../results/without.json#tables.without.The%20whole%20model.loss). What the
+[normalisations](models.py#example) do is less clear.
 
 [The training loss without each of the parts](../../results/without.json#figures.curves)
 """
@@ -77,6 +59,10 @@ class TokenEmbedding(nn.Module):
     """
 
     def __init__(self, n_vocab: int, d_model: int) -> None:
+        r"""
+        * `n_vocab` is the number of different tokens
+        * `d_model` is the number of features of a token
+        """
         super().__init__()
         # The factor of the paper, which gives no reason for it.
         self.scale = math.sqrt(d_model)
@@ -87,8 +73,11 @@ class TokenEmbedding(nn.Module):
         nn.init.normal_(self.embedding.weight, std=1 / self.scale)
 
     def forward(self, tokens: Tensor) -> Tensor:
+        r"""
+        From `[seq_len, batch_size]` to `[seq_len, batch_size, d_model]`.
+        """
         # A look-up is all it is: row 5 of the table for token 5. Equal tokens get equal vectors,
-        # wherever they stand: `[seq_len, batch_size, d_model]`.
+        # wherever they stand.
         return self.embedding(tokens) * self.scale
 
 
@@ -98,13 +87,21 @@ class Embeddings(nn.Module):
     """
 
     def __init__(self, n_vocab: int, d_model: int, positions: nn.Module) -> None:
+        r"""
+        * `n_vocab` is the number of different tokens
+        * `d_model` is the number of features of a token
+        * `positions` adds [where each token stands](positional_encoding.py)
+        """
         super().__init__()
-        # A vector for each of `n_vocab` tokens, and what adds [where each token
-        # stands](positional_encoding.py).
+        # A vector for each token of the vocabulary, the same wherever the token stands. Order is
+        # the business of the second part alone.
         self.tokens = TokenEmbedding(n_vocab, d_model)
         self.positions = positions
 
     def forward(self, tokens: Tensor) -> Tensor:
+        r"""
+        From `[seq_len, batch_size]` to `[seq_len, batch_size, d_model]`.
+        """
         # The sum of both is what the first layer gets.
         return self.positions(self.tokens(tokens))
 
@@ -124,6 +121,11 @@ class TransformerLayer(nn.Module):
         feed_forward: nn.Module,
         dropout_prob: float,
     ) -> None:
+        r"""
+        * `d_model` is the number of features
+        * `self_attn` and `feed_forward` are the two sublayers
+        * `dropout_prob` is the probability that a feature of their results is dropped
+        """
         super().__init__()
         # [Attention](mha.py#MultiHeadAttention.forward), which moves information between positions.
         # It reads a copy of the stream with mean 0 and variance 1 at each position, before a
@@ -140,10 +142,15 @@ class TransformerLayer(nn.Module):
         self.dropout = nn.Dropout(dropout_prob)
 
     def forward(self, *, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        r"""
+        `x` and the result are `[seq_len, batch_size, d_model]`.
+        """
         # In self-attention, queries, keys and values come from the same sequence. The mask says
         # which keys each query may look at.
         z = self.norm_self_attn(x)
         z = self.self_attn(query=z, key=z, value=z, mask=mask)
+
+        # The result is added to the stream. Where attention has found nothing, it can add nothing.
         x = x + self.dropout(z)
 
         # What attention has gathered is now worked on, position by position.
@@ -158,6 +165,10 @@ class Encoder(nn.Module):
     """
 
     def __init__(self, layers: Iterable[TransformerLayer], d_model: int) -> None:
+        r"""
+        * `layers` are applied one after the other
+        * `d_model` is the number of features, for the last normalisation
+        """
         super().__init__()
         # Each layer is made by its own call. Copies of one would all start with the same weights.
         self.layers = nn.ModuleList(layers)
@@ -166,9 +177,14 @@ class Encoder(nn.Module):
         self.norm = nn.LayerNorm(d_model)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        r"""
+        `x` and the result are `[seq_len, batch_size, d_model]`.
+        """
         # The stream passes from layer to layer, and its shape never changes.
         for layer in self.layers:
             x = layer(x=x, mask=mask)
+
+        # Scores of the vocabulary shouldn't depend on how much the stream has grown.
         return self.norm(x)
 
 
@@ -180,12 +196,19 @@ class Generator(nn.Module):
     """
 
     def __init__(self, n_vocab: int, d_model: int) -> None:
+        r"""
+        * `n_vocab` is the number of different tokens
+        * `d_model` is the number of features
+        """
         super().__init__()
         # A row of weights for each token. Its dot product with the stream is the token's score.
         self.projection = nn.Linear(d_model, n_vocab)
 
     def forward(self, x: Tensor) -> Tensor:
-        # Each position scores the whole vocabulary: `[seq_len, batch_size, n_vocab]`.
+        r"""
+        From `[seq_len, batch_size, d_model]` to `[seq_len, batch_size, n_vocab]`.
+        """
+        # Each position scores the whole vocabulary for the token after it.
         return self.projection(x)
 
 
@@ -209,6 +232,27 @@ def example(
     logits:
 
     [The residual stream in the trained model](../../results/without.json#figures.stream)
+
+    ### Normalisation
+
+    The normalisations keep deep stacks and high learning rates from going astray. That is the
+    reason usually given, and at this size we can't confirm it: with four layers and 1,000 steps the
+    model without any normalisation does *better*,
+    [1.763](../../results/without.json#tables.without.No%20normalisation.loss). They are here
+    because models with more layers have them.
+
+    Each of the two sublayers reads a normalised copy of the stream:
+
+    $$
+    x \leftarrow x + \operatorname{Sublayer}(\operatorname{LayerNorm}(x))
+    $$
+
+    LayerNorm subtracts the mean of a position's features and divides by their standard deviation;
+    then it multiplies and adds learned numbers. The paper normalises the sum of a sublayer and the
+    stream instead, which is called *post-norm*. Then every normalisation of the stack stands
+    between the loss and the first layer. With *pre-norm*, as here, only the last one does: from
+    there a path of plain additions leads back to every layer, and training needs no warm-up ([Xiong
+    et al. 2020](https://arxiv.org/abs/2002.04745)).
 
     ### Exercises
 

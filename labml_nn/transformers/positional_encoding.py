@@ -22,8 +22,9 @@ language model can do without positions, but not as well: the small transformer'
 **In:** the vectors of tokens, `[seq_len, batch_size, d_model]`. **Out:** the same, with a vector
 added that depends on the position alone.
 
-The paper gives two kinds (section 3.5). **Fixed** ones are sines and cosines. For position $p$ and
-the pair of features number $i$, counted from 0,
+The paper gives two kinds (section 3.5). **Learned** encodings are parameters like any other.
+**Fixed** ones are sines and cosines. For position $p$ and the pair of features number $i$, counted
+from 0,
 
 $$
 PE_{p,\,2i} = \sin\left(p\, \omega_i\right) \qquad
@@ -41,16 +42,6 @@ from evening; together they point differently at each moment. Each pair of featu
 first turns by one radian from one position to the next, the last one so slowly that it doesn't come
 round within any context on this site: with 128 features, in 54,410 positions. The constant 10000 is
 the paper's, which gives no reason for it.
-
-**Learned** encodings are parameters like any other. The paper found next to no difference between
-the two (table 3, row E).
-
-Does the sum not spoil the token's own features? There are 128 of them for 66 tokens and 64
-positions, and the model can learn to keep the two apart. (An interpretation: no run of ours shows
-it.)
-
-The page leaves out [what came later](positions/__init__.py): encodings of the distance between two
-positions, and rotations of queries and keys.
 """
 
 import math
@@ -124,6 +115,11 @@ class PositionalEncoding(nn.Module):
     """
 
     def __init__(self, d_model: int, dropout_prob: float, max_len: int = 5000) -> None:
+        r"""
+        * `d_model` is the number of features, an even one
+        * `dropout_prob` is the probability that a feature of the sum is dropped
+        * `max_len` is the number of positions
+        """
         super().__init__()
         # A sine without its cosine could not be rotated.
         if d_model % 2:
@@ -137,6 +133,9 @@ class PositionalEncoding(nn.Module):
         self.register_buffer("encodings", encodings, persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        `x` and the result are `[seq_len, batch_size, d_model]`.
+        """
         # A sequence longer than `max_len` fails here, since the lengths of the two don't fit.
         return self.dropout(x + self.encodings[: len(x)])
 
@@ -150,12 +149,19 @@ class LearnedPositionalEncoding(nn.Module):
     """
 
     def __init__(self, d_model: int, max_len: int) -> None:
+        r"""
+        * `d_model` is the number of features
+        * `max_len` is the number of positions
+        """
         super().__init__()
         # Variance 1, like [embedded tokens](models.py#TokenEmbedding), so that neither drowns the
         # other at the start.
         self.encodings = nn.Parameter(torch.randn(max_len, 1, d_model))
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        `x` and the result are `[seq_len, batch_size, d_model]`.
+        """
         # The same vectors for each sequence of the batch.
         return x + self.encodings[: len(x)]
 
@@ -184,6 +190,18 @@ def example(
     $\sin a \sin b + \cos a \cos b = \cos (a - b)$:
 
     [The encoding of position 50 and those around it](../../results/drawings.json#figures.distance)
+
+    ### Kinds of encodings
+
+    **Learned** encodings are parameters like any other. The paper found next to no difference
+    between the two (table 3, row E).
+
+    Does the sum not spoil the token's own features? There are 128 features for 66 tokens and 64
+    positions, and the model can learn to keep the two apart. (An interpretation: no run of ours
+    shows it.)
+
+    The page leaves out [what came later](positions/__init__.py): encodings of the distance between
+    two positions, and rotations of queries and keys.
 
     ### Exercises
 

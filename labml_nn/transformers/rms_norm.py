@@ -35,21 +35,10 @@ by zero. The same token through both, without gains:
 | layer normalisation | −1.34 | −0.45 | 0.45 | 1.34 |
 | RMSNorm | 0.37 | 0.73 | 1.10 | 1.46 |
 
-RMSNorm without a gain changes the length of the vector and not its direction: the features are
-still in the ratio 1 : 2 : 3 : 4. Subtracting the mean loses one direction: that in which all
-features are equal. With two features, it leaves only which of the two is larger:
-
-[Twenty tokens, each joined to what it becomes: a point of the circle, or one of only
-two](../../results/drawings.json#figures.normalised)
-
-The paper found that models learn as well without subtracting the mean, and that the normalisation
-takes less time. The first is what we see too. In the [modern model](modern/ablation.py), layer
-normalisation in place of RMSNorm changes the loss by
+The mean [is not missed](rms_norm.py#example): with layer normalisation the [modern
+model's](modern/ablation.py) loss changes by
 [0.002](../../results/ablation.json#tables.changes.layer%20normalisation%2C%20no%20RMSNorm.worth)
-nats, which is within the noise. We did not measure the time.
-
-Any vector can be normalised so. Models of today do it to [queries and
-keys](variants/query_key_norm.py), too.
+nats, which is within the noise.
 """
 
 from collections.abc import Callable
@@ -99,6 +88,9 @@ class RMSNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        `x` and the result are `[seq_len, batch_size, d_model]`.
+        """
         # The same gains for all tokens. With a gain, the direction does change.
         return rms_norm(x, self.eps) * self.gain
 
@@ -117,6 +109,23 @@ def in_transformer(*, d_model: int, **_: float) -> dict[str, Callable[[], nn.Mod
 def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
     r"""
     ## Try it
+
+    ### A circle, and two points
+
+    RMSNorm without a gain changes the length of the vector and not its direction: the features are
+    still in the ratio 1 : 2 : 3 : 4. Subtracting the mean loses one direction: that in which all
+    features are equal. With two features, it leaves only which of the two is larger:
+
+    [Twenty tokens, each joined to what it becomes: a point of the circle, or one of only
+    two](../../results/drawings.json#figures.normalised)
+
+    ### What the mean is worth
+
+    The paper found that models learn as well without subtracting the mean, and that the
+    normalisation takes less time. The first is what we see too; we did not measure the time.
+
+    Any vector can be normalised so. Models of today do it to [queries and
+    keys](variants/query_key_norm.py), too.
 
     ### Exercises
 

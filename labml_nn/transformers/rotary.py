@@ -25,31 +25,16 @@ same, each rotated according to its position.
 
 Take a head with two features. A query is then an arrow in the plane, and so is a key. Their dot
 product depends on their lengths and on the angle between them. Now rotate the arrow at position 0
-by 0 radians, at position 1 by 1 radian, at position 2 by 2, and so on. The arrow $(1, 0)$ at
-position 3 becomes $(\cos 3, \sin 3) = (-0.99, 0.14)$. A key at position 3 and a query at position
-5 have been rotated *against each other* by 2 radians, and so have a key at 1,003 and a query at
-1,005. Only the distance is left.
+by 0 radians, at position 1 by 1 radian, at position 2 by 2, and so on. A key at position 3 and a
+query at position 5 have been rotated *against each other* by 2 radians, and so have a key at 1,003
+and a query at 1,005. Only the distance is left.
 
 [Left and right: a query two positions after a key, each $(1, 0)$ before it was
 rotated](../../results/drawings.json#figures.arrows)
 
-With the two features as one complex number, rotating by an angle $\phi$ is multiplying by
-$e^{\mathrm{i} \phi}$, and a dot product is $\operatorname{Re}(q \bar{k})$. For a query at position
-$m$ and a key at position $n$, rotated by the angle $\theta$ for each position,
-
-$$
-\operatorname{Re}\left( q e^{\mathrm{i} m \theta} \; \overline{k e^{\mathrm{i} n \theta}} \right) =
-\operatorname{Re}\left( q \bar{k} \; e^{\mathrm{i} (m - n) \theta} \right)
-$$
-
 A head with more features has several such pairs, each with an angle of its own. Values are not
-rotated: positions decide where to look, not what is found there.
-
-In the paper, a pair is two neighbouring features. Here, as in many models of today, it is feature
-$i$ of the first half with feature $i$ of the second half. A model that learns from the start
-doesn't care; trained weights have to be [converted](positions/rotary_pairs.py). This page leaves
-out [longer texts than those of training](positions/rotary_scaling.py) and [the attention that uses
-it](positions/rotary_attention.py).
+rotated: positions decide where to look, not what is found there. Why it works for any angle is two
+lines of [complex numbers](rotary.py#example).
 """
 
 import torch
@@ -162,6 +147,27 @@ def example(
 
     A whole sequence, its last two positions alone, and scores that start at position 0 or 3.
 
+    ### With complex numbers
+
+    With the two features as one complex number, rotating by an angle $\phi$ is multiplying by
+    $e^{\mathrm{i} \phi}$, and a dot product is $\operatorname{Re}(q \bar{k})$. For a query at
+    position $m$ and a key at position $n$, rotated by the angle $\theta$ for each position,
+
+    $$
+    \operatorname{Re}\left( q e^{\mathrm{i} m \theta} \; \overline{k e^{\mathrm{i} n \theta}}
+    \right) = \operatorname{Re}\left( q \bar{k} \; e^{\mathrm{i} (m - n) \theta} \right)
+    $$
+
+    A product of complex numbers is what [the code](rotary.py#apply_rotary) writes out.
+
+    ### Which features are a pair
+
+    In the paper, a pair is two neighbouring features. Here, as in many models of today, it is
+    feature $i$ of the first half with feature $i$ of the second half. A model that learns from the
+    start doesn't care; trained weights have to be [converted](positions/rotary_pairs.py). This page
+    leaves out [longer texts than those of training](positions/rotary_scaling.py) and [the attention
+    that uses it](positions/rotary_attention.py).
+
     ### Exercises
 
     ??? question "At one radian for each position, what does $(1, 0)$ become at position 6?"
@@ -179,6 +185,7 @@ def example(
         with halves now has other pairs, and writes nonsense. The tests that look at distances don't
         notice. Those that compare with complex numbers, with a formula or with Llama's code do.
     """
+    # Two features for each pair, and random queries for a few positions.
     d_k = 2 * n_pairs
     rotate = RotaryPositions(inverse_frequencies(d_k), max_len)
     query = torch.randn(seq_len, batch_size, heads, d_k)

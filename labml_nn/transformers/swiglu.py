@@ -79,6 +79,9 @@ class SwiGLU(nn.Module):
         self.dropout = nn.Dropout(dropout_prob)
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        `x` and the result are `[seq_len, batch_size, d_model]`.
+        """
         # Each hidden feature is a product, `[seq_len, batch_size, d_ff]`: two questions about the
         # token, and the product is large only if both answers are. Without Swish it would still not
         # be linear in `x`, but of second degree.

@@ -62,21 +62,31 @@ class AutoregressiveTransformer(nn.Module):
         dropout_prob: float = 0.0,
         attention: Callable[[int, int, float], nn.Module] = MultiHeadAttention,
     ) -> None:
+        r"""
+        * `n_vocab` is the number of different tokens
+        * `d_model` is the number of features of a position
+        * `heads` is the number of heads of each attention
+        * `n_layers` is the number of layers
+        * `d_ff` is the number of features inside a feed-forward network
+        * `seq_len` is the *context*, the greatest length of a sequence
+        * `dropout_prob` is the probability that a feature or an attention weight is dropped
+        * `attention` makes the attention of a layer: [the readable one](../mha.py), or [the
+          fused](../fused_attention.py), which is faster
+        """
         super().__init__()
-        # Each of `n_vocab` tokens becomes `d_model` features, plus those of its position. The
-        # *context*, `seq_len`, is the greatest length of a sequence.
+        # Each token becomes a vector, to which the vector of its position is added. Attention alone
+        # could not tell the first token from the last.
         positions = PositionalEncoding(d_model, dropout_prob, seq_len)
         self.embed = Embeddings(n_vocab, d_model, positions)
 
-        # `n_layers` layers, each made by a call of its own, so that each starts with weights of its
-        # own. `attention` makes theirs, with `heads` heads: [the readable one](../mha.py), or [the
-        # fused](../fused_attention.py), which is faster. The feed-forward networks have `d_ff`
-        # features inside. `dropout_prob` is the probability that a feature or an attention weight
-        # is dropped in training.
+        # Each layer is made by a call of its own, so that each starts with weights of its own:
+        # attention, which gathers, and a network, which works on what was gathered.
         self.encoder = Encoder(
             (
                 TransformerLayer(
                     d_model=d_model,
+                    # Which attention it is, the model doesn't care: all have the same arguments, so
+                    # that a variant can take the place of the plain one.
                     self_attn=attention(heads, d_model, dropout_prob),
                     feed_forward=FeedForward(d_model, d_ff, dropout_prob, nn.GELU),
                     dropout_prob=dropout_prob,
@@ -86,14 +96,19 @@ class AutoregressiveTransformer(nn.Module):
             d_model,
         )
 
-        # From the features at each position to a score for every token that may come next.
+        # From the features at each position to a score for every token that may come next. The
+        # softmax is left to the loss.
         self.generator = Generator(n_vocab, d_model)
 
         # Made once, for the longest sequence. A buffer moves to the GPU with the model and is no
-        # parameter. It isn't saved with the weights, because it can be made again.
+        # parameter. It isn't saved with the weights, because it can be made again. Without it, each
+        # position would see the token that it has to predict.
         self.register_buffer("mask", causal_mask(seq_len), persistent=False)
 
     def forward(self, tokens: Tensor) -> Tensor:
+        r"""
+        From tokens, `[seq_len, batch_size]`, to logits, `[seq_len, batch_size, n_vocab]`.
+        """
         # A shorter sequence than the context sees the upper left corner of the mask; a longer one
         # has no positions, and fails.
         length = len(tokens)
@@ -102,7 +117,8 @@ class AutoregressiveTransformer(nn.Module):
         # what a position before it had gathered.
         x = self.encoder(self.embed(tokens), self.mask[:length, :length])
 
-        # All positions predict at once. In writing, the last one is what counts.
+        # All positions predict at once. In training each of them is a prediction to learn from; in
+        # writing, the last one is what counts.
         return self.generator(x)
 
 
@@ -134,7 +150,8 @@ def example(
         That of [counting pairs](../../training/counting.py): the one character it sees is all that
         it can use.
     """
-    # A small model, two layers high, with a context of twice the text.
+    # A small model, two layers high, with a context of twice the text: only the first rows of its
+    # positions and of its mask are used.
     model = AutoregressiveTransformer(
         n_vocab, heads * 2 * n_pairs, heads, 2, d_ff, seq_len=2 * seq_len
     )

@@ -60,6 +60,9 @@ class AbsorbedLatentAttention(LatentAttention):
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
+        r"""
+        `query` and the result are `[n_new, batch_size, d_model]`: the new positions only.
+        """
         # The new positions come after those in the cache, and are rotated by larger angles.
         n_cached = 0 if self.cache is None else len(self.cache[0])
         query, rotated = self.get_queries(query, n_cached)

@@ -150,6 +150,9 @@ class TiledAttention(MultiHeadAttention):
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
+        r"""
+        The shapes are those of [multi-head attention](../mha.py#MultiHeadAttention.forward).
+        """
         # Without a mask, everything is visible.
         if mask is None:
             mask = torch.ones(1, len(key), 1, dtype=torch.bool, device=query.device)

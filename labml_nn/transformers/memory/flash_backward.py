@@ -45,6 +45,9 @@ class Tiled(torch.autograd.Function):
     def forward(
         ctx: FunctionCtx, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, size: int
     ) -> Tensor:
+        r"""
+        The result is `[batch_size, heads, seq_len, d_k]`, as `query`, `key` and `value` are.
+        """
         # In here PyTorch records no operations for its own backward pass, so no tile is kept.
         out, log_sums = online_softmax(query, key, value, mask, size)
 

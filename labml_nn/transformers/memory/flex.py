@@ -72,7 +72,8 @@ def flex(
         # Then one map of tiles serves them all.
         visible = mask_mod(*indices(query[:, :, :1], key[:, :, :1]))
 
-        # Missing axes have the length one.
+        # Missing axes have the length one: the causal mask looks at `i` and `j` alone, and one map
+        # of tiles is enough for all heads of all sequences.
         n_sequences, n_heads = ([1] * (4 - visible.dim()) + list(visible.shape))[:2]
         sizes = n_sequences, n_heads, query.shape[2], key.shape[2]
 
@@ -108,7 +109,8 @@ class FlexAttention(MultiHeadAttention):
 
         The other arguments are those of multi-head attention.
         """
-        # A kernel that drops weights needs a random number for each score.
+        # A kernel that drops weights needs a random number for each score, and the same one again
+        # in its backward pass.
         if dropout_prob:
             raise ValueError(f"FlexAttention drops no weights, got {dropout_prob=}")
         # Projections and output layer are the usual ones, so trained weights fit.
@@ -120,6 +122,9 @@ class FlexAttention(MultiHeadAttention):
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
+        r"""
+        The shapes are those of [multi-head attention](../mha.py#MultiHeadAttention.forward).
+        """
         # A mask that is given becomes a function too: it looks into the tensor,
         # `[seq_len_q, seq_len_k, batch_size]`. If there is a mask function already, both must allow
         # a key.
@@ -127,6 +132,8 @@ class FlexAttention(MultiHeadAttention):
         if mask is not None:
             given = self.prepare_mask(mask, query.shape, key.shape).squeeze(-1)
             given = given.expand(len(query), len(key), query.shape[1])
+
+            # Without a mask function of its own everything would be visible.
             own = self.mask_mod or (lambda b, h, i, j: True)
             mask_mod = lambda b, h, i, j: given[i, j, b] & own(b, h, i, j)  # noqa: E731
 

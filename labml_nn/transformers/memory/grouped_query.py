@@ -30,18 +30,9 @@ queries   0 1 2   3 4 5
 keys        0       1
 ```
 
-What does it cost? A model of two layers with four heads, trained for 500 steps, has a loss of
-[2.233](../../../results/families.json#tables.losses.one%20head%20of%20keys.loss) with one head of
-keys, and of [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) with
-four (means of three seeds; those of the latter go from
-[2.205](../../../results/families.json#tables.losses.multi-head%20attention.low) to
-[2.224](../../../results/families.json#tables.losses.multi-head%20attention.high)). The cache is a
-quarter.
-
-**In** and **out** are those of [multi-head attention](../mha.py), `[seq_len_q, batch_size,
-d_model]`. What is lost: the heads of a group can still look at different places, since their
-queries differ, but at each place they find the same values. The page leaves out how the trained
-model is trained on after a conversion: the paper does so for five percent of its original steps.
+**In** and **out** are those of [multi-head attention](../mha.py). What is lost: the heads of a
+group can still look at different places, since their queries differ, but at each place they find
+the same values. In our small model [next to nothing](grouped_query.py#example) was lost.
 """
 
 from collections.abc import Callable
@@ -77,12 +68,15 @@ class PrepareSharedHeads(PrepareForMultiHeadAttention):
         self.group = group
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        From `[seq_len_k, batch_size, d_model]` to `[seq_len_k, batch_size, heads, d_k]`.
+        """
         # This is what a cache would keep: `key_heads` heads, and nothing that is there twice.
         x = super().forward(x)
 
         # Each head once for every query of its group: 0 0 0 1 1 1 in the picture above. (“repeat”
         # would give 0 1 0 1 0 1, other groups than those of trained models.) Kernels read a shared
-        # head in place, without this copy. `[seq_len_k, batch_size, heads, d_k]`
+        # head in place, without this copy.
         return x.repeat_interleave(self.group, dim=2)
 
 
@@ -140,6 +134,9 @@ def group_heads(attention: MultiHeadAttention, key_heads: int) -> GroupedQueryAt
 
     It is another function now, unless the heads of each group were alike. So it has to be trained
     a little more.
+
+    The page leaves out how the model is trained on: the paper does so for five percent of its
+    original steps.
     """
     # The same sizes, with fewer heads of keys.
     bias = attention.output.bias is not None
@@ -171,6 +168,7 @@ def in_transformer(
 
     Multi-query attention: all heads share one head of keys and values.
     """
+    # Everything else of the model is unchanged. Only the key and value matrices are narrower.
     return {"self_attn": lambda: GroupedQueryAttention(heads, d_model, dropout_prob)}
 
 
@@ -181,6 +179,17 @@ def example(
     ## Example
 
     Two heads of queries share a head of keys; and the conversion.
+
+    ### What it costs
+
+    What does it cost? A model of two layers with four heads, trained for 500 steps, has a loss of
+    [2.233](../../../results/families.json#tables.losses.one%20head%20of%20keys.loss) with one head
+    of keys, and of
+    [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) with four
+    (means of three seeds; those of the latter go from
+    [2.205](../../../results/families.json#tables.losses.multi-head%20attention.low) to
+    [2.224](../../../results/families.json#tables.losses.multi-head%20attention.high)). The cache is
+    a quarter.
 
     ### Exercises
 

@@ -32,12 +32,6 @@ of two products: query with key of the head, and rotated query with shared key.
 [Numbers kept of each token in a layer with four heads of 32
 features](../../../results/memory_drawings.json#figures.cache)
 
-A model of two layers, trained for 500 steps, reaches
-[2.117](../../../results/families.json#tables.losses.latents.loss) with latents of 16 features and
-[2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) with multi-head
-attention (means of three seeds). That isn't to the latents' credit: rotary positions come with
-them, and are worth [more than that](../positions/extrapolation.py) in place of sines.
-
 **In** and **out** are those of [multi-head attention](../mha.py), for self-attention only. Here all
 keys and values are written out, as in training. [On the next page](absorbed_attention.py) they
 never are: that is what makes the small cache useful. Both pages leave out that the paper's queries
@@ -76,6 +70,8 @@ class LatentAttention(MultiHeadAttention):
         * `max_len` is the number of positions
         """
         super().__init__(heads, d_model, dropout_prob, bias=False)
+
+        # The widths of the two parts of what a cache would keep of each token.
         self.d_latent, self.d_rotary = d_latent, d_rotary
 
         # From a token to its latent and its shared key, side by side: all that a cache needs.
@@ -84,7 +80,8 @@ class LatentAttention(MultiHeadAttention):
         # The paper normalises the narrow latent to keep training stable.
         self.norm = nn.RMSNorm(d_latent, eps=1e-6)
 
-        # One table of angles for queries and shared keys.
+        # One table of angles for queries and shared keys: rotated by different ones, they would not
+        # see distances.
         self.rotate = RotaryPositions(inverse_frequencies(d_rotary), max_len)
 
         # A query has the rotated features besides, so it is wider.
@@ -138,6 +135,9 @@ class LatentAttention(MultiHeadAttention):
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
+        r"""
+        The shapes are those of [multi-head attention](../mha.py#MultiHeadAttention.forward).
+        """
         # `value` is the same tensor as `key`, and has the same latents.
         if mask is not None:
             mask = self.prepare_mask(mask, query.shape, key.shape)
@@ -147,7 +147,8 @@ class LatentAttention(MultiHeadAttention):
         # By content: keys of all positions from latents. `[seq_len, seq_len, batch_size, heads]`
         scores = self.get_scores(query, self.key(latent))
 
-        # And by position. The shared key has no letter for the head.
+        # And by position. The shared key has no letter for the head: all heads look at the same
+        # one, each with a query of its own.
         scores = scores + torch.einsum("ibhd,jbd->ijbh", rotated, shared)
 
         # The average of the values, which are made of the latents, too.
@@ -184,6 +185,14 @@ def example(
     ## Example
 
     Self-attention under the causal mask.
+
+    ### What it costs
+
+    A model of two layers, trained for 500 steps, reaches
+    [2.117](../../../results/families.json#tables.losses.latents.loss) with latents of 16 features
+    and [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) with
+    multi-head attention (means of three seeds). That isn't to the latents' credit: rotary positions
+    come with them, and are worth [more than that](../positions/extrapolation.py) in place of sines.
 
     ### Exercises
 

@@ -73,7 +73,7 @@ class LearnedSinkAttention(MultiHeadAttention):
         ### Attend
 
         As in [multi-head attention](../mha.py#MultiHeadAttention.forward), but for the column of
-        the sink.
+        the sink. `query` and the result are `[seq_len_q, batch_size, d_model]`.
         """
         # The same mask as everywhere: true where a token may be seen.
         if mask is not None:

@@ -171,6 +171,7 @@ def example(
     ??? question "A soft cap of 50 and a score of 100: what comes out?"
         50 · tanh(2) = 48.2.
     """
+    # In the layout of kernels: a matrix of queries for each head of each sequence.
     query = torch.randn(batch_size, heads, seq_len_q, d_k)
     key, value = torch.randn(2, batch_size, heads, seq_len_k, d_k)
 

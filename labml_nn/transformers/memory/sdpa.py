@@ -60,6 +60,7 @@ def spelled_out(
     """
     # Each head of keys serves a group of neighbouring heads of queries.
     if enable_gqa:
+        # How many heads of queries share one head of keys: neighbours, as in trained models.
         group = query.shape[1] // key.shape[1]
         key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
 
@@ -100,7 +101,8 @@ def weights_of_newest_query(n_keys: int) -> Tensor:
     The right mask for new tokens is the [last rows](../kv_cache.py#CachedAttention.prepare_mask) of
     the causal one. For a single token that is no mask at all.
     """
-    # One query with all its scores zero, so the weights are equal wherever it may look.
+    # One query with all its scores zero, so the weights are equal wherever it may look. What
+    # differs is then what it may look at.
     query, key = torch.zeros(1, 1, 1, 1), torch.zeros(1, 1, n_keys, 1)
 
     # Values of zeros and a single one turn the average into the weights themselves.
@@ -132,7 +134,7 @@ def each_backend(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> 
             except RuntimeError:
                 continue
 
-        # They differ by rounding alone.
+        # They differ by rounding alone: each adds the same products in an order of its own.
         found[backend.name] = result
     return found
 

@@ -18,8 +18,7 @@ positions before it, and nothing further back. Older keys and values can go.
 
 What is older isn't lost. The position before this one has seen one position further back, and in
 the next layer its vector tells of it. So information moves on by a window in each layer, and a
-stack of 4 layers with windows of 16 reaches 60 positions back. [Mistral
-7B](https://arxiv.org/abs/2310.06825) has 32 layers and a window of 4,096.
+stack of 4 layers with windows of 16 reaches 60 positions back.
 
 A large model that was trained *without* a window breaks down under one, and the paper found out
 why. A head that finds nothing has to put its weight somewhere, because the weights of a softmax sum
@@ -30,19 +29,10 @@ something. So let the first few tokens stay visible.
 [Who sees whom with a window of 3 and one sink, and which positions the four slots of a cache then
 hold](../../../results/memory_drawings.json#figures.rolling)
 
-Our small model doesn't break. Trained for 500 steps without a window (two layers, 64 characters,
-mean of three seeds), it has a loss of
-[2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss); with a window of
-16 put on afterwards it is [2.234](../../../results/families.json#values.windows.none), and with one
-sink besides [2.233](../../../results/families.json#values.windows.one). No sink has formed: later
-positions give the first character a weight of
-[0.010](../../../results/families.json#tables.losses.multi-head%20attention.first), less than an
-equal share. Trained *with* the window, the loss is
-[2.199](../../../results/families.json#tables.losses.window%20of%2016,%20one%20sink.loss).
-
-**In** and **out** are those of [multi-head attention](../mha.py). A [learned
-sink](learned_sink.py) needs no first tokens. The page leaves out that the paper counts positions
-anew inside the cache: the attention here knows no positions.
+**In** and **out** are those of [multi-head attention](../mha.py). In [our small
+model](sliding_window.py#example) no sinks form: it loses little with a window, and gains nothing
+from a sink. The page leaves out that the paper counts positions anew inside the cache: the
+attention here knows no positions.
 """
 
 from collections.abc import Callable
@@ -108,6 +98,9 @@ class SlidingWindowAttention(MultiHeadAttention):
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
+        r"""
+        The shapes are those of [multi-head attention](../mha.py#MultiHeadAttention.forward).
+        """
         # Queries and keys are the same positions, so the mask is square.
         visible = window_mask(len(query), self.window, self.n_sinks).to(query.device)
 
@@ -143,6 +136,9 @@ class RollingProjection(PrepareForMultiHeadAttention):
 
     @torch.no_grad()
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        From one new position, `[1, batch_size, d_model]`, to the keys of all slots.
+        """
         # The key of a single new position: `[1, batch_size, heads, d_k]`.
         x = super().forward(x)
 
@@ -214,6 +210,21 @@ def example(
 
     A text at once, and token by token with a cache that is too small for it.
 
+    ### In our small model
+
+    Our small model doesn't break. Trained for 500 steps without a window (two layers, 64
+    characters, mean of three seeds), it has a loss of
+    [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss); with a window
+    of 16 put on afterwards it is [2.234](../../../results/families.json#values.windows.none), and
+    with one sink besides [2.233](../../../results/families.json#values.windows.one). No sink has
+    formed: later positions give the first character a weight of
+    [0.010](../../../results/families.json#tables.losses.multi-head%20attention.first), less than an
+    equal share. Trained *with* the window, the loss is
+    [2.199](../../../results/families.json#tables.losses.window%20of%2016,%20one%20sink.loss).
+
+    A [learned sink](learned_sink.py) needs no first tokens. [Mistral
+    7B](https://arxiv.org/abs/2310.06825) has 32 layers and a window of 4,096.
+
     ### Exercises
 
     ??? question "A window of 3, one sink: which positions are in the slots after ten tokens?"
@@ -230,7 +241,8 @@ def example(
         Change the last token, and earlier outputs move: distances into the future are negative,
         so every window holds them.
     """
-    # The same parameters, with and without a cache.
+    # The same parameters, with and without a cache: a model is trained in the one form and writes
+    # in the other.
     d_model = heads * d_k
     attention = SlidingWindowAttention(heads, d_model, 0.0, window=window, n_sinks=1)
     rolling = RollingAttention(heads, d_model, window=window, n_sinks=1)

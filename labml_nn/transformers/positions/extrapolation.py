@@ -17,40 +17,13 @@ distances come up that the model has never seen, or more keys than it has ever h
 
 [Loss in longer windows than those of training](../../../results/extrapolation.json#figures.lengths)
 
-With windows of 512 characters, eight times as long as in training:
-
-* [Transformer-XL](transformer_xl.py) gets better, from
-  [1.938](../../../results/extrapolation.json#tables.losses.Transformer-XL.at64) to
-  [1.915](../../../results/extrapolation.json#tables.losses.Transformer-XL.at512).
-* [ALiBi](alibi.py) doesn't get worse, but is behind from the start, from
-  [2.089](../../../results/extrapolation.json#tables.losses.ALiBi.at64) to
-  [2.076](../../../results/extrapolation.json#tables.losses.ALiBi.at512). Its penalties are worth a
-  quarter of a nat (see *none* below), less than the other positions in the scores.
-* [Shaw's](shaw_relative.py) vectors are all the same beyond a distance of 16, and the loss stays
-  nearly level, at [1.975](../../../results/extrapolation.json#tables.losses.Shaw.at64) and
-  [1.986](../../../results/extrapolation.json#tables.losses.Shaw.at512).
-* [Rotary](rotary_attention.py) positions are nearly as good as Shaw's at the length of training,
-  [1.989](../../../results/extrapolation.json#tables.losses.rotary.at64), and the worst of the seven
-  at 512, [2.927](../../../results/extrapolation.json#tables.losses.rotary.at512). They can be
-  [scaled](rotary_scaling.py): up to four times the length NTK helps about as much as YaRN, at eight
-  times YaRN helps most. Interpolation makes it worse, as long as the model isn't trained on with
-  it.
-* **Sines** that are [added to tokens](../positional_encoding.py) go from
-  [2.187](../../../results/extrapolation.json#tables.losses.sines.at64) to
-  [2.785](../../../results/extrapolation.json#tables.losses.sines.at512). **Learned** vectors of
-  late positions are as random as they were at the start.
-* **None** at all: the causal mask alone tells something of order, and the loss goes from
-  [2.335](../../../results/extrapolation.json#tables.losses.none.at64) to
-  [2.475](../../../results/extrapolation.json#tables.losses.none.at512).
-
-[Losses in all windows](../../../results/extrapolation.json#tables.losses)
-
-It is a small model and a short run. The numbers are means of three seeds, and the last column tells
-how far those are apart: a difference of two hundredths at 64 characters means nothing, and after a
-longer training the order might differ. What is added to tokens learns more slowly here, so
-its losses are higher at the length of training too.
-
-[Loss along a window of 512 characters](../../../results/extrapolation.json#figures.positions)
+With windows of 512 characters, eight times as long as in training,
+[Transformer-XL](transformer_xl.py) gets better, [ALiBi](alibi.py) and [Shaw's
+vectors](shaw_relative.py) stay nearly level, and [rotary positions](rotary_attention.py), good at
+the length of training, are the worst of the seven:
+[2.927](../../../results/extrapolation.json#tables.losses.rotary.at512).
+[Scaling](rotary_scaling.py) mends a part of that. The [numbers of each
+kind](extrapolation.py#example) are below.
 """
 
 from functools import partial
@@ -177,6 +150,44 @@ def example(
     ## Example
 
     A small model, two steps of training, and its losses at two lengths.
+
+    ### Each kind of positions
+
+    With windows of 512 characters, eight times as long as in training:
+
+    * [Transformer-XL](transformer_xl.py) gets better, from
+      [1.938](../../../results/extrapolation.json#tables.losses.Transformer-XL.at64) to
+      [1.915](../../../results/extrapolation.json#tables.losses.Transformer-XL.at512).
+    * [ALiBi](alibi.py) doesn't get worse, but is behind from the start, from
+      [2.089](../../../results/extrapolation.json#tables.losses.ALiBi.at64) to
+      [2.076](../../../results/extrapolation.json#tables.losses.ALiBi.at512). Its penalties are
+      worth a quarter of a nat (see *none* below), less than the other positions in the scores.
+    * [Shaw's](shaw_relative.py) vectors are all the same beyond a distance of 16, and the loss
+      stays nearly level, at [1.975](../../../results/extrapolation.json#tables.losses.Shaw.at64)
+      and [1.986](../../../results/extrapolation.json#tables.losses.Shaw.at512).
+    * [Rotary](rotary_attention.py) positions are nearly as good as Shaw's at the length of
+      training, [1.989](../../../results/extrapolation.json#tables.losses.rotary.at64), and the
+      worst of the seven at 512,
+      [2.927](../../../results/extrapolation.json#tables.losses.rotary.at512). They can be
+      [scaled](rotary_scaling.py): up to four times the length NTK helps about as much as YaRN, at
+      eight times YaRN helps most. Interpolation makes it worse, as long as the model isn't trained
+      on with it.
+    * **Sines** that are [added to tokens](../positional_encoding.py) go from
+      [2.187](../../../results/extrapolation.json#tables.losses.sines.at64) to
+      [2.785](../../../results/extrapolation.json#tables.losses.sines.at512). **Learned** vectors of
+      late positions are as random as they were at the start.
+    * **None** at all: the causal mask alone tells something of order, and the loss goes from
+      [2.335](../../../results/extrapolation.json#tables.losses.none.at64) to
+      [2.475](../../../results/extrapolation.json#tables.losses.none.at512).
+
+    [Losses in all windows](../../../results/extrapolation.json#tables.losses)
+
+    It is a small model and a short run. The numbers are means of three seeds, and the last column
+    tells how far those are apart: a difference of two hundredths at 64 characters means nothing,
+    and after a longer training the order might differ. What is added to tokens learns more slowly
+    here, so its losses are higher at the length of training too.
+
+    [Loss along a window of 512 characters](../../../results/extrapolation.json#figures.positions)
 
     ### Exercises
 

@@ -58,7 +58,8 @@ class RotaryAttention(MultiHeadAttention):
 
         The other arguments are those of [attention](../mha.py#MultiHeadAttention).
         """
-        # Projections, mask and average stay those of plain attention.
+        # Projections, mask and average stay those of plain attention: trained weights of the one
+        # can be loaded into the other, and will then mean something else.
         super().__init__(heads, d_model, dropout_prob, bias)
 
         # Its buffers aren't saved, so the weights are those of plain attention.

@@ -31,12 +31,6 @@ recipes. With texts 8 times as long and no further training, two of them help:
 * **YaRN** leaves the pairs that go around often, interpolates those that don't get around once, and
   blends between. And because there are more keys to share the weight, it makes the scores larger:
   [2.318](../../../results/extrapolation.json#tables.losses.rotary,%20YaRN.at512).
-
-The papers train the model on for a little while, and then all three do well; interpolation was
-meant for that. Here [nothing is trained on](extrapolation.py).
-
-As in the YaRN authors' code, and unlike in the paper, the blend is a straight line in the number of
-the pair. The page leaves out choosing $s$ anew for each text.
 """
 
 import math
@@ -153,6 +147,14 @@ def example(
     ## Example
 
     Queries of a text about four times as long as those of training, with each recipe.
+
+    ### With further training
+
+    The papers train the model on for a little while, and then all three do well; interpolation was
+    meant for that. Here [nothing is trained on](extrapolation.py).
+
+    As in the YaRN authors' code, and unlike in the paper, the blend is a straight line in the
+    number of the pair. The page leaves out choosing $s$ anew for each text.
 
     ### Exercises
 

@@ -82,6 +82,8 @@ class ShawAttention(MultiHeadAttention):
         The other arguments are those of [attention](../mha.py#MultiHeadAttention).
         """
         super().__init__(heads, d_model, dropout_prob, bias)
+
+        # A vector for each distance has to be learned, and far distances are rare in training.
         self.max_distance = max_distance
 
         # From `-max_distance` to `max_distance`, the same for all heads (section 3.2). Each vector
@@ -116,7 +118,8 @@ def in_transformer(*, d_model: int, heads: int, dropout_prob: float, **_: float)
 
     In the place of attention.
     """
-    # Scores know the distances now, so nothing is added to the tokens.
+    # Scores know the distances now, so nothing is added to the tokens: added positions would tell
+    # each query where it stands, which is what should not matter.
     return {
         "self_attn": lambda: ShawAttention(heads, d_model, dropout_prob),
         "positions": nn.Identity,
@@ -164,6 +167,7 @@ def example(
     mask = causal_mask(seq_len_k)
     whole = attention(query=x, key=x, value=x, mask=mask)
 
-    # The last queries alone, with the last rows of the mask.
+    # The last queries alone, with the last rows of the mask. Their distances are the same as
+    # before, so the last rows of both results are equal.
     end = attention(query=x[-seq_len_q:], key=x, value=x, mask=mask[-seq_len_q:])
     return whole, end

@@ -38,10 +38,6 @@ $$
 **In** and **out** are those of [attention](../mha.py). The paper needs all this for its *memory*:
 hidden states of the text before are additional keys, and position 3 of that text must not look like
 position 3 of this one.
-
-The page leaves out the memory; pass it as the first of the keys. Here all layers have a $u$ and a
-$v$ of their own. The paper computes the product with each distance once and shifts the rows of the
-result into place (appendix B). That is faster and gives the same numbers.
 """
 
 import math
@@ -143,6 +139,12 @@ def example(
     ## Example
 
     A text, with a memory of what came before it.
+
+    ### What is left out
+
+    The page leaves out the memory; pass it as the first of the keys. Here all layers have a $u$ and
+    a $v$ of their own. The paper computes the product with each distance once and shifts the rows
+    of the result into place (appendix B). That is faster and gives the same numbers.
 
     ### Exercises
 
