@@ -24,19 +24,8 @@ positions,
 [0.036](../../../results/ablation.json#tables.changes.added%20sines%2C%20no%20rotary%20positions.worth);
 and SwiGLU,
 [0.022](../../../results/ablation.json#tables.changes.a%20network%20with%20GELU%2C%20no%20SwiGLU.worth).
-The other six did not help at this size: what they change is within the noise.
-
-Two things are easily forgotten. **The noise:** the same recipe from another seed gives another
-loss, here by up to 0.009. A change no larger than that has shown nothing. **The rest:** a part
-that is worth nothing here may be worth much in a larger model or a longer run, or because another
-part does the same work. So the rows can't be added up.
-
-[The lowest and the highest loss of three seeds for each
-change](../../../results/ablation.json#figures.spread)
-
-Here each change is a function that alters a finished model, and nothing else in the program knows
-of it. That is better than a model with a switch for each part: the model stays readable, and there
-is no combination of switches to test.
+The other six did not help at this size: what they change is within the
+[noise](ablation.py#example).
 """
 
 from collections.abc import Callable
@@ -73,6 +62,10 @@ class Unnormalised(PrepareForMultiHeadAttention):
     """
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        From `[seq_len, batch_size, ...]` to a tensor with an axis for the heads, `[seq_len,
+        batch_size, ...]`.
+        """
         # As [before](attention.py#RotaryProjection), but for the normalisation. Scores can become
         # as large as the weights allow.
         return self.rotate(super().forward(x))
@@ -199,6 +192,22 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> list[Te
     ## Try it
 
     Three steps with each change.
+
+    ### What an ablation doesn't tell
+
+    Two things are easily forgotten. **The noise:** the same recipe from another seed gives another
+    loss, here by up to 0.009. A change no larger than that has shown nothing. **The rest:** a part
+    that is worth nothing here may be worth much in a larger model or a longer run, or because
+    another part does the same work. So the rows can't be added up.
+
+    [The lowest and the highest loss of three seeds for each
+    change](../../../results/ablation.json#figures.spread)
+
+    ### Why functions
+
+    Here each change is a function that alters a finished model, and nothing else in the program
+    knows of it. That is better than a model with a switch for each part: the model stays readable,
+    and there is no combination of switches to test.
 
     ### Exercises
 

@@ -63,7 +63,10 @@ class RotaryProjection(PrepareForMultiHeadAttention):
         self.rotate = rotate
 
     def forward(self, x: Tensor) -> Tensor:
-        # Project and split into heads, `[seq_len, batch_size, heads, d_k]`.
+        r"""
+        From `[seq_len, batch_size, d_model]` to `[seq_len, batch_size, heads, d_k]`.
+        """
+        # Project and split into heads.
         x = super().forward(x)
 
         # Each head is normalised on its own. A rotation keeps lengths, so the order of the two

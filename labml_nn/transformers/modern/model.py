@@ -59,6 +59,9 @@ class Smear(nn.Module):
         self.share = nn.Parameter(torch.zeros(d_model))
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        `x` and the result are `[seq_len, batch_size, d_model]`.
+        """
         # The padding adds one row of zeros before the first position, so each token stands beside
         # the one before it. At the other end, the model would see the future.
         previous = F.pad(x[:-1], (0, 0, 0, 0, 1, 0))
@@ -102,8 +105,12 @@ class ModernLayer(nn.Module):
         nn.init.zeros_(self.feed_forward.output.weight)
 
     def forward(self, x: Tensor, first_value: Tensor | None) -> tuple[Tensor, Tensor]:
+        r"""
+        `x` and the first result are `[seq_len, batch_size, d_model]`; `first_value` and the second
+        are values, `[seq_len, batch_size, heads, d_k]`.
+        """
         # As in the [classic layer](../models.py#TransformerLayer), each part reads a normalised
-        # copy of the stream and adds its result to it, `[seq_len, batch_size, d_model]`.
+        # copy of the stream and adds its result to it.
         z = self.smear_attention(rms_norm(x))
         z, value = self.attention(z, first_value)
         x = x + self.dropout(z)
@@ -167,6 +174,9 @@ class ModernTransformer(nn.Module):
         nn.init.zeros_(self.head.weight)
 
     def forward(self, tokens: Tensor) -> Tensor:
+        r"""
+        From tokens, `[seq_len, batch_size]`, to logits, `[seq_len, batch_size, n_vocab]`.
+        """
         # Vectors of one length for all tokens, `[seq_len, batch_size, d_model]`.
         x = rms_norm(self.embedding(tokens))
 
@@ -182,8 +192,7 @@ class ModernTransformer(nn.Module):
             # Only the first layer finds nothing there.
             first_value = value if first_value is None else first_value
 
-        # All layers have added to the stream, so it is normalised once more before the head. The
-        # scores of the tokens: `[seq_len, batch_size, n_vocab]`.
+        # All layers have added to the stream, so it is normalised once more before the head.
         return self.head(rms_norm(x))
 
 

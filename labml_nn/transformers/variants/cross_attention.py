@@ -170,8 +170,9 @@ class LayerWithMemory(nn.Module):
         r"""
         ### Apply the layer
 
-        `mask` is that of the self-attention, usually causal, and `visible` hides the memory's
-        padding.
+        `x` and the result are `[seq_len_q, batch_size, d_model]`, `memory` is `[seq_len_k,
+        batch_size, d_model]`. `mask` is that of the self-attention, usually causal, and `visible`
+        hides the memory's padding.
         """
         # Each part reads a normalised copy and adds its result, as in a layer without a memory.
         z = self.norm_self_attn(x)

@@ -23,13 +23,7 @@ seeds](../../../results/family_drawings.json#figures.found_again)
 
 With 16 pairs it is [1.24](../../../results/family_drawings.json#tables.recall.16.linear) for linear
 attention and [0.45](../../../results/family_drawings.json#tables.recall.16.delta) for the delta
-rule. With 64 pairs both are bad: random keys aren't orthogonal, so each write disturbs others.
-
-In a small model, after 500 steps, linear attention has a loss of
-[2.316](../../../results/families.json#tables.losses.linear.loss), multi-head attention
-[2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss), and the rule of
-this page [2.035](../../../results/families.json#tables.losses.gated%20delta%20rule.loss) (three
-seeds), the best of all [variants](__init__.py): perhaps because the decay tells near from far.
+rule.
 
 Two things can be done about a state that only grows, and the paper combines them:
 
@@ -43,13 +37,9 @@ S_i = \alpha_i S_{i-1} +
 k_i \, \beta_i \left( v_i - (\alpha_i S_{i-1})^\top k_i \right)^\top \qquad o_i = S_i^\top q_i
 $$
 
-**In:** queries $q_i$, keys $k_i$ and values $v_i$ for each position $i$, made of tokens,
-`[seq_len, batch_size, d_model]`. The numbers $\alpha_i$ and $\beta_i$ are made of the token too,
-for each head. **Out:** the results $o_i$, and the state $S$, with $d_k$ rows for each head.
-
-The short convolution and the activation that the paper's model has before the rule, and its gate
-after it, are left out, and the decay is a sigmoid. Padding needs no mask:
-it stands at the end, and no earlier position sees it.
+**In:** queries $q_i$, keys $k_i$ and values $v_i$ for each position $i$, made of tokens, `[seq_len,
+batch_size, d_model]`. $\alpha_i$ and $\beta_i$ are computed from the token as well, one of each for
+a head. **Out:** the results $o_i$, and the state $S$, with $d_k$ rows for each head.
 """
 
 from collections.abc import Callable
@@ -124,7 +114,7 @@ def delta_chunks(
         known = b * (v - g.exp() * (k @ state))
 
         # The factors of $u_j$ in the sum. The solver takes the diagonal as 1, which stands for
-        # $u_i$ itself. It needs 32 bits.
+        # $u_i$ itself. PyTorch has none for 16 bits, so it works with 32.
         system = b * left * (k @ k.mT)
         system, known = (x.to(torch.promote_types(x.dtype, torch.float32)) for x in (system, known))
         written = torch.linalg.solve_triangular(system, known, upper=False, unitriangular=True)
@@ -149,7 +139,10 @@ class DeltaRuleAttention(nn.Module):
         self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
     ) -> None:
         r"""
-        The arguments are those of multi-head attention.
+        * `heads` is the number of heads; it must divide `d_model`
+        * `d_model` is the number of features that come in and go out
+        * `dropout_prob` is the probability that a feature of a head's result is dropped
+        * `bias` is whether the four projections add learned numbers
         """
         super().__init__()
 
@@ -172,6 +165,9 @@ class DeltaRuleAttention(nn.Module):
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
+        r"""
+        `query`, `key`, `value` and the result are `[seq_len, batch_size, d_model]`.
+        """
         # The rule hides the future by itself. Any other mask would be ignored in silence.
         if mask is not None and not mask.equal(causal_mask(len(key)).to(mask.device)):
             raise ValueError(f"expected no mask or the causal one, got {list(mask.shape)}")
@@ -222,6 +218,25 @@ def example(
     r"""
     ## Example
 
+    ### In a small model
+
+    In a small model, after 500 steps, linear attention has a loss of
+    [2.316](../../../results/families.json#tables.losses.linear.loss), multi-head attention
+    [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss), and the rule
+    of this page [2.035](../../../results/families.json#tables.losses.gated%20delta%20rule.loss)
+    (three seeds), the best of all [variants](__init__.py): perhaps because the decay tells near
+    from far.
+
+    In the picture above, with 64 pairs both rules are bad: random keys aren't orthogonal, so each
+    write disturbs others.
+
+    ### What is left out, and padding
+
+    The short convolution and the activation that the paper's model has before the rule, and its
+    gate after it, are left out, and the decay is a sigmoid. Padding at the end needs no mask for
+    the outputs: no earlier position sees it. But it does change the state that `extend` returns. To
+    go on with a text, pass it without its padding.
+
     ### Exercises
 
     ??? question "The state has 3 under a key of length one. The token writes 5 with $\beta = 0.5$."
@@ -249,7 +264,7 @@ def example(
     steps, last = delta_steps(inputs, state)
     chunks, _ = delta_chunks(inputs, state, chunk_len=3)
 
-    # At the seam, under the only mask that it takes.
+    # As an attention among others, under the only mask that it takes.
     d_model = heads * d_k
     x = torch.randn(seq_len, batch_size, d_model)
     attention = DeltaRuleAttention(heads, d_model)

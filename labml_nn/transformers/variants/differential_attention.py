@@ -31,35 +31,14 @@ second from the first. Suppose that the second map is even, with 1/64 for each k
 weights](../../../results/family_drawings.json#figures.differences)
 
 The maps of this example are made up; those of a model are learned. With too large a share the
-others get negative weights, so $\lambda$ is learned, too.
-
-Does it work at our size? We found no gain. In a small model, after 500 steps, the loss is
+others get negative weights, so $\lambda$ is learned, too. At our size we found [no
+gain](differential_attention.py#example): the loss is
 [2.210](../../../results/families.json#tables.losses.differential.loss) with it and
-[2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) without (means of
-three seeds). And where one of 32 noisy tokens has to be found, one differential head gives
-[0.314](../../../results/families.json#tables.noise.one%20differential%20head.noise) of its weight
-(without signs) to the other 31, a plain head of the same width
-[0.166](../../../results/families.json#tables.noise.one%20head.noise), and they find the right one
-in [0.881](../../../results/families.json#tables.noise.one%20differential%20head.right) and
-[0.909](../../../results/families.json#tables.noise.one%20head.right) of all cases.
+[2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) without.
 
 **In** and **out** are those of [multi-head attention](../mha.py): queries,
 `[seq_len_q, batch_size, d_model]`, keys and values of `seq_len_k` positions, and one vector for
 each query.
-
-$$
-A = \operatorname{softmax}\frac{Q_1 K_1^\top}{\sqrt{d}} -
-\lambda \operatorname{softmax}\frac{Q_2 K_2^\top}{\sqrt{d}} \qquad
-\operatorname{head} = (1 - \lambda_{init}) \operatorname{RMSNorm}(A V)
-$$
-
-$Q_1$ and $Q_2$ are the two halves of a head's query features, $K_1$ and $K_2$ those of its keys,
-and $d = d_k / 2$ is the width of a half. $V$ are the head's values, in full width. So a head has
-as many scores as *two* plain heads, and the paper gives a model half as many heads.
-
-The page departs from the paper in two small things. The normalisation has no gains, because
-the output layer can learn them, and the layers can have biases. Dropout, which the paper doesn't
-mention, is applied to the difference. [Rotary positions](../rotary.py) are left out.
 """
 
 import itertools
@@ -94,6 +73,16 @@ class DifferentialAttention(nn.Module):
 
     Takes the place of [multi-head attention](../mha.py#MultiHeadAttention), with the same
     projections and two small parameters more.
+
+    $$
+    A = \operatorname{softmax}\frac{Q_1 K_1^\top}{\sqrt{d}} -
+    \lambda \operatorname{softmax}\frac{Q_2 K_2^\top}{\sqrt{d}} \qquad
+    \operatorname{head} = (1 - \lambda_{init}) \operatorname{RMSNorm}(A V)
+    $$
+
+    $Q_1$ and $Q_2$ are the two halves of a head's query features, $K_1$ and $K_2$ those of its
+    keys, and $d = d_k / 2$ is the width of a half. $V$ are the head's values, in full width. So a
+    head has as many scores as *two* plain heads, and the paper gives a model half as many heads.
     """
 
     def __init__(
@@ -153,6 +142,10 @@ class DifferentialAttention(nn.Module):
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
+        r"""
+        `query` and the result are `[seq_len_q, batch_size, d_model]`, `key` and `value`
+        `[seq_len_k, batch_size, d_model]`.
+        """
         # Each head's queries and keys are cut into two halves, `[..., heads, 2, d_half]`. The
         # second half doesn't see the first, so that it is free to learn what is noise. Values stay
         # whole.
@@ -214,6 +207,24 @@ def example(
 
     Attention to another sequence whose last position is hidden, the sums of the weights, and causal
     self-attention.
+
+    ### Does it work at our size?
+
+    Does it work at our size? We found no gain. In a small model, after 500 steps, the loss is
+    [2.210](../../../results/families.json#tables.losses.differential.loss) with it and
+    [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) without (means
+    of three seeds). And where one of 32 noisy tokens has to be found, one differential head gives
+    [0.314](../../../results/families.json#tables.noise.one%20differential%20head.noise) of its
+    weight (without signs) to the other 31, a plain head of the same width
+    [0.166](../../../results/families.json#tables.noise.one%20head.noise), and they find the right
+    one in [0.881](../../../results/families.json#tables.noise.one%20differential%20head.right) and
+    [0.909](../../../results/families.json#tables.noise.one%20head.right) of all cases.
+
+    ### Where it departs from the paper
+
+    The page departs from the paper in two small things. The normalisation has no gains, because the
+    output layer can learn them, and the layers can have biases. Dropout, which the paper doesn't
+    mention, is applied to the difference. [Rotary positions](../rotary.py) are left out.
 
     ### Exercises
 

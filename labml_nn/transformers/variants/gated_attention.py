@@ -37,15 +37,6 @@ $$
 $x_i$ is the token at position $i$, $\sigma$ is the sigmoid $1 / (1 + e^{-x})$, $\odot$ multiplies
 feature by feature, $W^G_h$ makes the gates of head $h$, and $W^O$ is the output layer. For example,
 a head returns $(2, -1)$ and the gates are $(0.9, 0)$: then $(1.8, 0)$ goes on.
-
-The gate has a second use. Without it two linear layers follow one another, the one that makes a
-head's values and the output layer. Their product is one matrix, of rank at most $d_k$ for each
-head. With the gate there is a non-linearity between the two.
-
-The paper compares gates in five places, in some thirty forms, and finds this one best: after the
-average of the values, with a sigmoid, each feature of each head on its own. Its model has grouped
-keys, normalised queries and keys, and rotary positions as well, which are left out here. So is the
-small form with one gate for each head, which is nearly as good there.
 """
 
 from collections.abc import Callable
@@ -84,8 +75,12 @@ class GatedAttention(MultiHeadAttention):
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
-        # What the heads return, side by side and not yet mixed, `[seq_len_q, batch_size, d_model]`:
-        # averages of values, which the gates have no part in.
+        r"""
+        `query` and the result are `[seq_len_q, batch_size, d_model]`, `key` and `value`
+        `[seq_len_k, batch_size, d_model]`.
+        """
+        # What the heads return, side by side and not yet mixed: averages of values, which the gates
+        # have no part in.
         heads = super().forward(query=query, key=key, value=value, mask=mask)
 
         # The gates see the token as it came in, before its projection to queries: a token must be
@@ -121,6 +116,19 @@ def example(
     ## Example
 
     Attention to another sequence, and causal self-attention.
+
+    ### The gate's second use
+
+    The gate has a second use. Without it two linear layers follow one another, the one that makes a
+    head's values and the output layer. Their product is one matrix, of rank at most $d_k$ for each
+    head. With the gate there is a non-linearity between the two.
+
+    ### Other places for a gate
+
+    The paper compares gates in five places, in some thirty forms, and finds this one best: after
+    the average of the values, with a sigmoid, each feature of each head on its own. Its model has
+    grouped keys, normalised queries and keys, and rotary positions as well, which are left out
+    here. So is the small form with one gate for each head, which is nearly as good there.
 
     ### Exercises
 

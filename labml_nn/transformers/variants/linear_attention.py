@@ -30,19 +30,11 @@ features, $1000 \times 1000 \times 64$ multiplications for the weights and as ma
 128 million. On the right are two sums over keys and values alone, a matrix and a vector, and each
 query only reads them: $1000 \times 64 \times 64$ to write and as many to read, 8 million.
 
-Under a causal mask query $i$ needs the sums up to $i$. So they are carried along, like the state of
-a recurrent network. That is the price, too: the state of a head has $d_k \times d_k$ numbers, and
-what doesn't fit in them is lost. [The delta rule](delta_rule.py) shows how soon that is. In a small
-model the loss is [2.316](../../../results/families.json#tables.losses.linear.loss) after 500 steps,
-and [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) with a softmax
-(three seeds). The weights are flatter, since no exponential makes one key stand out:
-
-[The same ten random queries and keys, with a softmax and
-without](../../../results/family_drawings.json#figures.flat)
-
 The causal result comes in three forms: with all weights, for any mask; step by step, for writing;
 and in chunks, for training ([Hua et al. 2022](https://arxiv.org/abs/2202.10447)). As in the paper,
-there is no scale $1 / \sqrt{d_k}$. The paper's hand-written kernels are left out.
+there is no scale $1 / \sqrt{d_k}$. What it costs is [below the code](linear_attention.py#example):
+a loss of [2.316](../../../results/families.json#tables.losses.linear.loss), not
+[2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss).
 """
 
 from collections.abc import Callable
@@ -166,7 +158,10 @@ class LinearAttention(nn.Module):
         self, heads: int, d_model: int, dropout_prob: float = 0.1, bias: bool = True
     ) -> None:
         r"""
-        The arguments are those of multi-head attention.
+        * `heads` is the number of heads; it must divide `d_model`
+        * `d_model` is the number of features that come in and go out
+        * `dropout_prob` is the probability that a feature of a head's result is dropped
+        * `bias` is whether the four projections add learned numbers
         """
         super().__init__()
 
@@ -183,6 +178,9 @@ class LinearAttention(nn.Module):
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
+        r"""
+        `query`, `key`, `value` and the result are `[seq_len, batch_size, d_model]`.
+        """
         # Queries and keys become positive. Values don't: an average of them can have any sign.
         q, k, v = feature_map(self.query(query)), feature_map(self.key(key)), self.value(value)
 
@@ -201,6 +199,7 @@ class LinearAttention(nn.Module):
 
         For a whole text, or for what follows on a text whose state the last call returned.
         """
+        # Only what is new goes through the projections. The text before it is in the state.
         q, k, v = feature_map(self.query(x)), feature_map(self.key(x)), self.value(x)
         x, state = in_chunks(q, k, v, state or empty_state(k, v))
         return self.output(self.dropout(x).flatten(start_dim=2)), state
@@ -214,6 +213,7 @@ def in_transformer(
 
     In the [small transformer](../basic/autoregressive_experiment.py), in the place of attention.
     """
+    # The model passes its causal mask, so this trains with all weights, the slow form.
     return {"self_attn": lambda: LinearAttention(heads, d_model, dropout_prob)}
 
 
@@ -222,6 +222,21 @@ def example(
 ) -> tuple[Tensor, ...]:
     r"""
     ## Example
+
+    ### The price
+
+    Under a causal mask query $i$ needs the sums up to $i$. So they are carried along, like the
+    state of a recurrent network. That is the price, too: the state of a head has $d_k \times d_k$
+    numbers, and what doesn't fit in them is lost. [The delta rule](delta_rule.py) shows how soon
+    that is. In a small model the loss is
+    [2.316](../../../results/families.json#tables.losses.linear.loss) after 500 steps, and
+    [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) with a softmax
+    (three seeds). The weights are flatter, since no exponential makes one key stand out:
+
+    [The same ten random queries and keys, with a softmax and
+    without](../../../results/family_drawings.json#figures.flat)
+
+    The paper's hand-written kernels are left out.
 
     ### Exercises
 
@@ -244,8 +259,8 @@ def example(
     steps, state = step_by_step(query, key, value, empty_state(key, value))
     chunks, _ = in_chunks(query, key, value, state=empty_state(key, value), chunk_len=3)
 
-    # The module at the seam, and with its state: the second part of the text doesn't read the
-    # first.
+    # The module as an attention among others, and with its state: the second part of the text
+    # doesn't read the first.
     d_model = heads * d_k
     attention = LinearAttention(heads, d_model)
     x = torch.randn(seq_len, batch_size, d_model)

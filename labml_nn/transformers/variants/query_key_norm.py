@@ -17,37 +17,18 @@ almost no gradient to the others. In large models the loss then jumps
 ([Dehghani et al. 2023](https://arxiv.org/abs/2302.05442) saw that at 8 billion parameters).
 
 So each head's queries and keys are normalised before they are multiplied. What remains of a score
-is the *angle* between query and key.
-
-In a small model the largest score after 500 steps is
-[17.5](../../../results/families.json#tables.limits.multi-head%20attention.score) without and
-[6.3](../../../results/families.json#tables.limits.normalised%20queries%20and%20keys.score) with the
-normalisation, and with ten times the learning rate
+is the *angle* between query and key. In a small model, trained for 500 steps with ten times the
+usual learning rate, the largest score is
 [50.5](../../../results/families.json#tables.limits.multi-head%20attention,%20ten%20times%20the%20rate.score)
-and
-[8.6](../../../results/families.json#tables.limits.normalised%20queries%20and%20keys,%20ten%20times%20the%20rate.score).
-The loss is about the same,
-[2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) and
-[2.200](../../../results/families.json#tables.losses.normalised%20queries%20and%20keys.loss); with
-the high rate the normalisation is ahead,
-[2.271](../../../results/families.json#tables.limits.multi-head%20attention,%20ten%20times%20the%20rate.loss)
-and
-[2.238](../../../results/families.json#tables.limits.normalised%20queries%20and%20keys,%20ten%20times%20the%20rate.loss)
-(means of three seeds).
+without the normalisation and
+[8.6](../../../results/families.json#tables.limits.normalised%20queries%20and%20keys,%20ten%20times%20the%20rate.score)
+with it. At the usual rate the loss is [about the same](query_key_norm.py#example).
 
 [The largest score while training](../../../results/families.json#figures.scores)
 
 **In** and **out** are those of multi-head attention: queries,
 keys and values, here all from one sequence, `[seq_len, batch_size, d_model]`, and one vector for
 each query.
-
-Here are 64 random tokens, four heads of $d_k = 32$ features and fresh weights. Queries and keys are
-multiplied by a factor, as training might do:
-
-[The largest score, and the mean of the largest weight of each
-query](../../../results/family_drawings.json#tables.lengths)
-
-Plain scores grow with the square of the factor. Normalised ones don't change.
 
 $$
 S_{ij} = \frac{1}{\sqrt{d_k}}
@@ -58,12 +39,6 @@ $$
 $q_i$ is the query at position $i$ and $k_j$ the key at position $j$, both of one head.
 $\operatorname{rms}$ is the root of the mean square of the $d_k$ features, and $g^Q$ and $g^K$ are
 learned *gains*, one for each feature, shared by the heads.
-
-The page departs from the paper there. The paper makes each vector one long, and learns a single
-factor, the *temperature*, in the place of $1 / \sqrt{d_k}$. Here, as in most models that
-normalise queries and keys today, it is [RMSNorm](../rms_norm.py): its result is $\sqrt{d_k}$ long,
-and the gains can make scores larger again. With [rotary positions](../rotary.py), which are left
-out here, queries and keys are rotated after the normalisation.
 """
 
 import math
@@ -84,8 +59,8 @@ class NormalisedProjection(PrepareForMultiHeadAttention):
         r"""
         * `eps` keeps a vector of zeros from being divided by zero
 
-        The other arguments are those of
-        [the projection](../mha.py#PrepareForMultiHeadAttention.__init__).
+        The other arguments are those of [the
+        projection](../mha.py#PrepareForMultiHeadAttention.__init__).
         """
         # The linear layer and the split into heads are inherited.
         super().__init__(d_model, heads, d_k, bias)
@@ -95,9 +70,12 @@ class NormalisedProjection(PrepareForMultiHeadAttention):
         self.norm = nn.RMSNorm(d_k, eps)
 
     def forward(self, x: Tensor) -> Tensor:
-        # The last step, after the split into heads, `[..., heads, d_k]`: each head's vector is
-        # divided by its own size. Before the split, one head with large features would make the
-        # features of all others small.
+        r"""
+        From `[..., d_model]` to `[..., heads, d_k]`.
+        """
+        # The last step, after the split into heads: each head's vector is divided by its own size.
+        # Before the split, one head with large features would make the features of all others
+        # small.
         return self.norm(super().forward(x))
 
 
@@ -165,6 +143,42 @@ def example(
     ## Example
 
     Causal self-attention, and the largest score that it could have.
+
+    ### At our size
+
+    In a small model the largest score after 500 steps is
+    [17.5](../../../results/families.json#tables.limits.multi-head%20attention.score) without and
+    [6.3](../../../results/families.json#tables.limits.normalised%20queries%20and%20keys.score) with
+    the normalisation, and with ten times the learning rate
+    [50.5](../../../results/families.json#tables.limits.multi-head%20attention,%20ten%20times%20the%20rate.score)
+    and
+    [8.6](../../../results/families.json#tables.limits.normalised%20queries%20and%20keys,%20ten%20times%20the%20rate.score).
+    The loss is about the same,
+    [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) and
+    [2.200](../../../results/families.json#tables.losses.normalised%20queries%20and%20keys.loss);
+    with the high rate the normalisation is ahead,
+    [2.271](../../../results/families.json#tables.limits.multi-head%20attention,%20ten%20times%20the%20rate.loss)
+    and
+    [2.238](../../../results/families.json#tables.limits.normalised%20queries%20and%20keys,%20ten%20times%20the%20rate.loss)
+    (means of three seeds).
+
+    ### Scores of random tokens
+
+    Here are 64 random tokens, four heads of $d_k = 32$ features and fresh weights. Queries and keys
+    are multiplied by a factor, as training might do:
+
+    [The largest score, and the mean of the largest weight of each
+    query](../../../results/family_drawings.json#tables.lengths)
+
+    Plain scores grow with the square of the factor. Normalised ones don't change.
+
+    ### Where it departs from the paper
+
+    The page departs from the paper there. The paper makes each vector one long, and learns a single
+    factor, the *temperature*, in the place of $1 / \sqrt{d_k}$. Here, as in most models that
+    normalise queries and keys today, it is [RMSNorm](../rms_norm.py): its result is $\sqrt{d_k}$
+    long, and the gains can make scores larger again. With [rotary positions](../rotary.py), which
+    are left out here, queries and keys are rotated after the normalisation.
 
     ### Exercises
 

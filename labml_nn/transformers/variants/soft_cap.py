@@ -13,20 +13,10 @@ terms:
 
 Nothing in [attention](../mha.py) limits a score. In a large model some scores grow to hundreds
 during training. Then one key gets all the weight, the softmax passes almost no gradient to the
-others, and the head can't learn to look elsewhere. Soft-capping bends large scores back.
-
-Our small model has no need of it. Its largest score is
-[17.5](../../../results/families.json#tables.limits.multi-head%20attention.score) after 500 steps;
-with a cap of 5 no score passes
-[5.0](../../../results/families.json#tables.limits.soft%20cap%20of%205.score), and the loss is
-[2.231](../../../results/families.json#tables.losses.soft%20cap%20of%205.loss) in place of
-[2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) (means of three
-seeds). With ten times the learning rate the largest score is
-[50.5](../../../results/families.json#tables.limits.multi-head%20attention,%20ten%20times%20the%20rate.score),
-and the cap still makes the loss worse,
-[2.370](../../../results/families.json#tables.limits.soft%20cap%20of%205,%20ten%20times%20the%20rate.loss)
-for
-[2.271](../../../results/families.json#tables.limits.multi-head%20attention,%20ten%20times%20the%20rate.loss).
+others, and the head can't learn to look elsewhere. Soft-capping bends large scores back. [Our small
+model](soft_cap.py#example) has no need of it: with a cap its loss is
+[2.231](../../../results/families.json#tables.losses.soft%20cap%20of%205.loss), without one
+[2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss).
 
 **In** and **out** are those of multi-head attention: queries, `[seq_len_q, batch_size, d_model]`,
 keys and values of `seq_len_k` positions, and one vector for each query. Only the scores change:
@@ -47,16 +37,6 @@ $S$ is a score and $c$ is the *cap*. With $c = 50$, as in Gemma 2:
 
 A score that is small beside the cap hardly changes. A large one ends just below it. The order of
 the keys stays: the key with the highest score is still that.
-
-Take three keys with scores 100, 90 and 10. Without a cap their weights are 0.99995, 0.00005 and 0.
-Capped, the scores are 48.20, 47.34 and 9.87, and the weights 0.70, 0.30 and 0: the second key has a
-weight that training can work with.
-
-Gemma 2 also caps the logits of its last layer, at 30 (section 2 of the paper), which is left out
-here. Gemma 3 has [normalised queries and keys](query_key_norm.py) in the place of the cap
-([report](https://arxiv.org/abs/2503.19786), section 2). One reason against a cap: PyTorch's
-[fused kernel](../fused_attention.py) has no step between scores and softmax, so that all scores
-have to be held in memory.
 """
 
 from collections.abc import Callable
@@ -152,6 +132,35 @@ def example(
 
     The scores of the first table; attention to another sequence; and causal self-attention.
 
+    ### Does a small model need it?
+
+    Our small model has no need of it. Its largest score is
+    [17.5](../../../results/families.json#tables.limits.multi-head%20attention.score) after 500
+    steps; with a cap of 5 no score passes
+    [5.0](../../../results/families.json#tables.limits.soft%20cap%20of%205.score), and the loss is
+    [2.231](../../../results/families.json#tables.losses.soft%20cap%20of%205.loss) in place of
+    [2.213](../../../results/families.json#tables.losses.multi-head%20attention.loss) (means of
+    three seeds). With ten times the learning rate the largest score is
+    [50.5](../../../results/families.json#tables.limits.multi-head%20attention,%20ten%20times%20the%20rate.score),
+    and the cap still makes the loss worse,
+    [2.370](../../../results/families.json#tables.limits.soft%20cap%20of%205,%20ten%20times%20the%20rate.loss)
+    for
+    [2.271](../../../results/families.json#tables.limits.multi-head%20attention,%20ten%20times%20the%20rate.loss).
+
+    ### What the softmax makes of it
+
+    Take three keys with scores 100, 90 and 10. Without a cap their weights are 0.99995, 0.00005 and
+    0. Capped, the scores are 48.20, 47.34 and 9.87, and the weights 0.70, 0.30 and 0: the second
+    key has a weight that training can work with.
+
+    ### Where it is used
+
+    Gemma 2 also caps the logits of its last layer, at 30 (section 2 of the paper), which is left
+    out here. Gemma 3 has [normalised queries and keys](query_key_norm.py) in the place of the cap
+    ([report](https://arxiv.org/abs/2503.19786), section 2). One reason against a cap: PyTorch's
+    [fused kernel](../fused_attention.py) has no step between scores and softmax, so that all scores
+    have to be held in memory.
+
     ### Exercises
 
     ??? question "Scores are 3 and 4, the cap is 50. About how much does the cap change them?"
@@ -180,7 +189,7 @@ def example(
     # The second column of the table, from the first.
     capped = soft_cap(torch.tensor([1.0, 10, 50, 100, 1000]), 50.0)
 
-    # At the seam nothing shows that scores are capped: to another sequence, and to its own past.
+    # From outside nothing shows that scores are capped: to another sequence, and to its own past.
     x = torch.randn(seq_len_q, batch_size, d_model)
     memory = torch.randn(seq_len_k, batch_size, d_model)
     crossed = attention(query=x, key=memory, value=memory)

@@ -96,6 +96,9 @@ class NarrowSelfAttention(nn.Module):
         self.dropout = nn.Dropout(dropout_prob)
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        `x` and the result are `[batch_size, seq_len, d_model]`.
+        """
         # Project, and cut the width into heads: the first features belong to the first head. No
         # number moves. `[batch_size, seq_len, heads, d_k]`
         query = self.query(x).unflatten(-1, (self.heads, -1))

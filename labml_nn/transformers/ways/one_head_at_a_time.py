@@ -41,7 +41,7 @@ of that position, and $d_k$ is the number of features of a query and of a key.
 The page builds this in four steps: one query in plain Python, all queries in one matrix product, a
 *head* that learns its queries, keys and values, and several heads side by side. The batch is the
 first axis here. [Multi-head attention](../mha.py) has the sequence first, computes all heads at
-once, takes any mask, and drops some weights in training. This page leaves those out.
+once, takes any mask, and drops some weights in training.
 """
 
 import math
@@ -161,7 +161,8 @@ class OneHeadAtATime(nn.Module):
     of scores: each head has its own.
 
     Does it help? In the paper's translation (table 3), one head reaches a BLEU score of 24.9, eight
-    reach 25.8, and 32 fall back to 25.4. In our small transformer we found [no gain](../mha.py).
+    reach 25.8, and 32 fall back to 25.4. In our small transformer of four layers we found [no
+    gain](../mha.py).
     """
 
     def __init__(self, heads: int, d_model: int) -> None:
@@ -179,11 +180,13 @@ class OneHeadAtATime(nn.Module):
         self.projection = nn.Linear(d_model, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        `x` and the result are `[batch_size, seq_len, d_model]`.
+        """
         # Side by side, the answers of all heads are as wide as the input again.
         answers = torch.cat([head(x) for head in self.heads], dim=-1)
 
-        # Until here no head knows of another. The last layer mixes their answers,
-        # `[batch_size, seq_len, d_model]`.
+        # Until here no head knows of another. The last layer mixes their answers.
         return self.projection(answers)
 
 
@@ -215,9 +218,11 @@ def example(batch_size: int = 3, seq_len: int = 7, heads: int = 5, d_k: int = 2)
         Training doesn't fail: the heads just stay random. The tests that list, save or compare the
         parameters notice at once.
     """
+    # The table above: *sat* looks for a noun, and 0.79 of its answer comes from *cat*.
     keys = [[2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0]]
     answer([0.0, 2.0, 0.0, 0.0], keys, values=[[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 
+    # The same with numbers that are learned; here they are still random.
     d_model = heads * d_k
     attention = OneHeadAtATime(heads, d_model)
     return attention(torch.randn(batch_size, seq_len, d_model))

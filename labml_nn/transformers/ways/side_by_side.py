@@ -23,22 +23,6 @@ layout into another.
 
 All are compared under the causal mask, since two of them have no other, and without dropout, which
 would be random in a different way in each.
-
-## Time and memory
-
-For one sequence, forward and backward, by its number of positions. PyTorch's own kernel between the
-same projections is there for comparison: see [fused attention](../fused_attention.py).
-
-[Time of each way](../../../results/ways.json#figures.time)
-
-[Memory of each way](../../../results/ways.json#figures.memory)
-
-* With short sequences the number of calls decides, and one head at a time has the most.
-* With longer sequences, sequence first falls behind: its softmax runs along an axis whose entries
-  are far apart in memory.
-* Memory grows with the square of the length in all four, because each keeps its attention weights
-  for the backward pass. From 1,024 positions on one head at a time needs about half, or less: its
-  intermediate results are those of one head, not of all.
 """
 
 import torch
@@ -169,6 +153,22 @@ def example(
     ## Example
 
     The proof, in double precision.
+
+    ### Time and memory
+
+    For one sequence, forward and backward, by its number of positions. PyTorch's own kernel between
+    the same projections is there for comparison: see [fused attention](../fused_attention.py).
+
+    [Time of each way](../../../results/ways.json#figures.time)
+
+    [Memory of each way](../../../results/ways.json#figures.memory)
+
+    * With short sequences the number of calls decides, and one head at a time has the most.
+    * With longer sequences, sequence first falls behind: its softmax runs along an axis whose
+      entries are far apart in memory.
+    * Memory grows with the square of the length in all four, because each keeps its attention
+      weights for the backward pass. From 1,024 positions on one head at a time needs about half, or
+      less: its intermediate results are those of one head, not of all.
 
     ### Exercises
 
