@@ -76,6 +76,14 @@ def test_each_lesson_of_the_core_path_has_an_exercise() -> None:
     assert {f"labml_nn/{page}.py" for page in CORE.split()} <= set(EXERCISES)
 
 
+def test_each_lesson_of_the_core_path_asks_why_and_answers_each_wrong_answer() -> None:
+    for page in CORE.split():
+        text = (ROOT / f"labml_nn/{page}.py").read_text(encoding="utf-8")
+        # That an answer says why it is wrong is held by `literate check`.
+        questions = re.findall(r'\?\?\? question "([^"]*)"\n +- \[[ x]\]', text)
+        assert any("Why" in one or "What" in one for one in questions), page
+
+
 def test_what_the_museum_is_said_to_have_is_there() -> None:
     modules = [f"{mistakes.__name__}.{one.name}" for one in iter_modules(mistakes.__path__)]
     exhibits = {name for module in modules for name in vars(import_module(module))}

@@ -196,6 +196,15 @@ def example(n_vocab: int = 5, n_letters: int = 2) -> tuple[Tensor, Tensor]:
 
     ### Exercises
 
+    ??? question "Why does the validation loss rise with more than four letters of context?"
+        - [ ] The counts of rare contexts are wrong.
+            - They are exact. A count of one just says little about what comes next time.
+        - [x] Most longer contexts came up once or never, and the table trusts what it saw once.
+            - Yes. A context that came up once gives half of the probability to one letter. In the
+              training text that letter is always right, in the validation text often not.
+        - [ ] The validation text is harder than the training text.
+            - It is the same text for each length of context, and up to four letters its loss falls.
+
     ??? question "What is the training loss with a context as long as the whole text?"
         Nearly 0. Every long context came up once, so $N = T = 1$ and $p = (1 + p') / 2$: each
         further letter of context halves the distance to 1.

@@ -202,6 +202,16 @@ def example(
 
     ### Exercises
 
+    ??? question "Why is the validation text the last tenth of the plays, and not every tenth line?"
+        - [ ] The end of the plays is harder, so the loss is more honest.
+            - Whether it is harder is luck. What counts is what the model has seen of it.
+        - [x] Neighbouring lines belong together, and a model could remember the scene of a line.
+            - Yes. The split keeps scenes apart, so remembering them doesn't lower the loss.
+        - [ ] Windows would be cut at the ends of lines.
+            - Windows begin and end anywhere, in the middle of lines too.
+        - [ ] A split by lines takes more memory.
+            - It takes the same: each character is in one of the two parts either way.
+
     ??? question "The tokens are 0, 1, 2, … 9 and `seq_len` is 4. Which window starts at 3?"
         Inputs 3, 4, 5, 6 and targets 4, 5, 6, 7.
 

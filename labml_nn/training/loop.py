@@ -221,6 +221,15 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
 
     ### Exercises
 
+    ??? question "Why are the gradients removed before each step?"
+        - [x] `backward` adds to them, so the step would follow the sum of all gradients so far.
+            - Yes. The old ones were right for weights that have changed since.
+        - [ ] AdamW averages gradients, and would do so twice.
+            - Its average forgets: old gradients count less with each step. The sum in `grad` never
+              forgets, and it would be wrong for plain gradient descent, too.
+        - [ ] To have more memory for the forward pass.
+            - That is a side effect. Without it the step would still be wrong.
+
     ??? question "Leave out `zero_grad`. What happens?"
         Each gradient is the sum of all gradients so far, and the weights keep moving in directions
         that were right long ago.

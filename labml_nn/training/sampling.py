@@ -169,6 +169,15 @@ def example(
 
     ### Exercises
 
+    ??? question "The model predicts at each position. Why is only the last prediction used?"
+        - [ ] The others saw fewer tokens, so they are wrong.
+            - They are as good as their context allows. What they predict is in the text already.
+        - [x] The others predict tokens that the text already has.
+            - Yes. Only the token after the last one is missing.
+        - [ ] The model computes the last prediction only.
+            - It computes all of them, in every call. To avoid that is the idea of the
+              [cache](../transformers/kv_cache.py).
+
     ??? question "Logits of 2, 1 and 0. Which probabilities at temperature 1, and which at 0.5?"
         0.665, 0.245 and 0.090. At 0.5 the softmax gets 4, 2 and 0, which gives 0.867, 0.117 and
         0.016.

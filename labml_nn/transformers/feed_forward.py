@@ -112,6 +112,15 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int =
 
     ### Exercises
 
+    ??? question "Attention has matrices, too. Why does a layer need this network?"
+        - [ ] Attention can move features, but not change them.
+            - It changes them: values and results go through matrices.
+        - [x] With its weights chosen, attention is linear in the values; the activation is not.
+            - Yes. The network can compute features that no average of the values has.
+        - [ ] Without it, a position couldn't use its own features.
+            - It could: each position may look at itself, and the residual stream carries its
+              features on.
+
     ??? question "How many parameters does the network have for `d_model` 128 and `d_ff` 512?"
         Two matrices of 128 × 512, which are 131,072 weights, and 512 + 128 biases: 131,712. The
         four projections of attention have 66,048 parameters.

@@ -206,6 +206,14 @@ def example(
 
     ### Exercises
 
+    ??? question "Why are keys and values kept, and queries not?"
+        - [ ] A new token changes the queries of the earlier ones, but not their keys.
+            - Under a causal mask it changes none of the three.
+        - [x] A query is used once, for its own position; a key and a value by all later positions.
+            - Yes. An earlier position is finished, and nobody asks for its query again.
+        - [ ] A query can be computed from the key.
+            - It can't: it comes from another matrix. It just isn't needed.
+
     ??? question "Two new tokens, four keys: write the mask."
         `1 1 1 0` and `1 1 1 1`: the third position sees three keys, the fourth sees all.
 

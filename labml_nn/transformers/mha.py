@@ -243,6 +243,18 @@ def example(
 
     ### Exercises
 
+    ??? question "Why is the query divided by $\sqrt{d_k}$?"
+        - [ ] Without it, the exponentials of the softmax overflow.
+            - The softmax subtracts the largest score first. (In float16 the scores themselves can
+              overflow, which is why the query is divided and not the product.)
+        - [ ] So that the weights of a query sum to one.
+            - The softmax sees to that, whatever the scores are.
+        - [x] The sum of more products varies more, and one key would get nearly all weight.
+            - Yes. Where one weight is nearly 1, the gradient of the softmax is nearly 0, and
+              attention learns slowly.
+        - [ ] So that no head has more influence than another.
+            - Each head has a softmax of its own, and no head competes with another.
+
     ??? question "What are the attention weights of the first position under the causal mask?"
         It sees itself alone, so its weight is 1 for every head.
 

@@ -256,6 +256,14 @@ def example(
 
     ### Exercises
 
+    ??? question "Every sublayer normalises its input. Why one more normalisation at the end?"
+        - [ ] The last layer has no residual connection.
+            - It has two, as every layer.
+        - [ ] Logits must lie between −1 and 1.
+            - They may be any numbers. The softmax makes probabilities of them.
+        - [x] The sublayers normalise copies, and the stream has grown with everything they added.
+            - Yes. In the trained model it is two to three times as large at the end.
+
     ??? question "`x = ___ + self.dropout(z)`: what belongs there? What is the loss without it?"
         `x`. Without it there is no residual connection, and the model of four layers learns how
         frequent each letter is and no more: 3.348.

@@ -205,6 +205,15 @@ def example(
 
     ### Exercises
 
+    ??? question "Why can a language model learn something about order without any encodings?"
+        - [x] The causal mask shows one key to the first position, two to the second, and so on.
+            - Yes. So positions differ, but it is not as good: 2.124 in place of 1.846.
+        - [ ] Attention reads the keys from left to right.
+            - It sees a set of keys. Without the mask, shuffling them shuffles the results, and that
+              is all.
+        - [ ] The embedding of a token tells where it stands.
+            - An embedding is looked up by the token alone: equal tokens have equal vectors.
+
     ??? question "What is the encoding of position 0?"
         0, 1, 0, 1, …: all sines are zero there, and all cosines one.
 

@@ -129,6 +129,16 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
 
     ### Exercises
 
+    ??? question "Layer normalisation also subtracts the mean. Why can RMSNorm leave that out?"
+        - [ ] The mean of the features is zero anyway.
+            - The features 1, 2, 3 and 4 have a mean of 2.5, and RMSNorm leaves one.
+        - [ ] The gain learns to subtract it.
+            - A gain multiplies. It can't subtract.
+        - [ ] Dividing by the root mean square removes it.
+            - Dividing changes the length of the vector and not its direction.
+        - [x] It is a finding, not a proof: models learn as well without it.
+            - Yes, in the paper and here, where the difference is within the noise.
+
     ??? question "Multiply all features by 10. What comes out? What if you add 10 to all?"
         Multiplied: the same as before, from both normalisations. With 10 added, layer normalisation
         gives the same as before, because it subtracts the mean; RMSNorm gives something else.

@@ -170,6 +170,14 @@ def example(
 
     ### Exercises
 
+    ??? question "Why does each pair of features have an angle of its own?"
+        - [ ] With one angle for all pairs, scores would depend on the positions themselves.
+            - They would depend on the distance alone, just as they do now.
+        - [x] A fast rotation tells neighbours apart and soon comes round; a slow one reaches far.
+            - Yes. Together they tell all distances apart.
+        - [ ] Only different angles keep the lengths of queries and keys.
+            - Every rotation keeps them.
+
     ??? question "At one radian for each position, what does $(1, 0)$ become at position 6?"
         $(\cos 6, \sin 6) = (0.96, -0.28)$: it has gone around nearly once.
 

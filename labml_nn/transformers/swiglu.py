@@ -110,6 +110,14 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5, d_ff: int =
 
     ### Exercises
 
+    ??? question "What does a product of two sums say that one sum with an activation hardly can?"
+        - [ ] That a feature is strong.
+            - One sum says that: it is large.
+        - [x] That a feature counts only where another condition holds.
+            - Yes. Where the gate is near zero, the other sum doesn't matter, however large it is.
+        - [ ] That the result is negative.
+            - The second matrix of the usual network makes negative results, too.
+
     ??? question "How wide is it, for as many weights as a usual network with 128 and 512 features?"
         $2 \cdot 128 \cdot 512 = 3 \cdot 128 \cdot d_{ff}$, so 341.
 

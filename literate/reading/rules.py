@@ -21,8 +21,9 @@ quotations may say what they like.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from literate.problems import Problem
 from literate.reading.front_matter import split
@@ -31,6 +32,9 @@ from literate.reading.rows import Row, rows
 from literate.reading.source import Source
 
 _HEADING = re.compile(r"(#{1,6})\s+\S")
+# An answer to a question, and what is said about it.
+_ANSWER = re.compile(r"    - \[([ x])\] (.*)")
+_REASON = re.compile(r"        - \S")
 # A line that is quoted, words in quotes, the target of a link, a tag of HTML.
 _FOREIGN = re.compile(r'(?m)^\s*>.*|“[^”]*”|"[^"\n]*"|\]\([^)\n]*\)|<[^>\n]*>')
 
@@ -43,6 +47,7 @@ def problems(source: Source, words: Mapping[str, str]) -> Iterator[Problem]:
     """
     yield from _not_raw(source)
     yield from _headings(source)
+    yield from _questions(source)
     yield from _words(source, words)
 
 
@@ -72,6 +77,68 @@ def _headings(source: Source) -> Iterator[Problem]:
                 sentence = f"the heading skips from level {level} to level {depth}."
                 yield Problem(source.path, line, sentence)
             level = max(depth, 1)
+
+
+def _questions(source: Source) -> Iterator[Problem]:
+    r"""
+    A question may have answers to choose from: a list of boxes, `- [ ]`, of which one is ticked,
+    `- [x]`. Below each answer a list item says why it is right or wrong.
+    """
+    for row in rows(source):
+        lines = row.note.texts if row.note else ()
+        for at, text in enumerate(lines):
+            if not text.startswith("??? question"):
+                continue
+            line = row.note.first + at
+            answers = _answers(lines[at + 1 :])
+            if answers and sum(answer.is_ticked for answer in answers) != 1:
+                sentence = "a question with answers has one that is right: tick it, `- [x]`."
+                yield Problem(source.path, line, sentence)
+            for answer in answers:
+                if not answer.has_reason:
+                    sentence = (
+                        f"the answer “{answer.text}” doesn't say why it is right or wrong: "
+                        "write that below it, as a list item of its own."
+                    )
+                    yield Problem(source.path, line + answer.offset, sentence)
+
+
+class _Answer(NamedTuple):
+    r"""
+    `offset` is the number of lines below that of the question.
+    """
+
+    offset: int
+    text: str
+    is_ticked: bool
+    has_reason: bool
+
+
+def _answers(below: Sequence[str]) -> list[_Answer]:
+    r"""
+    The answers in the lines below a question, which are indented.
+    """
+    answers = []
+    for at, text in enumerate(below):
+        if text and not text.startswith(" "):
+            break
+        match = _ANSWER.match(text)
+        if match:
+            has_reason = _has_reason(below[at + 1 :])
+            answers.append(_Answer(at + 1, match[2], match[1] == "x", has_reason))
+    return answers
+
+
+def _has_reason(below: Sequence[str]) -> bool:
+    r"""
+    Whether a reason comes before the next answer and before the end of the question.
+    """
+    for text in below:
+        if _REASON.match(text):
+            return True
+        if _ANSWER.match(text) or not text.startswith(" "):
+            return False
+    return False
 
 
 def _levels(row: Row) -> Iterator[tuple[int, int]]:

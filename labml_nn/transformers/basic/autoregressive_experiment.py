@@ -188,6 +188,15 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 13) -> Tensor:
 
     ### Exercises
 
+    ??? question "The model gets better and better. Why does the loss of batches go up and down?"
+        - [ ] Dropout makes every prediction random.
+            - The model for a CPU has no dropout, and its curve goes up and down as well.
+        - [x] Every batch has other windows, and some texts are harder to predict.
+            - Yes. That is why the model is measured on all windows of the validation text.
+        - [ ] The learning rate is too high, so the weights jump back and forth.
+            - A rate that is far too high does that. But two batches have different losses for the
+              very same weights.
+
     ??? question "The loss before training is a little above $\ln 66$. Why above, and not equal?"
         If all 66 logits were equal, the loss would be exactly that of guessing. Random logits give
         the right character sometimes more than 1/66, sometimes less. $-\ln p$ rises faster below

@@ -137,6 +137,15 @@ def example(
 
     ### Exercises
 
+    ??? question "Training predicts 64 tokens in one call. Why does writing need a call for each?"
+        - [ ] In writing, the causal mask is off.
+            - It is the same model with the same mask.
+        - [x] Each new token depends on the one before it, which isn't there until it is drawn.
+            - Yes. In training all true tokens are there, and the mask hides from each position what
+              it must not see.
+        - [ ] Dropout is off, so the predictions have to be made one by one.
+            - Dropout changes each prediction a little. It has nothing to do with their order.
+
     ??? question "How many parameters does a model of 66 tokens have? Which part has most of them?"
         810,306. The four layers have 198,272 each: 66,048 in attention, 131,712 in the feed-forward
         network, 512 in the two normalisations. The embedding has 8,448, the logits 8,514, the last

@@ -138,6 +138,14 @@ def example(
 
     ### Exercises
 
+    ??? question "Why can the scores be half as large again here as in the classic attention?"
+        - [ ] The rotation makes queries and keys shorter.
+            - A rotation keeps lengths.
+        - [x] Queries and keys are normalised, so scores stay bounded however the weights grow.
+            - Yes: the factor only lets the softmax be sharper. In the ablation it is no gain.
+        - [ ] There are no biases that would add to the scores.
+            - A bias moves all queries by the same vector. It doesn't bound a score.
+
     ??? question "With 128 features in each head, what is the highest possible score?"
         $1.5 \cdot \sqrt{128} \approx 17.0$, with the scale of this page.
 

@@ -211,6 +211,15 @@ def example(
 
     ### Exercises
 
+    ??? question "Why does the last matrix of each part begin with zeros?"
+        - [ ] Zeros get no gradient, so these matrices are trained last.
+            - They do get one, as soon as the head isn't zero: in the second step. The matrices
+              before them follow in the third.
+        - [x] Each layer then passes on what it gets, so a deep stack begins as if it had no layers.
+            - Yes. The figure at the top shows it: before training, the modern layers add nothing.
+        - [ ] Weight decay would bring them to zero anyway.
+            - It pulls a little in every step, against the gradient. This is about where they start.
+
     ??? question "Which parameters get a gradient other than zero in the very first step?"
         Those of the head alone. Everything before it is multiplied by the head's zeros. In the
         second step the head isn't zero any more, and the embedding, its `Smear` and the last matrix

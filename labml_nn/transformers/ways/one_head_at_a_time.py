@@ -198,6 +198,17 @@ def example(batch_size: int = 3, seq_len: int = 7, heads: int = 5, d_k: int = 2)
 
     ### Exercises
 
+    ??? question "Queries and keys come from the same vector. Why by different weights?"
+        - [ ] A matrix can't be multiplied by itself.
+            - It can: the same matrix for both gives scores of the right shape.
+        - [x] What a word looks for isn't what it is found by.
+            - Yes. *sat* looks for a noun and is found as a verb. With one matrix for both, the
+              score of *sat* for *cat* would always be that of *cat* for *sat*.
+        - [ ] The scores could never be negative.
+            - They could: two vectors that point in opposite directions have a negative product.
+        - [ ] More weights always learn more.
+            - More weights can help, but anywhere. This is about what these two are for.
+
     ??? question "The query of *sat* is 0 0 0 0. What are the weights and the answer?"
         All scores are 0, so each weight is 1/3, and the answer is the plain average of the values:
         0.33 0.33.

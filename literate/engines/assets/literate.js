@@ -328,6 +328,7 @@ document.querySelector(".md-path")?.setAttribute("aria-label", "Path");
 
 // What is ticked is kept in the reader's browser, by the place that the item leads to.
 for (const box of every(".task-list-item > input")) {
+  if (box.closest(".question")) continue;
   const link = box.closest("li").querySelector("a");
   const key = `ticked ${link.pathname}${link.hash}`;
   box.setAttribute("aria-label", `${link.textContent}: done`);
@@ -337,6 +338,12 @@ for (const box of every(".task-list-item > input")) {
     else localStorage.removeItem(key);
   });
 }
+
+// ## Questions with answers to choose from
+
+const questionScript = new URL("questions.js", document.currentScript.src);
+// Where it can't be had, as from a file, the answers are read as they stand there.
+if (document.querySelector("details.question > .task-list")) import(questionScript).catch(() => {});
 
 // ## Search
 

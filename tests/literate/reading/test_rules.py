@@ -53,6 +53,47 @@ WORDS = {
 }
 
 
+QUESTION = """r\"\"\"
+---
+title: A
+summary: B
+---
+
+??? question "Why?"
+    - [ ] One.
+        - No, because
+          it isn't.
+    - [x] Two.
+        - Yes.
+
+??? question "What?"
+    Nothing to choose from.
+\"\"\"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", []),
+        ("[ ] One", "[x] One", ["page.py:7: a question with answers has one that is right"]),
+        ("[x]", "[ ]", ["page.py:7: a question with answers has one that is right"]),
+        ("        - Yes.\n", "", ["page.py:11: the answer “Two.” doesn't say why"]),
+        (
+            "        - No, because\n          it isn't.\n",
+            "",
+            ["page.py:8: the answer “One.” doesn't say why"],
+        ),
+    ],
+)
+def test_an_answer_to_choose_says_why_and_one_is_right(
+    old: str, new: str, expected: list[str]
+) -> None:
+    found = [str(one) for one in problems(parse(QUESTION.replace(old, new), "page.py"), {})]
+    assert len(found) == len(expected), found
+    assert all(a.startswith(b) for a, b in zip(found, expected, strict=True)), found
+
+
 def test_a_word_is_named_with_its_line_and_what_to_say_where_the_page_says_it() -> None:
     # Code, links' targets, quotations and longer words are left alone.
     text = '''r"""
