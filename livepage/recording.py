@@ -17,11 +17,13 @@ be fetched by a phone:
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from livepage.calls import NOWHERE, Calls, Moment
 
 # A line is recorded so often; and this is the end of the record, in steps and in bytes.
 MOST_ROUNDS = 6
@@ -78,29 +80,54 @@ class Kept:
         return [self.shape, slice_, self.dtype, self.axis, self.low, self.mean, self.high, text]
 
 
+@dataclass
+class Step:
+    r"""
+    ## A line that has bound something
+
+    * `round` tells how often the line has run, from 1
+    * `parts` are the names that it has bound, each with its tensor
+    """
+
+    line: int
+    round: int
+    moment: Moment
+    parts: dict[str, int] = field(default_factory=dict)
+
+
 class Recording:
     r"""
     ## The record of a run
 
     * `tensors` are all that were kept, each once; a tensor is known by its place in this list
     * `steps` are lines with the names that they bound, each with its tensor, in the order of
-      execution
+      execution; and when that was
+    * `calls` knows which function runs, and which pass of a loop
     * `left_out` is the number of steps that were not kept
     """
 
     def __init__(self) -> None:
         self.tensors: list[dict[str, Any]] = []
-        self.steps: list[tuple[int, int, dict[str, int]]] = []
+        self.steps: list[Step] = []
+        self.calls = Calls()
         self.left_out = 0
         self._known: dict[Any, int] = {}
         self._rounds: Counter[int] = Counter()
+        # The functions that were given a tensor.
+        self._given: set[str] = set()
         # The line and the names of the step that goes on, and the tensor that it has ended with.
         self._line: int | None = None
         self._names: set[str] = set()
         self._last: Tensor | None = None
 
     def add(
-        self, line: int, owner: str | None, name: str, tensor: Tensor, needed: bool
+        self,
+        line: int,
+        owner: str | None,
+        name: str,
+        tensor: Tensor,
+        needed: bool,
+        moment: Moment = NOWHERE,
     ) -> int | None:
         r"""
         ### A line has bound a tensor
@@ -109,13 +136,16 @@ class Recording:
         result is the place among the `tensors`; None if the tensor isn't kept, because it is
         neither in a step nor `needed`.
         """
-        is_step = (owner is None or bool(_BINDS.match(name))) and self._begins(line, name, tensor)
+        is_argument = owner is not None and not _BINDS.match(name)
+        if is_argument:
+            self._given.add(owner)
+        is_step = not is_argument and self._begins(line, name, tensor, moment)
         index = self._keep(tensor) if is_step or needed else None
         if is_step:
-            self.steps[-1][2][name] = index
+            self.steps[-1].parts[name] = index
         return index
 
-    def _begins(self, line: int, name: str, tensor: Tensor) -> bool:
+    def _begins(self, line: int, name: str, tensor: Tensor, moment: Moment) -> bool:
         r"""
         Is this worth a step? Several names of one line are one step. A name that is bound again
         begins a new one. A result that was bound the moment before tells nothing new, and neither
@@ -132,7 +162,7 @@ class Recording:
             if self._rounds[line] > MOST_ROUNDS:
                 self.left_out += 1
             else:
-                self.steps.append((line, self._rounds[line], {}))
+                self.steps.append(Step(line, self._rounds[line], moment))
         self._names.add(name)
         return self._rounds[line] <= MOST_ROUNDS
 
@@ -158,15 +188,31 @@ class Recording:
         steps, rounds = self.steps, MOST_ROUNDS
         while len(steps) > MOST_STEPS and rounds > 1:
             rounds -= 1
-            steps = [step for step in steps if step[1] <= rounds]
+            steps = [step for step in steps if step.round <= rounds]
         steps = steps[:MOST_STEPS]
-        used = needed | {index for *_, parts in steps for index in parts.values()}
+        used = needed | {index for step in steps for index in step.parts.values()}
         return {
-            "steps": [(line, list(parts.items())) for line, _, parts in steps],
+            "steps": [
+                (step.line, list(step.parts.items()), self.calls.told(step.moment))
+                for step in steps
+            ],
+            "start": self._start(steps),
             "left_out": self.left_out + len(self.steps) - len(steps),
             "limit": limit([self.tensors[index] for index in used]),
             "tensors": self._written(used),
         }
+
+    def _start(self, steps: list[Step]) -> int:
+        r"""
+        Where the idea of the page begins: in the first function that was given a tensor. What comes
+        before are random numbers of the example, and parameters.
+        """
+        inside = [
+            at
+            for at, step in enumerate(steps)
+            if step.moment.function in self._given and step.moment.function != "example"
+        ]
+        return inside[0] if inside else 0
 
     def _written(self, used: set[int]) -> list[list[Any]]:
         most = MOST_NUMBERS

@@ -43,7 +43,10 @@ def with_axes(
         shape = tuple(record["tensors"][index][0])
         return [name, axes_of.get((line, name, shape), list(map(str, shape))), index]
 
-    steps = [[line, [named(line, *part) for part in parts]] for line, parts in record["steps"]]
+    steps = [
+        [line, [named(line, *part) for part in parts], passed]
+        for line, parts, passed in record["steps"]
+    ]
     return {**record, "steps": steps}
 
 
@@ -65,7 +68,7 @@ def first_step(record: Mapping[str, Any], text: str) -> dict[str, Any] | None:
     """
     if len(record.get("steps", ())) < FEWEST_STEPS:
         return None
-    line, parts = record["steps"][0]
+    line, parts, _ = record["steps"][record["start"]]
     tensors = record["tensors"]
     weights = [part for part in parts if tensors[part[2]][3] is not None]
     name, axes, index = (weights[:1] or parts)[-1]

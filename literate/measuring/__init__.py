@@ -15,5 +15,7 @@ summary: The example of a page runs in a child process, and every tensor gets it
 * [store](store.py): what was measured is kept until something that could change it changes.
 * [measure](measure.py): the example of a page runs, and every tensor on every line gets its
   shape, with names.
+* [clearest](clearest.py): a function that was called several times is shown in the call that tells
+  its axes apart.
 * [claims](claims.py): a shape that a note speaks of must be a shape that was measured.
 """

@@ -17,7 +17,9 @@ __literate__(57, None, "x", x)
 return __literate__(58, "Encoder.forward", "return", x)
 ```
 
-A statement that raises an exception records nothing, and all lines keep their numbers.
+A statement that raises an exception records nothing, and all lines keep their numbers. What a loop
+goes through is handed over as well, so that the recorder knows
+[which pass](../../livepage/calls.py) a line is in.
 """
 
 import ast
@@ -37,6 +39,9 @@ def instrument(text: str, filename: str) -> CodeType:
     The code expects a global `__literate__` that is called with a line, a qualified name or None,
     the name of a value and the value, and that returns the value. Its method `axis` is called with
     the names and values that `example` assigns.
+
+    Its method `enter` is called with the qualified name of each function that begins, and `passes`
+    with the name of what a loop binds and with what it goes through, in whose place it stands.
 
     * The line is the first one of the statement, and for an argument its own
     * The qualified name tells what the value is part of: for an argument or a result the function,
@@ -72,7 +77,7 @@ class Instrument(ast.NodeTransformer):
     r"""
     ## Add the calls to a tree
 
-    Lambdas and comprehensions are left alone.
+    Lambdas are left alone, and of a comprehension all but its loops.
     """
 
     def __init__(self) -> None:
@@ -91,13 +96,22 @@ class Instrument(ast.NodeTransformer):
         self.line = outer
         return changed
 
-    def visit_Lambda(self, node: ast.expr) -> ast.expr:
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
         r"""
-        ### Expressions with a scope of their own
+        ### Functions without a name
         """
         return node
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_Lambda
+    def visit_ListComp(self, node: Any) -> Any:
+        r"""
+        ### Expressions with loops inside
+        """
+        for one in node.generators:
+            if not one.is_async:
+                one.iter = self._passes(one.target, one.iter)
+        return node
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         r"""
@@ -120,6 +134,7 @@ class Instrument(ast.NodeTransformer):
             call = self._call(one.arg, _read(one.arg), inside.name)
             call.args[0] = ast.Constant(one.lineno)
             calls.append(call)
+        calls.insert(0, self._told("enter", ast.Constant(inside.name)))
         start = 1 if _is_docstring(node.body[0]) else 0
         node.body[start:start] = [self._statement(call) for call in calls]
         return node
@@ -156,15 +171,21 @@ class Instrument(ast.NodeTransformer):
         self.generic_visit(node)
         return self._call(node.target.id, node)
 
-    def visit_For(self, node: Any) -> Any:
+    def visit_For(self, node: ast.For) -> ast.For:
         r"""
         ### A loop binds before each pass
+        """
+        self.visit_AsyncFor(node)
+        node.iter = self._passes(node.target, node.iter)
+        return node
+
+    def visit_AsyncFor(self, node: Any) -> Any:
+        r"""
+        ### So does one that waits
         """
         self.generic_visit(node)
         node.body[:0] = self._bound(node.target)
         return node
-
-    visit_AsyncFor = visit_For
 
     def visit_With(self, node: Any) -> Any:
         r"""
@@ -211,9 +232,8 @@ class Instrument(ast.NodeTransformer):
         if self.scope.name != "example":
             return bound
         names = [name for target in targets for name, _ in _places(target)]
-        axis = ast.Attribute(_read(HOOK), "axis", ast.Load())
         return bound + [
-            self._statement(ast.Call(axis, [ast.Constant(name), _read(name)], []))
+            self._statement(self._told("axis", ast.Constant(name), _read(name)))
             for name in names
             if name.isidentifier() and not name.startswith("_")
         ]
@@ -228,6 +248,14 @@ class Instrument(ast.NodeTransformer):
     def _call(self, name: str, value: ast.expr, owner: str | None = None) -> ast.Call:
         told = [ast.Constant(self.line), ast.Constant(owner), ast.Constant(name)]
         return ast.Call(_read(HOOK), [*told, value], [])
+
+    def _passes(self, target: ast.expr, things: ast.expr) -> ast.expr:
+        names = [name for name, _ in _places(target)]
+        call = self._told("passes", ast.Constant(names[0] if names else "_"), things)
+        return ast.copy_location(call, things)
+
+    def _told(self, method: str, *arguments: ast.expr) -> ast.Call:
+        return ast.Call(ast.Attribute(_read(HOOK), method, ast.Load()), [*arguments], [])
 
     def _statement(self, call: ast.Call) -> ast.stmt:
         line = self.line

@@ -31,7 +31,7 @@ from marshal import dumps
 from pathlib import Path
 from typing import Any
 
-from literate.measuring import axes, instrument
+from literate.measuring import axes, clearest, instrument
 from literate.measuring.axes import Sizes
 from literate.measuring.child import PACKAGES, Child, Died, NotStarted
 from literate.measuring.store import Store
@@ -42,13 +42,14 @@ from livepage import trace
 # The line, the qualified name that the value is part of, and its name.
 Place = tuple[int, str | None, str]
 
-# What the child tells about one tensor: shape, dtype, and in the first run its place in the record.
+# What the child tells about one tensor: shape and dtype, and in the first run its place in the
+# record, and the calls in which it was so.
 Seen = list[Any]
 
 # When one of these changes, everything is measured again.
 TOOLS = [
     *sorted(Path(__file__).parent.glob("*.py")),
-    *(Path(PACKAGES, "livepage", f"{name}.py") for name in ("recording", "trace")),
+    *(Path(PACKAGES, "livepage", f"{name}.py") for name in ("calls", "recording", "trace")),
 ]
 
 
@@ -63,6 +64,7 @@ class Tensor:
     * `axes` are their names
     * `dtype` is `float32`, for example
     * `index` is its place among the tensors of the record, which have its numbers in the first run
+    * `calls` are the numbers of the calls in which it was seen, in the first run
     """
 
     name: str
@@ -70,6 +72,7 @@ class Tensor:
     axes: tuple[str, ...]
     dtype: str
     index: int | None = None
+    calls: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,8 @@ class Measurement:
     * `axes` are the names that may stand in a claim, with their sizes in all runs: the parameters
       of the example and the numbers that it assigns
     * `lines` holds, for the first line of a statement, what it binds or returns, in this order; an
-      argument of a function is on its own line
+      argument of a function is on its own line. What was seen in the [clearest call](clearest.py)
+      comes first
     * `functions` holds the arguments and results of each function, by qualified name; and for a
       class, what it binds in its body and on `self`
     * `record` is the first run, [step by step](../../livepage/recording.py#Recording.told), with
@@ -248,17 +252,17 @@ class _Page:
         for place in {place: None for places in by_place for place in places}:
             line, owner, name = place
             for matching in self.matched(place, [places.get(place, []) for places in by_place]):
-                _, dtype, index = matching[0]
+                _, dtype, index, calls = matching[0]
                 sizes = tuple(tuple(seen[0]) for seen in matching)
                 named = tuple(map(name_of, zip(*sizes, strict=True)))
-                tensor = Tensor(name, sizes, named, dtype, index)
+                tensor = Tensor(name, sizes, named, dtype, index, tuple(calls))
                 # The same again, with other numbers, is nothing new.
                 lines.setdefault(line, {}).setdefault((name, sizes, dtype), tensor)
                 if owner is not None:
                     functions.setdefault(owner, {}).setdefault((name, sizes, dtype), tensor)
         return Measurement(
             axes=known,
-            lines={line: tuple(found.values()) for line, found in sorted(lines.items())},
+            lines=clearest.first(self.source, lines),
             functions={name: tuple(found.values()) for name, found in functions.items()},
             record=_from_lists(trace.with_axes(record, lines)),
         )

@@ -23,7 +23,7 @@ import resource
 import sys
 import traceback
 from base64 import b64decode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
@@ -31,6 +31,7 @@ from typing import Any, TextIO
 
 import torch
 
+from livepage.calls import NOWHERE, Moment
 from livepage.recording import Recording
 
 MEMORY_LIMIT = 8 * 2**30
@@ -38,8 +39,15 @@ MEMORY_LIMIT = 8 * 2**30
 # The first elements of a long list say enough.
 MOST_ELEMENTS = 8
 
-# What one tensor was: shape, dtype, and in the first run its place in the record.
-Seen = tuple[tuple[int, ...], str, int | None]
+# A longer list of plain numbers is no example by hand.
+MOST_NUMBERS = 64
+
+# A shape that comes again in further calls needs no more of them to be known.
+MOST_CALLS = 32
+
+# What one tensor was: shape and dtype, and in the first run its place in the record, and the calls
+# in which it was so.
+Seen = tuple[tuple[int, ...], str, int | None, list[int]]
 
 # The line, the qualified name that it is part of, and the name of the value.
 Place = tuple[int, str | None, str]
@@ -60,6 +68,19 @@ class Recorder:
         self.axes: dict[str, int] = {}
         self.record: Recording | None = Recording()
 
+    def enter(self, function: str) -> None:
+        r"""
+        ### A function begins
+        """
+        if self.record:
+            self.record.calls.enter(function, sys._getframe(1))
+
+    def passes(self, name: str, things: Iterable[Any]) -> Iterable[Any]:
+        r"""
+        ### A loop goes through things
+        """
+        return self.record.calls.passes(name, things) if self.record else things
+
     def __call__(self, line: int, owner: str | None, name: str, value: Any) -> Any:
         r"""
         ### Record a value, and hand it on
@@ -68,8 +89,12 @@ class Recorder:
         are recorded themselves.
         """
         with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+            moment = self.record.calls.now(sys._getframe(1)) if self.record else NOWHERE
             for part, tensor in tensors_in(name, value):
-                self._see((line, owner, part), tensor)
+                self._see((line, owner, part), tensor, moment)
+            table = numbers_in(value) if self.record else None
+            if table is not None:
+                self.record.add(line, owner, name, table, False, moment)
         return value
 
     def axis(self, name: str, value: Any) -> None:
@@ -79,7 +104,7 @@ class Recorder:
         if type(value) is int and value > 0:
             self.axes[name] = value
 
-    def _see(self, place: Place, tensor: torch.Tensor) -> None:
+    def _see(self, place: Place, tensor: torch.Tensor, moment: Moment) -> None:
         # The axes of a nested tensor have many lengths, or none that could be asked for.
         try:
             shape = tuple(int(size) for size in tensor.shape)
@@ -87,10 +112,32 @@ class Recorder:
             return
         dtype = str(tensor.dtype).removeprefix("torch.")
         seen = self.places.setdefault(place, [])
-        is_new = (shape, dtype) not in [one[:2] for one in seen]
-        index = self.record.add(*place, tensor, is_new) if self.record else None
-        if is_new:
-            seen.append((shape, dtype, index))
+        same = next((one for one in seen if one[:2] == (shape, dtype)), None)
+        index = self.record.add(*place, tensor, same is None, moment) if self.record else None
+        if same is None:
+            same = shape, dtype, index, []
+            seen.append(same)
+        calls = same[3]
+        if moment.serial and moment.serial not in calls and len(calls) < MOST_CALLS:
+            calls.append(moment.serial)
+
+
+def numbers_in(value: Any) -> torch.Tensor | None:
+    r"""
+    ## A list of numbers, or a table of them, as a tensor
+
+    A page that works something out by hand has no tensors, but it can be stepped through, too. Only
+    floating-point numbers are meant: whole ones may count or name anything.
+    """
+    if not isinstance(value, list) or not 0 < len(value) <= MOST_NUMBERS:
+        return None
+    rows = value if isinstance(value[0], list) else [value]
+    same = all(isinstance(row, list) and 0 < len(row) == len(rows[0]) for row in rows)
+    if not same or len(rows) * len(rows[0]) > MOST_NUMBERS:
+        return None
+    if not all(type(number) is float for row in rows for number in row):
+        return None
+    return torch.tensor(value, dtype=torch.float64)
 
 
 def tensors_in(name: str, value: Any, depth: int = 2) -> Iterator[tuple[str, torch.Tensor]]:

@@ -42,7 +42,7 @@ def test_names_of_one_line_are_one_step_and_steps_keep_their_order(record: Recor
     ):
         bind(record, line, name, tensor)
     found = told(record)
-    assert [(line, [name for name, _ in parts]) for line, parts in found["steps"]] == [
+    assert [(line, [name for name, _ in parts]) for line, parts, _ in found["steps"]] == [
         (8, ["query", "key"]),
         (11, ["return"]),
         (9, ["scores"]),
@@ -61,7 +61,7 @@ def test_a_result_that_was_just_bound_and_new_parameters_are_no_steps(record: Re
     bind(record, 8, "return", x)
     bind(record, 3, "y", x)
     bind(record, 9, "weight", nn.Parameter(x))
-    assert [line for line, _ in told(record)["steps"]] == [7, 3, 9]
+    assert [line for line, *_ in told(record)["steps"]] == [7, 3, 9]
 
 
 def test_a_tensor_is_kept_as_it_was(record: Recording) -> None:
@@ -77,7 +77,10 @@ def test_of_a_long_loop_the_first_rounds_are_kept_and_the_others_counted(record:
         bind(record, 4, "x", torch.tensor([float(count)]))
         bind(record, 5, "a", torch.zeros(1))
     found = told(record)
-    assert [(line, len(parts)) for line, parts in found["steps"]] == [(4, 1), (5, 1)] * MOST_ROUNDS
+    assert [(line, len(parts)) for line, parts, _ in found["steps"]] == [
+        (4, 1),
+        (5, 1),
+    ] * MOST_ROUNDS
     assert found["left_out"] == 2 * (20 - MOST_ROUNDS)
 
 
@@ -87,15 +90,15 @@ def test_of_too_many_steps_later_rounds_go_first_then_the_last_lines(record: Rec
             bind(record, line, "x", torch.tensor([float(100 * count + line)]))
             bind(record, line, "y", torch.zeros(1))
     found = told(record)
-    assert [line for line, _ in found["steps"]] == [*range(40)] * 2
+    assert [line for line, *_ in found["steps"]] == [*range(40)] * 2
     assert found["left_out"] == 40 * 18
-    assert [len(parts) for _, parts in found["steps"]] == [2] * 80
+    assert [len(parts) for _, parts, _ in found["steps"]] == [2] * 80
     # What is in no step takes no room; the zeros of `y` are the first `x`.
     assert sum(one != [] for one in found["tensors"]) == 80
     for line in range(MOST_STEPS):
         bind(record, 100 + line, "x", torch.zeros(1))
     found = told(record)
-    assert [line for line, _ in found["steps"]] == [*range(40), *range(100, 160)]
+    assert [line for line, *_ in found["steps"]] == [*range(40), *range(100, 160)]
     assert found["left_out"] == 40 * 19 + 40
 
 

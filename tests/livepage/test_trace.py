@@ -34,8 +34,8 @@ def test_axes_have_the_names_that_were_measured_or_their_lengths() -> None:
     lines = {2: {1: Named("x", ((7, 3), (11, 5)), ("seq_len", "batch_size"))}, 3: {}}
     steps = with_axes(record, lines)["steps"]
     assert steps == [
-        [2, [["x", ["seq_len", "batch_size"], 0], ["y", ["5"], 1]]],
-        [3, [["x", ["7"], 2]]],
+        [2, [["x", ["seq_len", "batch_size"], 0], ["y", ["5"], 1]], ""],
+        [3, [["x", ["7"], 2]], ""],
     ]
 
 

@@ -29,6 +29,8 @@ def execute(text: str) -> tuple[list[Told], list[tuple[str, Any]], dict[str, Any
         return value
 
     recorder.axis = lambda name, value: axes.append((name, value))
+    recorder.enter = lambda function: None
+    recorder.passes = lambda name, things: things
     module = {HOOK: recorder, "__name__": "page"}
     exec(instrument(dedent(text), "page.py"), module)
     return told, axes, module
@@ -226,6 +228,36 @@ def test_numbers_that_the_example_assigns_may_be_axes() -> None:
     ]
 
 
+def test_functions_are_entered_and_loops_say_what_they_go_through() -> None:
+    text = """
+    def outer(a):
+        'A docstring.'
+        class Inner:
+            def method(self): return [one for one in a if one]
+        return Inner().method()
+    lone = lambda: 1
+    for i, (x, *_) in enumerate(["ab"]): outer([1, 2])
+    for found[0] in [3]: lone()
+    both = {(x, y) for x in "ab" for y in x}
+    """
+    told: list[tuple[Any, ...]] = []
+
+    def recorder(line: int, owner: str | None, name: str, value: Any) -> Any:
+        return value
+
+    def passes(name: str, things: Any) -> Any:
+        told.append((name, list(things)))
+        return told[-1][1]
+
+    recorder.enter = lambda function: told.append((function,))
+    recorder.passes = passes
+    exec(instrument(dedent(text), "page.py"), {HOOK: recorder, "found": [0]})
+    assert told == [
+        *(("i", [(0, "ab")]), ("outer",), ("outer.Inner.method",), ("one", [1, 2])),
+        *(("_", [3]), ("x", ["a", "b"]), ("y", ["a"]), ("y", ["b"])),
+    ]
+
+
 def test_an_error_has_the_line_of_the_file() -> None:
     text = "def f(a):\n    for c in (\n        a,\n    ):\n        d = 1 // c\n\n\nf(0)\n"
     with pytest.raises(ZeroDivisionError) as caught:
@@ -241,6 +273,8 @@ def test_the_calls_stand_on_the_lines_that_they_tell() -> None:
         places.append((name, line, sys._getframe(1).f_lineno))
         return value
 
+    recorder.enter = lambda function: None
+    recorder.passes = lambda name, things: things
     text = "a = 1\nfor b in [2]:\n    c = b\n\n\ndef f(d):\n    return (e := d)\n\n\nf(a)\n"
     exec(instrument(text, "page.py"), {HOOK: recorder})
     lines = {"a": 1, "b": 2, "c": 3, "d": 6, "e": 7, "return": 7}

@@ -67,8 +67,8 @@ PAGES = {
         """,
     "package/names.py": """\
         def make(n):
-            x = torch.ones(n)  # x: 4; x: n
-            return x  # return: 4; return: n
+            x = torch.ones(n)  # x: n; x: 4
+            return x  # return: n; return: 4
 
         TABLE = make(4)  # TABLE: 4
 
@@ -148,6 +148,22 @@ PAGES = {
             torch.set_num_threads(2)
             torch.manual_seed(5)
             torch.set_default_device("meta")
+        """,
+    "package/by_hand.py": """\
+        import math
+
+        def answer(keys):
+            scores = [key[2] for key in keys]
+            total = sum(math.exp(score) for score in scores)
+            weights = [math.exp(score) / total for score in scores]
+            return weights, keys
+
+        def example(n=3):
+            keys = [[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]
+            # Whole numbers, long lists and uneven rows are something else.
+            tokens, long, uneven = [1, 2], [0.5] * 65, [[1.0], [2.0, 3.0]]
+            nothing, empty, mixed = [], [[]], [1.0, "a"]
+            answer(keys)
         """,
     "package/unusual.py": """\
         import os
@@ -326,11 +342,35 @@ def test_the_first_run_is_recorded_in_the_order_of_execution(
     masked = [attend[0], "scores += mask", *attend[1:]]
     expected = ["TABLE", "self.register_buffer", "x = torch.randn", *split, *attend]
     expected += ["mask = torch.ones", *split, *masked]
-    found = [lines[line - 1].strip() for line, _ in record["steps"]]
+    found = [lines[line - 1].strip() for line, *_ in record["steps"]]
     assert [text[: len(start)] for text, start in zip(found, expected, strict=True)] == expected
     query, other = record["steps"][5][1]
     assert query[:2] == ("query", ("n", "batch", "heads", "d_k")) and other[0] == "other"
     assert 0 < len(measured["package/loops.py"].record["steps"]) <= 100
+    # Each step says which call or pass it belongs to. A reader begins in the first function.
+    told = [passed for _, _, passed in record["steps"]]
+    calls = [n for n, text in enumerate(lines, 1) if "attention(query=x" in text]
+    passes = ["pass 1 of 2", "pass 2 of 2"]
+    first, second = (f"call {at} of 2, from line {line}" for at, line in enumerate(calls, 1))
+    assert told == [*[""] * 3, *passes, *[first] * 4, "", *passes, *[second] * 5]
+    assert record["start"] == 3
+
+
+def test_lists_of_numbers_are_recorded_but_are_no_tensors(
+    measured: dict[str, Measurement],
+) -> None:
+    measurement = measured["package/by_hand.py"]
+    assert measurement.lines == {} and measurement.functions == {}
+    record = measurement.record
+    steps = [(parts[0][:2], record["tensors"][parts[0][2]]) for _, parts, _ in record["steps"]]
+    assert [(name, axes, tensor[-1]) for (name, axes), tensor in steps] == [
+        ("keys", ("2", "3"), "1 0 2 0 3 0"),
+        ("scores", ("2",), "2 0"),
+        # Weights are known for what they are.
+        ("weights", ("2",), ".881 .119"),
+    ]
+    assert [tensor[3] for _, tensor in steps] == [None, None, 0]
+    assert record["start"] == 1
 
 
 def test_what_a_page_does_ends_with_it(measured: dict[str, Measurement]) -> None:
