@@ -19,9 +19,7 @@ divide the difference by $h$. That fails twice. It takes one forward pass for ea
 [classic transformer](../transformers/basic/autoregressive_model.py) has 810,306 of them. And it is
 not exact. With 32 bits, as in training, the best step that we found leaves a relative error of
 [0.0021](../../results/autograd.json#values.best_32) for the largest derivatives, and more for
-others. Over a larger step the loss is no straight line. Over a smaller one it hardly changes, and
-the rounding of both losses hides the change. (What did not help enough: a step to both sides, for
-twice the price. It leaves [0.00051](../../results/autograd.json#values.best_32_both).)
+others.
 
 [How wrong a finite difference is, by the step](../../results/autograd.json#figures.steps)
 
@@ -34,26 +32,12 @@ small network of [the notebook](autograd_experiment.py) the backward pass took
 Think of a bill that many people worked on. To find out what a cent at one place does to the total,
 you needn't work through everything again. Each worker knows what a cent more in *their own* input
 does to *their own* output. You start at the total and pass the question back from worker to worker,
-multiplying on the way. That is the chain rule. For $y = f(x)$ and a loss $L$ that depends on $y$:
+multiplying on the way. That is the chain rule. If $x$ is used in several places, its derivatives
+from all of them are added. For $y = f(x)$ and a loss $L$ that depends on $y$:
 
 $$
 \frac{\partial L}{\partial x} = \frac{\partial L}{\partial y} \cdot \frac{\partial y}{\partial x}
 $$
-
-If $x$ is used in several places, its derivatives from all of them are added. Here is $L = a b + a$
-at $a = 2$, $b = 3$, so $L = 8$:
-
-| step back | what it adds |
-| --- | --- |
-| $L$ itself | $\partial L / \partial L = 1$ |
-| the sum passes 1 to both parts | $a$ gets 1, $a b$ gets 1 |
-| the product passes $1 \cdot b$ to $a$, and $1 \cdot a$ to $b$ | $a$ gets 3 more, $b$ gets 2 |
-
-So $\partial L / \partial a = 4$: if $a$ grows by 0.01, $L$ grows by 0.04. The page computes with
-whole tensors in place of single numbers, which is the same with fewer objects. PyTorch's
-autograd does the same in principle, and a test compares the two. Left out here are derivatives of
-derivatives, operations that change a tensor in place, and graphs of about a thousand steps in a row
-or more, which Python's recursion can't follow.
 """
 
 from collections.abc import Callable
@@ -159,7 +143,9 @@ class Variable:
                 operand.grad = operand.grad + fitted(gradient, operand.value)
 
     def visit(self, seen: set[int], order: list["Variable"]) -> None:
-        r"""### Operands before results"""
+        r"""
+        ### Operands before results
+        """
         # Each variable once, after all that it was computed from.
         if id(self) not in seen:
             seen.add(id(self))
@@ -212,6 +198,28 @@ def example(batch_size: int = 7, n_vocab: int = 5, d_model: int = 3) -> tuple[Te
 
     A table of embeddings, a layer with a bias, and the loss, as in the
     [notebook](autograd_experiment.py). Then the example with $a$ and $b$.
+
+    ### Why finite differences are not exact
+
+    Over a larger step the loss is no straight line. Over a smaller one it hardly changes, and the
+    rounding of both losses hides the change. (What did not help enough: a step to both sides, for
+    twice the price. It leaves [0.00051](../../results/autograd.json#values.best_32_both).)
+
+    ### An example by hand
+
+    Here is $L = a b + a$ at $a = 2$, $b = 3$, so $L = 8$:
+
+    | step back | what it adds |
+    | --- | --- |
+    | $L$ itself | $\partial L / \partial L = 1$ |
+    | the sum passes 1 to both parts | $a$ gets 1, $a b$ gets 1 |
+    | the product passes $1 \cdot b$ to $a$, and $1 \cdot a$ to $b$ | $a$ gets 3 more, $b$ gets 2 |
+
+    So $\partial L / \partial a = 4$: if $a$ grows by 0.01, $L$ grows by 0.04. The page computes
+    with whole tensors, which is the same with fewer objects. PyTorch's autograd does the same, and
+    a test compares the two. Left out are derivatives of derivatives, operations that change a
+    tensor in place, and graphs of about a thousand steps in a row or more, which Python's recursion
+    can't follow.
 
     ### Exercises
 

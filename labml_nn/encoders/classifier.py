@@ -41,48 +41,9 @@ z = W_2 \tanh(W_1 \bar h + b_1) + b_2 \qquad \bar h = \frac{1}{|V|} \sum_{i \in 
 $$
 
 $W_1$, $b_1$, $W_2$ and $b_2$ are new, and everything below them is trained already. All of it is
-trained further.
-
-**Padding has to be hidden.** Texts of a batch have different lengths, so a mark fills up the
-shorter ones:
-
-```text
-<first>  W  h  o  _  i  s  _  t  h  e  r  e
-<first>  Y  e  s  <pad> <pad> <pad> <pad> <pad> <pad> <pad> <pad> <pad>
-```
-
-A padded position must not be looked at by attention, nor count in the mean. If neither is masked,
-[0.461](../../results/encoders.json#values.padding.changed) of the trained classifier's answers
-change, and [0.541](../../results/encoders.json#values.padding.right) are right: what it says about
-a sentence then depends on how long the others in its batch are.
-
-**What did not help here:**
-
-* *Pretraining, with very few labels.* With 100 of them, counting the words of questions and
-  statements (naive Bayes) gives
-  [0.660](../../results/encoders.json#tables.classes.counting%2C%20100%20labels.right), the
-  pretrained encoder
-  [0.660](../../results/encoders.json#tables.classes.pretrained%2C%20100%20labels.right), and one
-  from scratch
-  [0.639](../../results/encoders.json#tables.classes.from%20scratch%2C%20100%20labels.right). Even
-  with 1,000 labels counting words is as good as the pretrained encoder, within what seeds differ:
-  [0.757](../../results/encoders.json#tables.classes.counting%2C%201000%20labels.right).
-* *The mean in place of the first position.* The vector of the first mark gives
-  [0.767](../../results/encoders.json#tables.classes.first%20token%2C%201000%20labels.right) with
-  1,000 labels, though the mark is never a target in pretraining.
-* *A frozen encoder:*
-  [0.635](../../results/encoders.json#tables.classes.frozen%2C%201000%20labels.right), if only the
-  two new layers are trained.
-* *No labels at all:* the masked model can be asked which mark it would fill in at the end. “.” is
-  likelier for nearly all sentences, so [0.501](../../results/encoders.json#values.filling.likelier)
-  are right. If the half of them where “?” is likeliest is called questions,
-  [0.518](../../results/encoders.json#values.filling.median) are.
-
-[All classifiers](../../results/encoders.json#tables.classes)
-
-The task is easy to state and has its labels in the text: a sentence ends with “?” or “.”, and the
-model gets it without the mark. Exclamations are left out. BERT trains a new classifier for each
-task with a rate of about 0.00003; our small model takes a hundred times as much.
+trained further. Texts of a batch have different lengths, and what fills up the shorter ones [has to
+be hidden](classifier.py#side_by_side). With few labels pretraining is [no
+help](classifier.py#example).
 """
 
 import random
@@ -132,6 +93,18 @@ def side_by_side(texts: Sequence[str], tokenizer: MaskTokenizer) -> Tensor:
     ## Padding
 
     A column for each text, `[seq_len, batch_size]`, as long as the longest.
+
+    Texts of a batch have different lengths, so a mark fills up the shorter ones:
+
+    ```text
+    <first>  W  h  o  _  i  s  _  t  h  e  r  e
+    <first>  Y  e  s  <pad> <pad> <pad> <pad> <pad> <pad> <pad> <pad> <pad>
+    ```
+
+    A padded position must not be looked at by attention, nor count in the mean. If neither is
+    masked, [0.461](../../results/encoders.json#values.padding.changed) of the trained classifier's
+    answers change, and [0.541](../../results/encoders.json#values.padding.right) are right: what it
+    says about a sentence then depends on how long the others in its batch are.
     """
     # The shorter ones are filled up at the end. A tensor has no rows of different lengths, so
     # something must stand there, and something must hide it.
@@ -203,6 +176,35 @@ def example(
 
     Texts of different lengths, and their classes by either kind of pooling.
 
+    ### What did not help here
+
+    * *Pretraining, with very few labels.* With 100 of them, counting the words of questions and
+      statements (naive Bayes) gives
+      [0.660](../../results/encoders.json#tables.classes.counting%2C%20100%20labels.right), the
+      pretrained encoder
+      [0.660](../../results/encoders.json#tables.classes.pretrained%2C%20100%20labels.right), and
+      one from scratch
+      [0.639](../../results/encoders.json#tables.classes.from%20scratch%2C%20100%20labels.right).
+      Even with 1,000 labels counting words is as good as the pretrained encoder, within what seeds
+      differ: [0.757](../../results/encoders.json#tables.classes.counting%2C%201000%20labels.right).
+    * *The mean in place of the first position.* The vector of the first mark gives
+      [0.767](../../results/encoders.json#tables.classes.first%20token%2C%201000%20labels.right)
+      with 1,000 labels, though the mark is never a target in pretraining.
+    * *A frozen encoder:*
+      [0.635](../../results/encoders.json#tables.classes.frozen%2C%201000%20labels.right), if only
+      the two new layers are trained.
+    * *No labels at all:* the masked model can be asked which mark it would fill in at the end. “.”
+      is likelier for nearly all sentences, so
+      [0.501](../../results/encoders.json#values.filling.likelier) are right. If the half of them
+      where “?” is likeliest is called questions,
+      [0.518](../../results/encoders.json#values.filling.median) are.
+
+    [All classifiers](../../results/encoders.json#tables.classes)
+
+    The task is easy to state and has its labels in the text: a sentence ends with “?” or “.”, and
+    the model gets it without the mark. Exclamations are left out. BERT trains a new classifier for
+    each task with a rate of about 0.00003; our small model takes a hundred times as much.
+
     ### Exercises
 
     ??? question "Two texts have 3 and 12 letters. What share of the padded batch is padding?"
@@ -219,7 +221,8 @@ def example(
         The encoder runs once for each text, and its vectors can be kept, or serve several tasks. It
         is less accurate here.
     """
-    # The longest has all the letters that fit behind the mark of the beginning.
+    # The longest has all the letters that fit behind the mark of the beginning. Every second text
+    # is one letter shorter, and padded.
     tokenizer = MaskTokenizer(CharTokenizer("abc"))
     tokens = side_by_side(["a" * (seq_len - 1 - at % 2) for at in range(batch_size)], tokenizer)
 

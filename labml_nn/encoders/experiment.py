@@ -82,7 +82,8 @@ def held_out_gaps(text: Tensor, tokenizer: MaskTokenizer) -> tuple[Tensor, Tenso
 
     The same ones for all models: tokens, inputs and targets, a column for each window.
     """
-    # Windows side by side, without the rest at the end.
+    # Windows side by side, without the rest at the end. Each of them is asked for its gaps once,
+    # whatever the seed of the training.
     n_windows = len(text) // (SEQ_LEN - 1)
     tokens = text[: n_windows * (SEQ_LEN - 1)].view(n_windows, -1).t()
     tokens = F.pad(tokens, (0, 0, 1, 0), value=tokenizer.first)
@@ -111,7 +112,7 @@ def guesses(model: MaskedModel, tokenizer: MaskTokenizer, text: str) -> list[str
 
     The three likeliest letters of each gap, written “_”, with their probabilities.
     """
-    # A batch of one text.
+    # A batch of one text. Dropout would make each answer another one.
     model.eval()
     tokens = tokenizer.encode(text, gap="_").unsqueeze(1)
 
@@ -159,7 +160,8 @@ def share_right(model: Classifier, tokenizer: MaskTokenizer, asked: Sequence[Lab
     r"""
     ## Share of right answers
     """
-    # A classifier that has learned nothing is right in half of all cases.
+    # A classifier that has learned nothing is right in half of all cases, because there are as many
+    # questions as statements.
     sentences, labels = zip(*asked, strict=True)
     model.eval()
 

@@ -40,19 +40,6 @@ for the token that was there, `[seq_len, batch_size, n_vocab]`.
 
 The loss is the mean of $-\ln p(x_i \mid \tilde x)$ over the chosen places $i$. $x$ is the text,
 $\tilde x$ the input with replaced letters, and $p$ the probability that the model gives.
-
-**What did not help here:** both sides, if 15 % of all letters are hidden at once: the loss in gaps
-is then [1.886](../../results/encoders.json#tables.objectives.both%20sides.loss), and that of the
-language model, which sees its whole side,
-[1.903](../../results/encoders.json#tables.objectives.left%20side.loss). Nor is 15 % the best share:
-with 40 % in training it is
-[1.821](../../results/encoders.json#tables.objectives.40%20percent.loss); large models can gain from
-more, too ([Wettig et al. 2022](https://arxiv.org/abs/2202.08005)). Replacing and keeping some may
-help: with all of the 15 % hidden it is
-[1.946](../../results/encoders.json#tables.objectives.all%20hidden.loss), but seeds overlap.
-
-The runs have the [modern encoder](modern_encoder.py), as BERT's learns too slowly here. Left out is
-BERT's task about pairs of sentences (next sentence prediction).
 """
 
 from collections.abc import Callable
@@ -76,10 +63,14 @@ class MaskTokenizer:
     """
 
     def __init__(self, letters: CharTokenizer) -> None:
+        r"""
+        * `letters` are the [tokens of characters](../training/data.py#CharTokenizer)
+        """
         self.letters = letters
 
-        # What hides a letter, what each text begins with, and what pads the shorter texts of a
-        # [batch](classifier.py): “[MASK]”, “[CLS]” and “[PAD]” in BERT.
+        # They are numbered after the letters: what hides a letter, what each text begins with, and
+        # what pads the shorter texts of a [batch](classifier.py): “[MASK]”, “[CLS]” and “[PAD]” in
+        # BERT.
         self.mask, self.first, self.pad = range(len(letters), len(letters) + 3)
 
     def __len__(self) -> int:
@@ -137,11 +128,14 @@ class PostNormLayer(TransformerLayer):
     """
 
     def forward(self, *, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        r"""
+        `x` and the result are `[seq_len, batch_size, d_model]`.
+        """
         # The sum is normalised. With pre-norm, only what goes into the sublayer is.
         z = self.self_attn(query=x, key=x, value=x, mask=mask)
         x = self.norm_self_attn(x + self.dropout(z))
 
-        # The same for the feed-forward network.
+        # The same for the feed-forward network. What leaves the layer is normalised as well.
         z = self.feed_forward(x)
         return self.norm_ff(x + self.dropout(z))
 
@@ -162,9 +156,19 @@ class BertEncoder(nn.Module):
         dropout_prob: float = 0.1,
         attention: Callable[[int, int, float], nn.Module] = MultiHeadAttention,
     ) -> None:
+        r"""
+        * `n_vocab` is the number of tokens, the special ones included
+        * `d_model` is the number of features of a position
+        * `heads` is the number of heads of each attention
+        * `n_layers` is the number of layers
+        * `d_ff` is the number of features inside a feed-forward network
+        * `seq_len` is the greatest length of a text
+        * `dropout_prob` is the probability that a feature or an attention weight is dropped
+        * `attention` makes the attention of a layer
+        """
         super().__init__()
-        # A learned vector for each token, and one for each of `seq_len` positions. BERT adds a
-        # third, for the first or second of two sentences; it is left out here.
+        # A learned vector for each token, and one for each position. BERT adds a third, for the
+        # first or second of two sentences; it is left out here.
         self.tokens = nn.Embedding(n_vocab, d_model)
         self.positions = nn.Embedding(seq_len, d_model)
 
@@ -173,7 +177,7 @@ class BertEncoder(nn.Module):
         for table in (self.tokens, self.positions):
             nn.init.normal_(table.weight, std=0.02)
 
-        # The sum gets the size that layers expect.
+        # The sum gets the size that layers expect: mean 0 and variance 1 for each position.
         self.norm = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout_prob)
 
@@ -181,6 +185,7 @@ class BertEncoder(nn.Module):
         self.layers = nn.ModuleList(
             PostNormLayer(
                 d_model=d_model,
+                # Without a causal mask, any attention becomes one that sees both sides.
                 self_attn=attention(heads, d_model, dropout_prob),
                 feed_forward=FeedForward(d_model, d_ff, dropout_prob, nn.GELU),
                 dropout_prob=dropout_prob,
@@ -189,7 +194,12 @@ class BertEncoder(nn.Module):
         )
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        # The features of each position, `[seq_len, batch_size, d_model]`.
+        r"""
+        From `[seq_len, batch_size]` to the features of each position, `[seq_len, batch_size,
+        d_model]`.
+        """
+        # The vectors of token and position are added. The same positions serve all texts of the
+        # batch.
         x = self.tokens(tokens) + self.positions.weight[: len(tokens), None]
         x = self.dropout(self.norm(x))
 
@@ -204,10 +214,14 @@ class MaskedModel(nn.Module):
     ## The model
 
     An encoder, BERT's or [a modern one](modern_encoder.py), and logits for the token that was at
-    each position. `bias` is for the layer before the logits.
+    each position.
     """
 
     def __init__(self, encoder: nn.Module, bias: bool = True) -> None:
+        r"""
+        * `encoder` gives features for each position
+        * `bias` is whether the layer before the logits adds learned numbers
+        """
         super().__init__()
         # Both sides of a gap are seen in here.
         self.encoder = encoder
@@ -219,12 +233,16 @@ class MaskedModel(nn.Module):
         self.bias = nn.Parameter(torch.zeros(n_vocab))
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        r"""
+        From `[seq_len, batch_size]` to logits, `[seq_len, batch_size, n_vocab]`.
+        """
         # Features of each position, which have seen both sides, are prepared for a guess. GELU is
         # BERT's choice.
         x = self.norm(F.gelu(self.dense(self.encoder(tokens, mask))))
 
-        # *Tied weights*: the table of the tokens is used a second time. A token's score is the dot
-        # product with its vector, plus a number.
+        # *Tied weights*: the table of the tokens is used a second time, so a letter has one vector,
+        # whether it is read or guessed. A token's score is the dot product with its vector, plus a
+        # number.
         return F.linear(x, self.encoder.tokens.weight, self.bias)
 
 
@@ -239,6 +257,21 @@ def example(
     r"""
     ## Example
 
+    ### What did not help here
+
+    Both sides, if 15 % of all letters are hidden at once: the loss in gaps is then
+    [1.886](../../results/encoders.json#tables.objectives.both%20sides.loss), and that of the
+    language model, which sees its whole side,
+    [1.903](../../results/encoders.json#tables.objectives.left%20side.loss). Nor is 15 % the best
+    share: with 40 % in training it is
+    [1.821](../../results/encoders.json#tables.objectives.40%20percent.loss); large models can gain
+    from more, too ([Wettig et al. 2022](https://arxiv.org/abs/2202.08005)). Replacing and keeping
+    some may help: with all of the 15 % hidden it is
+    [1.946](../../results/encoders.json#tables.objectives.all%20hidden.loss), but seeds overlap.
+
+    The runs have the [modern encoder](modern_encoder.py), as BERT's learns too slowly here. Left
+    out is BERT's task about pairs of sentences (next sentence prediction).
+
     ### Exercises
 
     ??? question "A window has 63 letters. How many targets has it on average?"
@@ -250,7 +283,8 @@ def example(
     ??? question "Initialise the table of tokens with PyTorch's variance of 1. The first loss?"
         Far above that of guessing, because the same table makes the logits. A test notices.
     """
-    # The alphabet is one letter short, because one number stands for unknown letters.
+    # The alphabet is one letter short, because one number stands for unknown letters. The three
+    # special tokens come after all letters.
     alphabet = "".join(chr(97 + index) for index in range(n_letters - 1))
     tokenizer = MaskTokenizer(CharTokenizer(alphabet))
     n_vocab, d_model = len(tokenizer), heads * d_k

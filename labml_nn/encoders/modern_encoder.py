@@ -27,6 +27,9 @@ is an encoder with parts that have become usual since then, most of all in decod
 * *Local attention*: two of three layers see only what is near.
 * There are no biases.
 
+**In:** tokens, `[seq_len, batch_size]`, and a mask of what is visible. **Out:** features of each
+position, `[seq_len, batch_size, d_model]`.
+
 Which of them is it? BERT gets pre-norm or rotary positions, with all else as it was. “All global”
 is the modern encoder without local attention:
 
@@ -37,42 +40,6 @@ Rotary positions make the difference: with them alone, the loss is
 [1.990](../../results/encoders.json#tables.encoders.BERT%2C%20rotary%20positions.loss). Local
 attention adds something: without it, the modern encoder has
 [1.968](../../results/encoders.json#tables.encoders.all%20global.loss).
-
-[The training loss of three encoders. A tenth of the chosen letters are kept and easy to copy: that
-is all that BERT's curve gains](../../results/encoders.json#figures.curves)
-
-Think of directions in a town. “Two doors to the left” works from any house. BERT's positions are
-house numbers: to know that 17 is beside 18, and 43 beside 44, each pair has to be learned. (That is
-our interpretation.)
-
-**In:** tokens, `[seq_len, batch_size]`, and a mask of what is visible. **Out:** features of each
-position, `[seq_len, batch_size, d_model]`. In a layer with local attention, position $i$ sees
-position $j$ if
-
-$$
-|i - j| \le w
-$$
-
-where $w$ is the `distance`: 8 letters here, 64 tokens in ModernBERT. Three such layers in a row see
-$3 w$ positions to each side, and every third layer sees the whole text at once. For long texts this
-saves most of the scores: with 8,192 tokens, a local layer of ModernBERT needs 129 scores for a
-token, and not 8,192.
-
-$$
-\operatorname{GeGLU}(x) = (\operatorname{GELU}(x W_g) \odot x W_v)\, W_o
-$$
-
-$W_g$, $W_v$ and $W_o$ are matrices, and $\odot$ multiplies feature by feature.
-
-**What did not help here:** pre-norm alone,
-[3.303](../../results/encoders.json#tables.encoders.BERT%2C%20pre-norm.loss); and pre-norm, GeGLU
-and no biases together make no difference beyond that of seeds, compared with rotary positions
-alone. Our model has three layers; we have measured no deeper one.
-
-[All encoders](../../results/encoders.json#tables.encoders)
-
-Left out are the removal of padding before the model runs, the kernels and the long training of
-ModernBERT. The paper also chooses 30 % of the tokens, not 15 %.
 """
 
 from collections.abc import Callable, Sequence
@@ -93,11 +60,20 @@ class GeGLU(SwiGLU):
     ## Gated network with GELU
 
     The network of [SwiGLU](../transformers/swiglu.py), with another activation in its gate.
+
+    $$
+    \operatorname{GeGLU}(x) = (\operatorname{GELU}(x W_g) \odot x W_v)\, W_o
+    $$
+
+    $W_g$, $W_v$ and $W_o$ are matrices, and $\odot$ multiplies feature by feature.
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        # Swish and GELU are nearly the same curve. The gate is what makes the difference to BERT's
-        # network.
+        r"""
+        `x` and the result are `[seq_len, batch_size, d_model]`.
+        """
+        # Swish and GELU are nearly the same curve: both are zero far below zero, and the input
+        # itself far above. The gate is what makes the difference to BERT's network.
         hidden = F.gelu(self.gate(x)) * self.value(x)
         return self.output(self.dropout(hidden))
 
@@ -107,6 +83,17 @@ def local_mask(seq_len: int, distance: int) -> Tensor:
     ## Local attention
 
     True where two positions are at most `distance` apart, `[seq_len, seq_len, 1]`.
+
+    In a layer with local attention, position $i$ sees position $j$ if
+
+    $$
+    |i - j| \le w
+    $$
+
+    where $w$ is the `distance`: 8 letters here, 64 tokens in ModernBERT. Three such layers in a row
+    see $3 w$ positions to each side, and every third layer sees the whole text at once. For long
+    texts this saves most of the scores: with 8,192 tokens, a local layer of ModernBERT needs 129
+    scores for a token, and not 8,192.
     """
     # Both sides, since nothing has to be hidden from an encoder. (The [window of a
     # decoder](../transformers/memory/sliding_window.py) goes to the left.)
@@ -117,6 +104,10 @@ def local_mask(seq_len: int, distance: int) -> Tensor:
 def with_rotary(attention: nn.Module, rotate: nn.Module) -> nn.Module:
     r"""
     ## Rotary positions in any attention
+
+    Think of directions in a town. “Two doors to the left” works from any house. BERT's positions
+    are house numbers: to know that 17 is beside 18, and 43 beside 44, each pair has to be learned.
+    (That is our interpretation.)
     """
     # What makes queries and keys is followed by the rotation, which needs no weights. Values stay
     # as they are, so this works for any attention with these two parts.
@@ -156,7 +147,8 @@ class ModernEncoder(nn.Module):
         """
         super().__init__()
         # Tokens alone: there is no table of positions. Small numbers, for the same reason as in
-        # BERT, and then the size that layers expect.
+        # BERT, and then the size that layers expect: a feature of 0.02 would drown in what layers
+        # add.
         self.tokens = nn.Embedding(n_vocab, d_model)
         nn.init.normal_(self.tokens.weight, std=0.02)
         self.norm = nn.LayerNorm(d_model, bias=False)
@@ -167,7 +159,7 @@ class ModernEncoder(nn.Module):
         # All layers of a kind share one table, because nothing in it is learned.
         rotate = [RotaryPositions(inverse_frequencies(d_model // heads, b), seq_len) for b in bases]
 
-        # The first layer, and every third one after it.
+        # The first layer, and every third one after it. In between, what is near has to do.
         self.sees_all = [index % every == 0 for index in range(n_layers)]
 
         # No biases anywhere: the paper spends their parameters on matrices.
@@ -176,6 +168,7 @@ class ModernEncoder(nn.Module):
             attn = attention(heads, d_model, dropout_prob, bias=False)
             layer = TransformerLayer(
                 d_model=d_model,
+                # Positions come in here. Everything else of the layer is as in any transformer.
                 self_attn=with_rotary(attn, rotate[sees_all]),
                 feed_forward=GeGLU(d_model, d_ff, dropout_prob),
                 dropout_prob=dropout_prob,
@@ -186,17 +179,21 @@ class ModernEncoder(nn.Module):
             layer.norm_ff = nn.LayerNorm(d_model, bias=False)
             self.layers.append(layer)
 
-        # What the first layer gets is normalised already.
+        # What the first layer gets is normalised already, right after the embedding.
         self.layers[0].norm_self_attn = nn.Identity()
 
-        # With pre-norm nothing has normalised the last sum.
+        # With pre-norm nothing has normalised the last sum, and it has grown with each layer.
         self.last_norm = nn.LayerNorm(d_model, bias=False)
 
         # A buffer moves with the model. It isn't saved, because it can be made again.
         self.register_buffer("near", local_mask(seq_len, distance), persistent=False)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        # The features of the tokens, `[seq_len, batch_size, d_model]`.
+        r"""
+        From `[seq_len, batch_size]` to the features of each position, `[seq_len, batch_size,
+        d_model]`.
+        """
+        # No positions are added: the layers rotate queries and keys.
         x = self.dropout(self.norm(self.tokens(tokens)))
 
         # The mask for local layers, of its own for each text if there is padding: what is near
@@ -223,6 +220,21 @@ def example(
 
     Features of texts with padding, and logits.
 
+    ### Which part is it?
+
+    [The training loss of three encoders. A tenth of the chosen letters are kept and easy to copy:
+    that is all that BERT's curve gains](../../results/encoders.json#figures.curves)
+
+    What did not help here: pre-norm alone,
+    [3.303](../../results/encoders.json#tables.encoders.BERT%2C%20pre-norm.loss); and pre-norm,
+    GeGLU and no biases together make no difference beyond that of seeds, compared with rotary
+    positions alone. Our model has three layers; we have measured no deeper one.
+
+    [All encoders](../../results/encoders.json#tables.encoders)
+
+    Left out are the removal of padding before the model runs, the kernels and the long training of
+    ModernBERT. The paper also chooses 30 % of the tokens, not 15 %.
+
     ### Exercises
 
     ??? question "Three layers, a `distance` of 8. How far does a position see if all are local?"
@@ -242,11 +254,13 @@ def example(
         The comparison with ModernBERT, and the test that padding changes no letter: in local layers
         letters would look at the padding beside them.
     """
-    # Two positions to each side in the second and the third layer.
+    # Two positions to each side in the second and the third layer. The first and the fourth see
+    # all.
     d_model = heads * 2 * n_pairs
     encoder = ModernEncoder(n_vocab, d_model, heads, 4, d_ff, seq_len, distance=2)
     tokens = torch.randint(n_vocab, (seq_len, batch_size))
 
-    # The last position of each text is padding here.
+    # The last position of each text is padding here, so no layer may look at it, whether it is near
+    # or not.
     visible = (torch.arange(seq_len) < seq_len - 1)[None, :, None]
     return encoder(tokens, visible), MaskedModel(encoder, bias=False)(tokens)

@@ -20,13 +20,6 @@ share of the tokens, and the least busy one
 layers and seeds). So some weights are hardly used, and where each expert has a GPU of its own, the
 other GPUs wait for the busiest one.
 
-The usual explanation is that an expert with more tokens learns faster, and then gets more tokens
-still. The greatest *load* of an expert of the second layer, its tokens divided by an equal share of
-them, goes up from [3.03](../../results/experts.json#values.unbalanced.first) in the first 20 steps
-to [4.63](../../results/experts.json#values.unbalanced.peak) at its highest. But it isn't the same
-expert all the time. At the end of 1,000 steps it is
-[2.96](../../results/experts.json#values.unbalanced.last) (means of 20 steps and three seeds).
-
 [The load of each expert of the second layer, without balancing, with a loss and with a
 bias](../../results/experts.json#figures.loads)
 
@@ -39,10 +32,6 @@ seeds](../../results/experts.json#tables.balancing)
 Think of a supermarket with several checkouts. A *loss* teaches customers to dislike the checkout
 with the longest queue. A *bias* is a sign above that queue, “next checkout, please”: customers go
 elsewhere, and what they think of the checkout stays the same.
-
-The loss is older, from the [Switch Transformer](https://arxiv.org/abs/2101.03961) (Fedus, Zoph and
-Shazeer 2021), and used in Qwen3 too; the library transformers has it for Mixtral. The bias is used
-in DeepSeek-V3.
 """
 
 from collections.abc import Iterator
@@ -147,12 +136,18 @@ class BiasedRouter(Router):
     """
 
     def __init__(self, d_model: int, n_experts: int, n_active: int) -> None:
+        r"""
+        The arguments are those of [the router](mixture.py#Router.__init__).
+        """
         super().__init__(d_model, n_experts, n_active)
         # No parameter, because no gradient leads to it; but saved with the model, which needs it to
         # choose the same experts again.
         self.register_buffer("bias", torch.zeros(n_experts))
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        r"""
+        From `[n_tokens, d_model]` to weights and numbers of experts, `[n_tokens, n_active]` each.
+        """
         # Scores that don't sum to one.
         self.scores = self.linear(x).sigmoid()
 
@@ -205,6 +200,21 @@ def example(
     Left out are the random noise on the logits with which
     [Shazeer et al. 2017](https://arxiv.org/abs/1701.06538) balance, a limit on the tokens of an
     expert, and the small balancing loss for each sequence that DeepSeek-V3 keeps beside its bias.
+
+    ### How the load changes
+
+    The usual explanation is that an expert with more tokens learns faster, and then gets more
+    tokens still. The greatest *load* of an expert of the second layer, its tokens divided by an
+    equal share of them, goes up from [3.03](../../results/experts.json#values.unbalanced.first) in
+    the first 20 steps to [4.63](../../results/experts.json#values.unbalanced.peak) at its highest.
+    But it isn't the same expert all the time. At the end of 1,000 steps it is
+    [2.96](../../results/experts.json#values.unbalanced.last) (means of 20 steps and three seeds).
+
+    ### Where each is used
+
+    The loss is older, from the [Switch Transformer](https://arxiv.org/abs/2101.03961) (Fedus, Zoph
+    and Shazeer 2021), and used in Qwen3 too; the library transformers has it for Mixtral. The bias
+    is used in DeepSeek-V3.
 
     ### Exercises
 

@@ -39,39 +39,10 @@ y = \sum_{i \in T} w_i\, E_i(x)
 $$
 
 $W$ are the router's weights, $s_i$ is the score of expert $i$, $T$ are the `n_active` experts with
-the highest scores, and $E_i(x)$ is what expert $i$ makes of the token. For example, with four
-experts and two active ones:
-
-| expert | 1 | 2 | 3 | 4 |
-| --- | ---: | ---: | ---: | ---: |
-| logit | 1 | −1 | 2 | 0 |
-| score $s_i$ | 0.24 | 0.03 | 0.64 | 0.09 |
-| weight $w_i$ | 0.27 | | 0.73 | |
-
-The token goes through experts 1 and 3 and gets $0.27\, E_1(x) + 0.73\, E_3(x)$. Experts 2 and 4
-don't run.
+the highest scores, and $E_i(x)$ is what expert $i$ makes of the token.
 
 [The loss after 1,000 steps, mean and range of three seeds; “loss”, “bias” and the last two lines
 are explained on the next two pages](../../results/experts.json#figures.losses)
-
-Of the model's [241,090](../../results/experts.json#tables.layers.experts%2C%20loss.parameters)
-parameters a token uses [69,058](../../results/experts.json#tables.layers.experts%2C%20loss.active),
-its *active parameters*. In Mixtral, the model of the paper, there are eight experts in each layer
-and two for each token: 13 of 47 billion parameters are active.
-
-**What did not help here:** experts saved hardly any time. Training took
-[9](../../results/experts.json#tables.layers.one%20small%20network.seconds) seconds of one core with
-the small network, [21](../../results/experts.json#tables.layers.one%20large%20network.seconds) with
-the large one, [19](../../results/experts.json#tables.layers.experts%2C%20no%20balancing.seconds)
-with experts, and [24](../../results/experts.json#tables.layers.experts%2C%20loss.seconds) with the
-balancing loss of the next page. Two of 16 experts have an eighth of the work, but 16 small products
-and the gathering of their tokens cost about as much as one large product does. And all experts have
-to be in memory.
-
-As in Mixtral, and in Qwen3, which has the same layer, there are no biases. Left out are a limit
-on the tokens of an expert (the others are then dropped), experts that are spread over several GPUs,
-and kernels that run all experts in one call. [Balancing the experts](balancing.py) is the next
-page.
 """
 
 from collections.abc import Callable
@@ -125,6 +96,17 @@ class Router(nn.Module):
 class Mixture(nn.Module):
     r"""
     ## Mixture of experts
+
+    For example, with four experts and two active ones:
+
+    | expert | 1 | 2 | 3 | 4 |
+    | --- | ---: | ---: | ---: | ---: |
+    | logit | 1 | −1 | 2 | 0 |
+    | score $s_i$ | 0.24 | 0.03 | 0.64 | 0.09 |
+    | weight $w_i$ | 0.27 | | 0.73 | |
+
+    The token goes through experts 1 and 3 and gets $0.27\, E_1(x) + 0.73\, E_3(x)$. Experts 2 and 4
+    don't run.
     """
 
     def __init__(
@@ -151,6 +133,9 @@ class Mixture(nn.Module):
         self.experts = nn.ModuleList(SwiGLU(d_model, d_ff, dropout_prob) for _ in range(n_experts))
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        `x` and the result are `[seq_len, batch_size, d_model]`.
+        """
         # All tokens in one list, `[seq_len * batch_size, d_model]`: no token depends on
         # another.
         tokens = x.flatten(0, -2)
@@ -209,6 +194,33 @@ def example(
 
     [The 20 most frequent characters, and the shares of their choices that go to each expert of the
     first layer; “line” is the end of a line](../../results/experts.json#figures.letters)
+
+    ### Active parameters
+
+    Of the model's [241,090](../../results/experts.json#tables.layers.experts%2C%20loss.parameters)
+    parameters a token uses
+    [69,058](../../results/experts.json#tables.layers.experts%2C%20loss.active), its *active
+    parameters*. In Mixtral, the model of the paper, there are eight experts in each layer and two
+    for each token: 13 of 47 billion parameters are active.
+
+    ### What did not help here
+
+    Experts saved hardly any time. Training took
+    [9](../../results/experts.json#tables.layers.one%20small%20network.seconds) seconds of one core
+    with the small network,
+    [21](../../results/experts.json#tables.layers.one%20large%20network.seconds) with the large one,
+    [19](../../results/experts.json#tables.layers.experts%2C%20no%20balancing.seconds) with experts,
+    and [24](../../results/experts.json#tables.layers.experts%2C%20loss.seconds) with the balancing
+    loss of the next page. Two of 16 experts have an eighth of the work, but 16 small products and
+    the gathering of their tokens cost about as much as one large product does. And all experts have
+    to be in memory.
+
+    ### What it leaves out
+
+    As in Mixtral, and in Qwen3, which has the same layer, there are no biases. Left out are a limit
+    on the tokens of an expert (the others are then dropped), experts that are spread over several
+    GPUs, and kernels that run all experts in one call. [Balancing the experts](balancing.py) is the
+    next page.
 
     ### Exercises
 

@@ -24,22 +24,8 @@ two things, with as many weights and as much work for a token (but for the route
 
 *Fine-grained* experts are cut in two, so that a token has more combinations to choose from. A
 *shared* expert works on every token and takes over what all need, so that the others can
-specialise. Think of a hospital again: everybody sees the nurse, and then some specialists.
-
-**What did not help here:** at our size, neither does. The loss is
-[1.956](../../results/experts.json#tables.layers.experts%2C%20bias.loss) with plain experts,
-[1.961](../../results/experts.json#tables.layers.experts%20of%20half%20the%20width.loss) with twice
-as many of half the width, and
-[1.952](../../results/experts.json#tables.layers.half%20the%20width%2C%20one%20shared.loss) with one
-of these shared. Compared seed by seed, fine-grained experts change it by
-[−0.002](../../results/experts.json#values.change.half.least) to
-[0.015](../../results/experts.json#values.change.half.most), and with the shared one by
-[−0.021](../../results/experts.json#values.change.shared.least) to
-[0.009](../../results/experts.json#values.change.shared.most): sometimes better, sometimes worse.
-And they train more slowly,
-[32](../../results/experts.json#tables.layers.experts%20of%20half%20the%20width.seconds) seconds of
-one core and not [21](../../results/experts.json#tables.layers.experts%2C%20bias.seconds), because
-there are more and smaller products.
+specialise. At our size [neither helps](shared_expert.py#example). Think of a hospital again:
+everybody sees the nurse, and then some specialists.
 
 [The loss after 1,000 steps, mean and range of three seeds; the last two are those of this
 page](../../results/experts.json#figures.losses)
@@ -52,10 +38,6 @@ $$
 
 $E_i$ are the routed experts, $T$ those that the router has chosen for the token $x$, and $w_i$
 their [weights](mixture.py). The shared expert has no weight: the router doesn't choose it.
-
-DeepSeek-V3 has 256 routed experts and a shared one, and eight routed experts for each token. It
-also multiplies the routed part by 2.5, and chooses groups of experts before experts, so that a
-token goes to few machines. Both are left out.
 """
 
 import torch
@@ -87,14 +69,19 @@ class SharedMixture(Mixture):
 
         The other arguments are those of the [mixture](mixture.py#Mixture).
         """
-        # All that a mixture has, balanced with the bias, as in DeepSeek-V3.
+        # All that a mixture has, balanced with the bias, as in DeepSeek-V3. The shared expert has
+        # no part in the balance: its load is always one.
         super().__init__(d_model, d_ff, n_experts, n_active, dropout_prob, router)
 
-        # Several shared experts are one wider network: their results would be added up, and so is
-        # what the hidden features of one network give. So one product takes the place of several.
+        # The experts that every token goes through. Several of them are one wider network: their
+        # results would be added up, and so is what the hidden features of one network give. So one
+        # product takes the place of several.
         self.shared = SwiGLU(d_model, n_shared * d_ff, dropout_prob)
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        `x` and the result are `[seq_len, batch_size, d_model]`.
+        """
         # The shared expert works on every token, in one product and without gathering anything. Its
         # result has no weight. What the chosen experts give is added, each with its weight, as on
         # the page of the mixture.
@@ -111,6 +98,29 @@ def example(
 ) -> Tensor:
     r"""
     ## Example
+
+    ### What did not help here
+
+    At our size, neither of the two helps. The loss is
+    [1.956](../../results/experts.json#tables.layers.experts%2C%20bias.loss) with plain experts,
+    [1.961](../../results/experts.json#tables.layers.experts%20of%20half%20the%20width.loss) with
+    twice as many of half the width, and
+    [1.952](../../results/experts.json#tables.layers.half%20the%20width%2C%20one%20shared.loss) with
+    one of these shared. Compared seed by seed, fine-grained experts change it by
+    [−0.002](../../results/experts.json#values.change.half.least) to
+    [0.015](../../results/experts.json#values.change.half.most), and with the shared one by
+    [−0.021](../../results/experts.json#values.change.shared.least) to
+    [0.009](../../results/experts.json#values.change.shared.most): sometimes better, sometimes
+    worse. And they train more slowly,
+    [32](../../results/experts.json#tables.layers.experts%20of%20half%20the%20width.seconds) seconds
+    of one core and not [21](../../results/experts.json#tables.layers.experts%2C%20bias.seconds),
+    because there are more and smaller products.
+
+    ### In large models
+
+    DeepSeek-V3 has 256 routed experts and a shared one, and eight routed experts for each token. It
+    also multiplies the routed part by 2.5, and chooses groups of experts before experts, so that a
+    token goes to few machines. Both are left out.
 
     ### Exercises
 
@@ -130,7 +140,10 @@ def example(
         the same. The comparison with DeepSeek-V3 has 17, and doesn't notice, because it puts
         DeepSeek's weights in the place of ours, whatever their shapes.
     """
+    # Experts are narrow here, so each is a small matrix product of its own. That is why they train
+    # more slowly.
     mixture = SharedMixture(d_model, d_ff, n_experts, n_active)
 
-    # Eleven routed experts and the shared one for each token.
+    # Eleven routed experts and the shared one for each token: nearly all that there are, so that
+    # the example reaches each of them.
     return mixture(torch.randn(seq_len, batch_size, d_model))

@@ -17,8 +17,7 @@ A classifier knows a fixed list of classes. Show it images of digits with 98 dif
 [captions](digits.py#caption), and let it score 110: of images with one of the other twelve, such as
 “two sevens”, it gets [0.000](../../results/images.json#tables.ways.classifier%20of%20110.unseen)
 right. It has a row of weights for “two sevens”, but every image in training has only pushed that
-row's score down. That other rows were trained with a seven, or with two of a kind, doesn't help
-this one.
+row's score down.
 
 But a caption consists of words, and these are in other captions, too. (“sevens” is new, but
 “seven” and “fours” aren't.) CLIP has an encoder that reads the captions. After as many steps it
@@ -40,46 +39,8 @@ $$
 s_{ij} = \frac{u_i \cdot v_j}{\tau}
 $$
 
-$$
-L = -\frac{1}{2N} \sum_{i=1}^{N} \left( \ln \frac{e^{s_{ii}}}{\sum_j e^{s_{ij}}} +
-\ln \frac{e^{s_{ii}}}{\sum_j e^{s_{ji}}} \right)
-$$
-
 $u_i$ is the vector of image $i$ and $v_j$ that of text $j$, both of length 1, so that their product
-is the cosine of the angle between them. $N$ is the number of pairs in a batch, and $\tau$ is the
-*temperature*. The loss $L$ is a cross entropy along rows and one along columns.
-
-Why the temperature? Suppose an image has these cosines with three texts, the first of which is its
-own:
-
-| cosine | 0.8 | 0.5 | 0.1 |
-| --- | ---: | ---: | ---: |
-| probability with $\tau = 1$ | 0.45 | 0.33 | 0.22 |
-| probability with $\tau = 0.07$ | 0.99 | 0.01 | 0.00 |
-
-Cosines end at 1 and −1. As logits of 64 pairs, they would have a loss of 2.254 even if each image
-had 1 with its own caption and −1 with all others, and no 64 directions are all opposite to each
-other. (In our 32 features, the best that we found is 3.176.) Trained like this, the model gets
-[0.094](../../results/images.json#tables.ways.no%20temperature.unseen) of the images with new
-captions right. The temperature is learned. It starts at 0.07, and $1 / \tau$ grows from 14.3 to
-[21.7](../../results/images.json#values.scale).
-
-[Trained for 800 steps of 64 pairs: the share of images for which the right one of 110 captions has
-the highest logit, with the lowest and the highest of three seeds for the new
-ones](../../results/images.json#tables.ways)
-
-**What did not help here:** for captions that were in training, words are no help. The classifier
-gets [0.818](../../results/images.json#tables.ways.classifier%20of%20110.seen) of their images
-right, the two encoders [0.762](../../results/images.json#tables.ways.two%20encoders.seen). And the
-second half of the loss changes little. With the texts for each image only, and not the images for
-each text, the model gets
-[0.669](../../results/images.json#tables.ways.texts%20for%20images%20only.unseen) of the images with
-new captions right.
-
-CLIP learned from 400 million images with their texts, in batches of 32,768. Its text encoder has
-the [mask](../transformers/mha.py#causal_mask) of a language model, as here. Left out are a
-normalisation before the first layer of its image encoder, tokens of several letters, and a limit of
-100 for $1 / \tau$, which is never reached here.
+is the cosine of the angle between them. $\tau$ is the [*temperature*](clip.py#CLIP).
 """
 
 import math
@@ -130,6 +91,8 @@ class TextEncoder(nn.Module):
             (
                 TransformerLayer(
                     d_model=d_model,
+                    # The causal mask comes with the call: each position knows the text up to
+                    # itself.
                     self_attn=attention(heads, d_model, 0.0),
                     feed_forward=FeedForward(d_model, d_ff, 0.0, nn.GELU),
                     dropout_prob=0.0,
@@ -140,14 +103,17 @@ class TextEncoder(nn.Module):
         )
 
     def forward(self, tokens: Tensor) -> Tensor:
+        r"""
+        From `[seq_len, n_texts]` to a vector for each text, `[n_texts, d_text]`.
+        """
         # Each position sees those before it, so that what fills up a short text behind its end
-        # can't change anything: `[seq_len, n_texts, d_text]`.
+        # can't change anything.
         x = self.tokens(tokens) + self.positions[: len(tokens)]
         x = self.encoder(x, causal_mask(len(tokens)).to(x.device))
 
         # The first end is the only position that has seen the whole text and nothing else. (Every
         # text must have an end: without one, this would be position 0.) It does for a text what the
-        # class token does for an image: `[n_texts, d_text]`.
+        # class token does for an image.
         end = (tokens == 0).int().argmax(dim=0)
         return x[end, torch.arange(len(end), device=x.device)]
 
@@ -155,6 +121,23 @@ class TextEncoder(nn.Module):
 class CLIP(nn.Module):
     r"""
     ## Image and text in one space
+
+    ### Why the temperature?
+
+    Suppose an image has these cosines with three texts, the first of which is its
+    own:
+
+    | cosine | 0.8 | 0.5 | 0.1 |
+    | --- | ---: | ---: | ---: |
+    | probability with $\tau = 1$ | 0.45 | 0.33 | 0.22 |
+    | probability with $\tau = 0.07$ | 0.99 | 0.01 | 0.00 |
+
+    Cosines end at 1 and −1. As logits of 64 pairs, they would have a loss of 2.254 even if each
+    image had 1 with its own caption and −1 with all others, and no 64 directions are all opposite
+    to each other. (In our 32 features, the best that we found is 3.176.) Trained like this, the
+    model gets [0.094](../../results/images.json#tables.ways.no%20temperature.unseen) of the images
+    with new captions right. The temperature is learned. It starts at 0.07, and $1 / \tau$ grows
+    from 14.3 to [21.7](../../results/images.json#values.scale).
     """
 
     def __init__(self, images: ViT, texts: TextEncoder, d_image: int, d_text: int, d: int) -> None:
@@ -184,11 +167,15 @@ class CLIP(nn.Module):
         return F.normalize(self.project_text(self.texts(tokens)), dim=-1)
 
     def forward(self, images: Tensor, tokens: Tensor) -> Tensor:
+        r"""
+        A logit for each image and each text, `[n_images, n_texts]`. The tokens are `[seq_len,
+        n_texts]`.
+        """
         # A row for each image, a column for each text. The dot product of two vectors of length 1
         # is the cosine of the angle between them, from -1 to 1.
         cosines = self.encode_images(images) @ self.encode_texts(tokens).T
 
-        # Divided by the temperature $\tau$: `[n_images, n_texts]`.
+        # Divided by the temperature $\tau$: cosines alone are too close together for a softmax.
         return cosines * self.log_scale.exp()
 
 
@@ -197,6 +184,14 @@ def contrastive_loss(logits: Tensor) -> Tensor:
     ## Contrastive loss
 
     Of a square of logits, in which image $i$ belongs to text $i$.
+
+    $$
+    L = -\frac{1}{2N} \sum_{i=1}^{N} \left( \ln \frac{e^{s_{ii}}}{\sum_j e^{s_{ij}}} +
+    \ln \frac{e^{s_{ii}}}{\sum_j e^{s_{ji}}} \right)
+    $$
+
+    $N$ is the number of pairs in a batch. The loss $L$ is a cross entropy along rows and one along
+    columns.
     """
     # The right text for each image, and the right image for each text: the diagonal.
     right = torch.arange(len(logits), device=logits.device)
@@ -223,6 +218,29 @@ def example(
     [The four of 2,200 images that are nearest to each of three new
     captions](../../results/images.json#figures.nearest)
 
+    ### What it learned
+
+    [Trained for 800 steps of 64 pairs: the share of images for which the right one of 110 captions
+    has the highest logit, with the lowest and the highest of three seeds for the new
+    ones](../../results/images.json#tables.ways)
+
+    ### What did not help here
+
+    For captions that were in training, words are no help. The classifier gets
+    [0.818](../../results/images.json#tables.ways.classifier%20of%20110.seen) of their images right,
+    the two encoders [0.762](../../results/images.json#tables.ways.two%20encoders.seen). And the
+    second half of the loss changes little. With the texts for each image only, and not the images
+    for each text, the model gets
+    [0.669](../../results/images.json#tables.ways.texts%20for%20images%20only.unseen) of the images
+    with new captions right.
+
+    ### The original
+
+    CLIP learned from 400 million images with their texts, in batches of 32,768. Its text encoder
+    has the [mask](../transformers/mha.py#causal_mask) of a language model, as here. Left out are a
+    normalisation before the first layer of its image encoder, tokens of several letters, and a
+    limit of 100 for $1 / \tau$, which is never reached here.
+
     ### Exercises
 
     ??? question "What is the loss of 64 pairs if all vectors are the same?"
@@ -246,11 +264,12 @@ def example(
     # Real images, of eight patches each.
     images, _ = Pairs(seed=1, batch_size=n_images).at(0)
 
-    # Random letters, and an end of each text.
+    # Random letters, and an end of each text. Without an end, no position would stand for the text.
     tokens = torch.randint(1, n_vocab, (seq_len, n_texts))
     tokens[-1] = 0
 
-    # The encoders can have different widths.
+    # The encoders can have different widths, since each has a projection of its own into the common
+    # space.
     vit = ViT(8, 4, d_image, 1, 2, 4 * d_image)
     texts = TextEncoder(n_vocab, seq_len, d_text, 1, 2, 4 * d_text)
     model = CLIP(vit, texts, d_image, d_text, d)

@@ -26,16 +26,6 @@ pixel is dark at other pixels.
 
 [The share of digits that a linear layer gets right after 800 steps, by what distorts
 them: means of three seeds](../../results/images.json#tables.digits)
-
-Two digits can stand side by side, on eight rows of 16 pixels, or one of the two places is empty.
-The words for such an image are its *caption*: “a seven”, “two threes”, “a three and an eight”. The
-lesson on [images and words](clip.py) needs them.
-
-**What doesn't make it harder:** noise. It looks bad, but alone it leaves the linear layer at
-[1.000](../../results/images.json#tables.digits.noise.accuracy). Of the other distortions, only
-shifts do harm alone: they bring it to
-[0.870](../../results/images.json#tables.digits.shift.accuracy). Left out are colours: an image
-would have three numbers for each pixel.
 """
 
 from collections.abc import Mapping
@@ -172,6 +162,10 @@ class Pairs:
     """
 
     def __init__(self, seed: int, batch_size: int = 64) -> None:
+        r"""
+        * `seed` decides which images are drawn
+        * `batch_size` is the number of pairs in a batch
+        """
         self.seed, self.batch_size = seed, batch_size
         self.scenes = all_scenes()
         captions = [caption(*scene) for scene in self.scenes.tolist()]
@@ -221,6 +215,20 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
     ## Example
 
     A few digits, and as many wide images with their captions.
+
+    ### What doesn't make it harder
+
+    Noise. It looks bad, but alone it leaves the linear layer at
+    [1.000](../../results/images.json#tables.digits.noise.accuracy). Of the other distortions, only
+    shifts do harm alone: they bring it to
+    [0.870](../../results/images.json#tables.digits.shift.accuracy). Left out are colours: an image
+    would have three numbers for each pixel.
+
+    ### Two digits
+
+    Two digits can stand side by side, on eight rows of 16 pixels, or one of the two places is
+    empty. The words for such an image are its *caption*: “a seven”, “two threes”, “a three and an
+    eight”. The lesson on [images and words](clip.py) needs them.
 
     ### Exercises
 

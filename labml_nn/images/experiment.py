@@ -207,7 +207,8 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
         in the words: “nine” is a word that no image has explained. But the rest of a caption, such
         as “and a three”, still fits.
     """
-    # Three steps on digits, and the weights of three others.
+    # Three steps on digits, and the weights of three others. So few steps teach nothing: the shapes
+    # are what matters here.
     model = classifier()
     train(
         model,

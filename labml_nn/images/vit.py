@@ -35,37 +35,6 @@ seeds).
 Think of a jigsaw puzzle in a bag. If you take out one piece after the other, you learn what is on
 the pieces, but not what the picture shows. Write the place of each piece on its back, and you can
 tell without putting the puzzle together. The numbers on the backs are the *position embeddings*.
-
-$$
-x = \begin{bmatrix} c & E\, p_1 & E\, p_2 & \dots & E\, p_N \end{bmatrix} +
-\begin{bmatrix} q_0 & q_1 & q_2 & \dots & q_N \end{bmatrix}
-$$
-
-$p_n$ are the pixels of patch $n$ of $N$ as a column, and $E$ is a matrix that turns them into
-$d_{model}$ features. (A bias, which is also added, isn't shown.) $c$ is the *class token*, a vector
-that is the same for all images, and $q_n$ is the position embedding of place $n$. All of them are
-learned. What the layers make of $c$ is the vector of the image: the class token has no content of
-its own, and collects what its attention gathers from the patches.
-
-[Models that read digits, after 800 steps of 64 new digits each: means of three seeds, and the
-seconds of one core](../../results/images.json#tables.models)
-
-**What did not help here:**
-
-* *Small patches.* With patches of 4 × 4 pixels, four in an image, it gets
-  [0.969](../../results/images.json#tables.models.patches%20of%204%20%C3%97%204.accuracy) right,
-  after half the time.
-* *The class token.* The mean of what became of the patches does as well:
-  [0.960](../../results/images.json#tables.models.mean%20of%20patches.accuracy).
-* *A transformer at all.* A convolutional network with fewer than half of the parameters gets
-  [0.990](../../results/images.json#tables.models.convolutions.accuracy) right. The usual
-  explanation is that its layers compare neighbours from the start, while a vision transformer has
-  to learn which patches are neighbours. In the paper the transformers get ahead if they are first
-  trained on 14 million images or more.
-
-As in the paper, the encoder is in [pre-norm](../transformers/models.py). Left out are
-colours, dropout, the hidden layer that the paper has before the scores in its first training, and
-larger images after training, for which positions have to be stretched.
 """
 
 from collections.abc import Callable
@@ -96,6 +65,17 @@ def patches(images: Tensor, size: int) -> Tensor:
 class ViT(nn.Module):
     r"""
     ## Vision transformer
+
+    $$
+    x = \begin{bmatrix} c & E\, p_1 & E\, p_2 & \dots & E\, p_N \end{bmatrix} +
+    \begin{bmatrix} q_0 & q_1 & q_2 & \dots & q_N \end{bmatrix}
+    $$
+
+    $p_n$ are the pixels of patch $n$ of $N$ as a column, and $E$ is a matrix that turns them into
+    $d_{model}$ features. (A bias, which is also added, isn't shown.) $c$ is the *class token*, a
+    vector that is the same for all images, and $q_n$ is the position embedding of place $n$. All of
+    them are learned. What the layers make of $c$ is the vector of the image: the class token has no
+    content of its own, and collects what its attention gathers from the patches.
 
     ### Registers
 
@@ -162,6 +142,10 @@ class ViT(nn.Module):
         )
 
     def forward(self, images: Tensor) -> Tensor:
+        r"""
+        From images, `[batch_size, n_rows * size, n_columns * size]`, to a vector for each,
+        `[batch_size, d_model]`.
+        """
         # A token for each patch, `[n_rows * n_columns, batch_size, d_model]`.
         x = self.project(patches(images, self.size))
         batch_size = x.shape[1]
@@ -175,8 +159,8 @@ class ViT(nn.Module):
         # No mask: an image has no future, and every patch may look at every other one.
         x = self.encoder(x)
 
-        # What the class token has collected is the image's vector, `[batch_size, d_model]`. What
-        # became of the patches and registers is dropped.
+        # What the class token has collected is the image's vector. What became of the patches and
+        # registers is dropped.
         return x[0]
 
 
@@ -201,6 +185,26 @@ def example(
     [The class token's weights for the patches in the last layer, mean of four heads: the darker,
     the larger. The weight of the class token itself is left
     out](../../results/images.json#figures.looks)
+
+    ### What did not help here
+
+    * *Small patches.* With patches of 4 × 4 pixels, four in an image, it gets
+      [0.969](../../results/images.json#tables.models.patches%20of%204%20%C3%97%204.accuracy) right,
+      after half the time.
+    * *The class token.* The mean of what became of the patches does as well:
+      [0.960](../../results/images.json#tables.models.mean%20of%20patches.accuracy).
+    * *A transformer at all.* A convolutional network with fewer than half of the parameters gets
+      [0.990](../../results/images.json#tables.models.convolutions.accuracy) right. The usual
+      explanation is that its layers compare neighbours from the start, while a vision transformer
+      has to learn which patches are neighbours. In the paper the transformers get ahead if they are
+      first trained on 14 million images or more.
+
+    As in the paper, the encoder is in [pre-norm](../transformers/models.py). Left out are colours,
+    dropout, the hidden layer that the paper has before the scores in its first training, and larger
+    images after training, for which positions have to be stretched.
+
+    [Models that read digits, after 800 steps of 64 new digits each: means of three seeds, and the
+    seconds of one core](../../results/images.json#tables.models)
 
     ### Exercises
 

@@ -44,8 +44,7 @@ find the note “B”, and read the word beside it. Two layers do this:
    B, so the last B looks at H, and copies it.
 
 In one layer, a key is made from a token and its position alone: the key of H has nothing of the B
-before it. ([Elhage et al. 2021](https://transformer-circuits.pub/2021/framework/index.html) first
-described such pairs.)
+before it.
 """
 
 import torch
@@ -62,10 +61,6 @@ class RepeatedParts:
 
     A random part, over and over: F B H C F B H C F …
 
-    * `seq_len` is the length of a sequence, and `batch_size` how many a batch has
-    * `shortest` and `longest` are the limits of the length of a part
-    * `seed` decides on the sequences
-
     The length is drawn for each sequence, because with parts of 16 a model can copy what stands 15
     places before, whatever the token is. Such a model doesn't find a token at [another
     distance](induction_experiment.py).
@@ -80,6 +75,12 @@ class RepeatedParts:
         longest: int = 23,
         seed: int = 1,
     ) -> None:
+        r"""
+        * `n_vocab` is the number of different tokens
+        * `seq_len` is the length of a sequence, and `batch_size` how many a batch has
+        * `shortest` and `longest` are the limits of the length of a part
+        * `seed` decides on the sequences
+        """
         # The tokens of a part differ, so that only one token follows each.
         if longest > n_vocab:
             raise ValueError(f"longest is {longest}, but there are {n_vocab} different tokens")
@@ -93,7 +94,7 @@ class RepeatedParts:
         Inputs and targets, `[seq_len, batch_size]` each.
         """
         # As in [other trainings](../training/data.py#RandomWindows.at), a batch depends on seed and
-        # step alone.
+        # step alone. Two seeds are a million steps apart, so that none gets a batch of the other.
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + step)
 
         # The order of random numbers is a random order of all tokens, `[n_vocab, batch_size]`. A
@@ -117,6 +118,9 @@ class AttentionOnly(nn.Module):
 
     The [usual model](../transformers/models.py) without feed-forward networks, normalisations and
     biases of the projections: a layer adds the outputs of its heads to the stream, and that is all.
+
+    [Elhage et al. 2021](https://transformer-circuits.pub/2021/framework/index.html) first described
+    such pairs of heads, in models like this one.
     """
 
     def __init__(
@@ -127,12 +131,20 @@ class AttentionOnly(nn.Module):
         n_layers: int = 2,
         seq_len: int = 32,
     ) -> None:
+        r"""
+        * `n_vocab` is the number of different tokens
+        * `d_model` is the number of features of the stream
+        * `heads` is the number of heads of a layer
+        * `n_layers` is the number of layers
+        * `seq_len` is the greatest length of a sequence
+        """
         super().__init__()
         # Tokens and positions. A head needs positions to find the one before its own.
         self.embed = Embeddings(n_vocab, d_model, PositionalEncoding(d_model, 0.0, seq_len))
 
-        # No dropout. The [readable attention](../transformers/mha.py) keeps the weights of its last
-        # call in `attn`, and we need them.
+        # No dropout: a dropped weight would hide the answer now and then. The [readable
+        # attention](../transformers/mha.py) keeps the weights of its last call in `attn`, and we
+        # need them.
         self.layers = nn.ModuleList(
             MultiHeadAttention(heads, d_model, 0.0, bias=False) for _ in range(n_layers)
         )
@@ -141,10 +153,14 @@ class AttentionOnly(nn.Module):
         self.generator = Generator(n_vocab, d_model)
 
     def forward(self, tokens: Tensor) -> Tensor:
+        r"""
+        From `[seq_len, batch_size]` to logits, `[seq_len, batch_size, n_vocab]`.
+        """
         # The residual stream, and the mask that hides later positions.
         x, mask = self.embed(tokens), causal_mask(len(tokens))
 
-        # The keys of the second layer are made from what the first one has added.
+        # The keys of the second layer are made from what the first one has added. That is the way
+        # from one head to the other.
         for layer in self.layers:
             x = x + layer(query=x, key=x, value=x, mask=mask)
         return self.generator(x)
@@ -249,10 +265,11 @@ def example(
         Heads that look at the same token, for example at themselves. The induction head of the test
         that is made by hand gets 0, and that test fails.
     """
-    # Parts of three or four tokens.
+    # Parts of three or four tokens, so that a sequence of seven repeats at least once.
     inputs, _ = RepeatedParts(n_vocab, seq_len, batch_size, 3, 4).at(0)
 
-    # An untrained model. Its heads look everywhere.
+    # An untrained model. Its heads look everywhere, and its scores are those of equal weights, or
+    # nearly.
     model = AttentionOnly(n_vocab, heads * 2 * n_pairs, heads, 2, seq_len)
     logits = model(inputs)
 

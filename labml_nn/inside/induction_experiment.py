@@ -19,33 +19,8 @@ repeats](../../results/induction.json#figures.attention)
 
 A row is a query. On the left, the largest weight of most rows is at the position before, but those
 around it get some, too. On the right, the first twelve rows have no pattern: no token has come up
-before. From the thirteenth row on, each letter looks at what followed it.
-
-[Other models: means of three seeds. “Pieces” are a part of 16 tokens, and then nine of it from
-another place](../../results/induction.json#tables.models)
-
-**What did not help here:**
-
-* More heads or more steps in one layer. More predictions are right, but not in pieces, where 3.1 %
-  are right by guessing.
-* More heads in two layers. With one head in each,
-  [100.00 %](../../results/induction.json#tables.models.Two%20layers%20of%20one%20head.right) are
-  right.
-* Normalisation, as in [other models](../transformers/models.py). After 600 steps,
-  [81.4 %](../../results/induction.json#tables.models.Two%20layers%2C%20normalised.right) are right.
-* No positions. With the mask alone, no head finds the position before its own in 600 steps.
-* Parts of 16 tokens, always. With two layers
-  [100.0 %](../../results/induction.json#tables.models.Two%20layers%2C%20parts%20of%2016.right) are
-  right, the best induction score is
-  [0.90](../../results/induction.json#tables.models.Two%20layers%2C%20parts%20of%2016.induction),
-  and in pieces
-  [0.0 %](../../results/induction.json#tables.models.Two%20layers%2C%20parts%20of%2016.pieces) are
-  right. So a high score can also come from a head that looks 15 places back. Score heads on
-  sequences of many lengths.
-* Removing one head, to see whether such heads are needed. Each head that is left still answers:
-
-[The first heads of the second layer removed together: three
-seeds](../../results/induction.json#tables.removed)
+before. From the thirteenth row on, each letter looks at what followed it. (What else was tried, and
+did not help, [stands below](induction_experiment.py#example).)
 """
 
 from collections.abc import Callable
@@ -182,7 +157,8 @@ def notebook(steps: int = 600, seed: int = 1) -> None:
         # The largest score of any layer.
         layer, head = divmod(int(kind.argmax()), heads)
 
-        # All its weights for the first sequence.
+        # All its weights for the first sequence, a row for each query. Each row sums to one, so a
+        # dark point means that little is left for the others.
         axes.imshow(model.layers[layer].attn[:, :, 0, head].tolist(), cmap="Blues")
         axes.set_title(f"{name}: layer {layer + 1}, head {head + 1}")
     plt.show()
@@ -193,6 +169,33 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5) -> tuple[Tens
     ## Example
 
     Three steps.
+
+    ### Other models
+
+    [Other models: means of three seeds. “Pieces” are a part of 16 tokens, and then nine of it from
+    another place](../../results/induction.json#tables.models)
+
+    ### What did not help here
+
+    * More heads or more steps in one layer. More predictions are right, but not in pieces, where
+      3.1 % are right by guessing.
+    * More heads in two layers. With one head in each, [100.00
+      %](../../results/induction.json#tables.models.Two%20layers%20of%20one%20head.right) are right.
+    * Normalisation, as in [other models](../transformers/models.py). After 600 steps, [81.4
+      %](../../results/induction.json#tables.models.Two%20layers%2C%20normalised.right) are right.
+    * No positions. With the mask alone, no head finds the position before its own in 600 steps.
+    * Parts of 16 tokens, always. With two layers [100.0
+      %](../../results/induction.json#tables.models.Two%20layers%2C%20parts%20of%2016.right) are
+      right, the best induction score is
+      [0.90](../../results/induction.json#tables.models.Two%20layers%2C%20parts%20of%2016.induction),
+      and in pieces [0.0
+      %](../../results/induction.json#tables.models.Two%20layers%2C%20parts%20of%2016.pieces) are
+      right. So a high score can also come from a head that looks 15 places back. Score heads on
+      sequences of many lengths.
+    * Removing one head, to see whether such heads are needed. Each head that is left still answers:
+
+    [The first heads of the second layer removed together: three
+    seeds](../../results/induction.json#tables.removed)
 
     ### Exercises
 
@@ -207,7 +210,7 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5) -> tuple[Tens
         Try several seeds. An induction head can be in any layer that has a previous-token head in a
         layer before it.
     """
-    # Parts of three or four tokens, from a vocabulary of 32.
+    # Parts of three or four tokens, from a vocabulary of 32: short enough to repeat in seven.
     sequences = RepeatedParts(32, seq_len, batch_size, 3, 4)
     model = AttentionOnly(32, 4 * heads, heads, 2, seq_len)
 

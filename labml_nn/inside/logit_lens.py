@@ -29,52 +29,9 @@ the last layer and the logits, the model has a normalisation, and the lens needs
 
 [The loss after each layer](../../results/inside.json#figures.losses)
 
-[After each layer: the loss on the validation text of three kinds of reading, and guesses of the
-logit lens that are right, or that no later layer changes: means of three
-seeds](../../results/inside.json#tables.readings)
-
 Think of an exam with partial marks. The logit lens marks the unfinished answers with the marking
 scheme for finished ones. It can miss what a student has worked out but not yet written down in the
 expected form. The *tuned lens* below has a marking scheme for each stage.
-
-## A line, letter by letter
-
-The classic model of this site, trained for 2,000 steps, has read “my lor”. What comes next?
-
-[Read after each layer: the likeliest letter after “my
-lor”](../../results/inside.json#tables.example)
-
-Before the first layer, the stream has only the last letter and its position. The “d” is first after
-two layers, and sure after four.
-
-[The likeliest letter after each layer, for each position of a line; darker is more
-probable](../../results/inside.json#figures.line)
-
-The letters above the columns are those of the text. Each reading predicts the letter of the *next*
-column. The last row is what the model predicts.
-
-## What it tells, and what it doesn't
-
-The loss falls with each layer, for all three seeds, and most with the first. After two of four
-layers, [0.65](../../results/inside.json#tables.readings.layer%202.settled) of the guesses have
-settled: they are those of all later layers, too.
-
-Where it misleads: before the first layer the lens has a loss of
-[3.060](../../results/inside.json#tables.readings.embedding.lens), as if the stream knew less than
-[counted letter pairs](../training/counting.py#count_pairs), which have
-[2.482](../../results/counting.json#values.pairs). But the stream holds the last letter, and a
-[tuned lens](#TunedLens) with one learned matrix for each layer reads
-[2.501](../../results/inside.json#tables.readings.embedding.tuned) from it. So the lens shows what
-the last logits can *read*, which is less than what the stream holds. After the third layer the
-difference is small, [1.916](../../results/inside.json#tables.readings.layer%203.lens) and
-[1.871](../../results/inside.json#tables.readings.layer%203.tuned).
-
-**What did not help here:** before the first layer, the normalisation hardly improves the reading,
-from [3.159](../../results/inside.json#tables.readings.embedding.raw) to
-[3.060](../../results/inside.json#tables.readings.embedding.lens). It matters more with each layer.
-
-Left out: readings of a single head or network. The original post read GPT-2, whose tokens are
-pieces of words.
 """
 
 import torch
@@ -171,6 +128,10 @@ class TunedLens(nn.Module):
     """
 
     def __init__(self, n_layers: int, d_model: int) -> None:
+        r"""
+        * `n_layers` is the number of layers of the model
+        * `d_model` is the number of features of its stream
+        """
         super().__init__()
         # Zeros, so that training begins with the logit lens. The stream after the last layer needs
         # no map, so there are as many maps as layers.
@@ -178,6 +139,10 @@ class TunedLens(nn.Module):
         self.bias = nn.Parameter(torch.zeros(n_layers, 1, 1, d_model))
 
     def forward(self, streams: Tensor) -> Tensor:
+        r"""
+        The streams after no layer, one, two and so on, of which each keeps its shape. The last one
+        stays as it is.
+        """
         # Each of these streams has a matrix of its own.
         early, last = streams[:-1], streams[-1:]
         change = torch.einsum("loi,lsbi->lsbo", self.weight, early) + self.bias
@@ -220,6 +185,54 @@ def example(
 ) -> tuple[Tensor, Tensor, Tensor]:
     r"""
     ## Example
+
+    ### The readings in numbers
+
+    [After each layer: the loss on the validation text of three kinds of reading, and guesses of the
+    logit lens that are right, or that no later layer changes: means of three
+    seeds](../../results/inside.json#tables.readings)
+
+    ### A line, letter by letter
+
+    The classic model of this site, trained for 2,000 steps, has read “my lor”. What comes next?
+
+    [Read after each layer: the likeliest letter after “my
+    lor”](../../results/inside.json#tables.example)
+
+    Before the first layer, the stream has only the last letter and its position. The “d” is first
+    after two layers, and sure after four.
+
+    [The likeliest letter after each layer, for each position of a line; darker is more
+    probable](../../results/inside.json#figures.line)
+
+    The letters above the columns are those of the text. Each reading predicts the letter of the
+    *next* column. The last row is what the model predicts.
+
+    ### What it tells, and what it doesn't
+
+    The loss falls with each layer, for all three seeds, and most with the first. After two of four
+    layers, [0.65](../../results/inside.json#tables.readings.layer%202.settled) of the guesses have
+    settled: they are those of all later layers, too.
+
+    Where it misleads: before the first layer the lens has a loss of
+    [3.060](../../results/inside.json#tables.readings.embedding.lens), as if the stream knew less
+    than [counted letter pairs](../training/counting.py#count_pairs), which have
+    [2.482](../../results/counting.json#values.pairs). But the stream holds the last letter, and a
+    [tuned lens](#TunedLens) with one learned matrix for each layer reads
+    [2.501](../../results/inside.json#tables.readings.embedding.tuned) from it. So the lens shows
+    what the last logits can *read*, which is less than what the stream holds. After the third layer
+    the difference is small, [1.916](../../results/inside.json#tables.readings.layer%203.lens) and
+    [1.871](../../results/inside.json#tables.readings.layer%203.tuned).
+
+    ### What did not help here
+
+    Before the first layer, the normalisation hardly improves the reading, from
+    [3.159](../../results/inside.json#tables.readings.embedding.raw) to
+    [3.060](../../results/inside.json#tables.readings.embedding.lens). It matters more with each
+    layer.
+
+    Left out: readings of a single head or network. The original post read GPT-2, whose tokens are
+    pieces of words.
 
     ### Exercises
 

@@ -33,52 +33,6 @@ divides it), and when it looks at “a”, that of “d” by
 looks at: blue is up, red is down](../../results/inside.json#figures.added)
 
 **In:** an attention. **Out:** two matrices for each of its heads, `[heads, d_model, d_model]`.
-
-## What the matrices leave out
-
-Scores also have the biases of queries and keys in them. Which share of the variance of the scores
-does QK explain without them? (Scores less their mean over the keys that a query sees: the softmax
-ignores the mean.) And which share do *letters* alone explain, if we leave out positions and what
-earlier layers added?
-
-[Shares of the variance that are explained, by layer: means of heads and three
-seeds](../../results/inside.json#tables.layers)
-
-Biases hardly matter. Letters explain very little of where heads look, nearly all of what the heads
-of the first layer add, and about a third of what later heads add. So the OV tables of the first
-layer describe this model, and its QK tables of letters don't.
-
-The stream of the first layer is the sum of a letter and a position, so a score has four terms. (The
-shares needn't sum to one, because the terms are correlated.)
-
-[Shares of the variance of the first layer's scores, by term: means of heads and three
-seeds](../../results/inside.json#tables.parts)
-
-[Scores of positions for positions in the first layer: a row for each of 16 positions, a column for
-each that it sees](../../results/inside.json#figures.places)
-
-## What did not help here
-
-*The direct path.* The embedding of a letter also reaches the logits past all layers. A model
-without layers has only this path, and can only learn the table of [letter
-pairs](../training/counting.py#count_pairs) (Elhage et al.). In ours, the [logit
-lens](logit_lens.py#logit_lens) of the bare embeddings has a correlation with the logarithms of the
-counted pairs of [0.68](../../results/inside.json#values.mean.direct), over the 48 most frequent
-letters, and the likeliest next letter is the same for
-[0.36](../../results/inside.json#values.mean.same_guess) of them.
-
-[Which letter follows which, in a row for each letter: counted, and on the direct
-path](../../results/inside.json#figures.bigrams)
-
-*Composition scores.* Their mean is [0.115](../../results/inside.json#values.mean.composition),
-random matrices of the same rank have [0.089](../../results/inside.json#values.mean.random), and the
-highest of 96 pairs of heads has [0.160](../../results/inside.json#values.mean.highest). We also
-measured which share of the variance of a head's scores comes through its keys from each earlier
-head. Over all pairs, its rank correlation with the score is
-[0.57](../../results/inside.json#values.mean.rank_correlation).
-
-Left out: tables for feed-forward networks, which are not linear; paths through more than one head;
-and rotary positions, with which QK is another matrix for each distance.
 """
 
 import math
@@ -223,6 +177,52 @@ def example(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     r"""
     ## Example
+
+    ### What the matrices leave out
+
+    Scores also have the biases of queries and keys in them. Which share of the variance of the
+    scores does QK explain without them? (Scores less their mean over the keys that a query sees:
+    the softmax ignores the mean.) And which share do *letters* alone explain, if we leave out
+    positions and what earlier layers added?
+
+    [Shares of the variance that are explained, by layer: means of heads and three
+    seeds](../../results/inside.json#tables.layers)
+
+    Biases hardly matter. Letters explain very little of where heads look, nearly all of what the
+    heads of the first layer add, and about a third of what later heads add. So the OV tables of the
+    first layer describe this model, and its QK tables of letters don't.
+
+    The stream of the first layer is the sum of a letter and a position, so a score has four terms.
+    (The shares needn't sum to one, because the terms are correlated.)
+
+    [Shares of the variance of the first layer's scores, by term: means of heads and three
+    seeds](../../results/inside.json#tables.parts)
+
+    [Scores of positions for positions in the first layer: a row for each of 16 positions, a column
+    for each that it sees](../../results/inside.json#figures.places)
+
+    ### What did not help here
+
+    *The direct path.* The embedding of a letter also reaches the logits past all layers. A model
+    without layers has only this path, and can only learn the table of [letter
+    pairs](../training/counting.py#count_pairs) (Elhage et al.). In ours, the [logit
+    lens](logit_lens.py#logit_lens) of the bare embeddings has a correlation with the logarithms of
+    the counted pairs of [0.68](../../results/inside.json#values.mean.direct), over the 48 most
+    frequent letters, and the likeliest next letter is the same for
+    [0.36](../../results/inside.json#values.mean.same_guess) of them.
+
+    [Which letter follows which, in a row for each letter: counted, and on the direct
+    path](../../results/inside.json#figures.bigrams)
+
+    *Composition scores.* Their mean is [0.115](../../results/inside.json#values.mean.composition),
+    random matrices of the same rank have [0.089](../../results/inside.json#values.mean.random), and
+    the highest of 96 pairs of heads has [0.160](../../results/inside.json#values.mean.highest). We
+    also measured which share of the variance of a head's scores comes through its keys from each
+    earlier head. Over all pairs, its rank correlation with the score is
+    [0.57](../../results/inside.json#values.mean.rank_correlation).
+
+    Left out: tables for feed-forward networks, which are not linear; paths through more than one
+    head; and rotary positions, with which QK is another matrix for each distance.
 
     ### Exercises
 

@@ -100,7 +100,8 @@ def run(model: AttentionOnly, tokens: Tensor, says: Mapping[Head, Tensor]) -> Te
     `says` has new outputs for some heads: $d_k$ features for each token, or the same for all.
     """
 
-    # An edit for each layer, which changes the heads of that layer and no others.
+    # An edit for each layer, which changes the heads of that layer and no others. The number is
+    # bound here, because a loop variable would be the last one for all.
     def replaced_in(number: int) -> Callable[[Tensor], Tensor]:
         def edit(z: Tensor) -> Tensor:
             # In place: nothing else reads this tensor. The other heads compute theirs from what
@@ -247,7 +248,7 @@ def example(
     key = seq_len - 12
     model = AttentionOnly(n_vocab, heads * 2 * n_pairs, heads, 2, seq_len)
 
-    # Without all heads of layer 2.
+    # Without all heads of layer 2: what is left can't copy what stood behind the earlier token.
     logits = knock_out(model, clean, [(1, head) for head in range(heads)])
 
     # The answers swapped, and how much of the right one comes back with a head.

@@ -32,19 +32,6 @@ What would go wrong with a careless split? If *pairs* were held out at random, n
 day would still be in the training in one of its four other forms, with the very same target. A
 model that knows the targets by heart would look as if it could read. So *days* are held out, in all
 forms.
-
-**What doesn't make it easier:** short sources, for one vector. Numbers alone, such as 17.6.2024,
-aren't easier to read: a model that gets one vector for the whole source translates
-[23.3 %](../../results/translation.json#tables.forms.17%2E6%2E2024.one) of them exactly, and
-[30.8 %](../../results/translation.json#tables.forms.Monday%2C%2017%20June%202024.one) of the
-longest form. (With attention it is the other way round: seven of its eight mistakes are in the
-longest form.)
-
-[Exact translations of held-out dates in each form: means of three
-seeds](../../results/translation.json#tables.forms)
-
-A date has one right translation, so a translation is either right or wrong. A sentence has many
-good ones; measures for those, such as BLEU, are left out.
 """
 
 from collections.abc import Sequence
@@ -183,6 +170,21 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
 
     The first batch. The sources are as long as the longest of them, and the targets have ten
     characters, a start and an end.
+
+    ### What doesn't make it easier
+
+    Short sources, for one vector. Numbers alone, such as 17.6.2024, aren't easier to read: a model
+    that gets one vector for the whole source translates [23.3
+    %](../../results/translation.json#tables.forms.17%2E6%2E2024.one) of them exactly, and [30.8
+    %](../../results/translation.json#tables.forms.Monday%2C%2017%20June%202024.one) of the longest
+    form. (With attention it is the other way round: seven of its eight mistakes are in the longest
+    form.)
+
+    [Exact translations of held-out dates in each form: means of three
+    seeds](../../results/translation.json#tables.forms)
+
+    A date has one right translation, so a translation is either right or wrong. A sentence has many
+    good ones; measures for those, such as BLEU, are left out.
 
     ### Exercises
 

@@ -19,13 +19,12 @@ The transformer was made to translate: it reads one text, the *source*, and writ
 Early neural translators passed on [one vector](https://arxiv.org/abs/1409.3215) for the whole
 source (Sutskever, Vinyals and Le 2014). With one vector, the mean over the characters, our model
 translates [25.4 %](../../results/translation.json#tables.models.One%20vector.right) of new dates
-without a mistake. In [62 %](../../results/translation.json#values.swapped.one_vector) of the wrong
-ones the digits of the year have changed places, such as 1983 for 1938. With a vector for *each
-character* and [attention](../transformers/variants/cross_attention.py) to them, as [Bahdanau, Cho
-and Bengio](https://arxiv.org/abs/1409.0473) proposed in 2014, it translates
-[99.7 %](../../results/translation.json#tables.models.Encoder%20and%20decoder.right); without the
-source [0.0 %](../../results/translation.json#tables.models.No%20source.right) (means of three
-seeds, 500 steps).
+without a mistake. With a vector for *each character* and
+[attention](../transformers/variants/cross_attention.py) to them, as [Bahdanau, Cho and
+Bengio](https://arxiv.org/abs/1409.0473) proposed in 2014, it translates [99.7
+%](../../results/translation.json#tables.models.Encoder%20and%20decoder.right); without the source
+[0.0 %](../../results/translation.json#tables.models.No%20source.right) (means of three seeds, 500
+steps).
 
 [Held-out dates that are translated exactly: mean and range of three
 seeds](../../results/translation.json#figures.shares)
@@ -51,14 +50,6 @@ $$
 m = \operatorname{Encoder}(s) \qquad
 p(t_1, \dots, t_n \mid s) = \prod_i p(t_i \mid t_1, \dots, t_{i-1}, m)
 $$
-
-**What differs from the paper.** Each sublayer [normalises its
-input](../transformers/models.py#TransformerLayer), not its sum, and each stack normalises its
-result. The logits have a matrix of their own; the embeddings of source and target are shared, as in
-the paper. Dropout is off. Left out are label smoothing, a tokenizer for parts of words, and a
-[cache](../transformers/variants/cross_attention.py#CrossAttention.remember). **What did not help
-here:** [beam search and more](__init__.py). Four beginnings at a time, as in the paper, give
-[99.7 %](../../results/translation.json#values.beam.end.4), too.
 """
 
 import torch
@@ -88,8 +79,18 @@ class EncoderDecoder(nn.Module):
         dropout_prob: float = 0.0,
         pad: int = 0,
     ) -> None:
-        # `n_layers` is the number of layers on *each* side, `max_len` the greatest length of a
-        # source or a target, and `pad` the token that fills up what is too short.
+        r"""
+        * `n_vocab` is the number of different tokens, the same for source and target
+        * `d_model` is the number of features of a position
+        * `heads` is the number of heads of each attention
+        * `n_layers` is the number of layers on *each* side
+        * `d_ff` is the number of features inside a feed-forward network
+        * `max_len` is the greatest length of a source or a target
+        * `dropout_prob` is the probability that a weight or a feature is dropped
+        * `pad` is the token that fills up what is too short
+        """
+        # What fills up shorter texts has no meaning, and must be hidden wherever something looks at
+        # the source.
         super().__init__()
         self.pad = pad
 
@@ -102,6 +103,8 @@ class EncoderDecoder(nn.Module):
         layers = (
             TransformerLayer(
                 d_model=d_model,
+                # Self-attention of the source: “5” finds out that it is a day by looking at its
+                # neighbours.
                 self_attn=MultiHeadAttention(heads, d_model, dropout_prob),
                 feed_forward=FeedForward(d_model, d_ff, dropout_prob),
                 dropout_prob=dropout_prob,
@@ -117,7 +120,8 @@ class EncoderDecoder(nn.Module):
             for _ in self.encoder.layers
         )
 
-        # This normalises what the layers have added up. Then come the logits.
+        # This normalises what the layers have added up, so that the logits don't depend on how much
+        # that was. Then come the logits.
         self.norm = nn.LayerNorm(d_model)
         self.generator = Generator(n_vocab, d_model)
 
@@ -143,7 +147,7 @@ class EncoderDecoder(nn.Module):
         # A token sees those before it. That hides the padding as well, which stands at the end.
         mask = causal_mask(len(target)).to(target.device)
 
-        # Tokens and positions, as in the encoder.
+        # Tokens and positions, as in the encoder, from the same table.
         x = self.embed(target)
 
         # Each layer looks at the target so far, then at the memory, the same for all layers.
@@ -152,6 +156,10 @@ class EncoderDecoder(nn.Module):
         return self.generator(self.norm(x))
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        r"""
+        From `[source_len, batch_size]` and `[target_len, batch_size]` to logits,
+        `[target_len, batch_size, n_vocab]`.
+        """
         # Once through each. In writing, the encoder runs once and the decoder for every token.
         return self.decode(target, *self.encode(source))
 
@@ -190,11 +198,11 @@ def translate(model: EncoderDecoder, source: Tensor, start: int, end: int, n_tok
     Always the likeliest token, up to `n_tokens` of them. `start` and `end` are the tokens between
     which a target stands. After the end, the result is filled up.
     """
-    # Dropout is for training.
+    # Dropout is for training. A translation would differ from one call to the next.
     was_training = model.training
     model.eval()
 
-    # Read once: the source doesn't change while we write.
+    # Read once: the source doesn't change while we write. Only the decoder runs for each new token.
     memory, visible = model.encode(source)
 
     # Each translation begins with the start token, `[1, batch_size]`, and none has ended. From the
@@ -208,6 +216,8 @@ def translate(model: EncoderDecoder, source: Tensor, start: int, end: int, n_tok
         # What has ended gets padding, until the last one of the batch has ended.
         token = token.masked_fill(done, model.pad)
         target = torch.cat([target, token.unsqueeze(0)])
+
+        # Once a text has ended, nothing that follows can be a part of it.
         done |= token == end
         if done.all():
             break
@@ -227,6 +237,16 @@ def example(
 ) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
+
+    ### Where it departs from the paper, and what did not help
+
+    Each sublayer [normalises its input](../transformers/models.py#TransformerLayer), not its sum,
+    and each stack normalises its result. The logits have a matrix of their own; the embeddings of
+    source and target are shared, as in the paper. Dropout is off. Left out are label smoothing, a
+    tokenizer for parts of words, and a
+    [cache](../transformers/variants/cross_attention.py#CrossAttention.remember). **What did not
+    help here:** [beam search and more](__init__.py). Four beginnings at a time, as in the paper,
+    give [99.7 %](../../results/translation.json#values.beam.end.4), too.
 
     ### Exercises
 

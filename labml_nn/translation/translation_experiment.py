@@ -13,17 +13,10 @@ The models have 242,758 parameters each: two layers on each side, with 64 featur
 The last one trains in [14](../../results/translation.json#values.seconds) seconds of one core, all
 three in [39](../../results/translation.json#values.notebook_seconds).
 
-**One vector** learns, but slowly:
-[9.7 %](../../results/translation.json#tables.models.One%20vector.half) after half of the steps,
-[25.4 %](../../results/translation.json#tables.models.One%20vector.right) in the end. In
-[62 %](../../results/translation.json#values.swapped.one_vector) of its wrong translations the
-digits of the year have changed places, as in
-[62.5 %](../../results/translation.json#values.swapped.whole) of the eight mistakes with attention.
-We didn't try more features.
-
-**Attention** translates
-[99.7 %](../../results/translation.json#tables.models.Encoder%20and%20decoder.right). Each row shows
-where the decoder looks for one token, as the mean over the four heads of the last layer:
+Of new dates, a model with *one vector* for the source translates [25.4
+%](../../results/translation.json#tables.models.One%20vector.right), and one with *attention* [99.7
+%](../../results/translation.json#tables.models.Encoder%20and%20decoder.right). Each row shows where
+the decoder looks for one token, as the mean over the four heads of the last layer:
 
 [“Thursday, 5 March 1987”; “·” is a space](../../results/translation.json#figures.long)
 
@@ -34,16 +27,6 @@ forms and three seeds, the last digit of the year has its largest weight at that
 [87.8 %](../../results/translation.json#values.copied.first), and the second in only
 [60.8 %](../../results/translation.json#values.copied.second). The second needs no source: after 1
 comes 9, and after 2 comes 0.
-
-With numbers only, the mark between them tells which is the month:
-
-[“5.3.1987”, the day first](../../results/translation.json#figures.dots)
-
-[“3/5/1987”, the month first](../../results/translation.json#figures.slashes)
-
-**What did not help here:** that it knows all ten digits. Of dates from 2100 to 2199, in the same
-forms, [0.0 %](../../results/translation.json#values.later) are translated right: all years of the
-training begin with 19 or 20. The model has learned to read two centuries, and not to copy digits.
 """
 
 from collections.abc import Callable, Sequence
@@ -91,8 +74,8 @@ class OneVector(EncoderDecoder):
         total = memory.where(visible[0].unsqueeze(-1), 0).sum(dim=0)
         mean = total / visible[0].sum(dim=0).unsqueeze(-1)
 
-        # A memory of one position. Its weight is always 1. (In early neural translators the
-        # vector was the last state of a recurrent network.)
+        # A memory of one position. Its weight is always 1, so nothing is left to be chosen. (In
+        # early neural translators the vector was the last state of a recurrent network.)
         return mean.unsqueeze(0), visible[:, :1]
 
 
@@ -144,7 +127,8 @@ def held_out_pairs(days: Tensor) -> tuple[list[str], list[str]]:
     r"""
     ## Held-out pairs
     """
-    # Sources and targets of some days, each day in all forms.
+    # Sources and targets of some days, each day in all forms, so that no form is harder by its
+    # days.
     pairs = [spell(day, form) for day in days.tolist() for form in range(len(FORMS))]
     return [source for source, _ in pairs], [target for _, target in pairs]
 
@@ -210,7 +194,7 @@ def notebook(steps: int = 500, seed: int = 1) -> None:
         model = way(len(SYMBOLS))
         fit(model, days, steps, seed)
 
-        # On days that it hasn't seen, and five of its translations.
+        # On days that it hasn't seen, and five of its translations: the five forms of one day.
         loss, right = measure(model, held_out[:200])
         print(f"{name}: validation loss {loss:.3f}, translated exactly {right:.1%}")
         for source, found in zip(sources[:5], translations(model, sources[:5]), strict=True):
@@ -232,6 +216,30 @@ def example(heads: int = 5, n_pairs: int = 3, d_ff: int = 7) -> tuple[Tensor, Te
     r"""
     ## Example
 
+    ### One vector
+
+    With one vector, the model learns, but slowly: [9.7
+    %](../../results/translation.json#tables.models.One%20vector.half) after half of the steps,
+    [25.4 %](../../results/translation.json#tables.models.One%20vector.right) in the end. In [62
+    %](../../results/translation.json#values.swapped.one_vector) of its wrong translations the
+    digits of the year have changed places, as in [62.5
+    %](../../results/translation.json#values.swapped.whole) of the eight mistakes with attention. We
+    didn't try more features.
+
+    ### Dates with numbers only
+
+    With numbers only, the mark between them tells which is the month:
+
+    [“5.3.1987”, the day first](../../results/translation.json#figures.dots)
+
+    [“3/5/1987”, the month first](../../results/translation.json#figures.slashes)
+
+    ### What did not help here
+
+    That it knows all ten digits is no help. Of dates from 2100 to 2199, in the same forms, [0.0
+    %](../../results/translation.json#values.later) are translated right: all years of the training
+    begin with 19 or 20. The model has learned to read two centuries, and not to copy digits.
+
     ### Exercises
 
     ??? question "How low can the loss of the decoder without a source get?"
@@ -245,10 +253,10 @@ def example(heads: int = 5, n_pairs: int = 3, d_ff: int = 7) -> tuple[Tensor, Te
     ??? question "`looked_at(model, \"March 5, 1987\")`: which column has the 7 of the year?"
         Column 13. Column 0 is the start, and the source has 13 characters. The end is column 14.
     """
-    # One layer on each side.
+    # One layer on each side, which is enough for the shapes.
     model = EncoderDecoder(len(SYMBOLS), heads * 2 * n_pairs, heads, 1, d_ff)
 
-    # The loss of each of three steps.
+    # The loss of each of three steps. It begins a little above that of guessing.
     losses: list[Tensor] = []
     fit(model, split()[0], 3, after_step=lambda step, loss: losses.append(loss))
 
