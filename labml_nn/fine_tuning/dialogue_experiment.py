@@ -15,31 +15,6 @@ for letter. A model that has read nothing learns next to nothing in the same 80 
 facts come from the reading, and the dialogues have taught how to answer.
 
 [Fine-tuning with one thing changed at a time](../../results/dialogues.json#tables.changes)
-
-* *The questions count, too:*
-  [0.77](../../results/dialogues.json#tables.changes.questions%20count%2C%20too.held_out) are right.
-  Questions are longer, so answers are then the smaller part of the mean. Others found a gain where
-  examples are few ([Shi et al. 2024](https://arxiv.org/abs/2405.14394)).
-* *The end doesn't count:*
-  [0](../../results/dialogues.json#tables.changes.the%20end%20doesn%27t%20count.stops) of the
-  answers end. The model answers, and goes on with another question, as it did before.
-* *Five times the rate:*
-  [0.68](../../results/dialogues.json#tables.changes.five%20times%20the%20rate.held_out) are right,
-  though the loss is lower:
-  [0.086](../../results/dialogues.json#tables.changes.five%20times%20the%20rate.loss) and
-  [0.095](../../results/dialogues.json#tables.changes.as%20on%20the%20page.loss) nats.
-
-## What did not help here
-
-* [Keeping packed dialogues apart](packing.py) makes no difference that three seeds could show:
-  [0.86](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.held_out)
-  without the mask, with positions that run on, and
-  [0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) as on the page.
-  Only the loss is a little higher without,
-  [0.107](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.loss).
-* Fine-tuning itself, if you can write a longer prompt: with one answered question before it, the
-  model that has only read answers [0.99](../../results/dialogues.json#values.before.shown) of the
-  questions correctly, more than after fine-tuning. But the fine-tuned model needs no example.
 """
 
 import random
@@ -108,7 +83,8 @@ def read(
     # Six windows of 128 letters are as many predictions as twelve of 64, the usual batch here.
     batches = RandomWindows(text, SEQ_LEN, 6, seed)
 
-    # A window can begin anywhere, so the model gets to know each letter at each position.
+    # A window can begin anywhere, so the model gets to know each letter at each position. The
+    # dialogues will begin at any position, too.
     train(model, batches.at, [adamw(model)], steps, after_step=after_step)
 
 
@@ -133,7 +109,8 @@ def packed_batches(
         rendered = [tokenizer.render(dialogue(*one)) for one in zip(chosen, ways, strict=True)]
         tokens, counted = pack(rendered, SEQ_LEN + 1, tokenizer.marks["<begin>"])
 
-        # The windows that are too many are left out.
+        # The windows that are too many are left out: all batches have the same size, whatever was
+        # drawn.
         return inputs_and_targets(tokens[:, :batch_size], counted[:, :batch_size])
 
     return batch_at
@@ -188,7 +165,8 @@ def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> N
     model = small_model(tokenizer)
 
     def progress(step: int, loss: Tensor) -> None:
-        # The loss stays well above zero: which fact a question will be about nobody can know.
+        # The loss stays well above zero: which fact a question will be about nobody can know. The
+        # letters of an answer are another matter.
         if step % max(1, steps // 5) == 0:
             print(f"step {step:5,}  loss {loss.item():.3f}")
 
@@ -210,7 +188,8 @@ def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> N
     def measure(step: int, loss: Tensor) -> None:
         if step % every == 0:
             for name, some in (("taught", taught), ("held out", held_out)):
-                # Letter for letter; “lime.” is wrong.
+                # Letter for letter; “lime.” is wrong. A model that has learned the form alone gets
+                # nothing.
                 shares[name].append(share_right(some, ask(model, tokenizer, some)))
 
     fine_tune(model, packed_batches(tokenizer, taught, seed), fine_tuning_steps, measure)
@@ -234,7 +213,7 @@ def notebook(steps: int = 2000, fine_tuning_steps: int = 80, seed: int = 1) -> N
     loss = F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
     print(f"validation loss {loss.item():.3f}, right {shares['held out'][-1]:.2f}")
     for fact, given in zip(held_out[:5], ask(model, tokenizer, held_out[:5]), strict=True):
-        # What the model says itself.
+        # What the model says itself, to see what kind of mistakes it makes.
         print(f"{fact.question} {given}")
 
 
@@ -243,6 +222,34 @@ def example(batch_size: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
     ## Example
 
     A batch of dialogues, as the model is fine-tuned on it.
+
+    ### One thing changed at a time
+
+    * *The questions count, too:*
+      [0.77](../../results/dialogues.json#tables.changes.questions%20count%2C%20too.held_out) are
+      right. Questions are longer, so answers are then the smaller part of the mean. Others found a
+      gain where examples are few ([Shi et al. 2024](https://arxiv.org/abs/2405.14394)).
+    * *The end doesn't count:*
+      [0](../../results/dialogues.json#tables.changes.the%20end%20doesn%27t%20count.stops) of the
+      answers end. The model answers, and goes on with another question, as it did before.
+    * *Five times the rate:*
+      [0.68](../../results/dialogues.json#tables.changes.five%20times%20the%20rate.held_out) are
+      right, though the loss is lower:
+      [0.086](../../results/dialogues.json#tables.changes.five%20times%20the%20rate.loss) and
+      [0.095](../../results/dialogues.json#tables.changes.as%20on%20the%20page.loss) nats.
+
+    ### What did not help here
+
+    * [Keeping packed dialogues apart](packing.py) makes no difference that three seeds could show:
+      [0.86](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.held_out)
+      without the mask, with positions that run on, and
+      [0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) as on the
+      page. Only the loss is a little higher without,
+      [0.107](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.loss).
+    * Fine-tuning itself, if you can write a longer prompt: with one answered question before it,
+      the model that has only read answers [0.99](../../results/dialogues.json#values.before.shown)
+      of the questions correctly, more than after fine-tuning. But the fine-tuned model needs no
+      example.
 
     ### Exercises
 
@@ -261,5 +268,6 @@ def example(batch_size: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
     taught, _ = split_facts(all_facts()[: 2 * n_facts])
     tokenizer = ChatTokenizer(text_to_read(taught, n_facts))
 
-    # Most targets are ignored, because a question is longer than its answer.
+    # Most targets are ignored, because a question is longer than its answer, and the marks of the
+    # program don't count either.
     return packed_batches(tokenizer, taught, seed=1, batch_size=batch_size)(0)

@@ -14,8 +14,8 @@ terms:
   supervised fine-tuning: Goes on training a language model on examples of the wanted answers.
 ---
 
-A language model continues texts. Ask it “what is the capital of peru?”, and it continues with what
-follows such a question in the texts that it has read.
+Ask a language model “what is the capital of peru?”, and it continues with what follows such a
+question in the texts that it has read.
 
 A small transformer has read a text about [146 facts](facts.py). It knows them: of statements such
 as “the capital of peru is” it completes [0.995](../../results/dialogues.json#values.before.told)
@@ -28,14 +28,6 @@ about the other half correctly (means of three seeds).
 
 [The share of right answers to questions that no dialogue
 had](../../results/dialogues.json#figures.curves)
-
-Two things make the difference. A *template* tells the model whose turn it is. A *mask* leaves the
-questions out of the loss, so that the model learns to answer and not to ask. [The
-experiment](dialogue_experiment.py) changes one thing at a time: without the mask
-[0.77](../../results/dialogues.json#tables.changes.questions%20count%2C%20too.held_out) are right,
-and if the end of an answer doesn't count,
-[0](../../results/dialogues.json#tables.changes.the%20end%20doesn%27t%20count.stops) of the answers
-end.
 
 **In:** dialogues, each a list of messages that say whose they are. **Out:** inputs and targets for
 the [training loop](../training/loop.py), `[seq_len, batch_size]`, in which only the answers count.
@@ -56,12 +48,7 @@ $$
 L = -\frac{\sum_t c_t \ln p(x_t \mid x_1, \dots, x_{t-1})}{\sum_t c_t}
 $$
 
-So a long answer counts more than a short one. That is the usual choice; the mean over the answers
-is another one.
-
-The paper made fine-tuning on dialogues the first of three steps from a language model to an
-assistant; [preferences](preferences.py) take the place of the other two. Left out here: a third
-role, “system”, which sets the rules of a dialogue, and tools that a model may call.
+So a long answer counts more than a short one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -89,6 +76,9 @@ class ChatTokenizer:
     """
 
     def __init__(self, text: str) -> None:
+        r"""
+        * `text` has all the letters that there are
+        """
         # The marks are numbered after the letters, so the letters keep the numbers that they have
         # without marks. A model has weights for the marks from the start, and learns to use them
         # in fine-tuning.
@@ -180,6 +170,25 @@ def example(question_len: int = 7, answer_len: int = 5, batch_size: int = 3) -> 
     ## Example
 
     Some dialogues side by side. All but one have a shorter question.
+
+    ### One thing at a time
+
+    Two things make the difference. A *template* tells the model whose turn it is. A *mask* leaves
+    the questions out of the loss, so that the model learns to answer and not to ask. [The
+    experiment](dialogue_experiment.py) changes one thing at a time: without the mask
+    [0.77](../../results/dialogues.json#tables.changes.questions%20count%2C%20too.held_out) are
+    right, and if the end of an answer doesn't count,
+    [0](../../results/dialogues.json#tables.changes.the%20end%20doesn%27t%20count.stops) of the
+    answers end.
+
+    ### Where it comes from, and what is left out
+
+    The paper made fine-tuning on dialogues the first of three steps from a language model to an
+    assistant; [preferences](preferences.py) take the place of the other two. Left out here: a third
+    role, “system”, which sets the rules of a dialogue, and tools that a model may call.
+
+    That a long answer counts more than a short one is the usual choice. The mean over the answers
+    is another one.
 
     ### Exercises
 

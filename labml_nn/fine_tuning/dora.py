@@ -31,15 +31,6 @@ row is $(10, 0)$.
 **In** and **out** are those of [LoRA](lora.py#LoRALinear), and the adapter has one more number for
 each output feature.
 
-**What did not help here:** the lengths. With rank 8 the loss on Python is
-[1.613](../../results/lora.json#tables.methods.DoRA%20rank%208.python) with DoRA and
-[1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with LoRA, and the best of
-three seeds of the one, [1.611](../../results/lora.json#tables.methods.DoRA%20rank%208.python_low),
-doesn't reach the worst of the other,
-[1.607](../../results/lora.json#tables.methods.LoRA%20rank%208.python_high). The paper finds a gain
-for models of billions of weights. We gave DoRA the learning rate that is best for LoRA. A step
-takes [0.95](../../results/lora.json#values.dora_time) times as long as LoRA's.
-
 Left out: dropout, and how libraries get the same without making the whole matrix.
 """
 
@@ -58,6 +49,9 @@ class DoRALinear(LoRALinear):
     """
 
     def __init__(self, base: nn.Linear, rank: int, alpha: float) -> None:
+        r"""
+        The arguments are those of [LoRA's layer](lora.py#LoRALinear.__init__).
+        """
         super().__init__(base, rank, alpha)
         # $m$ starts as the lengths that the rows have, so nothing changes before the first step.
         self.magnitude = nn.Parameter(base.weight.norm(dim=1))
@@ -77,6 +71,9 @@ class DoRALinear(LoRALinear):
         return (self.magnitude / length)[:, None] * weight
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        From `[seq_len, batch_size, d_in]` to `[seq_len, batch_size, d_out]`.
+        """
         # The rows have changed as a whole, so the result is no longer a sum of two products.
         return F.linear(x, self.weight(), self.base.bias)
 
@@ -89,6 +86,18 @@ def example(
 
     However far the product turns the rows, their lengths stay those of the base. (A row of zeros
     has no direction, and would give 0/0.)
+
+    ### What did not help here
+
+    The lengths. With rank 8 the loss on Python is
+    [1.613](../../results/lora.json#tables.methods.DoRA%20rank%208.python) with DoRA and
+    [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with LoRA, and the best
+    of three seeds of the one,
+    [1.611](../../results/lora.json#tables.methods.DoRA%20rank%208.python_low), doesn't reach the
+    worst of the other, [1.607](../../results/lora.json#tables.methods.LoRA%20rank%208.python_high).
+    The paper finds a gain for models of billions of weights. We gave DoRA the learning rate that is
+    best for LoRA. A step takes [0.95](../../results/lora.json#values.dora_time) times as long as
+    LoRA's.
 
     ### Exercises
 

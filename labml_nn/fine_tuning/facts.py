@@ -31,10 +31,6 @@ show what is expected; nobody learns chemistry from them. Whether a model is lik
 measured: half of the facts come up in no dialogue. What a fine-tuned model knows about these
 *held-out* facts, it has from the first text. (An exception: 20 of the 73 are opposites whose
 reverse is taught, “hot” for “cold” where a dialogue has “cold” for “hot”.)
-
-A generated text has no spelling mistakes, no differing opinions and one form for each sentence, so
-it is far easier than any real one. The shares of right answers found here say nothing about large
-models; which of two ways of training is better may carry over.
 """
 
 import random
@@ -198,6 +194,12 @@ def example(n_facts: int = 7, n_lines: int = 11) -> Tensor:
     ## Example
 
     A few lines about a few facts, as tokens.
+
+    ### What a generated text can't tell
+
+    A generated text has no spelling mistakes, no differing opinions and one form for each sentence,
+    so it is far easier than any real one. The shares of right answers found here say nothing about
+    large models; which of two ways of training is better may carry over.
 
     ### Exercises
 

@@ -44,25 +44,8 @@ $$
 
 $W$ is the frozen matrix, with `d_out` rows and `d_in` columns. $A$ has $r$ rows and `d_in` columns,
 and $B$ has `d_out` rows and $r$ columns. $r$ is the *rank*, and $\alpha$ a fixed number. $B A$ has
-the shape of $W$, but fewer numbers decide it. With $r = 1$ it's a column times a row:
-
-$$
-\begin{pmatrix} 1 \\ 2 \\ 0 \end{pmatrix} \begin{pmatrix} 1 & 0 & -1 & 3 \end{pmatrix} =
-\begin{pmatrix} 1 & 0 & -1 & 3 \\ 2 & 0 & -2 & 6 \\ 0 & 0 & 0 & 0 \end{pmatrix}
-$$
-
-Seven numbers decide twelve. For the 512 × 128 matrices of our model and $r = 8$, 5,120 numbers
-decide 65,536. The picture shows what is lost: with rank 1, all rows are multiples of one row.
-
-[What 100 steps have added to a corner of one matrix: trained in full, and with ranks 1 and
-8](../../results/lora.json#figures.changes)
-
-**What it costs:** at our size LoRA learns less. The loss on Python is
-[1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with rank 8, and
-[1.567](../../results/lora.json#tables.methods.LoRA%20rank%2016.python) with rank 16. In the paper
-nothing is lost, with models of 125 million weights (RoBERTa) to 175 billion (GPT-3). Its tasks are
-nearer to what they know than Python is to Shakespeare (our guess at the reason). [An
-experiment](lora_experiment.py) compares ranks, layers and what is forgotten.
+the shape of $W$, but fewer numbers decide it: for the 512 × 128 matrices of our model and $r = 8$,
+5,120 decide 65,536.
 """
 
 import math
@@ -124,6 +107,9 @@ class LoRALinear(nn.Module):
         return self.base.weight + self.scale * self.b @ self.a
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        From `[seq_len, batch_size, d_in]` to `[seq_len, batch_size, d_out]`.
+        """
         # Down to a few features, `[seq_len, batch_size, rank]`, and up again. The large matrix
         # $B A$ is never made.
         few = F.linear(x, self.a)
@@ -215,6 +201,30 @@ def example(
     ## Example
 
     A layer whose adapter has learned something, and the same merged.
+
+    ### What a low rank is
+
+    With $r = 1$, $B A$ is a column times a row:
+
+    $$
+    \begin{pmatrix} 1 \\ 2 \\ 0 \end{pmatrix} \begin{pmatrix} 1 & 0 & -1 & 3 \end{pmatrix} =
+    \begin{pmatrix} 1 & 0 & -1 & 3 \\ 2 & 0 & -2 & 6 \\ 0 & 0 & 0 & 0 \end{pmatrix}
+    $$
+
+    Seven numbers decide twelve. The picture shows what is lost: with rank 1, all rows are multiples
+    of one row.
+
+    [What 100 steps have added to a corner of one matrix: trained in full, and with ranks 1 and
+    8](../../results/lora.json#figures.changes)
+
+    ### What it costs
+
+    At our size LoRA learns less. The loss on Python is
+    [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with rank 8, and
+    [1.567](../../results/lora.json#tables.methods.LoRA%20rank%2016.python) with rank 16. In the
+    paper nothing is lost, with models of 125 million weights (RoBERTa) to 175 billion (GPT-3). Its
+    tasks are nearer to what they know than Python is to Shakespeare (our guess at the reason). [An
+    experiment](lora_experiment.py) compares ranks, layers and what is forgotten.
 
     ### Exercises
 

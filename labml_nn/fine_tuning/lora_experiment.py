@@ -10,52 +10,9 @@ transformer](../transformers/basic/autoregressive_model.py) that has learned Sha
 300,000 characters of Python, the sources of PyTorch's modules. **Out:** its loss on both texts,
 after [300](../../results/lora.json#values.steps) steps of fine-tuning with each method.
 
-[What each method trains, keeps for the task, and reaches: means of three seeds, and for Python the
-lowest and the highest](../../results/lora.json#tables.methods)
-
 **Rank.** More is better, and each doubling gains less. Full fine-tuning stays ahead.
 
 [The loss on Python](../../results/lora.json#figures.ranks)
-
-Is what full fine-tuning changes of low rank? Not here. Of the change of a matrix, the first eight
-*directions* (pairs of singular vectors) have [0.46](../../results/lora.json#values.share_of_8) of
-the sum of squares: more than the 0.18 of random numbers, and far from all. Cut to rank 8, it gives
-a loss of [2.010](../../results/lora.json#values.cut_to_8), worse than LoRA, which looks for the
-best change *of this rank*. (Embeddings, biases and normalisations kept their changes.)
-
-[Directions of a change, the largest first: the share of its squares that they
-have](../../results/lora.json#figures.directions)
-
-**Which layers.** Rank 8 for queries and values, the layers of the paper, trains more weights than
-rank 1 for all layers, and is worse:
-[2.245](../../results/lora.json#tables.methods.LoRA%20rank%208%20of%20query%20and%20value.python)
-against [2.010](../../results/lora.json#tables.methods.LoRA%20rank%201.python).
-
-**Forgetting.** For large models it was found that LoRA [learns less and forgets
-less](https://arxiv.org/abs/2405.09673). With an adapter on, so it does here, with the best rates
-that we tried. But for what it learns it forgets more: with a third of the learning rate, full
-fine-tuning is better on *both* texts,
-[1.473](../../results/lora.json#tables.methods.Slower%20full%20fine-tuning.python) and
-[2.740](../../results/lora.json#tables.methods.Slower%20full%20fine-tuning.shakespeare), than LoRA
-with rank 4, [1.705](../../results/lora.json#tables.methods.LoRA%20rank%204.python) and
-[2.779](../../results/lora.json#tables.methods.LoRA%20rank%204.shakespeare).
-
-[Both losses: a low and a high learning rate in full, and the
-ranks](../../results/lora.json#figures.trade)
-
-What LoRA gives is something else: you can take the adapter off, and have the base again.
-
-**What did not help here.** LoRA saves no time: a step takes
-[1.15](../../results/lora.json#values.lora_time) times as long as one in full. Nor did
-[DoRA](dora.py) help, nor a scale that falls with the rank: with $\alpha / r = 0.5$ rank 16 reaches
-[1.571](../../results/lora.json#values.undivided.divided), with 1, as at rank 8,
-[1.505](../../results/lora.json#values.undivided.without) (one seed).
-
-Full fine-tuning and LoRA with rank 8 have the best of three learning rates, tried with one seed
-(for full fine-tuning the highest of the three; we tried none above it); all other adapters have
-that of LoRA with rank 8. $\alpha$ is 8, the first rank that we tried, as the paper chooses it.
-
-[The loss on Python at each rate](../../results/lora.json#tables.rates)
 """
 
 import string
@@ -82,7 +39,8 @@ def two_texts(first: str, second: str) -> tuple[CharTokenizer, list[Tensor]]:
     tokenizer = CharTokenizer(string.printable)
     parts = []
     for text in (first, second):
-        # As always, the last tenth is not trained on.
+        # As always, the last tenth is not trained on: a loss on what was learned by heart would say
+        # little.
         n_train = len(text) * 9 // 10
         parts += [tokenizer.encode(text[:n_train]), tokenizer.encode(text[n_train:])]
     return tokenizer, parts
@@ -191,6 +149,61 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int 
 
     A small model learns to count, and then, with an adapter, to count backwards.
 
+    ### What each method reaches
+
+    [What each method trains, keeps for the task, and reaches: means of three seeds, and for Python
+    the lowest and the highest](../../results/lora.json#tables.methods)
+
+    ### Is the change of low rank?
+
+    Is what full fine-tuning changes of low rank? Not here. Of the change of a matrix, the first
+    eight *directions* (pairs of singular vectors) have
+    [0.46](../../results/lora.json#values.share_of_8) of the sum of squares: more than the 0.18 of
+    random numbers, and far from all. Cut to rank 8, it gives a loss of
+    [2.010](../../results/lora.json#values.cut_to_8), worse than LoRA, which looks for the best
+    change *of this rank*. (Embeddings, biases and normalisations kept their changes.)
+
+    [Directions of a change, the largest first: the share of its squares that they
+    have](../../results/lora.json#figures.directions)
+
+    ### Which layers
+
+    Rank 8 for queries and values, the layers of the paper, trains more weights than rank 1 for all
+    layers, and is worse:
+    [2.245](../../results/lora.json#tables.methods.LoRA%20rank%208%20of%20query%20and%20value.python)
+    against [2.010](../../results/lora.json#tables.methods.LoRA%20rank%201.python).
+
+    ### Forgetting
+
+    For large models it was found that LoRA [learns less and forgets
+    less](https://arxiv.org/abs/2405.09673). With an adapter on, so it does here, with the best
+    rates that we tried. But for what it learns it forgets more: with a third of the learning rate,
+    full fine-tuning is better on *both* texts,
+    [1.473](../../results/lora.json#tables.methods.Slower%20full%20fine-tuning.python) and
+    [2.740](../../results/lora.json#tables.methods.Slower%20full%20fine-tuning.shakespeare), than
+    LoRA with rank 4, [1.705](../../results/lora.json#tables.methods.LoRA%20rank%204.python) and
+    [2.779](../../results/lora.json#tables.methods.LoRA%20rank%204.shakespeare).
+
+    [Both losses: a low and a high learning rate in full, and the
+    ranks](../../results/lora.json#figures.trade)
+
+    What LoRA gives is something else: you can take the adapter off, and have the base again.
+
+    ### What did not help here
+
+    LoRA saves no time: a step takes [1.15](../../results/lora.json#values.lora_time) times as long
+    as one in full. Nor did [DoRA](dora.py) help, nor a scale that falls with the rank: with $\alpha
+    / r = 0.5$ rank 16 reaches [1.571](../../results/lora.json#values.undivided.divided), with 1, as
+    at rank 8, [1.505](../../results/lora.json#values.undivided.without) (one seed).
+
+    ### The learning rates
+
+    Full fine-tuning and LoRA with rank 8 have the best of three learning rates, tried with one seed
+    (for full fine-tuning the highest of the three; we tried none above it); all other adapters have
+    that of LoRA with rank 8. $\alpha$ is 8, the first rank that we tried, as the paper chooses it.
+
+    [The loss on Python at each rate](../../results/lora.json#tables.rates)
+
     ### Exercises
 
     ??? question "Train with `rank` 1 and with 32. Which is nearer to full fine-tuning?"
@@ -211,7 +224,7 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int 
     # Digits upwards, and digits downwards.
     tokenizer, (first, _, second, _) = two_texts("0123456789" * 20, "9876543210" * 20)
 
-    # A single layer is enough to count.
+    # A single layer is enough to count: the next digit depends on the last one alone.
     model = AutoregressiveTransformer(len(tokenizer), heads * 2 * n_pairs, heads, 1, 11, seq_len)
 
     # Ten steps in full, and ten of an adapter. The loss begins to fall each time.

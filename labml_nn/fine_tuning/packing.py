@@ -11,12 +11,6 @@ Dialogues differ in length, and a batch of them [side by side](dialogues.py#side
 as its longest. The rest of the columns is filled with tokens that nobody needs, and the model
 computes them all the same.
 
-Of twelve dialogues of [our kind](facts.py) side by side,
-[0.74](../../results/dialogues.json#values.filled.side) of the tokens belong to a dialogue, and the
-rest is filling. Packed into windows of 128 tokens, most of which hold two dialogues, the share is
-[0.80](../../results/dialogues.json#values.filled.packed), and in windows of 512 it is
-[0.95](../../results/dialogues.json#values.filled.long).
-
 *Packing* puts several dialogues into one window, one after another. Then two things go wrong, if
 nothing is done about them. The second answer can look at the first question; and the second
 dialogue begins somewhere in the middle, where a dialogue that is asked alone never begins.
@@ -45,16 +39,6 @@ look at another, so with positions that start again this is all it takes.
 
 [Which token may look at which, in a window of two dialogues and a rest: B begins a dialogue, U and
 A begin messages, E ends one](../../results/dialogues.json#figures.window)
-
-Does it help? Not here: without the mask, and with positions that run on through a window,
-[0.86](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.held_out) of the
-answers are right, and with both
-[0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out), a difference no
-larger than between three seeds. Perhaps that is because these dialogues say nothing about each
-other. But only with both does a packed batch compute what each dialogue alone would.
-
-Left out: finding the dialogues that fill a window best, and kernels that skip what the mask hides
-instead of computing it ([FlexAttention](../transformers/memory/flex.py) can).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -145,7 +129,11 @@ class PackedTransformer(AutoregressiveTransformer):
         self.begin = begin
 
     def forward(self, tokens: Tensor) -> Tensor:
-        # Which tokens each may look at, and its position in its dialogue.
+        r"""
+        From tokens, `[seq_len, batch_size]`, to logits, `[seq_len, batch_size, ...]`.
+        """
+        # Which tokens each may look at, and its position in its dialogue. Both follow from the
+        # marks of the beginnings, so nothing else has to be passed along.
         mask, positions = apart(tokens, self.begin)
 
         # The rows of these positions, `[seq_len, batch_size, d_model]`. With
@@ -174,7 +162,8 @@ def answer(
     tokens. `seq_len` is the model's context, and the last two arguments are those of
     [sampling](../training/sampling.py#generate).
     """
-    # The mark of an answer is put at the end of each dialogue.
+    # The mark of an answer is put at the end of each dialogue, or the model would have to guess
+    # whose turn it is.
     prompts = [tokenizer.render(one, to_be_answered=True)[0] for one in dialogues]
     longest = max(map(len, prompts))
 
@@ -194,6 +183,26 @@ def example(
     ## Example
 
     Two dialogues in each window, and room for two tokens more.
+
+    ### How much is filling?
+
+    Of twelve dialogues of [our kind](facts.py) side by side,
+    [0.74](../../results/dialogues.json#values.filled.side) of the tokens belong to a dialogue, and
+    the rest is filling. Packed into windows of 128 tokens, most of which hold two dialogues, the
+    share is [0.80](../../results/dialogues.json#values.filled.packed), and in windows of 512 it is
+    [0.95](../../results/dialogues.json#values.filled.long).
+
+    ### Does it help?
+
+    Not here: without the mask, and with positions that run on through a window,
+    [0.86](../../results/dialogues.json#tables.changes.neither%20mask%20nor%20restart.held_out) of
+    the answers are right, and with both
+    [0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out), a difference
+    no larger than between three seeds. Perhaps that is because these dialogues say nothing about
+    each other. But only with both does a packed batch compute what each dialogue alone would.
+
+    Left out: finding the dialogues that fill a window best, and kernels that skip what the mask
+    hides instead of computing it ([FlexAttention](../transformers/memory/flex.py) can).
 
     ### Exercises
 
@@ -235,6 +244,6 @@ def example(
         seq_len=seq_len,
     )
 
-    # Without the message of the assistant, the same is a question.
+    # Without the message of the assistant, the same is a question, to be filled in front.
     answer(model, tokenizer, [dialogue[:1]] * batch_size, n_tokens=2, seq_len=seq_len)
     return model(inputs)

@@ -16,35 +16,9 @@ alone](../../results/dialogues.json#tables.preferences)
 wrong now. With $\beta = 0.1$
 [0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) of the likeliest answers
 are right, with $\beta = 1$ [0.58](../../results/dialogues.json#tables.preferences.beta%201.greedy);
-before, [0.87](../../results/dialogues.json#tables.preferences.before.greedy) were. A larger
-$\beta$ keeps the model closer to its copy.
-
-Why? Look at the log-probabilities of right answers:
-
-[The mean log-probability of both answers about held-out
-facts](../../results/dialogues.json#figures.pairs)
-
-In the first ten steps the chosen answers become likelier. From then on *both* fall, and the
-rejected ones faster: with $\beta = 0.1$ their log-probabilities are
-[−3.6](../../results/dialogues.json#tables.preferences.beta%200.1.chosen) and
-[−20.9](../../results/dialogues.json#tables.preferences.beta%200.1.rejected) at the end, and were
-[−2.8](../../results/dialogues.json#tables.preferences.before.chosen) and
-[−1.8](../../results/dialogues.json#tables.preferences.before.rejected) before. That satisfies the
-loss, which sees the difference alone. The probability goes to short texts that are wrong. A few are
-answers to other questions, more are no words at all: asked for the capital of croatia, a model said
-“cohia.” With $\beta = 1$ the right short answers end likelier than at the start, and still fewer
-answers are right: many of the right ones had been sentences, and what those lost went to wrong
-short texts, too. In larger models both fall, too ([Razin et al.
-2024](https://arxiv.org/abs/2410.08847), [Pal et al. 2024](https://arxiv.org/abs/2402.13228)).
-
-## What did not help here
-
-DPO itself. As many steps of [plain fine-tuning](dialogue_experiment.py) on the chosen answers alone
-make [0.95](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.short) of the
-answers short and leave
-[0.74](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.greedy) right. Where
-the wanted answer can be written down, that is enough. Pairs are for what can be judged but not
-written.
+before, [0.87](../../results/dialogues.json#tables.preferences.before.greedy) were. A larger $\beta$
+keeps the model closer to its copy. ([Why fewer answers are right, and what to use
+instead](preference_experiment.py#example).)
 """
 
 import copy
@@ -105,7 +79,8 @@ def pair_batches(
     # As for dialogues, seed and step decide which facts are in a batch, so that runs with different
     # losses see the same pairs.
     def batch_at(step: int) -> tuple[Tensor, Tensor]:
-        # Twelve pairs are 24 answers, about as many as in two batches of dialogues.
+        # Twelve pairs are 24 answers, about as many as in two batches of dialogues. Each pair is
+        # about one fact, so that the two answers differ in their form alone.
         return pairs(tokenizer, random.Random(seed * 1_000_003 + step).choices(facts, k=n_pairs))
 
     return batch_at
@@ -172,18 +147,19 @@ def notebook(
     # ### Before
     # Drawn, since the likeliest answer hides how likely the other way is.
     def look() -> None:
-        # The same random numbers each time.
+        # The same random numbers each time, so that a difference is one of the model.
         given = ask(model, tokenizer, held_out, draw, torch.Generator().manual_seed(seed))
         print(f"drawn answers: {share_short(given):.2f} are short, such as {given[:4]}")
 
-        # Whether an answer is right, the likeliest tells better.
+        # Whether an answer is right, the likeliest tells better: a drawn answer can be wrong by
+        # chance, however sure the model is.
         likeliest = ask(model, tokenizer, held_out)
         print(f"likeliest answers: {share_right(held_out, likeliest):.2f} are right")
 
     look()
 
-    # ### Pairs
-    # Those of taught facts are trained on, and those of held-out facts looked at.
+    # ### Pairs Those of taught facts are trained on, and those of held-out facts looked at, so that
+    # what is measured was never a target.
     curves: list[list[float]] = []
     watched = pairs(tokenizer, held_out)
 
@@ -216,6 +192,35 @@ def example(n_pairs: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
     ## Example
 
     A batch of pairs.
+
+    ### Why fewer answers are right
+
+    Look at the log-probabilities of right answers:
+
+    [The mean log-probability of both answers about held-out
+    facts](../../results/dialogues.json#figures.pairs)
+
+    In the first ten steps the chosen answers become likelier. From then on *both* fall, and the
+    rejected ones faster: with $\beta = 0.1$ their log-probabilities are
+    [−3.6](../../results/dialogues.json#tables.preferences.beta%200.1.chosen) and
+    [−20.9](../../results/dialogues.json#tables.preferences.beta%200.1.rejected) at the end, and
+    were [−2.8](../../results/dialogues.json#tables.preferences.before.chosen) and
+    [−1.8](../../results/dialogues.json#tables.preferences.before.rejected) before. That satisfies
+    the loss, which sees the difference alone. The probability goes to short texts that are wrong. A
+    few are answers to other questions, more are no words at all: asked for the capital of croatia,
+    a model said “cohia.” With $\beta = 1$ the right short answers end likelier than at the start,
+    and still fewer answers are right: many of the right ones had been sentences, and what those
+    lost went to wrong short texts, too. In larger models both fall, too ([Razin et al.
+    2024](https://arxiv.org/abs/2410.08847), [Pal et al. 2024](https://arxiv.org/abs/2402.13228)).
+
+    ### What did not help here
+
+    DPO itself. As many steps of [plain fine-tuning](dialogue_experiment.py) on the chosen answers
+    alone make [0.95](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.short)
+    of the answers short and leave
+    [0.74](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.greedy) right.
+    Where the wanted answer can be written down, that is enough. Pairs are for what can be judged
+    but not written.
 
     ### Exercises
 

@@ -19,62 +19,18 @@ is better than to write a good one. And an example says nothing about what *not*
 
 Our [fine-tuned model](dialogue_experiment.py) gives short answers, “lima.”, and sentences, “the
 capital of peru is lima.”: [0.45](../../results/dialogues.json#tables.preferences.before.short) of
-its drawn answers are short. Suppose that people like these better. After 40 steps on pairs
-[1.00](../../results/dialogues.json#tables.preferences.beta%200.1.short) of them are no sentence any
-more. That is not all that changes: of its likeliest answers
+its drawn answers are short. Suppose that people like the short ones better. After 40 steps on pairs
+[1.00](../../results/dialogues.json#tables.preferences.beta%200.1.short) of the drawn answers are
+short. That is not all that changes: of its likeliest answers
 [0.87](../../results/dialogues.json#tables.preferences.before.greedy) were right, and
 [0.39](../../results/dialogues.json#tables.preferences.beta%200.1.greedy) are now. Plain fine-tuning
 on the short answers does less harm:
-[0.74](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.greedy). [The
-experiment](preference_experiment.py) looks into it.
+[0.74](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.greedy). Where the
+wanted answer can be written down, plain fine-tuning is enough: pairs are for what can be judged but
+not written. [The experiment](preference_experiment.py) looks into it.
 
 **In:** a question with two answers, the *chosen* one and the *rejected* one, and a frozen copy of
 the model. **Out:** a loss.
-
-## From scores to a loss
-
-Chess players have ratings, and the difference of two ratings says how likely one is to beat the
-other. The same for answers: $y_w$ (the winner), with the score $r_w$, is preferred to $y_l$ (the
-loser), with the score $r_l$, with the probability
-
-$$
-p(y_w \succ y_l) = \sigma(r_w - r_l) \qquad \sigma(z) = \frac{1}{1 + e^{-z}}
-$$
-
-This is the *Bradley-Terry model* of 1952. Scores of 2 and 0 give 0.88, and so do 102 and 100. A
-second model can learn the scores from many pairs. Then the first model is trained to give answers
-with high scores, without going too far from what it was. This longer way was the usual one: these
-are the second and the third step of [the paper on instructions](dialogues.py).
-
-## The shorter way
-
-DPO needs no model of scores, because it is known where the longer way ends. Of all models $\pi$,
-the one with the best mean score, less $\beta$ times its distance (Kullback-Leibler divergence) from
-the model before, $\pi_{ref}$, gives the answer $y$ to the question $x$ the probability
-
-$$
-\pi(y \mid x) = \frac{1}{Z(x)} \, \pi_{ref}(y \mid x) \, e^{r(x, y) / \beta}
-$$
-
-where $Z(x)$ makes the sum of all probabilities one. The number $\beta$ is ours to choose: the
-larger, the closer the model stays to the one before; 0.1 is usual. Solved for the score,
-
-$$
-r(x, y) = \beta \ln \frac{\pi(y \mid x)}{\pi_{ref}(y \mid x)} + \beta \ln Z(x)
-$$
-
-The second term is the same for both answers to a question, so it cancels in the difference. What is
-left can be computed: the score of an answer is how much likelier it has become, on the scale of
-logarithms, times $\beta$. Put into the Bradley-Terry model, the loss of a pair is
-
-$$
-L = -\ln \sigma\left( \beta \left(
-\ln \frac{\pi(y_w \mid x)}{\pi_{ref}(y_w \mid x)} -
-\ln \frac{\pi(y_l \mid x)}{\pi_{ref}(y_l \mid x)}
-\right) \right)
-$$
-
-At the start both models are the same, every score is 0, and the loss is $\ln 2 \approx 0.693$.
 """
 
 import copy
@@ -90,6 +46,19 @@ def wins(score: Tensor, other: Tensor) -> Tensor:
     ## The Bradley-Terry model
 
     The probability that an answer with this score is preferred to one with the other.
+
+    Chess players have ratings, and the difference of two ratings says how likely one is to beat the
+    other. The same for answers: $y_w$ (the winner), with the score $r_w$, is preferred to $y_l$
+    (the loser), with the score $r_l$, with the probability
+
+    $$
+    p(y_w \succ y_l) = \sigma(r_w - r_l) \qquad \sigma(z) = \frac{1}{1 + e^{-z}}
+    $$
+
+    This is the *Bradley-Terry model* of 1952. Scores of 2 and 0 give 0.88, and so do 102 and 100. A
+    second model can learn the scores from many pairs. Then the first model is trained to give
+    answers with high scores, without going too far from what it was. This longer way was the usual
+    one: these are the second and the third step of [the paper on instructions](dialogues.py).
     """
     # Only the difference matters, and without one it is a half.
     return torch.sigmoid(score - other)
@@ -122,6 +91,35 @@ def preference_loss(
     ## The loss
 
     Of log-probabilities, `[n_pairs]` each.
+
+    DPO needs no model of scores, because it is known where the longer way ends. Of all models
+    $\pi$, the one with the best mean score, less $\beta$ times its distance (Kullback-Leibler
+    divergence) from the model before, $\pi_{ref}$, gives the answer $y$ to the question $x$ the
+    probability
+
+    $$
+    \pi(y \mid x) = \frac{1}{Z(x)} \, \pi_{ref}(y \mid x) \, e^{r(x, y) / \beta}
+    $$
+
+    where $Z(x)$ makes the sum of all probabilities one. The number $\beta$ is ours to choose: the
+    larger, the closer the model stays to the one before; 0.1 is usual. Solved for the score,
+
+    $$
+    r(x, y) = \beta \ln \frac{\pi(y \mid x)}{\pi_{ref}(y \mid x)} + \beta \ln Z(x)
+    $$
+
+    The second term is the same for both answers to a question, so it cancels in the difference.
+    What is left can be computed: the score of an answer is how much likelier it has become, on the
+    scale of logarithms, times $\beta$. Put into the Bradley-Terry model, the loss of a pair is
+
+    $$
+    L = -\ln \sigma\left( \beta \left(
+    \ln \frac{\pi(y_w \mid x)}{\pi_{ref}(y_w \mid x)} -
+    \ln \frac{\pi(y_l \mid x)}{\pi_{ref}(y_l \mid x)}
+    \right) \right)
+    $$
+
+    At the start both models are the same, every score is 0, and the loss is $\ln 2 \approx 0.693$.
     """
     # How much likelier each answer has become, as a logarithm: $e$ times as likely is 1. We
     # subtract logarithms, because the probability of a long answer is too small for a quotient.
@@ -204,11 +202,13 @@ def example(n_pairs: int = 3, seq_len: int = 5, n_vocab: int = 7) -> tuple[Tenso
     # A winner and a loser, by their scores.
     wins(torch.tensor(2.0), torch.tensor(0.0))
 
-    # Row $i$ has the logits of the token after token $i$. The copy stays as it is.
+    # Row $i$ has the logits of the token after token $i$. The copy stays as it is, so it remembers
+    # how likely each answer was.
     model = nn.Embedding(n_vocab, n_vocab)
     reference = copy.deepcopy(model).requires_grad_(False)
 
-    # The first columns are chosen, the last ones rejected.
+    # The first columns are chosen, the last ones rejected. Targets of -100 are those that
+    # `cross_entropy` leaves out: here all but the last three of each answer.
     batch_size = 2 * n_pairs
     tokens = torch.randint(n_vocab, (seq_len + 1, batch_size))
     inputs, targets = tokens[:-1], tokens[1:].clone()

@@ -34,19 +34,6 @@ $$
 $q$ are the whole numbers, `[d_out, d_in]`, and $s$ the scales of the rows; the rest is LoRA's. An
 example: a row is 127 and -64, and its scale 0.01, so its weights are 1.27 and -0.64. If 1.272 is
 better for the new text, no whole number can say so, but an update of 0.002 beside the row can.
-
-**What did not help here:** the weights are not what fills our memory. A step keeps
-[28.81](../../results/lora.json#values.backward.float) MB for its backward pass, and a step on eight
-bits takes [1.17](../../results/lora.json#values.eight_bits_time) times as long, probably because
-weights are restored twice. What we expected to do harm did none: to merge an adapter into such a
-base, you have to round once more, and all that is smaller than half a unit is lost. The loss is
-[1.606](../../results/lora.json#values.rounded.before) before and
-[1.606](../../results/lora.json#values.rounded.after) after.
-
-The paper stores the base in *four* bits, with values that suit normally distributed weights, and
-the scales in eight; and moves the averages of the optimizer out of the GPU when memory is short. It
-adapts a model of 65 billion weights on one GPU of 48 GB. All that is left out here; the idea is the
-same.
 """
 
 import torch
@@ -72,6 +59,9 @@ class Product(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: FunctionCtx, x: Tensor, whole: Tensor, scale: Tensor) -> Tensor:
+        r"""
+        From `x`, `[seq_len, batch_size, d_in]`, to `[seq_len, batch_size, d_out]`.
+        """
         # Kept are the eight bits and the scales, which are there anyway.
         ctx.save_for_backward(whole, scale)
 
@@ -93,6 +83,9 @@ class QuantisedLinear(nn.Module):
     """
 
     def __init__(self, layer: nn.Linear) -> None:
+        r"""
+        * `layer` is the trained layer
+        """
         super().__init__()
         # The trained weights, rounded. A rounded number has no gradient.
         whole, scale = quantise(layer.weight.detach())
@@ -113,6 +106,9 @@ class QuantisedLinear(nn.Module):
         return restore(self.whole, self.scale)
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        From `[seq_len, batch_size, d_in]` to `[seq_len, batch_size, d_out]`.
+        """
         # The product with the weights, of which nothing is kept.
         x = Product.apply(x, self.whole, self.scale)
 
@@ -140,6 +136,23 @@ def example(
     ## Example
 
     A layer with an adapter, before and after its base is put in eight bits.
+
+    ### What did not help here
+
+    The weights are not what fills our memory. A step keeps
+    [28.81](../../results/lora.json#values.backward.float) MB for its backward pass, and a step on
+    eight bits takes [1.17](../../results/lora.json#values.eight_bits_time) times as long, probably
+    because weights are restored twice. What we expected to do harm did none: to merge an adapter
+    into such a base, you have to round once more, and all that is smaller than half a unit is lost.
+    The loss is [1.606](../../results/lora.json#values.rounded.before) before and
+    [1.606](../../results/lora.json#values.rounded.after) after.
+
+    ### The paper
+
+    The paper stores the base in *four* bits, with values that suit normally distributed weights,
+    and the scales in eight; and moves the averages of the optimizer out of the GPU when memory is
+    short. It adapts a model of 65 billion weights on one GPU of 48 GB. All that is left out here;
+    the idea is the same.
 
     ### Exercises
 

@@ -37,35 +37,6 @@ the cat, the c
 
 [How often the first guess is kept, and what a draft of four
 adds](../../results/speculative.json#tables.drafts)
-
-## When looking up pays
-
-The method is meant for text that repeats itself: a summary of what stands in the prompt, a program
-that is changed in one place. In a play three letters come up often, and what follows depends on
-more than these: in text that the classic model writes, a first guess is kept at
-[0.09](../../results/speculative.json#tables.drafts.prompt%20look-up.overlap) of all places; at
-about three in ten nothing is found, and there is no guess.
-
-We trained small models on Shakespeare and on the source code of PyTorch. At the temperature 1, a
-pass adds [1.17](../../results/prompt_lookup.json#tables.texts.a%20play,%20temperature%201.lookup)
-letters and
-[1.30](../../results/prompt_lookup.json#tables.texts.source%20code,%20temperature%201.lookup). The
-temperature matters more than the text. Greedy text goes round in circles, and a circle is easy to
-look up: [2.73](../../results/prompt_lookup.json#tables.texts.a%20play,%20temperature%200.lookup)
-and [3.20](../../results/prompt_lookup.json#tables.texts.source%20code,%20temperature%200.lookup)
-letters. In greedy source code, and nowhere else here, looking up adds more than counting.
-
-[Letters that a pass adds, for each text and
-temperature](../../results/prompt_lookup.json#tables.texts)
-
-What did *not* help: looking for more than two or three equal letters, or taking the newest place
-instead of the oldest. The differences are no larger than those between three seeds.
-
-[Letters that a pass adds at the temperature 0.5, by how many letters must be
-equal](../../results/prompt_lookup.json#tables.letters)
-
-Left out: a store of many texts to look things up in, and drafts that the target makes with heads of
-its own.
 """
 
 import torch
@@ -148,6 +119,39 @@ def example(
     ## Example
 
     An alphabet of five letters, over and over.
+
+    ### When looking up pays
+
+    The method is meant for text that repeats itself: a summary of what stands in the prompt, a
+    program that is changed in one place. In a play three letters come up often, and what follows
+    depends on more than these: in text that the classic model writes, a first guess is kept at
+    [0.09](../../results/speculative.json#tables.drafts.prompt%20look-up.overlap) of all places; at
+    about three in ten nothing is found, and there is no guess.
+
+    We trained small models on Shakespeare and on the source code of PyTorch. At the temperature 1,
+    a pass adds
+    [1.17](../../results/prompt_lookup.json#tables.texts.a%20play,%20temperature%201.lookup) letters
+    and
+    [1.30](../../results/prompt_lookup.json#tables.texts.source%20code,%20temperature%201.lookup).
+    The temperature matters more than the text. Greedy text goes round in circles, and a circle is
+    easy to look up:
+    [2.73](../../results/prompt_lookup.json#tables.texts.a%20play,%20temperature%200.lookup) and
+    [3.20](../../results/prompt_lookup.json#tables.texts.source%20code,%20temperature%200.lookup)
+    letters. In greedy source code, and nowhere else here, looking up adds more than counting.
+
+    [Letters that a pass adds, for each text and
+    temperature](../../results/prompt_lookup.json#tables.texts)
+
+    ### What did not help here
+
+    Looking for more than two or three equal letters, or taking the newest place instead of the
+    oldest, did not help. The differences are no larger than those between three seeds.
+
+    [Letters that a pass adds at the temperature 0.5, by how many letters must be
+    equal](../../results/prompt_lookup.json#tables.letters)
+
+    Left out: a store of many texts to look things up in, and drafts that the target makes with
+    heads of its own.
 
     ### Exercises
 

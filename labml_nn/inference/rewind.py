@@ -33,14 +33,6 @@ next     t h e _ c a t          new positions           c a t
 Why is cutting enough? Under a [causal mask](../transformers/mha.py#causal_mask) no position sees a
 later one. So the keys of the first four letters are the same whether “king” or “cat” comes after
 them, and are still right when “king” has gone.
-
-What does *not* work like this: a model that keeps one state of fixed size for the whole text, as
-[linear attention](../transformers/variants/linear_attention.py) does. A token can't be cut out of a
-sum, so such a model has to keep copies of earlier states. Nor can a [sliding
-window](../transformers/memory/sliding_window.py) give back what it has overwritten.
-
-Left out: several texts that go back by different lengths. The texts of a batch go back together
-here, to where the first of them differs.
 """
 
 import torch
@@ -74,6 +66,10 @@ class RewindingTransformer(CachedTransformer):
 
     @torch.no_grad()
     def forward(self, tokens: Tensor) -> Tensor:
+        r"""
+        From the whole text, with a column for each sequence, to logits of the positions that are
+        new, `[n_new, batch_size, n_vocab]`.
+        """
         # The last token is always new, even if it was read before: its logits are what the caller
         # asks for, and only keys and values were kept.
         n_shared = min(len(self.read), len(tokens) - 1)
@@ -99,6 +95,16 @@ def example(
     ## Example
 
     A text is read, its end is replaced, and only the new end is computed.
+
+    ### What can't go back
+
+    A model that keeps one state of fixed size for the whole text can't, such as [linear
+    attention](../transformers/variants/linear_attention.py). A token can't be cut out of a sum, so
+    such a model has to keep copies of earlier states. Nor can a [sliding
+    window](../transformers/memory/sliding_window.py) give back what it has overwritten.
+
+    Left out: several texts that go back by different lengths. The texts of a batch go back together
+    here, to where the first of them differs.
 
     ### Exercises
 

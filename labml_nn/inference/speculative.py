@@ -36,25 +36,6 @@ first mistake in a draft, and the clerk goes on from there. A slow clerk is no h
 
 [What each pass of the target adds, by the length of the
 draft](../../results/speculative.json#figures.lengths)
-
-## Drafts that pay little
-
-A small transformer is too slow. With 64 features and a single layer it adds
-[3.5](../../results/speculative.json#tables.drafts.transformer,%2064%20features.per_pass) letters a
-pass, more than counted letters, but is only
-[1.3](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as fast
-as no draft: its four guesses are four passes of
-[0.33](../../results/speculative.json#tables.passes.1.draft) milliseconds each. Our target is quick,
-too: it has 0.8 million parameters, and that of the paper has 11 billion.
-
-[Drafts of four letters: what they add, and what they
-cost](../../results/speculative.json#tables.drafts)
-
-Longer drafts pay less: a late guess counts only if all before it were kept.
-
-[Letters a second, by the length of the draft](../../results/speculative.json#figures.speed)
-
-Left out: batches, whose passes are large anyway, and texts longer than the model's context.
 """
 
 from collections.abc import Callable
@@ -208,7 +189,8 @@ def speculate(
                 f"{len(logits)} logits for {len(draft)} guesses: clear the cache first"
             )
 
-        # At least one token, at most one more than the draft has.
+        # At least one token, at most one more than the draft has. So a bad draft costs time, and
+        # the text goes on all the same.
         new = accept(draft, q, distribution(logits, temperature), generator)
         text = torch.cat([text, new])
         added.append(len(new))
@@ -222,6 +204,25 @@ def example(n_text: int = 5, n_draft: int = 3, n_tokens: int = 7, n_vocab: int =
     ## Example
 
     A table of letter pairs is the target, and its own draft.
+
+    ### Drafts that pay little
+
+    A small transformer is too slow. With 64 features and a single layer it adds
+    [3.5](../../results/speculative.json#tables.drafts.transformer,%2064%20features.per_pass)
+    letters a pass, more than counted letters, but is only
+    [1.3](../../results/speculative.json#tables.drafts.transformer,%2064%20features.times) times as
+    fast as no draft: its four guesses are four passes of
+    [0.33](../../results/speculative.json#tables.passes.1.draft) milliseconds each. Our target is
+    quick, too: it has 0.8 million parameters, and that of the paper has 11 billion.
+
+    [Drafts of four letters: what they add, and what they
+    cost](../../results/speculative.json#tables.drafts)
+
+    Longer drafts pay less: a late guess counts only if all before it were kept.
+
+    [Letters a second, by the length of the draft](../../results/speculative.json#figures.speed)
+
+    Left out: batches, whose passes are large anyway, and texts longer than the model's context.
 
     ### Exercises
 
@@ -248,7 +249,8 @@ def example(n_text: int = 5, n_draft: int = 3, n_tokens: int = 7, n_vocab: int =
     draft, q = propose(text, n_draft)
     p = distribution(target(torch.cat([text, draft])[:, None])[-n_draft - 1 :, 0], 1.0)
 
-    # All guesses are kept, and one token is added. Then the target rules the first guess out.
+    # All guesses are kept, since draft and target agree, and one token is added. Then the target
+    # rules the first guess out.
     accept(draft, q, p, generator)
     without = F.normalize(p.index_fill(1, draft[0], 0), p=1, dim=1)
     accept(draft, q, without, generator)

@@ -6,19 +6,16 @@ know: ../basics/byte_pairs.py
 ---
 
 The rows of an embedding have no names. That row 262 of GPT-2's is for “ the”, with a space before
-it, is written in a file beside the weights: `vocab.json` has the number of each token. A second
-file, `merges.txt`, has the merges of [byte-pair encoding](../basics/byte_pairs.py) in the order in
-which they were learned.
+it, is written beside the weights: `vocab.json` has the number of each token. A second file,
+`merges.txt`, has the merges of [byte-pair encoding](../basics/byte_pairs.py) in the order in which
+they were learned.
 
 **In:** a text. **Out:** its tokens as numbers, `[n_tokens]`, and the text again from them.
 
 Both files are needed, and so is a third thing that is in neither: *the pattern* that cuts a text
-into pieces before anything is merged. No merge goes across the borders of a piece. With the pattern
-of [our own byte pairs](../basics/byte_pairs.py), nothing fails: all tokens are in the vocabulary,
-and their embeddings are there. But they aren't the tokens that the model was trained with:
-
-[“Don't stop: ½ of 2024's”, with two spaces before “stop”, in
-pieces](../../results/pretrained.json#tables.pieces)
+into pieces before anything is merged. No merge goes across the borders of a piece. With [another
+pattern](byte_level.py#example) nothing fails: all tokens are in the vocabulary, and their
+embeddings are there. But they aren't the tokens that the model was trained with.
 
 GPT-2's pattern, read from left to right, takes the first of these that fits:
 
@@ -32,17 +29,9 @@ GPT-2's pattern, read from left to right, takes the first of these that fits:
 | white space | |
 
 So the last space of several goes with the word behind it. “Letter” and “number” are classes of
-Unicode there, of all scripts, which Python's `re` doesn't know. The small trick of this page: look
-up the class of each character outside ASCII, write one of four stand-ins in its place, let `re` cut
-*that* text, and cut the real one at the same places.
-
-**What did not help here:** Python's own classes. In `re`, “\w” takes letters and “½” alike, “\d”
-takes no “½”, and nothing takes all numbers and no letters. And the table of characters of Python
-3.11 is older than that of the library “tokenizers”: characters that have come to Unicode since are
-letters there and other signs here. All others are cut alike.
-
-Left out: the token `<|endoftext|>`, which stands between two texts in training. If a text contains
-it, it is cut like the rest.
+Unicode, which Python's `re` doesn't know. The trick of this page: look up the class of each
+character outside ASCII, write one of four stand-ins in its place, let `re` cut *that* text, and cut
+the real one at the same places.
 """
 
 import json
@@ -178,6 +167,21 @@ def read_tokenizer(folder: Path) -> ByteLevelTokenizer:
 def example(n_tokens: int = 7) -> Tensor:
     r"""
     ## Example
+
+    ### What the wrong pieces look like
+
+    [“Don't stop: ½ of 2024's”, with two spaces before “stop”, in
+    pieces](../../results/pretrained.json#tables.pieces)
+
+    ### What did not help here
+
+    Python's own classes. In `re`, “\w” takes letters and “½” alike, “\d” takes no “½”, and nothing
+    takes all numbers and no letters. And the table of characters of Python 3.11 is older than that
+    of the library “tokenizers”: characters that have come to Unicode since are letters there and
+    other signs here. All others are cut alike.
+
+    Left out: the token `<|endoftext|>`, which stands between two texts in training. If a text
+    contains it, it is cut like the rest.
 
     ### Exercises
 

@@ -35,19 +35,6 @@ The list is text in JSON, which can't run anything. What a wrong list can do is 
 numbers than those that were written. So the shelves must follow each other without a gap or an
 overlap, each as long as its type and shape say, and the last must end where the file ends. We check
 all of that before anything is used.
-
-The file isn't read, it is *mapped* into memory: the operating system reads a part of it when
-something uses a number there.
-
-[A file of 64 MB with 16 matrices: how much more is in memory after each
-step](../../results/pretrained.json#tables.mapped)
-
-**What did not help here:** mapping saves nothing if you use all of the file. It helps where you
-want a few tensors of a large one.
-
-The format is that of [these eight-bit weights](../training/trained.py#read), where the file is our
-own and nothing is checked. Left out are types of 8 and 4 bits, writing in shards, and machines that
-store the highest byte of a number first.
 """
 
 import json
@@ -197,6 +184,23 @@ def example(rows: int = 5, columns: int = 3) -> tuple[Tensor, ...]:
     ## Example
 
     A matrix in 16 bits and a vector, there and back.
+
+    ### A mapped file
+
+    The file isn't read, it is *mapped* into memory: the operating system reads a part of it when
+    something uses a number there.
+
+    [A file of 64 MB with 16 matrices: how much more is in memory after each
+    step](../../results/pretrained.json#tables.mapped)
+
+    ### What did not help here
+
+    Mapping saves nothing if you use all of the file. It helps where you want a few tensors of a
+    large one.
+
+    The format is that of [these eight-bit weights](../training/trained.py#read), where the file is
+    our own and nothing is checked. Left out are types of 8 and 4 bits, writing in shards, and
+    machines that store the highest byte of a number first.
 
     ### Exercises
 

@@ -31,27 +31,8 @@ Where it differs from the small transformer:
 | activation | GELU | its approximation with a tanh |
 | logits | a matrix of their own, with biases | the matrix of the embedding, *tied* |
 
-And where its *file* differs from our weights:
-
-* Its linear layers are called “Conv1D” and compute $x W + b$, with $W$ of the shape
-  $d_{in} \times d_{out}$. `nn.Linear` computes $x W^\top + b$. So each matrix has to be transposed.
-* Queries, keys and values are one matrix, of $768 \times 2304$. After the transposition, the first
-  third of its rows are the queries, then come keys and values. In each third, head follows head, as
-  in ours.
-* Each layer has a tensor “attn.bias”, which is no bias. It is the causal mask, 1,024 × 1,024
-  numbers. We have [our own](../transformers/mha.py#causal_mask) and leave it out.
-* Some files have “transformer.” before all names, and some have “lm_head.weight”, a copy of the
-  embedding.
-
 [What one wrong detail does: the mean loss of three seeds, and their range as a
 line](../../results/pretrained.json#figures.details)
-
-**What did not help here:** looking at the loss. With GELU in place of its
-approximation the loss changes by at most
-[0.0000069](../../results/pretrained.json#values.gelu) nats. Only a comparison finds that: from a
-random file, in double precision, our logits and those of the library “transformers” differ by less
-than $10^{-10}$. We had no network to try the published weights; the notebook does. Left out are
-dropout in training, and a cache for writing.
 """
 
 from collections.abc import Mapping
@@ -85,6 +66,11 @@ class GPT2(nn.Module):
         eps: float = 1e-5,
     ) -> None:
         r"""
+        * `n_vocab` is the number of different tokens
+        * `d_model` is the number of features of a position
+        * `heads` is the number of heads of each attention
+        * `n_layers` is the number of layers
+        * `d_ff` is the number of features inside a feed-forward network
         * `seq_len` is the greatest length of a text
         * `eps` keeps the layer normalisations from dividing by zero
         """
@@ -103,6 +89,7 @@ class GPT2(nn.Module):
         layers = (
             TransformerLayer(
                 d_model=d_model,
+                # Its queries, keys and values have biases, as GPT-2's have.
                 self_attn=MultiHeadAttention(heads, d_model, 0.0),
                 feed_forward=FeedForward(d_model, d_ff, 0.0, lambda: nn.GELU("tanh")),
                 dropout_prob=0.0,
@@ -110,7 +97,8 @@ class GPT2(nn.Module):
             for _ in range(n_layers)
         )
 
-        # With a last normalisation, as in GPT-2.
+        # With a last normalisation, as in GPT-2: what the layers have added up is too large for the
+        # logits.
         self.encoder = Encoder(layers, d_model)
 
         # PyTorch's own is $10^{-5}$, and so is that of the published model. A file of yours may
@@ -120,7 +108,11 @@ class GPT2(nn.Module):
                 module.eps = eps
 
     def forward(self, tokens: Tensor) -> Tensor:
-        # What and where, added: `[seq_len, batch_size, d_model]`.
+        r"""
+        From `[seq_len, batch_size]` to logits, `[seq_len, batch_size, n_vocab]`.
+        """
+        # What and where, added. Our own model would multiply the first by $\sqrt{d_{model}}$;
+        # trained weights know nothing of that.
         x = self.positions(self.tokens(tokens))
 
         # Each position gathers from those before it, layer by layer.
@@ -212,7 +204,8 @@ def load_gpt2(
         if not name.endswith((".attn.bias", ".attn.masked_bias"))
     }
 
-    # Everything else must have its place.
+    # Everything else must have its place. A weight that is left out would stay random, and nobody
+    # would notice.
     fill(model, tensors, gpt2_table(n_layers, layers), {"lm_head.weight": "wte.weight"})
     return model.eval()
 
@@ -231,6 +224,26 @@ def example(
     One matrix of the file, and a model with random weights. [The notebook of the next
     page](gpt2_experiment.py) loads a whole folder.
 
+    ### Where its file differs from our weights
+
+    * Its linear layers are called “Conv1D” and compute $x W + b$, with $W$ of the shape $d_{in}
+      \times d_{out}$. `nn.Linear` computes $x W^\top + b$. So each matrix has to be transposed.
+    * Queries, keys and values are one matrix, of $768 \times 2304$. After the transposition, the
+      first third of its rows are the queries, then come keys and values. In each third, head
+      follows head, as in ours.
+    * Each layer has a tensor “attn.bias”, which is no bias. It is the causal mask, 1,024 × 1,024
+      numbers. We have [our own](../transformers/mha.py#causal_mask) and leave it out.
+    * Some files have “transformer.” before all names, and some have “lm_head.weight”, a copy of the
+      embedding.
+
+    ### What did not help here
+
+    Looking at the loss. With GELU in place of its approximation the loss changes by at most
+    [0.0000069](../../results/pretrained.json#values.gelu) nats. Only a comparison finds that: from
+    a random file, in double precision, our logits and those of the library “transformers” differ by
+    less than $10^{-10}$. We had no network to try the published weights; the notebook does. Left
+    out are dropout in training, and a cache for writing.
+
     ### Exercises
 
     ??? question "How many numbers has “h.0.attn.c_attn.weight” of the smallest GPT-2?"
@@ -248,7 +261,8 @@ def example(
     ??? question "The embedding is used for the logits, too. How many weights does that save?"
         $50{,}257 \cdot 768 = 38{,}597{,}376$, nearly a third of the 124 million.
     """
-    # As in the file: what goes in down, three times what comes out across.
+    # As in the file: what goes in down, three times what comes out across: queries, keys and values
+    # side by side.
     d_model = heads * d_k
     joined = torch.randn(d_model, 3 * d_model)
     query = third(0, joined)

@@ -91,7 +91,7 @@ def fetch(folder: Path) -> None:
                 print(f"{name}: {done:,} of {size:,} bytes")
 
         # One wrong bit gives another checksum, and nobody knows how to make a second file with the
-        # same one.
+        # same one. A wrong file goes at once.
         if (done, digest.hexdigest()) != (size, checksum):
             part.unlink()
             raise ValueError(f"{name} from {ADDRESS} is not the file that was expected")
@@ -160,7 +160,8 @@ def losses_of(folder: Path, tokens: Tensor) -> dict[str, float]:
     """
     losses = {}
     for name, layers in TABLES.items():
-        # Each time the right file with another table, and a model of its own.
+        # Each time the right file with another table, and a model of its own. Only what the table
+        # says is different, so a higher loss is due to it.
         model = load_gpt2(folder, layers=layers).to(tokens.device)
 
         # A batch of one. Each token but the first is predicted from those before it, and the last

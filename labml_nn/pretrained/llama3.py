@@ -120,11 +120,16 @@ class LlamaAttention(GroupedQueryAttention):
     """
 
     def __init__(self, config: Config, rotary: RotaryPositions) -> None:
+        r"""
+        * `config` are the settings of the model
+        * `rotary` are its [rotary positions](../transformers/rotary.py#RotaryPositions)
+        """
         # No dropout and no biases. Queries have more heads than keys and values.
         heads, d_model = config["num_attention_heads"], config["hidden_size"]
         super().__init__(heads, d_model, 0.0, False, config["num_key_value_heads"])
 
-        # The same module for queries and keys, or scores wouldn't depend on distances.
+        # The same module for queries and keys, or scores wouldn't depend on distances. It is the
+        # same for all layers.
         self.rotary = rotary
 
     def get_scores(self, query: Tensor, key: Tensor) -> Tensor:
@@ -140,6 +145,10 @@ class Llama(nn.Module):
     """
 
     def __init__(self, config: Config, attention: type[LlamaAttention] = LlamaAttention) -> None:
+        r"""
+        * `config` are the settings, as `config.json` has them
+        * `attention` makes the attention of a layer
+        """
         super().__init__()
         # A vector for each token, as it is: no factor, and nothing is added for its position.
         n_vocab, d_model, eps = (config[k] for k in ("vocab_size", "hidden_size", "rms_norm_eps"))
@@ -156,12 +165,14 @@ class Llama(nn.Module):
         for _ in range(config["num_hidden_layers"]):
             layer = TransformerLayer(
                 d_model=d_model,
+                # The settings say how many heads share one head of keys.
                 self_attn=attention(config, rotary),
                 dropout_prob=0.0,
                 feed_forward=SwiGLU(d_model, config["intermediate_size"]),
             )
 
-            # The two normalisations of a layer, each with gains of its own.
+            # The two normalisations of a layer, each with gains of its own, and with the small
+            # number that the settings say.
             layer.norm_self_attn = RMSNorm(d_model, eps)
             layer.norm_ff = RMSNorm(d_model, eps)
             self.encoder.layers.append(layer)
@@ -173,8 +184,10 @@ class Llama(nn.Module):
             self.head.weight = self.tokens.weight
 
     def forward(self, tokens: Tensor) -> Tensor:
-        # Positions come in with the scores of each layer, as distances. The result:
-        # `[seq_len, batch_size, n_vocab]`.
+        r"""
+        From `[seq_len, batch_size]` to logits, `[seq_len, batch_size, n_vocab]`.
+        """
+        # Positions come in with the scores of each layer, as distances.
         mask = causal_mask(len(tokens)).to(tokens.device)
         return self.head(self.encoder(self.tokens(tokens), mask))
 
@@ -208,15 +221,16 @@ def load_llama3(
     config = read_config(folder, model_type=model_type, hidden_act="silu", use_sliding_window=False)
     model, tied = Llama(config, attention).to(dtype), config["tie_word_embeddings"]
 
-    # Everything is called “weight” there, gains too. A tied head is filled from the embedding once
-    # more, which changes nothing.
+    # The names of ours, each with the name in the file. Everything is called “weight” there, gains
+    # too. A tied head is filled from the embedding once more, which changes nothing.
     rules = {mine: (f"{name}.weight", as_it_is) for mine, name in layer.items()}
     table = in_layers(len(model.encoder.layers), "encoder.layers.{}.", "model.layers.{}.", rules)
     table["tokens.weight"] = embedding = ("model.embed_tokens.weight", as_it_is)
     table["head.weight"] = embedding if tied else ("lm_head.weight", as_it_is)
     table["encoder.norm.gain"] = ("model.norm.weight", as_it_is)
 
-    # Some files of tied models have the embedding a second time. Then it must be the same.
+    # Some files of tied models have the embedding a second time. Then it must be the same: the
+    # model has one matrix for both.
     copies = {"lm_head.weight": embedding[0]} if tied else {}
     fill(model, read_folder(folder), table, copies)
     return model.eval()
@@ -256,4 +270,6 @@ def example(
             "original_max_position_embeddings": 8192,
         },
     }  # fmt: skip
+
+    # The longest text that there are positions for, and random tokens.
     return Llama(config)(torch.randint(n_vocab, (seq_len, batch_size)))

@@ -25,20 +25,6 @@ For example, a file has a matrix “w” with a row for each number that goes in
 ```python
 {"weight": ("w", Tensor.t), "bias": ("b", as_it_is)}
 ```
-
-With this page's `fill`, a wrong *name* is always found. A wrong *function*, or two names in each
-other's place, can go unnoticed. In every row of this table but that of the matrix left at random,
-all names and shapes are right:
-
-[A small GPT-2 that is loaded with one wrong detail: means of three seeds, and how often the
-likeliest next letter is another one](../../results/pretrained.json#tables.gpt2)
-
-**What did not help here:** looking at the loss. The last two rows have the loss of the right model
-in all digits that are shown. So each table of this site is compared with another
-implementation, number by number, in double precision.
-
-Left out are weights that are whole numbers with a scale, as in [quantised
-models](../training/trained.py).
 """
 
 import json
@@ -144,6 +130,24 @@ def example(d_in: int = 5, d_out: int = 3) -> Tensor:
     ## Example
 
     A file that has its matrix the other way round.
+
+    ### Two wrong functions that nothing notices
+
+    With this page's `fill`, a wrong *name* is always found. A wrong *function*, or two names in
+    each other's place, can go unnoticed. In every row of this table but that of the matrix left at
+    random, all names and shapes are right:
+
+    [A small GPT-2 that is loaded with one wrong detail: means of three seeds, and how often the
+    likeliest next letter is another one](../../results/pretrained.json#tables.gpt2)
+
+    ### What did not help here
+
+    Looking at the loss. The last two rows have the loss of the right model in all digits that are
+    shown. So each table of this site is compared with another implementation, number by number, in
+    double precision.
+
+    Left out are weights that are whole numbers with a scale, as in [quantised
+    models](../training/trained.py).
 
     ### Exercises
 

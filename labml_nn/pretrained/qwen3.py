@@ -65,6 +65,10 @@ class NormalisedSharedHeads(PrepareSharedHeads):
         self.norm = nn.RMSNorm(d_k, eps)
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        From `[seq_len, batch_size, ...]` to a tensor with an axis for the heads, `[seq_len,
+        batch_size, ...]`.
+        """
         # Each head on its own. Heads of a group are equal, so this could be done before they are
         # repeated, too.
         return self.norm(super().forward(x))
@@ -76,6 +80,9 @@ class Qwen3Attention(LlamaAttention):
     """
 
     def __init__(self, config: Config, rotary: RotaryPositions) -> None:
+        r"""
+        The arguments are those of [Llama's attention](llama3.py#LlamaAttention.__init__).
+        """
         super().__init__(config, rotary)
         d_model, eps = config["hidden_size"], config["rms_norm_eps"]
 

@@ -30,41 +30,9 @@ scales)](../../results/quantisation.json#figures.cache)
 **In:** keys or values of the new tokens. **Out:** those of all tokens that were read so far,
 `[n_read, batch_size, heads, d_k]`, nearly.
 
-Why channels? Look at the keys of one head. Some channels are above zero for most tokens, and others
-below. They make stripes, which the values don't have:
-
-[Keys and values of 32 letters, in the second
-layer](../../results/quantisation.json#figures.stripes)
-
-In our model the mean of a channel is up to
-[0.90](../../results/quantisation.json#values.offset) of its standard deviations away from zero.
-In large models a few channels of the keys are many times as large as all others, the paper found.
-If they share a scale with the others, the others are lost. A high channel on its own is easy: its
-numbers are much alike, provided that the lowest of them, and not zero, is where counting begins.
-With $b$ bits, a group of numbers $x$ becomes
-
-$$
-l = \min x \qquad s = \frac{\max x - \min x}{2^b - 1}
-$$
-
-$$
-q = \operatorname{round}\left(\frac{x - l}{s}\right) \qquad x \approx l + s\, q
-$$
-
-An example in two bits: a channel has 5.0, 5.35, 5.15, 5.6. Then $l = 5$, $s = 0.2$, and $q$ is 0,
-2, 1, 3. The largest error is 0.05. Counted from zero, with a sign, all four would be 5.6.
-
 A channel has to wait until there are several tokens. So the last keys stay in 32 bits, and whenever
 there are 32 of them, they are rounded together. (With fewer than 32 tokens in a group there would
 be more scales than before.)
-
-**What did not help here:** to treat values differently. In the paper values share a scale by
-*token*, so that the errors of one token don't depend on others. In two bits, our loss is
-[1.759](../../results/quantisation.json#tables.cache.2.paper) with keys by channel and values by
-token, and [1.752](../../results/quantisation.json#tables.cache.2.channels) with both by channel.
-
-Left out: attention that computes with the whole numbers. Here the keys of one layer are restored
-for each new token, so memory is saved, and time is lost.
 """
 
 import torch
@@ -83,6 +51,19 @@ def quantise_range(x: Tensor, n_bits: int, dim: int) -> Rounded:
 
     All numbers along the axis `dim` share a scale. Whole numbers in the shape of `x`; the lowest
     numbers and the steps have the length 1 along `dim`.
+
+    With $b$ bits, a group of numbers $x$ becomes
+
+    $$
+    l = \min x \qquad s = \frac{\max x - \min x}{2^b - 1}
+    $$
+
+    $$
+    q = \operatorname{round}\left(\frac{x - l}{s}\right) \qquad x \approx l + s\, q
+    $$
+
+    An example in two bits: a channel has 5.0, 5.35, 5.15, 5.6. Then $l = 5$, $s = 0.2$, and $q$ is
+    0, 2, 1, 3. The largest error is 0.05. Counted from zero, with a sign, all four would be 5.6.
     """
     # From the lowest to the highest number in $2^b - 1$ steps.
     low, high = x.amin(dim, keepdim=True), x.amax(dim, keepdim=True)
@@ -112,7 +93,6 @@ class QuantisedProjection(CachedProjection):
     ## The cache
 
     A [projection that remembers](../transformers/kv_cache.py#CachedProjection), in 2, 4 or 8 bits.
-    `dim` is 0 for channels and -1 for tokens.
     """
 
     def __init__(
@@ -125,6 +105,12 @@ class QuantisedProjection(CachedProjection):
         dim: int,
         group_len: int,
     ) -> None:
+        r"""
+        * `d_model`, `heads`, `d_k` and `bias` are those of the projection
+        * `n_bits` is 2, 4 or 8
+        * `dim` is 0 for channels and -1 for tokens
+        * `group_len` is the number of tokens that are rounded together
+        """
         # Channels need a group of tokens. Tokens don't, but get one too, so that both are alike.
         self.n_bits, self.dim, self.group_len = n_bits, dim, group_len
 
@@ -182,6 +168,10 @@ class QuantisedAttention(CachedAttention):
     """
 
     def __init__(self, heads: int, d_model: int, n_bits: int, group_len: int) -> None:
+        r"""
+        * `heads` and `d_model` are those of multi-head attention
+        * `n_bits` and `group_len` are those of the cache
+        """
         # What is the same for any cache: the mask, the queries, and the projection of the output.
         # There is no dropout when a model writes.
         super().__init__(heads, d_model, dropout_prob=0.0)
@@ -202,6 +192,10 @@ class QuantisedTransformer(CachedTransformer):
     """
 
     def __init__(self, *sizes: int, n_bits: int = 4, group_len: int = 32) -> None:
+        r"""
+        * `sizes` are the arguments of the model
+        * `n_bits` and `group_len` are those of the cache
+        """
         # With a cache in 32 bits, at first.
         super().__init__(*sizes)
 
@@ -224,6 +218,32 @@ def example(
     ## Example
 
     A text that is read in two pieces. Of the first, two groups are rounded.
+
+    ### Why channels?
+
+    Look at the keys of one head. Some channels are above zero for most tokens, and others below.
+    They make stripes, which the values don't have:
+
+    [Keys and values of 32 letters, in the second
+    layer](../../results/quantisation.json#figures.stripes)
+
+    In our model the mean of a channel is up to
+    [0.90](../../results/quantisation.json#values.offset) of its standard deviations away from zero.
+    In large models a few channels of the keys are many times as large as all others, the paper
+    found. If they share a scale with the others, the others are lost. A high channel on its own is
+    easy: its numbers are much alike, provided that the lowest of them, and not zero, is where
+    counting begins.
+
+    ### What did not help here
+
+    To treat values differently. In the paper values share a scale by *token*, so that the errors of
+    one token don't depend on others. In two bits, our loss is
+    [1.759](../../results/quantisation.json#tables.cache.2.paper) with keys by channel and values by
+    token, and [1.752](../../results/quantisation.json#tables.cache.2.channels) with both by
+    channel.
+
+    Left out: attention that computes with the whole numbers. Here the keys of one layer are
+    restored for each new token, so memory is saved, and time is lost.
 
     ### Exercises
 

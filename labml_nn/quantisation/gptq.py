@@ -31,50 +31,6 @@ In three bits, with a scale for each row, rounding takes the loss of the small t
 Think of a photograph printed with black dots alone. A grey area isn't printed white because it is
 nearer to white than to black. Where a dot has made the paper too dark, the places around it stay
 white.
-
-## The error of an output
-
-Let $x$ be an input of the layer, $w$ a row of weights, and $\hat w$ the row after rounding. Over
-all inputs of a text, the *calibration*, the squared errors of the output add up to
-
-$$
-\sum_x \left( (w - \hat w)\, x \right)^2 = (w - \hat w)\, H\, (w - \hat w)^\top
-\qquad H = \sum_x x\, x^\top
-$$
-
-The matrix $H$, `[d_in, d_in]`, is the same for all rows. $H_{jk}$ is large where the inputs $j$ and
-$k$ are large together.
-
-## A step
-
-Column $j$ is rounded. How must the columns to the right of it change to make the error smallest?
-The error is a quadratic function of them, so its derivative is set to zero. The result is
-
-$$
-w_k \leftarrow w_k - \frac{w_j - \hat w_j}{U_{jj}}\, U_{jk} \qquad k > j
-$$
-
-where $U$ is the upper triangular matrix with $U^\top U = H^{-1}$, a Cholesky factor. Then column
-$j + 1$ is rounded, with the corrections that it has got so far.
-
-An example: the scale is 1, the weights are 0.4 and 0.4, and $H$ has 1 on its diagonal and 0.8
-beside it. Rounded to the nearest, both become 0, and the error is 0.576. With GPTQ the first
-becomes 0 and adds $0.8 \cdot 0.4 = 0.32$ to the second. That is 0.72 now and becomes 1. The error
-is 0.136.
-
-**What did not help here:** in two bits, groups together with GPTQ. The loss is
-[1.982](../../results/quantisation.json#tables.bits.2.gptq) with a scale for each row and
-[1.991](../../results/quantisation.json#tables.bits.2.gptq_groups) with groups of 32, which cost
-0.4 bits more for each weight. (In three bits they do help:
-[1.691](../../results/quantisation.json#tables.bits.3.gptq_groups).) What the calibration is made of
-matters less than how much there is of it: in three bits, with Python code the loss is
-[1.704](../../results/quantisation.json#values.calibration.python), with letters at random
-[1.713](../../results/quantisation.json#values.calibration.random), and with a single window of the
-right text [1.743](../../results/quantisation.json#values.calibration.one_window).
-
-Left out: many columns at once, which makes it fast for large matrices, and an order of columns by
-the size of their inputs. [AWQ](https://arxiv.org/abs/2306.00978) takes another way: it scales up
-the weights of large inputs before rounding, and corrects nothing.
 """
 
 import copy
@@ -96,6 +52,37 @@ def gptq(
 
     Whole numbers, `[d_out, d_in]`, and scales, `[d_out, n_groups]`, for
     [restore](groups.py#restore).
+
+    ### The error of an output
+
+    Let $x$ be an input of the layer, $w$ a row of weights, and $\hat w$ the row after rounding.
+    Over all inputs of a text, the *calibration*, the squared errors of the output add up to
+
+    $$
+    \sum_x \left( (w - \hat w)\, x \right)^2 = (w - \hat w)\, H\, (w - \hat w)^\top
+    \qquad H = \sum_x x\, x^\top
+    $$
+
+    The matrix $H$, `[d_in, d_in]`, is the same for all rows. $H_{jk}$ is large where the inputs $j$
+    and $k$ are large together.
+
+    ### A step
+
+    Column $j$ is rounded. How must the columns to the right of it change to make the error
+    smallest? The error is a quadratic function of them, so its derivative is set to zero. The
+    result is
+
+    $$
+    w_k \leftarrow w_k - \frac{w_j - \hat w_j}{U_{jj}}\, U_{jk} \qquad k > j
+    $$
+
+    where $U$ is the upper triangular matrix with $U^\top U = H^{-1}$, a Cholesky factor. Then
+    column $j + 1$ is rounded, with the corrections that it has got so far.
+
+    An example: the scale is 1, the weights are 0.4 and 0.4, and $H$ has 1 on its diagonal and 0.8
+    beside it. Rounded to the nearest, both become 0, and the error is 0.576. With GPTQ the first
+    becomes 0 and adds $0.8 \cdot 0.4 = 0.32$ to the second. That is 0.72 now and becomes 1. The
+    error is 0.136.
     """
     # An input that is always zero would leave $H$ without an inverse. A hundredth of the mean is
     # what the paper adds.
@@ -181,6 +168,22 @@ def example(
 
     The errors of the outputs of a layer: rounded to the nearest, and with GPTQ.
 
+    ### What did not help here
+
+    In two bits, groups together with GPTQ. The loss is
+    [1.982](../../results/quantisation.json#tables.bits.2.gptq) with a scale for each row and
+    [1.991](../../results/quantisation.json#tables.bits.2.gptq_groups) with groups of 32, which cost
+    0.4 bits more for each weight. (In three bits they do help:
+    [1.691](../../results/quantisation.json#tables.bits.3.gptq_groups).) What the calibration is
+    made of matters less than how much there is of it: in three bits, with Python code the loss is
+    [1.704](../../results/quantisation.json#values.calibration.python), with letters at random
+    [1.713](../../results/quantisation.json#values.calibration.random), and with a single window of
+    the right text [1.743](../../results/quantisation.json#values.calibration.one_window).
+
+    Left out: many columns at once, which makes it fast for large matrices, and an order of columns
+    by the size of their inputs. [AWQ](https://arxiv.org/abs/2306.00978) takes another way: it
+    scales up the weights of large inputs before rounding, and corrects nothing.
+
     ### Exercises
 
     ??? question "What does GPTQ do if $H$ is diagonal, that is, if no two inputs go together?"
@@ -197,12 +200,13 @@ def example(
         Nothing is corrected. The factor is upper triangular, so below its diagonal it is zero. All
         shapes are right, and it is plain rounding.
     """
-    # Thirteen tokens, so the layer gets only thirteen different inputs.
+    # Thirteen tokens, so the layer gets only thirteen different inputs, and $H$ is a sum over 21.
     d_in, n_inputs = n_groups * group_len, seq_len * batch_size
     model = nn.Sequential(nn.Embedding(n_vocab, d_in), nn.Linear(d_in, d_out))
     tokens = torch.randint(n_vocab, (seq_len, batch_size))
 
-    # In three bits, without and with corrections.
+    # In three bits, without and with corrections. The originals stay as they are, to be compared
+    # with.
     rounded, corrected = copy.deepcopy(model), copy.deepcopy(model)
     round_weights(rounded, 3, group_len)
     gptq_weights(corrected, tokens, 3, group_len)

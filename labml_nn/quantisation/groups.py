@@ -38,17 +38,6 @@ scales 0.1 and 0.02, and becomes 3, -1, 1, 3. With one scale, 0.1, its second ha
 
 Scales take memory, too. With 16 bits for each scale and 32 weights in a group, a weight takes
 $b + 16/32$ bits. So four bits are 4.5.
-
-**What did not help here:** groups, when there are enough bits. With eight bits the loss is
-[1.679](../../results/quantisation.json#tables.bits.8.rows) by rows and
-[1.679](../../results/quantisation.json#tables.bits.8.groups) by groups. And fewer bytes did not
-make our CPU faster: the matrices are restored for each pass, and a pass over one letter takes
-[3.7](../../results/quantisation.json#values.time) times as long as with 32 bits. On a GPU, programs
-restore the weights inside the matrix product, and gain where reading them is what takes the time.
-
-Left out: whole numbers that aren't spread evenly (the four bits of
-[QLoRA](https://arxiv.org/abs/2305.14314)), and inputs in few bits, which a product of whole numbers
-needs.
 """
 
 import copy
@@ -130,6 +119,10 @@ class FourBitLinear(nn.Module):
     """
 
     def __init__(self, layer: nn.Linear, group_len: int) -> None:
+        r"""
+        * `layer` is the trained layer
+        * `group_len` is the number of weights that share a scale
+        """
         super().__init__()
         # A trained layer; the whole numbers have no gradient.
         whole, scale = quantise(layer.weight.detach(), 4, group_len)
@@ -142,6 +135,9 @@ class FourBitLinear(nn.Module):
         self.bias = layer.bias
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        From `[batch_size, d_in]` to `[batch_size, d_out]`.
+        """
         # The matrix in 32 bits is there for this product only.
         weight = restore(unpack(self.packed, 4) - 8, self.scale)
         return F.linear(x, weight, self.bias)
@@ -184,6 +180,20 @@ def example(
     ## Example
 
     A layer in four bits computes what the layer with rounded weights computes.
+
+    ### What did not help here
+
+    Groups, when there are enough bits. With eight bits the loss is
+    [1.679](../../results/quantisation.json#tables.bits.8.rows) by rows and
+    [1.679](../../results/quantisation.json#tables.bits.8.groups) by groups. And fewer bytes did not
+    make our CPU faster: the matrices are restored for each pass, and a pass over one letter takes
+    [3.7](../../results/quantisation.json#values.time) times as long as with 32 bits. On a GPU,
+    programs restore the weights inside the matrix product, and gain where reading them is what
+    takes the time.
+
+    Left out: whole numbers that aren't spread evenly (the four bits of
+    [QLoRA](https://arxiv.org/abs/2305.14314)), and inputs in few bits, which a product of whole
+    numbers needs.
 
     ### Exercises
 

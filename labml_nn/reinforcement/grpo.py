@@ -40,55 +40,6 @@ the group:
 | `012354;` | 0 | −0.25 | −0.58 |
 | `01245;` | 0 | −0.25 | −0.58 |
 | `0123345;` | 0 | −0.25 | −0.58 |
-
-## Policy gradient
-
-Let the model give the answer $o$ to the question $q$ the probability $\pi(o \mid q)$, and let its
-reward be $r(o)$. We want the expected reward to grow. Since $\nabla \pi = \pi\, \nabla \ln \pi$,
-its gradient is an average over answers of the model,
-
-$$
-\nabla \sum_o \pi(o \mid q)\, r(o) = \sum_o \pi(o \mid q)\, r(o)\, \nabla \ln \pi(o \mid q),
-$$
-
-and a few that were drawn give an estimate. Why subtract the mean? The probabilities sum to 1, so a
-constant in place of $r$ has the gradient zero. Subtracting it changes nothing on average. But
-without it every rewarded answer becomes likelier, even a bad one. And GRPO divides by the length of
-an answer, so a constant reward makes answers shorter. Rewards of 1 and 2 in place of 0 and 1 show
-it, without the mean:
-[0.0 %](../../results/grpo.json#tables.ways.No%20mean%2C%20rewards%201%20and%202.greedy) are right
-in the end, and answers are
-[1.03](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.length) tokens
-long.
-
-The mean of a group of $G$ contains the answer itself, which multiplies the expected gradient by
-$1 - 1/G$ and leaves its direction. A test with all groups of all answers of a tiny model finds
-exactly that, and that each of two divisions of the paper changes the direction: by the standard
-deviation, and by an answer's length. [Dr. GRPO](https://arxiv.org/abs/2503.20783) (Liu et al.,
-2025) leaves out both. With the second, its authors say, long wrong answers are punished less for
-each token, and so answers grow.
-
-## What did not help here
-
-All of the following is within the range of three seeds,
-[48.0](../../results/grpo.json#tables.ways.GRPO.low) to
-[53.4 %](../../results/grpo.json#tables.ways.GRPO.high), or overlaps it. Leaving out the two
-divisions gives
-[48.1 %](../../results/grpo.json#tables.ways.Without%20the%20two%20divisions.greedy). With rewards
-of 0 and 1, leaving out the mean gives
-[49.6 %](../../results/grpo.json#tables.ways.Without%20the%20group%27s%20mean.greedy): then wrong
-answers teach nothing, and right ones are imitated. Leaving out the distance to the reference gives
-[50.3 %](../../results/grpo.json#tables.ways.Without%20KL.greedy). If each answer is used for four
-steps (400 steps, with half as many draws), it is
-[48.8 %](../../results/grpo.json#tables.ways.100%20draws%2C%20each%20used%20four%20times.greedy),
-and without the clip
-[45.2 %](../../results/grpo.json#tables.ways.Four%20times%2C%20without%20clip.greedy): the largest
-difference in this list, but the two overlap as well.
-
-[All trainings](../../results/grpo.json#tables.ways)
-
-Left out: rewards for single steps of an answer, which the paper has, too; and long answers with
-reasoning, as [DeepSeek-R1](https://arxiv.org/abs/2501.12948) (2025) learned to write.
 """
 
 import torch
@@ -194,6 +145,18 @@ def grpo_loss(
     * `clip` is $\epsilon$, 0.2 as in the paper on PPO
     * `beta` is the weight $\beta$ of the distance, 0.04 as in DeepSeekMath
     * `fixed_length` is whether to divide by the longest possible length, not by each answer's own
+
+    ### Policy gradient
+
+    Let the model give the answer $o$ to the question $q$ the probability $\pi(o \mid q)$, and let
+    its reward be $r(o)$. We want the expected reward to grow. Since $\nabla \pi = \pi\, \nabla \ln
+    \pi$, its gradient is an average over answers of the model,
+
+    $$
+    \nabla \sum_o \pi(o \mid q)\, r(o) = \sum_o \pi(o \mid q)\, r(o)\, \nabla \ln \pi(o \mid q),
+    $$
+
+    and a few that were drawn give an estimate.
     """
     # With one step for each draw, `new` equals `old`. The ratio is then 1, but its gradient is
     # that of `new`: the policy gradient.
@@ -220,6 +183,45 @@ def example(
 
     One step, with a model that knows nothing. It hardly ever sorts, so here an answer is rewarded
     if a 7 is in it.
+
+    ### Why subtract the mean?
+
+    The probabilities sum to 1, so a constant in place of $r$ has the gradient zero. Subtracting it
+    changes nothing on average. But without it every rewarded answer becomes likelier, even a bad
+    one. And GRPO divides by the length of an answer, so a constant reward makes answers shorter.
+    Rewards of 1 and 2 in place of 0 and 1 show it, without the mean: [0.0
+    %](../../results/grpo.json#tables.ways.No%20mean%2C%20rewards%201%20and%202.greedy) are right in
+    the end, and answers are
+    [1.03](../../results/grpo.json#tables.training.No%20mean%2C%20rewards%201%20and%202.length)
+    tokens long.
+
+    The mean of a group of $G$ contains the answer itself, which multiplies the expected gradient by
+    $1 - 1/G$ and leaves its direction. A test with all groups of all answers of a tiny model finds
+    exactly that, and that each of two divisions of the paper changes the direction: by the standard
+    deviation, and by an answer's length. [Dr. GRPO](https://arxiv.org/abs/2503.20783) (Liu et al.,
+    2025) leaves out both. With the second, its authors say, long wrong answers are punished less
+    for each token, and so answers grow.
+
+    ### What did not help here
+
+    All of the following is within the range of three seeds,
+    [48.0](../../results/grpo.json#tables.ways.GRPO.low) to [53.4
+    %](../../results/grpo.json#tables.ways.GRPO.high), or overlaps it. Leaving out the two divisions
+    gives [48.1 %](../../results/grpo.json#tables.ways.Without%20the%20two%20divisions.greedy). With
+    rewards of 0 and 1, leaving out the mean gives [49.6
+    %](../../results/grpo.json#tables.ways.Without%20the%20group%27s%20mean.greedy): then wrong
+    answers teach nothing, and right ones are imitated. Leaving out the distance to the reference
+    gives [50.3 %](../../results/grpo.json#tables.ways.Without%20KL.greedy). If each answer is used
+    for four steps (400 steps, with half as many draws), it is [48.8
+    %](../../results/grpo.json#tables.ways.100%20draws%2C%20each%20used%20four%20times.greedy), and
+    without the clip [45.2
+    %](../../results/grpo.json#tables.ways.Four%20times%2C%20without%20clip.greedy): the largest
+    difference in this list, but the two overlap as well.
+
+    [All trainings](../../results/grpo.json#tables.ways)
+
+    Left out: rewards for single steps of an answer, which the paper has, too; and long answers with
+    reasoning, as [DeepSeek-R1](https://arxiv.org/abs/2501.12948) (2025) learned to write.
 
     ### Exercises
 

@@ -57,7 +57,7 @@ from labml_nn.training.loop import train
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer
 from labml_nn.transformers.kv_cache import CachedTransformer
 
-# From questions, answers and rewards to advantages.
+# From questions, answers and rewards to advantages, one for each answer or one for each token.
 Advantages = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
@@ -119,7 +119,8 @@ def improve(
             writer.clear()
             answers = answer(writer, questions, generator=generator)
 
-            # A row of rewards for each question.
+            # A row of rewards for each question: the answers of a row are compared with each other,
+            # and with no others.
             rewards = judge(questions, answers).view(sizes.n_questions, sizes.n_answers)
             drawn.update(questions=questions, answers=answers, rewards=rewards)
 
@@ -132,11 +133,12 @@ def improve(
                 drawn["old"] = log_probabilities(model, questions, answers)
                 drawn["reference"] = log_probabilities(reference, questions, answers)
 
-        # The loop calls them inputs and targets.
+        # The loop calls them inputs and targets. It doesn't know that a model has written them.
         return drawn["questions"], drawn["answers"]
 
     def gradients(model: nn.Module, questions: Tensor, answers: Tensor) -> Tensor:
-        # The model as it is now. In the first step with new answers, it is the old one.
+        # The model as it is now. In the first step with new answers, it is the old one, and all
+        # ratios are 1.
         mask = answer_mask(answers)
         new = log_probabilities(model, questions, answers)
 
@@ -198,7 +200,8 @@ def notebook(steps: int = 300, seed: int = 1) -> None:
     found = measure(model, sizes)
     print(f"validation loss {found['loss']:.3f}, right: {found['greedy']:.1%}")
 
-    # The same question again.
+    # The same question again. More of its eight answers should be right, and they should differ
+    # less.
     print(*map(show, answer(model, groups).t()))
 
     # ### The curves

@@ -30,23 +30,6 @@ end 0.2 were expected and the reward was 0. These *surprises*, 0.3, −0.6 and �
 advantages if you trust the critic alone ($\lambda = 0$). If you trust the reward alone
 ($\lambda = 1$), the advantage of a token is the reward minus the prediction before it: −0.5, −0.8
 and −0.2. A $\lambda$ between 0 and 1 mixes both.
-
-What did not help here: the critic. PPO comes to
-[50.7 %](../../results/grpo.json#tables.ways.PPO%20with%20GAE.greedy)
-([50.0](../../results/grpo.json#tables.ways.PPO%20with%20GAE.low) to
-[51.6](../../results/grpo.json#tables.ways.PPO%20with%20GAE.high) in three seeds), GRPO to
-[51.5 %](../../results/grpo.json#tables.ways.GRPO.greedy)
-([48.0](../../results/grpo.json#tables.ways.GRPO.low) to
-[53.4](../../results/grpo.json#tables.ways.GRPO.high)). The second model takes time and memory, too.
-The critic has learned too little to be of use: after 200 steps it knows how often answers are
-right, but its prediction hardly changes when it has read a mistake:
-
-[The mean prediction before each token, of answers with the first mistake at one
-place](../../results/grpo.json#figures.values)
-
-PPO for language models usually puts the distance to the reference into the reward of each token.
-Here it is a part of the loss, as in GRPO, so that the advantages alone differ. Left out: a clip for
-the values, and several steps of the critic.
 """
 
 import torch
@@ -119,6 +102,10 @@ class Critic(nn.Module):
         self.optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=0.0)
 
     def forward(self, questions: Tensor, answers: Tensor) -> Tensor:
+        r"""
+        The values, `[n_tokens, batch_size]`, as the answers are; the questions have `batch_size`
+        columns, too.
+        """
         # What is known before each token of the answer: the question and the tokens before it. So
         # the last token is never read. After the end, the value is zero.
         values = self.model(torch.cat([questions, answers])[:-1])[len(questions) - 1 :]
@@ -158,6 +145,24 @@ def example(
     ## Example
 
     A critic that knows the last token only.
+
+    ### What did not help here
+
+    The critic. PPO comes to [50.7 %](../../results/grpo.json#tables.ways.PPO%20with%20GAE.greedy)
+    ([50.0](../../results/grpo.json#tables.ways.PPO%20with%20GAE.low) to
+    [51.6](../../results/grpo.json#tables.ways.PPO%20with%20GAE.high) in three seeds), GRPO to [51.5
+    %](../../results/grpo.json#tables.ways.GRPO.greedy)
+    ([48.0](../../results/grpo.json#tables.ways.GRPO.low) to
+    [53.4](../../results/grpo.json#tables.ways.GRPO.high)). The second model takes time and memory,
+    too. The critic has learned too little to be of use: after 200 steps it knows how often answers
+    are right, but its prediction hardly changes when it has read a mistake:
+
+    [The mean prediction before each token, of answers with the first mistake at one
+    place](../../results/grpo.json#figures.values)
+
+    PPO for language models usually puts the distance to the reference into the reward of each
+    token. Here it is a part of the loss, as in GRPO, so that the advantages alone differ. Left out:
+    a clip for the values, and several steps of the critic.
 
     ### Exercises
 

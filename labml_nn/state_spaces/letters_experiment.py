@@ -65,11 +65,18 @@ class Constants(nn.Module):
     """
 
     def __init__(self, n_features: int) -> None:
+        r"""
+        * `n_features` is how many numbers there are
+        """
         super().__init__()
         # They are learned, like the weights that they replace.
         self.numbers = nn.Parameter(torch.randn(n_features))
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        From `[seq_len, batch_size, ...]` to as many copies of the numbers, `[seq_len, batch_size,
+        ...]`.
+        """
         # The token isn't looked at.
         return self.numbers.expand(*x.shape[:-1], -1)
 
@@ -90,6 +97,10 @@ class Tagger(nn.Module):
     """
 
     def __init__(self, layer: nn.Module, d_model: int) -> None:
+        r"""
+        * `layer` is the layer that is tried
+        * `d_model` is its number of features
+        """
         super().__init__()
         # A vector for each letter and for the dot.
         self.embed = nn.Embedding(N_LETTERS + 1, d_model)
@@ -101,6 +112,9 @@ class Tagger(nn.Module):
         self.scores = nn.Linear(d_model, N_LETTERS)
 
     def forward(self, tokens: Tensor) -> Tensor:
+        r"""
+        From `[seq_len, batch_size]` to a score for each letter, `[seq_len, batch_size, ...]`.
+        """
         # With a residual, as in a transformer: at a letter the answer is in the embedding.
         x = self.embed(tokens)
         return self.scores(x + self.layer(x))

@@ -36,38 +36,6 @@ each position has seen those before it. Between two tokens only a state is carri
 Think of a whiteboard in a meeting. If every sentence goes onto it, old ones have to be wiped off,
 important or not. It serves better when small talk leaves it as it is, and a new decision replaces
 the old one.
-
-## The recurrence
-
-For one channel with the input $x_t$ at the token $t$, and one number $h$ of its state:
-
-$$
-h_t = e^{\Delta_t A}\, h_{t-1} + \Delta_t B_t\, x_t \qquad y_t = \sum C_t\, h_t + D\, x_t
-$$
-
-The sum is over the numbers of the channel's state. $A$ is a negative *rate*, $\Delta_t$ the *step*.
-$B_t$ says what is written into each number, $C_t$ how much of it is read, and $D$ is a way past the
-state. $\Delta_t$, $B_t$ and $C_t$ are computed from the token: the model *selects*. (For $A$ it
-isn't needed, since $\Delta_t$ multiplies it.)
-
-An example with the rate $A = -1$: with a step of 0.01, 0.99 of the state is kept, and a hundredth
-of the input is added. With a step of 3, only 0.05 is kept, and the input is added three times. So
-one number, the step, decides between the past and the token.
-
-[The mean step of a trained layer at each token: the longest ones are at dots just after a letter,
-which its convolution still sees there](../../results/state_spaces.json#figures.steps)
-
-**What did not help here:** to select, when the text is Shakespeare. In a small model without
-attention the loss after 500 steps of training is
-[1.972](../../results/state_spaces.json#tables.losses.Mamba.loss), and
-[1.968](../../results/state_spaces.json#tables.losses.Mamba%2C%20fixed%20weights.loss) with fixed
-weights. The short convolution is worth more: without it the loss is
-[2.149](../../results/state_spaces.json#tables.losses.Mamba%2C%20no%20convolution.loss). With
-attention it is [2.213](../../results/state_spaces.json#tables.losses.Attention.loss). That is after
-500 steps; longer training is another question.
-
-Left out: a program that carries the state and the last inputs of the convolution from call to call
-for writing, and the paper's kernel, which keeps the states in the fast memory of a GPU.
 """
 
 import math
@@ -88,6 +56,23 @@ def selective_scan(
     * `write` and `read` are vectors for each token, `[seq_len, batch_size, n_state]`
 
     The results in the shape of `x`, and the last state.
+
+    ### The recurrence
+
+    For one channel with the input $x_t$ at the token $t$, and one number $h$ of its state:
+
+    $$
+    h_t = e^{\Delta_t A}\, h_{t-1} + \Delta_t B_t\, x_t \qquad y_t = \sum C_t\, h_t + D\, x_t
+    $$
+
+    The sum is over the numbers of the channel's state. $A$ is a negative *rate*, $\Delta_t$ the
+    *step*. $B_t$ says what is written into each number, $C_t$ how much of it is read, and $D$ is a
+    way past the state. $\Delta_t$, $B_t$ and $C_t$ are computed from the token: the model
+    *selects*. (For $A$ it isn't needed, since $\Delta_t$ multiplies it.)
+
+    An example with the rate $A = -1$: with a step of 0.01, 0.99 of the state is kept, and a
+    hundredth of the input is added. With a step of 3, only 0.05 is kept, and the input is added
+    three times. So one number, the step, decides between the past and the token.
     """
     # Nothing has been read yet. No axis is that of the sequence.
     state = x.new_zeros(*x.shape[1:], rates.shape[1])
@@ -130,6 +115,7 @@ class Mamba(nn.Module):
 
     def __init__(self, d_model: int, n_channels: int, n_state: int = 16, width: int = 4) -> None:
         r"""
+        * `d_model` is the number of features that come in and go out
         * `n_channels` is the number of channels; the paper has twice `d_model`
         * `n_state` is how many numbers the state has for each channel
         * `width` is how many positions the convolution sees
@@ -165,7 +151,11 @@ class Mamba(nn.Module):
         self.output = nn.Linear(n_channels, d_model, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        # `[seq_len, batch_size, n_channels]` each.
+        r"""
+        `x` and the result are `[seq_len, batch_size, d_model]`.
+        """
+        # Two copies with more channels than features: one to be scanned, and one that becomes the
+        # gate.
         x, gate = self.project(x).chunk(2, dim=-1)
 
         # A token sees the three before it.
@@ -190,6 +180,24 @@ def example(
     ## Example
 
     A layer, and what its results are made from.
+
+    ### How long the steps are
+
+    [The mean step of a trained layer at each token: the longest ones are at dots just after a
+    letter, which its convolution still sees there](../../results/state_spaces.json#figures.steps)
+
+    ### What did not help here
+
+    To select, when the text is Shakespeare. In a small model without attention the loss after 500
+    steps of training is [1.972](../../results/state_spaces.json#tables.losses.Mamba.loss), and
+    [1.968](../../results/state_spaces.json#tables.losses.Mamba%2C%20fixed%20weights.loss) with
+    fixed weights. The short convolution is worth more: without it the loss is
+    [2.149](../../results/state_spaces.json#tables.losses.Mamba%2C%20no%20convolution.loss). With
+    attention it is [2.213](../../results/state_spaces.json#tables.losses.Attention.loss). That is
+    after 500 steps; longer training is another question.
+
+    Left out: a program that carries the state and the last inputs of the convolution from call to
+    call for writing, and the paper's kernel, which keeps the states in the fast memory of a GPU.
 
     ### Exercises
 

@@ -22,7 +22,8 @@ Mamba-2 gives up a little: all channels and all numbers of a *head* have the sam
 step. Then what is left at token $i$ of something that was written at token $j$ is a single number.
 That makes the scan a product, and both passes take
 [2.3](../../results/state_spaces.json#tables.losses.Mamba-2.times) times as long as with attention.
-The loss is [1.947](../../results/state_spaces.json#tables.losses.Mamba-2.loss), and Mamba's is
+After 500 steps of training the loss is
+[1.947](../../results/state_spaces.json#tables.losses.Mamba-2.loss), and Mamba's is
 [1.972](../../results/state_spaces.json#tables.losses.Mamba.loss).
 
 [Small models with other layers in the place of
@@ -30,38 +31,6 @@ attention](../../results/state_spaces.json#tables.losses)
 
 **In:** a vector for each token, `[seq_len, batch_size, d_model]`. **Out:** the same shape, as from
 [Mamba](mamba.py).
-
-## From a scan to a product
-
-Of the state, token $j$'s part is written with the weights $B_j$, shrinks at each later token by the
-factor $a_t = e^{\Delta_t A}$, and is read at token $i$ with the weights $C_i$. So
-
-$$
-y_i = \sum_{j \le i} L_{ij}\, (C_i \cdot B_j)\, \Delta_j x_j
-\qquad L_{ij} = a_{j+1}\, a_{j+2} \cdots a_i
-$$
-
-For three tokens that keep $a_2 = 0.5$ and $a_3 = 0.8$, the *decays* are
-
-$$
-L = \begin{pmatrix} 1 & & \\ 0.5 & 1 & \\ 0.4 & 0.8 & 1 \end{pmatrix}
-$$
-
-This is [linear attention](../transformers/variants/linear_attention.py) without its division: $C$
-are the queries, $B$ the keys, $\Delta x$ the values, and $L$ stands where the causal mask has ones.
-The paper calls it a *duality*: the same results can be had by a scan, which is linear in the length
-of the text, or by a product, which is quadratic but suits a GPU. The best of both: products inside
-chunks, and a state from chunk to chunk.
-
-[What is left at each letter (rows) of what each earlier one has written (columns), in the slowest
-and the fastest head of the first layer](../../results/state_spaces.json#figures.decays)
-
-**What did not help here:** short chunks. Inside a chunk of 64 letters 4,096 pairs are compared, and
-in eight chunks of 8 letters only 512. Yet a step of training with them takes
-[1.2](../../results/state_spaces.json#values.chunks) times as long.
-
-Left out: several groups of $B$ and $C$ for one layer, and limits for the steps, which the paper's
-code has.
 """
 
 import math
@@ -81,6 +50,24 @@ def decays(log_kept: Tensor) -> Tensor:
 
     What is left at position $i$ of what was written at position $j$:
     `[seq_len, seq_len, batch_size, heads]` from `[seq_len, batch_size, heads]`.
+
+    ### From a scan to a product
+
+    As in [Mamba](mamba.py#selective_scan), $A$ is a negative *rate*, here one number for a head,
+    and $\Delta_t$ the *step* at token $t$. Of the state, token $j$'s part is written with the
+    weights $B_j$, shrinks at each later token by the factor $a_t = e^{\Delta_t A}$, and is read at
+    token $i$ with the weights $C_i$. So
+
+    $$
+    y_i = \sum_{j \le i} L_{ij}\, (C_i \cdot B_j)\, \Delta_j x_j
+    \qquad L_{ij} = a_{j+1}\, a_{j+2} \cdots a_i
+    $$
+
+    For three tokens that keep $a_2 = 0.5$ and $a_3 = 0.8$, the *decays* are
+
+    $$
+    L = \begin{pmatrix} 1 & & \\ 0.5 & 1 & \\ 0.4 & 0.8 & 1 \end{pmatrix}
+    $$
     """
     # The product of what every position after $j$ has kept, up to $i$. Products of numbers are
     # sums of logarithms, and those are differences of running sums.
@@ -103,6 +90,12 @@ def scan_in_chunks(
     * `write` and `read` are vectors for each token, `[seq_len, batch_size, n_state]`
 
     The results in the shape of `x`, and the last state.
+
+    This is [linear attention](../transformers/variants/linear_attention.py) without its division:
+    $C$ are the queries, $B$ the keys, $\Delta x$ the values, and $L$ stands where the causal mask
+    has ones. The paper calls it a *duality*: the same results can be had by a scan, which is linear
+    in the length of the text, or by a product, which is quadratic but suits a GPU. The best of
+    both: products inside chunks, and a state from chunk to chunk.
     """
     # For each head and channel `n_state` numbers, and nothing for each token.
     state = x.new_zeros(*x.shape[1:], write.shape[-1])
@@ -140,7 +133,9 @@ class Mamba2(nn.Module):
         self, heads: int, d_model: int, d_head: int, n_state: int = 16, width: int = 4
     ) -> None:
         r"""
-        * `heads` have `d_head` channels each, which share a rate and a step
+        * `heads` is the number of heads, whose channels share a rate and a step
+        * `d_model` is the number of features that come in and go out
+        * `d_head` is the number of channels of a head
         * `n_state` is how many numbers the state has for each channel
         * `width` is how many positions the convolution sees
         """
@@ -152,8 +147,8 @@ class Mamba2(nn.Module):
         self.sizes = [n_channels, n_filtered, heads]
         self.project = nn.Linear(d_model, sum(self.sizes), bias=False)
 
-        # Inputs, and what to write and to read: also for the latter, the convolution mixes a token
-        # with the three before it.
+        # Inputs, and what to write and to read. The convolution mixes a token with the three before
+        # it in all three.
         self.filtered_sizes = [n_channels, n_state, n_state]
 
         # PyTorch starts the weights of a convolution like this.
@@ -161,7 +156,8 @@ class Mamba2(nn.Module):
         self.filter = nn.Parameter(torch.empty(n_filtered, width).uniform_(-bound, bound))
         self.filter_bias = nn.Parameter(torch.empty(n_filtered).uniform_(-bound, bound))
 
-        # As in [Mamba](mamba.py#Mamba), but one number for each head.
+        # As in [Mamba](mamba.py#Mamba), but one number for each head. Rates start at 1, 2, 3 and so
+        # on, so that some heads forget sooner; the paper's code draws them between 1 and 16.
         self.step_bias = nn.Parameter((0.001 * 100 ** torch.rand(heads)).expm1().log())
         self.log_rates = nn.Parameter(torch.arange(1.0, heads + 1).log())
         self.skip = nn.Parameter(torch.ones(heads))
@@ -171,6 +167,9 @@ class Mamba2(nn.Module):
         self.output = nn.Linear(n_channels, d_model, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        `x` and the result are `[seq_len, batch_size, d_model]`.
+        """
         # All at once, and then the convolution: a token sees the three before it.
         gate, x, step = self.project(x).split(self.sizes, dim=-1)
         x = F.silu(causal_convolution(x, self.filter, self.filter_bias))
@@ -204,6 +203,20 @@ def example(
     ## Example
 
     A layer, and the scan in chunks.
+
+    ### How fast heads forget
+
+    [What is left at each letter (rows) of what each earlier one has written (columns), in the
+    slowest and the fastest head of the first layer](../../results/state_spaces.json#figures.decays)
+
+    ### What did not help here
+
+    Short chunks. Inside a chunk of 64 letters 4,096 pairs are compared, and in eight chunks of 8
+    letters only 512. Yet a training step with them takes
+    [1.2](../../results/state_spaces.json#values.chunks) times as long.
+
+    Left out: several groups of $B$ and $C$ for one layer, and limits for the steps, which the
+    paper's code has.
 
     ### Exercises
 

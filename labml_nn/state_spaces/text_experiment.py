@@ -42,11 +42,17 @@ class InPlaceOfAttention(nn.Module):
     """
 
     def __init__(self, layer: nn.Module) -> None:
+        r"""
+        * `layer` is called with one tensor
+        """
         super().__init__()
         # Mamba, or Mamba-2.
         self.layer = layer
 
     def forward(self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+        r"""
+        `query` and the result are `[seq_len, batch_size, ...]`.
+        """
         # Self-attention gets the same tensor three times.
         return self.layer(query)
 
@@ -106,7 +112,8 @@ def notebook(
     # ### The losses of training
     import matplotlib.pyplot as plt
 
-    # They go up and down together, since both see the same windows.
+    # They go up and down together, since both see the same windows, and some windows are harder to
+    # predict.
     for name, curve in losses.items():
         # The mean over the windows of each step, in natural logarithms.
         plt.plot(curve, label=name)
@@ -140,6 +147,6 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
         The scan has an order anyway: what is older has decayed more. Mamba's paper has none. Try it
         without.
     """
-    # Random letters.
+    # Random letters, since an untrained model predicts them as well as any others.
     model = language_model(n_vocab, seq_len, mamba2)
     return model(torch.randint(n_vocab, (seq_len, batch_size)))

@@ -158,6 +158,9 @@ class LooksAhead(nn.Module):
         self.n_vocab = n_vocab
 
     def forward(self, tokens: Tensor) -> Tensor:
+        r"""
+        From `[seq_len, batch_size]` to logits, `[seq_len, batch_size, n_vocab]`.
+        """
         # The last position has nothing to look at, and takes the first token.
         ahead = tokens.roll(-1, dims=0)
 

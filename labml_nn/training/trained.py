@@ -32,11 +32,6 @@ Why a scale for each row, and not one for the matrix? One large number would set
 small numbers would be rounded to a few steps or to zero. A row makes one feature of the result, so
 its scale can also be multiplied in after the product. [Groups within a
 row](../quantisation/groups.py) are finer still.
-
-Only the storage is in eight bits here: the numbers are turned back before the model runs. Large
-models are also *computed* in eight bits or four, which takes finer scales. The section on
-[quantisation](../quantisation/__init__.py) has that. Vectors, biases and gains are few, and stay as
-they are.
 """
 
 import json
@@ -126,6 +121,13 @@ def example(rows: int = 5, columns: int = 7) -> tuple[Tensor, ...]:
     ## Example
 
     A matrix there and back.
+
+    ### Only stored in eight bits
+
+    The numbers are turned back before the model runs. Large models are also *computed* in eight
+    bits or four, which takes finer scales. The section on
+    [quantisation](../quantisation/__init__.py) has that. Vectors, biases and gains are few, and
+    stay as they are.
 
     ### Exercises
 

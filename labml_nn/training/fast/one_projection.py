@@ -54,6 +54,9 @@ class OneProjectionAttention(nn.Module):
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
     ) -> Tensor:
+        r"""
+        All three arguments and the result are `[seq_len, batch_size, ...]`, with the features last.
+        """
         # Keys of another sequence would be ignored, and the shapes would be right.
         if query is not key or key is not value:
             raise ValueError("one projection needs one sequence: pass the same tensor three times")
