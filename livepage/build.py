@@ -7,8 +7,9 @@ summary: Graphs, constants, weights and the interpreter, for every page that run
 **In:** a table that names the model of each page, and the record of the training. **Out:** the
 files, by their places on the site.
 
-An export takes a second or two. So its result is kept under a hash of all that it depends on, and
-the pages of one model share it. For each page only the [steps](steps.py) are its own.
+An export takes a second or two. So its result is kept under a hash of all that it depends on, the
+notes of its sources excepted, and the pages of one model share it. For each page only the
+[steps](steps.py) are its own.
 """
 
 import json
@@ -23,13 +24,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from livepage.dataflow import draw
+from livepage.places import to_lines
 from livepage.steps import steps
 
 HERE = Path(__file__).parent
 # Scripts and styles.
 ASSETS = HERE / "assets"
 # When one of these changes, everything is exported again.
-TOOLS = [HERE / f"{name}.py" for name in ("child", "exporter", "weights")]
+TOOLS = [HERE / f"{name}.py" for name in ("child", "exporter", "places", "weights")]
 
 
 class LiveError(Exception):
@@ -52,7 +54,8 @@ class Live:
     * `graphs` has further graphs, by their places on the site: for each a `maker` of its own, and
       the `model` whose weights it has
     * `text` is what stands in the field for the reader's own at first
-    * `fingerprint` tells whether a file is still the same as when the model was trained
+    * `fingerprint` tells whether the code of a file is still the same as when the model was
+      trained, or exported
     """
 
     root: Path
@@ -65,7 +68,7 @@ class Live:
     models: Mapping[str, Sequence[str]]
     text: str = ""
     graphs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    fingerprint: Callable[[Path], str] = lambda path: ""
+    fingerprint: Callable[[Path], str] = lambda path: sha256(path.read_bytes()).hexdigest()
     exported: dict[tuple[str, str], Any] = field(default_factory=dict)
     prints: dict[str, str | None] = field(default_factory=dict)
 
@@ -117,22 +120,28 @@ class Live:
         r"""
         ### The sources that have changed since the training
         """
-        for path in {*entry["sources"]} - {*self.prints}:
+        return [path for path, known in entry["sources"].items() if self.print_of(path) != known]
+
+    def print_of(self, path: str) -> str | None:
+        r"""
+        ### The fingerprint of a source
+
+        None if it is gone.
+        """
+        if path not in self.prints:
             file = self.root / path
             self.prints[path] = self.fingerprint(file) if file.is_file() else None
-        return [path for path, known in entry["sources"].items() if self.prints[path] != known]
+        return self.prints[path]
 
     def key(self, maker: str, name: str, entry: Mapping[str, Any]) -> str:
         r"""
         ### What an export depends on
         """
         sources = {*entry["sources"], maker.partition(":")[0].replace(".", "/") + ".py"}
-        files = [*TOOLS, *(self.root / path for path in sorted(sources))]
-        parts = [path.read_bytes() for path in files if path.is_file()]
-        digest = sha256(f"{version('torch')} {maker} {name}".encode())
-        for part in parts:
-            digest.update(sha256(part).digest())
-        return digest.hexdigest()[:32]
+        parts = [version("torch"), maker, name]
+        parts += [sha256(path.read_bytes()).hexdigest() for path in TOOLS]
+        parts += [f"{path} {self.print_of(path)}" for path in sorted(sources)]
+        return sha256("\n".join(parts).encode()).hexdigest()[:32]
 
     def export(
         self,
@@ -165,7 +174,18 @@ class Live:
                 report(f"exported {name}")
         self.run_children([*filter(None, (requests[::2], requests[1::2]))])
         for key, (graph, constants) in places.items():
-            self.exported[key] = json.loads(graph.read_bytes()), constants.read_bytes()
+            self.exported[key] = (
+                self.of_today(json.loads(graph.read_bytes())),
+                constants.read_bytes(),
+            )
+
+    def of_today(self, graph: dict[str, Any]) -> dict[str, Any]:
+        r"""
+        ### A kept graph with the lines of the sources as they are now
+        """
+        files = graph["files"]
+        sources = {file: (self.root / file).read_text(encoding="utf-8") for file in files}
+        return graph | {"stacks": to_lines(graph["stacks"], files, sources)}
 
     def run_children(self, requests: Sequence[Sequence[Mapping[str, Any]]]) -> None:
         r"""

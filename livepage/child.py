@@ -6,8 +6,8 @@ summary: PyTorch runs in a process of its own, which ends when the graphs are wr
 
 A build imports no PyTorch and runs no code of a page. It starts this program, which does both.
 
-**In**, as JSON on standard input: a list of exports. **Out:** a graph and its constants for each,
-in the files that the list names.
+**In**, as JSON on standard input: a list of exports. **Out:** a graph, with [places](places.py) for
+lines, and its constants for each, in the files that the list names.
 """
 
 import json
@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from livepage.exporter import export
+from livepage.places import to_places
 from livepage.weights import to_file
 
 # The names of sizes.
@@ -71,6 +72,10 @@ def run(request: Mapping[str, Any]) -> None:
     }
     inputs = getattr(module, "inputs", tokens)
     graph, constants = export(module, inputs, package, names)
+    # The graph outlives longer notes, and with them all lines move.
+    files = graph["files"]
+    sources = {file: (package.parent / file).read_text(encoding="utf-8") for file in files}
+    graph["stacks"] = to_places(graph["stacks"], files, sources)
     for key, content in (
         ("constants", to_file(constants)),
         ("graph", json.dumps(graph, separators=(",", ":")).encode()),

@@ -1,6 +1,7 @@
 r"""A project of another package gets the files of its live pages."""
 
 import json
+import shutil
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -93,13 +94,32 @@ def test_a_page_gets_its_graph_its_constants_and_the_weights(project: Path) -> N
     assert found["assets/weights/small.safetensors"] == WEIGHTS
 
 
-def test_what_was_exported_is_not_exported_again_and_what_has_changed_is_said(
-    project: Path,
+def test_longer_notes_move_the_lines_and_nothing_is_exported_again(
+    project: Path, tmp_path: Path
 ) -> None:
+    # A copy, whose source changes and whose store begins empty.
+    kept = shutil.ignore_patterns("store")
+    project = shutil.copytree(project, tmp_path / "copy", ignore=kept)
+    reports: list[str] = []
+    first = live(project).files(reports.append)
+    assert reports == ["exported small"]
+    source = project / "tiny" / "models.py"
+    longer = 'r"""Two\nmore.\n"""\n' + source.read_text()
+    source.write_text(longer.replace("class ", "# A note.\nclass ", 1))
+    again = live(project).files(reports.append)
+    assert reports == ["exported small"]
+    before, after = (json.loads(found.pop("sub/models/live.json")) for found in (first, again))
+    assert [step["line"] for step in after["steps"]] == [s["line"] + 4 for s in before["steps"]]
+    for graph in (before, after):
+        del graph["steps"], graph["stacks"]
+    assert after == before and again == first
+
+
+def test_other_code_is_exported_again_and_said(project: Path) -> None:
     reports: list[str] = []
     first = live(project).files()
     again = live(project, fingerprint="otherwise").files(reports.append)
-    assert reports == []
+    assert reports == ["exported small"]
     graph = json.loads(again.pop("sub/models/live.json"))
     assert graph["stale"] == ["tiny/models.py"]
     assert graph | {"stale": []} == json.loads(first.pop("sub/models/live.json"))
