@@ -42,7 +42,10 @@ setup(
         ],
         # Build the site and the notebooks.
         "site": [
+            # The fonts are cut down to the letters of the pages, and packed.
+            "brotli>=1.1",
             "click>=8.1",
+            "fonttools>=4.55",
             "Jinja2>=3.1",
             "jsonschema>=4.18",
             "Markdown>=3.6",

@@ -45,8 +45,8 @@ class Settings:
     * `live` has the models that [run on pages](../livepage/__init__.py), and for each its pages
     * `compare` maps a result to the folder of the site whose page compares its sources with each
       other: their pages lead there
-    * `katex` is the npm package that sets formulas, where the project has it; it is
-      [fetched](page/katex.py) where it has not
+    * `katex` is the npm package that sets formulas, where the project has it, with those of the
+      [fonts](page/fonts.py) beside it; they are [fetched](page/katex.py) where it has not
     * `store` keeps what was measured, until the sources change
     * `strict` says whether a problem on a page stops the build; if not, it is a warning
     """

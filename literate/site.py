@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from literate.measuring.measure import Bench, Measurement, measure
-from literate.page import katex, lists, result_pages, search
+from literate.page import fonts, katex, lists, result_pages, search
 from literate.page.documents import document
 from literate.page.finished import Finished, made_from
 from literate.page.formulas import Formulas
@@ -282,12 +282,14 @@ def generated(settings: Settings) -> dict[str, str | bytes]:
     r"""
     ## What belongs to the site as a whole
 
-    By where they go: the style sheet of KaTeX, and what [runs on pages](../livepage/build.py).
-    Formulas don't wait for their fonts, which KaTeX would let them do.
+    By where they go: the style sheet of KaTeX, the [fonts](page/fonts.py), and what
+    [runs on pages](../livepage/build.py). Formulas don't wait for their fonts, which KaTeX would
+    let them do.
     """
     sheet = (katex.folder(settings) / "dist/katex.min.css").read_text(encoding="utf-8")
     swapped = sheet.replace("font-display:block", "font-display:swap")
-    return {"assets/katex/katex.min.css": swapped, **live(settings, Live.files)}
+    faces = {f"assets/fonts/{name}": content for name, content in fonts.files(settings)}
+    return {"assets/katex/katex.min.css": swapped, **faces, **live(settings, Live.files)}
 
 
 def live(settings: Settings, ask: Callable[[Live], dict[str, Any]]) -> dict[str, Any]:

@@ -12,6 +12,8 @@ summary: Notes and code become one Markdown document a page.
 * [shapes](shapes.py): what stands at the end of a line of code, and what a reader who points at
   it is told.
 * [katex](katex.py): where the setter of formulas lies, and how it comes there.
+* [fonts](fonts.py): the faces of text and code come from npm, cut down to the letters that pages
+  have.
 * [formulas](formulas.py): TeX becomes HTML and MathML when the site is built, not in the reader's
   browser.
 * [lists](lists.py): all terms from A to Z, and all papers by year.

@@ -1,88 +1,50 @@
 r"""
 ---
 title: Columns
-summary: Notes stand left of their code, unless one of the two would leave the other's place empty.
+summary: Notes stand left of their code, but for long ones, which run over both columns.
 ---
 
-A note of twenty lines beside one line of code leaves half of the screen empty, and so does a long
-piece of code without a note. Such a row uses both columns: the note first, over the full width, and
-the code below it. A formula or a block of text that is wider than the column of notes isn't cut:
-its note goes over both columns, too.
+A note floats beside the first line of its code. When it is longer than that code, the next note
+begins lower than its own line; the code is never torn apart. Some notes would push all notes below
+them too far: the long docstring of a class, or one with a table or a picture. Such a note is a
+*band* above its code, in both columns. So is a note with a formula or a block of text that is wider
+than the column of notes.
 
-How high a note will be depends on fonts and on the width of the window. An estimate is enough here.
+How wide a note's parts will be depends on fonts and on the window. An estimate is enough here.
 """
 
-import math
 import re
 from collections.abc import Iterable
-from typing import Literal
 from xml.etree import ElementTree
 
 from literate.reading.notes import spans
+from literate.reading.plain import plain
 from literate.reading.rows import Note
 
-# Letters of a line of text in the column of notes, in a window of 1400 pixels.
-LETTERS = 41
+# A docstring of so many words may still stand beside its code.
+MOST_WORDS = 70
 
-# The width of that column in em of a formula.
-COLUMN = 13.0
+# Letters of a block of text that fit the column of notes, and its width in em of a formula, in a
+# window of 1024 pixels.
+LETTERS = 44
+COLUMN = 20.0
 
-# Lines of text that may stand beside nothing.
-MOST_EMPTY = 9
-
-# Heights in lines of text: of a heading, of a displayed formula, and of a line of code.
-HEADING, FORMULA, CODE = 2.5, 3.5, 0.76
-
-_HEADING = re.compile(r"#{1,6}\s")
+_TABLE = re.compile(r"\s*\|.*\|\s*")
 
 
-def columns(note: Note | None, code: int, formulas: Iterable[str]) -> Literal["", "note", "both"]:
+def is_band(note: Note, shown: str, formulas: Iterable[str]) -> bool:
     r"""
-    ## What goes over both columns
+    ## Does a note run over both columns?
 
-    `code` is the number of lines of code, and `formulas` are the displayed formulas of the note, as
-    MathML. The result is empty if note and code stand side by side, `note` if the note goes over
-    both columns, and `both` if the code does, too.
+    `shown` is the note as it stands on the page, and `formulas` are its displayed formulas, as
+    MathML.
     """
-    note_height, code_height = height(note) if note else 0.0, code * CODE
-    if code_height - note_height > MOST_EMPTY:
-        return "both"
-    is_wide = any(formula_width(one) > COLUMN for one in formulas) or (
-        note and _has_wide_block(note)
-    )
-    if note_height - code_height > MOST_EMPTY or is_wide:
-        return "both" if code_height > MOST_EMPTY else "note"
-    return ""
-
-
-def height(note: Note) -> float:
-    r"""
-    ## The height of a note in its column
-
-    In lines of text, with half a line between two paragraphs.
-    """
-    total = 0.0
-    for span in spans(note):
-        if span.kind == "display":
-            total += FORMULA
-        elif span.kind == "fence":
-            total += len(span.text.split("\n"))
-    text = "".join(_plain(span.kind, span.text, span.content) for span in spans(note))
-    for paragraph in re.split(r"\n\s*\n", text.strip()):
-        lines = re.split(r"\n(?=\s*[*-] )", paragraph)
-        is_heading = bool(_HEADING.match(paragraph))
-        letters = (len(" ".join(line.split())) for line in lines)
-        total += HEADING if is_heading else 0.5 + sum(math.ceil(one / LETTERS) for one in letters)
-    return total
-
-
-def _plain(kind: str, text: str, content: str) -> str:
-    r"""
-    A link shows its words, a formula about half of its signs.
-    """
-    if kind == "text":
-        return re.sub(r"\]\([^)]*\)", "", text)
-    return {"code": content, "inline": content[::2]}.get(kind, "")
+    if any(formula_width(one) > COLUMN for one in formulas) or _has_wide_block(note):
+        return True
+    if note.kind != "docstring":
+        return False
+    has_table = "<figure" in shown or any(_TABLE.fullmatch(line) for line in note.texts)
+    return has_table or len(plain(note).split()) > MOST_WORDS
 
 
 def _has_wide_block(note: Note) -> bool:

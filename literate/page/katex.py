@@ -5,9 +5,9 @@ summary: Where the setter of formulas lies, and how it comes there.
 ---
 
 [KaTeX](https://katex.org) is an npm package. A project that has it says where, in its
-[settings](../settings.py#Settings). For any other project npm fetches it, once, into the folder
-that keeps measurements: the version is pinned, and npm checks it against the hash in the lock file
-here.
+[settings](../settings.py#Settings); the [fonts](fonts.py) lie beside it. For any other project npm
+fetches them, once, into the folder that keeps measurements: the versions are pinned, and npm checks
+them against the hashes in the lock file here.
 """
 
 import shutil
@@ -31,7 +31,7 @@ def folder(settings: Settings) -> Path:
     """
     if settings.katex:
         return settings.root / settings.katex
-    kept = settings.root / settings.store / "katex"
+    kept = settings.root / settings.store / "npm"
     if not kept.exists():
         _fetch(kept)
     return kept / "node_modules" / "katex"
@@ -53,16 +53,18 @@ def program(name: str) -> str:
 
 def _fetch(kept: Path) -> None:
     npm = program("npm")
-    sys.stderr.write(f"KaTeX, which sets the formulas, comes from npm, once, into {kept}\n")
+    sys.stderr.write(
+        f"KaTeX, which sets the formulas, and the fonts come from npm, once, into {kept}\n"
+    )
     kept.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=kept.parent) as beside:
-        new = Path(beside) / "katex"
+        new = Path(beside) / "npm"
         shutil.copytree(_PINNED, new)
         run = subprocess.run(
             [npm, "ci"], cwd=new, stdin=subprocess.DEVNULL, capture_output=True, text=True
         )
         if run.returncode != 0:
             said = " ".join((run.stderr or run.stdout).split())[:300]
-            sentence = f"npm could not fetch KaTeX, try again with a network: {said}"
+            sentence = f"npm could not fetch KaTeX and the fonts, try again with a network: {said}"
             raise LiterateError([Problem(str(kept), 1, sentence)])
         new.rename(kept)

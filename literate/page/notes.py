@@ -96,6 +96,24 @@ class Notes:
                 break
         return "", note
 
+    def below_heading(self, note: Note) -> tuple[Note, Note | None]:
+        r"""
+        ### Cut a note at its first heading
+
+        What stands above it, and what begins with it.
+        """
+        blocks = {
+            span.line - note.first + offset
+            for span in spans(note)
+            if span.kind in ("fence", "display")
+            for offset in range(len(span.text.rstrip("\n").split("\n")))
+        }
+        for index, text in enumerate(note.texts):
+            if index not in blocks and _HEADING.fullmatch(text):
+                above = Note(note.kind, note.first, note.texts[:index])
+                return above, Note(note.kind, note.first + index, note.texts[index:])
+        return note, None
+
     def markdown(self, note: Note, row: Row) -> str:
         r"""
         ### A note as Markdown

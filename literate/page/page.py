@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from literate.measuring.measure import Measurement
-from literate.page.columns import columns
+from literate.page.columns import is_band
 from literate.page.formulas import Formulas
 from literate.page.links import Links, folder
 from literate.page.listing import Listing
@@ -40,6 +40,9 @@ _DISPLAYED = re.compile(r'<math [^>]*display="block".*?</math>')
 
 # A page that puts many others together needs no list of them.
 MOST_KNOWN = 6
+
+# The function that ends a page.
+EXAMPLE = "example"
 
 
 @dataclass(frozen=True)
@@ -122,18 +125,25 @@ def page(
     notes = Notes(source, links, formulas, measurement)
     code = Listing(source, links, references, measurement)
     matter, below, problems = front_matter.of_source(source)
-    written = []
+    written, after = [], []
     for row in rows(source):
-        is_module = row.note and row.note.kind == "docstring" and row.documents is None
+        is_module = bool(row.note and row.note.kind == "docstring" and row.documents is None)
         heading, note = notes.heading(below if is_module else row.note, row)
+        # What the example says under headings of its own is read after its code.
+        if note and row.documents and row.documents.name == EXAMPLE:
+            note, rest = notes.below_heading(note)
+            after += [notes.markdown(rest, row)] if rest else []
         text = notes.markdown(note, row) if note else ""
-        taken = columns(note, len(row.code), _DISPLAYED.findall(text))
+        band = bool(note) and is_band(note, text, _DISPLAYED.findall(text))
         anchored = row.documents.name if heading and row.documents else ""
+        lines = [line.number for line in row.code if line.kind == "code"]
         written.append(
             {
-                # What a module is for is read before its first import.
-                "columns": taken or ("note" if is_module else ""),
-                "note": heading + text,
+                "kinds": _kinds(is_module, band, heading),
+                # The line that a note stands beside, for those that others have pushed down.
+                "at": lines[0] if lines and not is_module else "",
+                "heading": heading,
+                "note": text,
                 "uses": code.uses(anchored) if anchored else (),
                 "code": code.of(row, anchored),
                 "legend": code.legend(row),
@@ -156,7 +166,9 @@ def page(
         source=html.escape(takeaways.source or ""),
         compare=takeaways.compare and f"{links.beside(uri, takeaways.compare)}/?b={folder(uri)}",
         known=_known(source, links, references, _before(matter.know, source, notes)),
-        rows=[row for row in written if row["note"] or row["code"]],
+        rows=[row for row in written if row["heading"] or row["note"] or row["code"]],
+        after=after,
+        beside=any(row["at"] and row["note"] for row in written),
         run=trace.first_step(record, source.text),
         live=takeaways.live,
         flow=takeaways.flow,
@@ -169,6 +181,25 @@ def page(
         texts[posixpath.join(folder(uri), "trace.json")] = trace.written(record)
     found = (*problems, *notes.problems)
     return Page(uri, title, matter.summary, markdown, texts, found)
+
+
+def _kinds(is_module: bool, is_band: bool, heading: str) -> str:
+    r"""
+    How a row is laid out: the style sheet knows these names.
+
+    * `intro`: what a module is for is read before its first import, in two columns
+    * `wide`: the note runs over both columns
+    * `part` and `method` begin level with their heading, which no note above pushes down
+    """
+    level = re.search(r"<h(\d)|aria-level=\"(\d)", heading)
+    depth = int(level[1] or level[2]) if level else 0
+    names = {
+        "intro": is_module,
+        "wide": is_band and not is_module,
+        "part": depth in (1, 2),
+        "method": depth > 2,
+    }
+    return "".join(f" {name}" for name, holds in names.items() if holds)
 
 
 def _before(know: str, source: Source, notes: Notes) -> list[str]:

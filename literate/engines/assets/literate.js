@@ -86,6 +86,7 @@ document.addEventListener("click", (event) => {
 function addButtons(block) {
   const lines = every(".line", block);
   const numbered = lines.filter((line) => line.id);
+  if (!numbered.length) return;
   const [first, last] = [numbered[0].id, numbered.at(-1).id];
   const range = first === last ? `line ${first.slice(1)}` : `lines ${first.slice(1)} to ${last.slice(1)}`;
 

@@ -2,48 +2,46 @@ r"""Which rows use both columns. That the estimates fit the screen is for the te
 
 import pytest
 
-from literate.page.columns import COLUMN, columns, formula_width
+from literate.page.columns import COLUMN, MOST_WORDS, formula_width, is_band
 from literate.page.formulas import Formulas
 from literate.page.page import _DISPLAYED
 from literate.reading.rows import Note
 from tests.literate.projects import KATEX
-
-SENTENCE = "So many words that it takes a line of the note.\n"
 
 
 def note(text: str) -> Note:
     return Note("docstring", 1, tuple(text.split("\n")))
 
 
+WORDS = "word " * (MOST_WORDS // 2)
+
+
 @pytest.mark.parametrize(
-    ("text", "code", "expected"),
+    ("text", "shown", "expected"),
     [
-        ("Short.", 12, ""),
-        # A long note has nothing beside it, a long piece of code neither.
-        (SENTENCE * 20, 3, "note"),
-        (SENTENCE * 18, 20, ""),
-        (SENTENCE * 40, 15, "both"),
-        ("Short.", 30, "both"),
-        (None, 10, ""),
-        (None, 15, "both"),
+        ("Short.", "", False),
+        (WORDS, "", False),
+        (WORDS + WORDS + "more", "", True),
+        # The address of a link is no word.
+        ("[a](" + "b" * 900 + ")", "", False),
+        # A table or a picture.
+        ("| a | b |\n|---|---|\n| 1 | 2 |", "", True),
+        ("Look:\n\n[a](b.json#figures.c)", '<figure class="exhibit">', True),
         # What the column would cut.
-        ("```\n" + "x" * 40 + "\n```", 3, ""),
-        ("```\n" + "x" * 60 + "\n```", 3, "note"),
-        ("```\n" + "x" * 60 + "\n```", 15, "both"),
-        # Lines are joined, items of a list are not; the address of a link takes no room.
-        ("a\n" * 60, 1, ""),
-        ("* a\n" * 20, 1, "note"),
-        ("[a](" + "b" * 900 + ")", 1, ""),
-        # Headings, blocks and formulas are high.
-        ("## A\n\n" * 5, 1, "note"),
-        ("```\n" + "x\n" * 15 + "```", 1, "note"),
-        ("$$\nx\n$$\n\n" * 4, 1, "note"),
+        ("```\n" + "x" * 40 + "\n```", "", False),
+        ("```\n" + "x" * 60 + "\n```", "", True),
     ],
 )
-def test_a_row_uses_both_columns_where_one_would_be_empty(
-    text: str | None, code: int, expected: str
+def test_a_long_docstring_or_a_wide_one_runs_over_both_columns(
+    text: str, shown: str, expected: bool
 ) -> None:
-    assert columns(note(text) if text else None, code, []) == expected
+    assert is_band(note(text), shown, []) == expected
+
+
+def test_a_comment_stands_beside_its_line_however_long_it_is() -> None:
+    text = Note("comment", 1, tuple((WORDS * 3).split("\n")))
+    assert not is_band(text, "", [])
+    assert is_band(Note("comment", 1, ("```", "x" * 60, "```")), "", [])
 
 
 def displayed(formula: str) -> str:
@@ -67,7 +65,7 @@ def test_the_width_of_a_formula_is_nearly_right(formula: str, width: float) -> N
 
 
 def test_a_wide_formula_takes_its_note_over_both_columns() -> None:
-    narrow, wide = displayed("x = 1"), displayed("x = " + " + ".join("abcdefghijklm"))
+    narrow, wide = displayed("x = 1"), displayed("x = " + " + ".join("abcdefghijklmnopq"))
     assert formula_width(narrow) < COLUMN < formula_width(wide)
-    assert columns(note("Short."), 3, [narrow]) == ""
-    assert columns(note("Short."), 3, [narrow, wide]) == "note"
+    assert not is_band(note("Short."), "", [narrow])
+    assert is_band(note("Short."), "", [narrow, wide])

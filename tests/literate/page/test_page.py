@@ -108,7 +108,7 @@ def test_a_page_names_the_pages_to_know_and_those_that_its_code_takes_names_from
     links = Links(sources, {path: f"{path[2]}.md" for path in sources}, CASES, "docs")
     with Formulas(KATEX) as formulas:
         made = {path: page(one, links, formulas, {}) for path, one in sources.items()}
-    shown = {path: re.findall("know: (.*)</p>", one.markdown) for path, one in made.items()}
+    shown = {path: re.findall("know: (.*?)</span>", one.markdown) for path, one in made.items()}
     a, b, c = (
         '<a href="../a/">A &amp; B</a>',
         '<a href="../b/">Another</a>',
