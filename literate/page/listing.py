@@ -24,6 +24,9 @@ from literate.python.references import Network
 from literate.reading.rows import Row
 from literate.reading.source import Source
 
+# So many characters of code fit the screen of a phone.
+NARROW = 40
+
 # A page must not grow with the site.
 MOST_USES = 12
 
@@ -70,7 +73,8 @@ class Listing:
             if line.kind == "blank":
                 shown.append(CODE.line())
                 continue
-            shown.append(CODE.line(at, names.get(at, ""), self._shape(at), self._lines[at - 1]))
+            shape, code = self._shape(at), self._lines[at - 1]
+            shown.append(CODE.line(at, names.get(at, ""), shape, code, _indent(line.text)))
         return "\n".join(shown)
 
     def legend(self, row: Row) -> dict[str, str]:
@@ -126,3 +130,10 @@ class Listing:
             return ""
         full = html.escape(shape.full).replace("\n", "&#10;")
         return CODE.shape(html.escape(shape.short), full, shape.fits)
+
+
+def _indent(text: str) -> int:
+    r"""
+    How far a line that may need two lines of a narrow column is indented.
+    """
+    return len(text) - len(text.lstrip()) if len(text.rstrip()) > NARROW else 0

@@ -123,7 +123,6 @@ const near = new IntersectionObserver(
       if (!isIntersecting) continue;
       near.unobserve(target);
       addButtons(target);
-      scrolling.observe(target.querySelector("pre"));
     }
   },
   { rootMargin: "50%" },
