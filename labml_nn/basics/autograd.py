@@ -14,26 +14,26 @@ terms:
 ---
 
 To train a model you need to know, for each weight, what happens to the loss when the weight grows a
-little: the *derivative*. You could try it: change one weight by $h$, compute the loss again, and
-divide the difference by $h$. That fails twice. It takes one forward pass for each weight, and the
-[classic transformer](../transformers/basic/autoregressive_model.py) has 810,306 of them. And it is
-not exact. With 32 bits, as in training, the best step that we found leaves a relative error of
+little: the *derivative*. Try it: change one weight by $h$, compute the loss again, and divide the
+difference by $h$. That fails twice. It takes one forward pass for each weight, and the [classic
+transformer](../transformers/basic/autoregressive_model.py) has 810,306 of them. And it is not
+exact. With 32 bits, as in training, the best step that we found leaves a relative error of
 [0.0021](../../results/autograd.json#values.best_32) for the largest derivatives, and more for
 others.
 
 [How wrong a finite difference is, by the step](../../results/autograd.json#figures.steps)
 
-**In:** a computation, of sums, products and a few functions. **Out:** its result, and the
-derivatives of that result with respect to every number that went in, exact up to rounding. For the
-small network of [the notebook](autograd_experiment.py) the backward pass took
+**In:** a computation, of sums, products and functions. **Out:** its result, and the derivatives of
+that result with respect to every number that went in, exact up to rounding. For the small network
+of [the notebook](autograd_experiment.py) the backward pass took
 [1.5](../../results/autograd.json#values.back) times as long as the forward pass, for all of its
 [8,482](../../results/autograd.json#values.parameters) weights at once.
 
-Think of a bill that many people worked on. To find out what a cent at one place does to the total,
-you needn't work through everything again. Each worker knows what a cent more in *their own* input
-does to *their own* output. You start at the total and pass the question back from worker to worker,
-multiplying on the way. That is the chain rule. If $x$ is used in several places, its derivatives
-from all of them are added. For $y = f(x)$ and a loss $L$ that depends on $y$:
+Think of a bill that many people worked on. What does a cent at one place do to the total? Each
+worker knows what a cent more in *their own* input does to their output. You start at the total and
+pass the question back from worker to worker, multiplying on the way. That is the chain rule. If $x$
+is used in several places, its derivatives from all of them are added. For $y = f(x)$ and a loss $L$
+that depends on $y$:
 
 $$
 \frac{\partial L}{\partial x} = \frac{\partial L}{\partial y} \cdot \frac{\partial y}{\partial x}
@@ -217,9 +217,12 @@ def example(batch_size: int = 7, n_vocab: int = 5, d_model: int = 3) -> tuple[Te
 
     So $\partial L / \partial a = 4$: if $a$ grows by 0.01, $L$ grows by 0.04. The page computes
     with whole tensors, which is the same with fewer objects. PyTorch's autograd does the same, and
-    a test compares the two. Left out are derivatives of derivatives, operations that change a
-    tensor in place, and graphs of about a thousand steps in a row or more, which Python's recursion
-    can't follow.
+    a test compares the two.
+
+    ### What is left out
+
+    Derivatives of derivatives, operations that change a tensor in place, and graphs of about a
+    thousand steps in a row or more, which Python's recursion can't follow.
 
     ### Exercises
 

@@ -30,12 +30,6 @@ of 64 tokens reaches twice as far. The first merges gain most:
 
 [Characters in a token, by the number of merges (the first 100,000
 characters)](../../results/family_drawings.json#figures.merges)
-
-A token is now more than a character, so it is harder to guess and its loss is higher. You can
-compare losses of different tokenizers only *per character*.
-
-The paper begins with characters. Bytes came with GPT-2: every text in UTF-8 is made of bytes, so no
-character is ever unknown.
 """
 
 import re
@@ -149,6 +143,14 @@ def example(n_merges: int = 3) -> tuple[list[tuple[str, str]], list[str]]:
     ## Example
 
     The text from above: its first merges, and a word that isn't in it.
+
+    ### Bytes and characters
+
+    The paper begins with characters. Bytes came with GPT-2: every text in UTF-8 is made of bytes,
+    so no character is ever unknown.
+
+    A token is now more than a character, so it is harder to guess and its loss is higher. You can
+    compare losses of different tokenizers only *per character*.
 
     ### Exercises
 

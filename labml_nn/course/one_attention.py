@@ -39,6 +39,9 @@ class MeanOfThePast(nn.Module):
     """
 
     def forward(self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+        r"""
+        `value` and the result are `[seq_len, batch_size, d_model]`.
+        """
         # Row $i$ of the mask has a one for each position that $i$ may see. Divided by their number,
         # the ones are weights with a sum of one: `[seq_len, seq_len, 1]`.
         weights = mask.to(value.dtype)
@@ -58,6 +61,12 @@ class OneAttention(nn.Module):
     def __init__(
         self, n_vocab: int, d_model: int, positions: nn.Module, look_back: nn.Module
     ) -> None:
+        r"""
+        * `n_vocab` is the number of different letters
+        * `d_model` is the number of features of a letter
+        * `positions` adds where each letter stands
+        * `look_back` mixes in what came before
+        """
         super().__init__()
         # `positions` adds where each token stands; with `nn.Identity` in its place nothing does.
         self.embed = Embeddings(n_vocab, d_model, positions)
@@ -69,6 +78,9 @@ class OneAttention(nn.Module):
         self.generator = Generator(n_vocab, d_model)
 
     def forward(self, tokens: Tensor) -> Tensor:
+        r"""
+        From `[seq_len, batch_size]` to logits, `[seq_len, batch_size, n_vocab]`.
+        """
         # The mask hides later letters. Without it the model would find the answer in its input.
         mask = causal_mask(len(tokens)).to(tokens.device)
 

@@ -34,21 +34,13 @@ the [training loop](../training/loop.py), `[seq_len, batch_size]`, in which only
 
 Think of the script of a play. Nobody speaks the words “ROMEO:” and “JULIET:”: they say whose turn
 it is. To learn Juliet's part you need Romeo's lines as well, but you don't learn those by heart.
-Here are the tokens of one dialogue, one in each column, and below them which ones count:
+Here are the tokens of one dialogue, one in each column, and below them which ones count. The four
+*marks* are tokens like the letters:
 
 ```text
 <begin> <user> h o t ? <end> <assistant> c o l d . <end>
    0       0   0 0 0 0   0        0      1 1 1 1 1   1
 ```
-
-The four *marks* are tokens like the letters. The loss of a batch is the mean over the tokens that
-are counted. With $c_t = 1$ where the token $x_t$ is counted, and 0 elsewhere,
-
-$$
-L = -\frac{\sum_t c_t \ln p(x_t \mid x_1, \dots, x_{t-1})}{\sum_t c_t}
-$$
-
-So a long answer counts more than a short one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -189,6 +181,15 @@ def example(question_len: int = 7, answer_len: int = 5, batch_size: int = 3) -> 
 
     That a long answer counts more than a short one is the usual choice. The mean over the answers
     is another one.
+
+    ### The mean over tokens
+
+    The loss of a batch is the mean over the tokens that are counted. With $c_t = 1$ where the token
+    $x_t$ is counted, and 0 elsewhere,
+
+    $$
+    L = -\frac{\sum_t c_t \ln p(x_t \mid x_1, \dots, x_{t-1})}{\sum_t c_t}
+    $$
 
     ### Exercises
 

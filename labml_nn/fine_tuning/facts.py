@@ -24,13 +24,9 @@ the past of come is came. the opposite of give is take. the past of stand is sto
 **The dialogues** are what it is fine-tuned on: one question, one answer. An answer is *short*,
 “lima.”, or a *sentence*, “the capital of peru is lima.”
 
-**In:** a seed. **Out:** facts, a text, and dialogues.
-
-Think of a student who knows the subject and has never sat an exam. A few past papers are enough to
-show what is expected; nobody learns chemistry from them. Whether a model is like that can be
-measured: half of the facts come up in no dialogue. What a fine-tuned model knows about these
-*held-out* facts, it has from the first text. (An exception: 20 of the 73 are opposites whose
-reverse is taught, “hot” for “cold” where a dialogue has “cold” for “hot”.)
+**In:** a seed. **Out:** facts, a text, and dialogues. Half of the facts come up in no dialogue:
+what a fine-tuned model knows about these [*held-out*](facts.py#example) facts, it has from the
+first text.
 """
 
 import random
@@ -200,6 +196,14 @@ def example(n_facts: int = 7, n_lines: int = 11) -> Tensor:
     A generated text has no spelling mistakes, no differing opinions and one form for each sentence,
     so it is far easier than any real one. The shares of right answers found here say nothing about
     large models; which of two ways of training is better may carry over.
+
+    ### What held-out facts tell
+
+    Think of a student who knows the subject and has never sat an exam. A few past papers are enough
+    to show what is expected; nobody learns chemistry from them. Whether a model is like that can be
+    measured: half of the facts come up in no dialogue. What a fine-tuned model knows about these
+    *held-out* facts, it has from the first text. (An exception: 20 of the 73 are opposites whose
+    reverse is taught, “hot” for “cold” where a dialogue has “cold” for “hot”.)
 
     ### Exercises
 

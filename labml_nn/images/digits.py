@@ -17,15 +17,11 @@ them. A digit is a line through nine points, drawn with a thick pen on a square 
 [Each digit without distortion, and below it three times with
 it](../../results/images.json#figures.digits)
 
-If all sevens were alike, there would be little to learn. A linear layer scores a digit by a
-weighted sum of the 64 pixels, so it compares each image with one template for each digit. When no
-digit is distorted, it gets [1.000](../../results/images.json#tables.digits.nothing.accuracy) of
-them right. With all distortions it gets
-[0.651](../../results/images.json#tables.digits.everything.accuracy): a seven that is shifted by one
-pixel is dark at other pixels.
-
-[The share of digits that a linear layer gets right after 800 steps, by what distorts
-them: means of three seeds](../../results/images.json#tables.digits)
+If all sevens were alike, there would be little to learn: a linear layer compares each image with
+one template for each digit. When no digit is distorted, it gets
+[1.000](../../results/images.json#tables.digits.nothing.accuracy) of them right. With all
+distortions it gets [0.651](../../results/images.json#tables.digits.everything.accuracy): a seven
+that is shifted by one pixel is dark at other pixels.
 """
 
 from collections.abc import Mapping
@@ -229,6 +225,11 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
     Two digits can stand side by side, on eight rows of 16 pixels, or one of the two places is
     empty. The words for such an image are its *caption*: “a seven”, “two threes”, “a three and an
     eight”. The lesson on [images and words](clip.py) needs them.
+
+    ### Each distortion
+
+    [The share of digits that a linear layer gets right after 800 steps, by what distorts
+    them: means of three seeds](../../results/images.json#tables.digits)
 
     ### Exercises
 

@@ -133,6 +133,7 @@ class Draft:
         r"""
         * `predict` gives the logits of the next token
         * `temperature` may differ from that of the target; the text is the target's all the same
+        * `generator` draws the tokens
         """
         # One generator can serve draft and target: then one seed gives one text.
         self.predict, self.temperature, self.generator = predict, temperature, generator

@@ -14,8 +14,8 @@ they were learned.
 
 Both files are needed, and so is a third thing that is in neither: *the pattern* that cuts a text
 into pieces before anything is merged. No merge goes across the borders of a piece. With [another
-pattern](byte_level.py#example) nothing fails: all tokens are in the vocabulary, and their
-embeddings are there. But they aren't the tokens that the model was trained with.
+pattern](byte_level.py#example) nothing fails: all tokens are in the vocabulary. But they aren't
+those of the training.
 
 GPT-2's pattern, read from left to right, takes the first of these that fits:
 
@@ -28,10 +28,9 @@ GPT-2's pattern, read from left to right, takes the first of these that fits:
 | white space at the end, or all but its last sign | |
 | white space | |
 
-So the last space of several goes with the word behind it. “Letter” and “number” are classes of
-Unicode, which Python's `re` doesn't know. The trick of this page: look up the class of each
-character outside ASCII, write one of four stand-ins in its place, let `re` cut *that* text, and cut
-the real one at the same places.
+So the last of several spaces goes with the word. Python's `re` doesn't know these classes of
+Unicode. So this page writes a stand-in for each character outside ASCII, lets `re` cut *that* text,
+and cuts the real one at the same places.
 """
 
 import json

@@ -26,11 +26,6 @@ likeliest next letter is another one](../../results/pretrained.json#tables.gpt2)
 The small model has [108,416](../../results/pretrained.json#values.parameters.gpt2) parameters and
 was trained on Tiny Shakespeare for [1,000](../../results/pretrained.json#values.steps) steps, which
 took [19](../../results/pretrained.json#values.seconds) seconds of one core.
-
-**What did not help here:** the loss of one sentence. It finds large mistakes only. **What we
-couldn't do:** run this with the real weights, since we had no network. What was tested are the
-loader, the tokenizer and this notebook, with random weights. You'll see the losses of the real
-GPT-2 before we do.
 """
 
 import json
@@ -228,6 +223,13 @@ def example(seq_len: int = 7) -> tuple[Tensor, Tensor]:
     ## Example
 
     A random folder. Its losses are near to that of guessing, $\ln 257 = 5.55$, or above.
+
+    ### What did not help, and what we couldn't do
+
+    The loss of one sentence did not help. It finds large mistakes only. What we couldn't do is run
+    this with the real weights, since we had no network. What was tested are the loader, the
+    tokenizer and this notebook, with random weights. You'll see the losses of the real GPT-2 before
+    we do.
 
     ### Exercises
 

@@ -38,14 +38,6 @@ $$
 $\theta_i$ is the angle of pair $i$ from one position to the next, and $n_i$ the number of turns
 that it makes in $L = 8192$ positions. With more than $b = 4$ turns it is kept, $k_i = 1$. With
 less than $a = 1$ it is slower by $f = 8$. Between the two, $k_i$ is a straight line over the turns.
-
-**What did not help here:** the loss. With another $\epsilon$ it stays
-[1.939](../../results/pretrained.json#tables.llama.%CE%B5%20of%201e-12%2C%20not%201e-5.loss), and
-with another base it is
-[1.956](../../results/pretrained.json#tables.llama.base%2010%2C000%2C%20not%20500%2C000.loss). A
-comparison finds both: from random files our logits differ from those of the library “transformers”
-by less than $10^{-10}$. We had no network to try the published weights. Left out are Llama's
-tokenizer, a cache, and other scalings, which are refused.
 """
 
 import math
@@ -246,6 +238,16 @@ def example(
 ) -> Tensor:
     r"""
     ## Example
+
+    ### What did not help here
+
+    The loss. With another $\epsilon$ it stays
+    [1.939](../../results/pretrained.json#tables.llama.%CE%B5%20of%201e-12%2C%20not%201e-5.loss),
+    and with another base it is
+    [1.956](../../results/pretrained.json#tables.llama.base%2010%2C000%2C%20not%20500%2C000.loss). A
+    comparison finds both: from random files our logits differ from those of the library
+    “transformers” by less than $10^{-10}$. We had no network to try the published weights. Left out
+    are Llama's tokenizer, a cache, and other scalings, which are refused.
 
     ### Exercises
 

@@ -55,6 +55,8 @@ class NormalisedSharedHeads(PrepareSharedHeads):
 
     def __init__(self, d_model: int, key_heads: int, group: int, d_k: int, eps: float) -> None:
         r"""
+        * `d_model` is the number of features of the input
+        * `key_heads` is the number of heads of keys, of `d_k` features each
         * `group` is the number of heads of queries that share a head of keys
         * `eps` keeps a key of zeros from being divided by zero
         """

@@ -10,9 +10,8 @@ terms:
 ---
 
 To [imitate](imitation.py), a model needs right answers, and somebody has to write them. Often it is
-easier to *check* an answer than to find one: a program can be run on its tests, a number put into
-the equation, a proof read line by line. Such a check is a *verifier*. It knows no answer, and that
-is enough to [learn from](grpo.py).
+easier to *check* an answer than to find one: a program can be run on its tests. Such a check is a
+*verifier*. That is enough to [learn from](grpo.py).
 
 The example of these pages is sorting. Is `012345` what `315204` should become? You see it without
 sorting: no digit is smaller than the one before it, and each digit is there as often as before.

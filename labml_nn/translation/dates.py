@@ -27,11 +27,6 @@ some become nothing, as “Thursday”. And a character can depend on one that i
 
 **In:** a day and a form. **Out:** the source and the target, as text or as tokens. A token is a
 character.
-
-What would go wrong with a careless split? If *pairs* were held out at random, nearly every held-out
-day would still be in the training in one of its four other forms, with the very same target. A
-model that knows the targets by heart would look as if it could read. So *days* are held out, in all
-forms.
 """
 
 from collections.abc import Sequence
@@ -185,6 +180,13 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
 
     A date has one right translation, so a translation is either right or wrong. A sentence has many
     good ones; measures for those, such as BLEU, are left out.
+
+    ### A careless split
+
+    What would go wrong with a careless split? If *pairs* were held out at random, nearly every
+    held-out day would still be in the training in one of its four other forms, with the very same
+    target. A model that knows the targets by heart would look as if it could read. So *days* are
+    held out, in all forms.
 
     ### Exercises
 

@@ -38,6 +38,20 @@ def count(source: Source) -> dict[str, float]:
     return {"code": code, "comments": comments, **ratio, "words": words, "lines": len(source.lines)}
 
 
+def words_before(source: Source) -> int:
+    r"""
+    ## Words before the first definition
+
+    How much is to be read before the first class or function; 0 if there is none.
+    """
+    if not source.definitions:
+        return 0
+    first = min(one.first for one in source.definitions)
+    return sum(
+        _words(row.note, source) for row in rows(source) if row.note and row.note.first < first
+    )
+
+
 def _words(note: Note, source: Source) -> int:
     if source.docstring and note.first == source.docstring.first:
         _, note, _ = split(note, source.path)

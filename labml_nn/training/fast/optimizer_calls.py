@@ -44,7 +44,8 @@ def step_in_a_loop(
 
     The first step of [AdamW](../../optimizers/adamw.py), without weight decay.
     """
-    # Ten operations on each tensor. Most tensors have only a few hundred numbers.
+    # Ten operations on each tensor. Most tensors have only a few hundred numbers, so a call takes
+    # longer to begin than to compute.
     for parameter, gradient in zip(parameters, gradients, strict=True):
         # Running means of the gradient and of its square, which begin at zero.
         mean = (1 - beta1) * gradient
@@ -73,7 +74,8 @@ def step_with_lists(
 
     The same lines, each for the whole list. PyTorch's optimizers do that on a GPU.
     """
-    # The running means. Each call takes the tensors of all layers.
+    # The running means. Each call takes the tensors of all layers, and goes through them without
+    # coming back to Python.
     mean = torch._foreach_mul(gradients, 1 - beta1)
     square = torch._foreach_mul(gradients, gradients)
     torch._foreach_mul_(square, 1 - beta2)
@@ -94,7 +96,7 @@ def step_fused(parameters: list[Tensor], gradients: list[Tensor], rate: float = 
 
     What the [training loop](../loop.py#adamw) takes: `fused=True`.
     """
-    # An optimizer finds the gradients in the parameters.
+    # An optimizer finds the gradients in the parameters, where the backward pass has left them.
     for parameter, gradient in zip(parameters, gradients, strict=True):
         parameter.grad = gradient
 
@@ -128,7 +130,8 @@ def example(d_in: int = 3, d_out: int = 5) -> tuple[list[Tensor], ...]:
     start = [torch.randn(d_out, d_in), torch.randn(d_out)]
     gradients = [torch.randn(d_out, d_in), torch.randn(d_out)]
 
-    # Each gets a copy, because it changes what it gets.
+    # Each gets a copy, because it changes what it gets: the three steps begin at the same place,
+    # and end there, up to rounding.
     moved = []
     for step in (step_in_a_loop, step_with_lists, step_fused):
         parameters = [one.clone() for one in start]

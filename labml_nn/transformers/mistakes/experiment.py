@@ -167,6 +167,9 @@ class SequenceFirst(torch.nn.Module):
     """
 
     def __init__(self, model: torch.nn.Module) -> None:
+        r"""
+        * `model` takes the batch first
+        """
         # A wrapper, so that one test of leaks serves all models.
         super().__init__()
 
@@ -174,6 +177,9 @@ class SequenceFirst(torch.nn.Module):
         self.model = model
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        r"""
+        From `[seq_len, ...]` to logits, `[seq_len, ...]`.
+        """
         # Tokens come with the sequence first, and so must the logits.
         return self.model(tokens.t()).transpose(0, 1)
 

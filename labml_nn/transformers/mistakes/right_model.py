@@ -43,6 +43,10 @@ class RightLayer(nn.Module):
     """
 
     def __init__(self, d_model: int, attention: nn.Module) -> None:
+        r"""
+        * `d_model` is the number of features
+        * `attention` is the first part of the layer
+        """
         super().__init__()
 
         # Made by the caller, so that an exhibit can take its place.
@@ -57,6 +61,9 @@ class RightLayer(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
+        r"""
+        `x` and the result are `[batch_size, seq_len, d_model]`.
+        """
         # What comes out of a part is *added*, so there is a path on which nothing is lost.
         for norm, part in zip(self.norms, (self.attention, self.network), strict=True):
             x = x + part(norm(x))
@@ -81,6 +88,7 @@ class RightModel(nn.Module):
         * `n_vocab`, `d_model` and `n_layers` are its sizes
         * `max_len` is the greatest length of a sequence
         * `attention` makes one, and is called once for each layer
+        * `layer` makes a layer of it
         """
         super().__init__()
 
@@ -123,6 +131,11 @@ class RightTraining:
     def __init__(
         self, model: nn.Module, n_steps: int, learning_rate: float = 3e-3, bfloat16: bool = False
     ) -> None:
+        r"""
+        * `model` is trained for `n_steps` steps
+        * `learning_rate` is the highest rate of the schedule
+        * `bfloat16` is whether the forward pass computes with 16 bits
+        """
         # All that a step needs, in one place.
         self.model, self.bfloat16 = model, bfloat16
 

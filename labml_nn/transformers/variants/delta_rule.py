@@ -14,9 +14,9 @@ The state of [linear attention](linear_attention.py) is a matrix. A token writes
 product of its key and its value, and reads by multiplying with its query. Nothing is ever removed:
 if a key is written twice, the state holds the sum of both values.
 
-Here is what that costs. Write pairs of a random key, of length one, and a random value into a
-state with 64 rows. Write the same keys again with *new* values. Then read the new values. This is
-the error, as a share of the values' size (an error of 1 is what you get by answering zero):
+Here is what that costs. Write pairs of a random key, of length one, and a random value into a state
+with 64 rows. Write the same keys again with *new* values. Then read the new values. This is the
+error, as a share of the values' size (answering zero has an error of 1):
 
 [The error by the number of pairs, mean of three
 seeds](../../../results/family_drawings.json#figures.found_again)

@@ -1,0 +1,102 @@
+r"""
+What every lesson owes its reader: a short introduction, what the arguments of a constructor are,
+the shapes of a forward pass, and a comment for about every three lines of code.
+"""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from literate.reading.count import count, limits_of, words_before
+from literate.reading.source import read
+
+ROOT = Path(__file__).resolve().parents[2]
+# The machinery behind the lessons is no lesson.
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in (ROOT / "labml_nn").rglob("*.py")
+    if "engine" not in path.parts
+)
+
+# The greatest number of words before the first class or function. Two columns of them, with a
+# picture and the imports, leave room for that class on a screen of 900 pixels.
+INTRODUCTION = 250
+
+# Their code was within 100 lines before the formatter laid it out, and what was measured with it
+# would have to be measured again if it were changed.
+LONGER = {
+    "labml_nn/encoders/experiment.py": 103,
+    "labml_nn/encoders/masked_model.py": 102,
+    "labml_nn/fine_tuning/dialogue_experiment.py": 108,
+    "labml_nn/pretrained/gpt2_experiment.py": 103,
+    "labml_nn/pretrained/llama3.py": 109,
+    "labml_nn/reinforcement/grpo_experiment.py": 107,
+}
+
+
+def methods(path: str, name: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+    r"""The methods of this name in all classes of a page, with the names of the classes."""
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    for kind in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+        for method in kind.body:
+            if isinstance(method, ast.FunctionDef) and method.name == name:
+                yield f"{path}: {kind.name}", method
+
+
+def arguments(method: ast.FunctionDef) -> list[str]:
+    r"""The names of the arguments, without the object itself."""
+    listed = method.args
+    one_by_one = [*listed.posonlyargs, *listed.args, *listed.kwonlyargs]
+    several = [one for one in (listed.vararg, listed.kwarg) if one is not None]
+    return [one.arg for one in (*one_by_one, *several)][1:]
+
+
+def unexplained(path: str) -> Iterator[str]:
+    r"""
+    Arguments of constructors of which the docstring says nothing. It may say of all others that
+    they are those of another page.
+    """
+    for name, method in methods(path, "__init__"):
+        note = ast.get_docstring(method) or ""
+        inherits = re.search(r"(?i)\b(other )?arguments\b", note) is not None
+        missing = [one for one in arguments(method) if f"`{one}`" not in note]
+        if missing and not inherits:
+            yield f"{name}: {missing}"
+
+
+def without_shapes(path: str) -> Iterator[str]:
+    r"""Forward passes whose docstring has neither a shape nor a page that has the same shapes."""
+    for name, method in methods(path, "forward"):
+        note = ast.get_docstring(method) or ""
+        if not re.search(r"`\[[^`]*\]`|\bshapes? (?:is|are) th|keeps its shape", note):
+            yield name
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_constructor_explains_its_arguments_and_forward_its_shapes(path: str) -> None:
+    assert [*unexplained(path), *without_shapes(path)] == []
+
+
+def test_an_introduction_has_at_most_250_words_before_the_first_class() -> None:
+    counted = {path: words_before(read(ROOT / path, path)) for path in PAGES}
+    assert {path: words for path, words in counted.items() if words > INTRODUCTION} == {}
+
+
+def test_pages_are_within_their_limits() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    beyond = {}
+    for path in PAGES:
+        limits = limits_of(path, settings["tool"]["literate"]["limits"])
+        limits["code"] = max(limits["code"], LONGER.get(path, 0))
+        found = count(read(ROOT / path, path))
+        beyond[path] = [
+            f"{name} {found[name]:.4g}, not {limit}"
+            for name, limit in limits.items()
+            if name in found
+            if (found[name] < limit if name == "ratio" else found[name] > limit)
+        ]
+    assert {path: what for path, what in beyond.items() if what} == {}
