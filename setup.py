@@ -26,6 +26,7 @@ setup(
         "literate.engines": ["assets/*", "theme/**/*"],
         "literate.results": ["schema.json"],
         "livepage": ["assets/*"],
+        "livepage.edit": ["build.mjs", "scripts/*"],
         "literate.page": ["*.js", "npm/*", "npm/.npmrc", "templates/*"],
     },
     # The model library needs torch, and nothing else.

@@ -43,6 +43,8 @@ class Settings:
     * `limits` has, for patterns of paths, what a page should keep to, as it is
       [counted](reading/count.py)
     * `live` has the models that [run on pages](../livepage/__init__.py), and for each its pages
+    * `edit` names the package whose pages can be [edited](../livepage/edit/__init__.py), and what
+      stands in for torch
     * `compare` maps a result to the folder of the site whose page compares its sources with each
       other: their pages lead there
     * `katex` is the npm package that sets formulas, where the project has it, with those of the
@@ -63,6 +65,7 @@ class Settings:
     words: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     live: Mapping[str, Any] = field(default_factory=dict)
+    edit: Mapping[str, Any] = field(default_factory=dict)
     compare: Mapping[str, str] = field(default_factory=dict)
     katex: str = ""
     store: str = ".cache/literate"

@@ -12,6 +12,7 @@ import posixpath
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ from literate.settings import Settings
 from literate.takeaway.of_page import Taken
 from livepage.build import ASSETS as RUNS
 from livepage.build import Live, LiveError
+from livepage.edit.files import PLACE as EDITOR
+from livepage.edit.files import Edit, EditError
 
 ASSETS = Path(__file__).parent / "engines" / "assets"
 THEME = Path(__file__).parent / "engines" / "theme"
@@ -180,11 +183,13 @@ def pages(
     chosen: Sequence[Source],
     measured: Mapping[str, Measurement],
     finished: Finished | None = None,
+    editor: Edit | None = None,
 ) -> Iterator[Page]:
     r"""
     ## Write the pages of the chosen sources
 
     One by one, as they are asked for; what is [finished](page/finished.py) already stays as it is.
+    With an `editor` they offer it: to check pages none is needed.
     The problems of a page come with it: those of its notes, and those against the conventions.
     """
     links = site.links
@@ -204,6 +209,7 @@ def pages(
                 size, flow = shown.get(source.path, (0, ""))
                 there = compared.get(source.path, "")
                 takeaways = replace(takeaways, live=size, flow=flow, compare=there)
+                takeaways = replace(takeaways, edit=editor and editor.offer(source.path))
                 written = page(source, links, formulas, measured, takeaways, references)
                 written = replace(written, problems=(*written.problems, *problems))
                 kept[source.path] = origin, written
@@ -249,7 +255,11 @@ def correct_pages(
     """
     sources = list(site.sources.values())
     measured = _measured(site, report, finished)
-    written = [*pages(site, sources, measured, finished), *documents(site), *made_pages(site)]
+    try:
+        made = list(pages(site, sources, measured, finished, edit(site.settings)))
+    except EditError as error:
+        raise LiterateError([Problem("pyproject.toml", 1, str(error))]) from None
+    written = [*made, *documents(site), *made_pages(site)]
     problems = [problem for one in written for problem in one.problems]
     if problems and site.settings.strict:
         raise LiterateError(problems)
@@ -282,14 +292,16 @@ def generated(settings: Settings) -> dict[str, str | bytes]:
     r"""
     ## What belongs to the site as a whole
 
-    By where they go: the style sheet of KaTeX, the [fonts](page/fonts.py), and what
-    [runs on pages](../livepage/build.py). Formulas don't wait for their fonts, which KaTeX would
-    let them do.
+    By where they go: the style sheet of KaTeX, the [fonts](page/fonts.py), what
+    [runs on pages](../livepage/build.py), and the list of what can be edited. Formulas don't wait
+    for their fonts, which KaTeX would let them do.
     """
     sheet = (katex.folder(settings) / "dist/katex.min.css").read_text(encoding="utf-8")
     swapped = sheet.replace("font-display:block", "font-display:swap")
     faces = {f"assets/fonts/{name}": content for name, content in fonts.files(settings)}
-    return {"assets/katex/katex.min.css": swapped, **faces, **live(settings, Live.files)}
+    made = {"assets/katex/katex.min.css": swapped, **faces, **live(settings, Live.files)}
+    editor = edit(settings)
+    return made | ({f"{EDITOR}/sources/index.json": editor.index()} if editor else {})
 
 
 def live(settings: Settings, ask: Callable[[Live], dict[str, Any]]) -> dict[str, Any]:
@@ -305,12 +317,31 @@ def live(settings: Settings, ask: Callable[[Live], dict[str, Any]]) -> dict[str,
         raise LiterateError([Problem(settings.live["record"], 1, str(error))]) from None
 
 
+def edit(settings: Settings) -> Edit | None:
+    r"""
+    ## What the pages' editor needs
+
+    None, where the settings name no package that can be [edited](../livepage/edit/files.py).
+    """
+    if not settings.edit:
+        return None
+
+    def left_out(path: str) -> bool:
+        return any(fnmatch(path, pattern) for pattern in settings.machinery)
+
+    places = settings.root, settings.root / settings.store / "edit", katex.program("node")
+    return Edit(*places, **settings.edit, left_out=left_out)
+
+
 def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
     r"""
     ## The files that the pages need beside them
 
-    Each with its path on the site: the tool's own, and of KaTeX the licence and the WOFF2 fonts.
+    Each with its path on the site: the tool's own, those of the editor, and of KaTeX the licence
+    and the WOFF2 fonts.
     """
+    if editor := edit(settings):
+        yield from editor.files()
     for path in sorted([*ASSETS.iterdir(), *RUNS.iterdir()]):
         yield f"assets/{path.name}", path
     folder = katex.folder(settings)

@@ -6,7 +6,7 @@ summary: Which call of a function a line runs in, and which pass of which loop.
 
 A line of a head runs once for each head, and a line of attention once for each call. A page that
 shows one of these runs has to say which one it is: “head 2 of 5”, “call 2 of 6, from line 159”.
-[Instrumented code](../literate/measuring/instrument.py) tells when a function is entered, and hands
+[Instrumented code](instrument.py) tells when a function is entered, and hands
 over what each loop goes through. Which calls are going on is in Python's own frames.
 
 A generator waits in the middle of a loop while other code runs. So a loop counts only while the

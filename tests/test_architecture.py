@@ -100,7 +100,8 @@ def test_what_runs_a_page_knows_neither_notes_nor_lessons() -> None:
     importers = imported("livepage")
     assert not [path for path, names in importers.items() if names & {"labml_nn", "literate"}]
     # A build imports these, and no PyTorch with them.
-    without = {f"livepage/{name}.py" for name in ("build", "dataflow", "steps", "trace")}
+    names = ("build", "dataflow", "steps", "trace", "instrument", "edit/files")
+    without = {f"livepage/{name}.py" for name in names}
     assert not [path for path in without if importers[path] - {"livepage"}]
 
 

@@ -31,13 +31,13 @@ from marshal import dumps
 from pathlib import Path
 from typing import Any
 
-from literate.measuring import axes, clearest, instrument
+from literate.measuring import axes, clearest
 from literate.measuring.axes import Sizes
 from literate.measuring.child import PACKAGES, Child, Died, NotStarted
 from literate.measuring.store import Store
 from literate.problems import LiterateError, Problem
 from literate.reading.source import Source
-from livepage import trace
+from livepage import instrument, trace
 
 # The line, the qualified name that the value is part of, and its name.
 Place = tuple[int, str | None, str]
@@ -49,7 +49,10 @@ Seen = list[Any]
 # When one of these changes, everything is measured again.
 TOOLS = [
     *sorted(Path(__file__).parent.glob("*.py")),
-    *(Path(PACKAGES, "livepage", f"{name}.py") for name in ("calls", "recording", "trace")),
+    *(
+        Path(PACKAGES, "livepage", f"{name}.py")
+        for name in ("calls", "instrument", "recording", "trace", "values")
+    ),
 ]
 
 

@@ -9,12 +9,12 @@ tool that knows PyTorch, and the only one that runs the code of a page: what goe
 goes wrong here.
 
 Requests come as lines of JSON, one module each, and each gets one line back. The code of the
-module comes [instrumented](instrument.py), and compiled; whatever it imports is run as it is.
+module comes [instrumented](../../livepage/instrument.py), and compiled; whatever it imports is run
+as it is.
 """
 
 import importlib
 import importlib.util
-import itertools
 import json
 import marshal
 import os
@@ -23,7 +23,7 @@ import resource
 import sys
 import traceback
 from base64 import b64decode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
@@ -33,11 +33,9 @@ import torch
 
 from livepage.calls import NOWHERE, Moment
 from livepage.recording import Recording
+from livepage.values import tensors_in
 
 MEMORY_LIMIT = 8 * 2**30
-
-# The first elements of a long list say enough.
-MOST_ELEMENTS = 8
 
 # A longer list of plain numbers is no example by hand.
 MOST_NUMBERS = 64
@@ -138,36 +136,6 @@ def numbers_in(value: Any) -> torch.Tensor | None:
     if not all(type(number) is float for row in rows for number in row):
         return None
     return torch.tensor(value, dtype=torch.float64)
-
-
-def tensors_in(name: str, value: Any, depth: int = 2) -> Iterator[tuple[str, torch.Tensor]]:
-    r"""
-    ## The tensors in a value, with their names
-
-    A tensor has the name of the value. Those in a tuple, list, dictionary, named tuple or
-    dataclass have the name with which one would reach them, `return[0]` or `state.mean`. The value
-    may hold values that hold tensors, but nothing deeper is looked at.
-    """
-    if isinstance(value, torch.Tensor):
-        yield name, value
-    elif depth:
-        for part, inner in itertools.islice(parts_of(value), MOST_ELEMENTS):
-            yield from tensors_in(f"{name}{part}", inner, depth - 1)
-
-
-def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
-    r"""
-    ## What a value holds, and how to reach it
-    """
-    names = getattr(type(value), "__dataclass_fields__", getattr(type(value), "_fields", ()))
-    if names:
-        yield from ((f".{name}", getattr(value, name, None)) for name in names)
-    elif isinstance(value, tuple | list):
-        yield from ((f"[{index}]", part) for index, part in enumerate(value))
-    elif isinstance(value, dict):
-        # Keys of other kinds may print differently in every run.
-        named = ((key, part) for key, part in value.items() if isinstance(key, str | int))
-        yield from ((f"[{key!r}]", part) for key, part in named)
 
 
 class Importer(SourceFileLoader):

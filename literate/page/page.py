@@ -34,6 +34,7 @@ from literate.reading.notes import literal
 from literate.reading.rows import rows
 from literate.reading.source import Source
 from livepage import trace
+from livepage.edit.files import Offer
 
 _DISPLAYED = re.compile(r'<math [^>]*display="block".*?</math>')
 
@@ -90,6 +91,7 @@ class Takeaways:
     * `live` are the bytes of the weights with which the reader's browser can run the page, and
       `flow` is the [drawing](../../livepage/dataflow.py) of its data flow
     * `compare` is the folder of the page on which this one can be compared with others
+    * `edit` is what the [editor](../../livepage/edit/files.py) of the page needs, if it has one
     """
 
     notebook: File | None
@@ -100,6 +102,7 @@ class Takeaways:
     live: int = 0
     flow: str = ""
     compare: str = ""
+    edit: Offer | None = None
 
 
 NOTHING = Takeaways(None, None, {}, {})
@@ -172,6 +175,7 @@ def page(
         run=trace.first_step(record, source.text),
         live=takeaways.live,
         flow=takeaways.flow,
+        edit=takeaways.edit and _editor(links, uri, takeaways.edit),
     )
     files = [*takeaways.snippets.values(), *takeaways.bare.values()]
     files += [takeaways.notebook] if takeaways.notebook else []
@@ -200,6 +204,18 @@ def _kinds(is_module: bool, is_band: bool, heading: str) -> str:
         "method": depth > 2,
     }
     return "".join(f" {name}" for name, holds in names.items() if holds)
+
+
+def _editor(links: Links, uri: str, offer: Offer) -> dict[str, str]:
+    r"""
+    What the button says, with addresses seen from the page.
+    """
+    return {
+        "path": offer.path,
+        "program": links.beside(uri, offer.program),
+        "sources": links.beside(uri, offer.sources),
+        "size": f"{offer.bytes / 1e6:.1f}",
+    }
 
 
 def _before(know: str, source: Source, notes: Notes) -> list[str]:

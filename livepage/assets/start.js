@@ -38,3 +38,54 @@ const seen = (entries, watch) => {
   import("./panel.js").then(({ start }) => start(run));
 };
 if (run) new IntersectionObserver(seen).observe(run);
+
+// ## Edit
+//
+// The editor is fetched at the click, and so is Python. A link with a change in it shows the change,
+// and waits for the click as well.
+
+const edits = document.querySelector("[data-edit]");
+
+function offerEditor({ edit: path, program, sources, size }) {
+  const at = (address) => new URL(address, location.href.split("#")[0]).href;
+  const isFile = location.protocol === "file:";
+  const refused = make("p", "refused", "This page was opened as a file, and from a file a browser starts no Python. Serve the folder of the site: python -m http.server");
+  const open = async (button, shared) => {
+    if (isFile) return button.closest("p, section").after(refused);
+    const label = button.textContent;
+    button.disabled = true;
+    button.textContent = "Loading …";
+    const closed = () => {
+      button.disabled = false;
+      button.focus();
+    };
+    try {
+      const { open: begin } = await import(at(`${program}/edit.js`));
+      await begin({ path, sources: at(`${sources}/`), shared, closed });
+    } catch (error) {
+      closed();
+      throw error;
+    } finally {
+      button.textContent = label;
+    }
+  };
+  const opens = starter("edit", `Edit (${size} MB)`, (button) => open(button, null));
+  opens.title = `Change the code and run it here. That loads Python into your browser, ${size} MB. Nothing is sent.`;
+  edits.append(opens);
+  if (!location.hash.startsWith("#edit=") || isFile) return;
+  const section = make("section", "shared");
+  const says = `This link changes lines of this page. None of it has run. To run it, open it in the editor, which loads Python (${size} MB).`;
+  section.append(make("p", "", says));
+  import(at(`${program}/shared.js`)).then(async ({ show }) => {
+    const changes = await show(section, location.hash);
+    const shows = starter("edit", "Open in the editor", async (button) => {
+      await open(button, changes);
+      section.remove();
+    });
+    if (changes) section.append(shows);
+    else section.firstChild.textContent = "This link should carry a change of the page, but it is damaged. Ask for a new one.";
+    edits.closest("p").after(section);
+  });
+}
+
+if (edits) offerEditor(edits.dataset);

@@ -8,12 +8,13 @@ from typing import Any
 from literate.page.katex import program
 
 ASSETS = Path(__file__).resolve().parents[2] / "livepage" / "assets"
+EDITOR = ASSETS.parent / "edit" / "scripts"
 
 
-def in_node(module: str, script: str, given: Any) -> Any:
+def in_node(module: str, script: str, given: Any, folder: Path = ASSETS) -> Any:
     r"""What an expression with a module's functions is, as JSON; its input is `given`."""
     code = (
-        f'import * as {module} from "{(ASSETS / module).as_uri()}.js";\n'
+        f'import * as {module} from "{(folder / module).as_uri()}.js";\n'
         f"const given = {json.dumps(given)};\n"
         f"console.log(JSON.stringify({script}));"
     )

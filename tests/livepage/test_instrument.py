@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from literate.measuring.instrument import HOOK, instrument
+from livepage.instrument import HOOK, instrument
 
 STDLIB = Path(sysconfig.get_path("stdlib"))
 

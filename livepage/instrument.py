@@ -19,7 +19,7 @@ return __literate__(58, "Encoder.forward", "return", x)
 
 A statement that raises an exception records nothing, and all lines keep their numbers. What a loop
 goes through is handed over as well, so that the recorder knows
-[which pass](../../livepage/calls.py) a line is in.
+[which pass](calls.py) a line is in.
 """
 
 import ast
@@ -47,7 +47,7 @@ def instrument(text: str, filename: str) -> CodeType:
     * The qualified name tells what the value is part of: for an argument or a result the function,
       for something set on `self` or in the body of a class the class, else None
     """
-    tree = Instrument().visit(ast.parse(text))
+    tree = Instrument().visit(ast.parse(text, filename))
     return compile(ast.fix_missing_locations(tree), filename, "exec", dont_inherit=True)
 
 

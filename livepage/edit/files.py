@@ -1,0 +1,324 @@
+r"""
+---
+title: Files of the Editor
+summary: What a reader's browser fetches when a page is edited, and what of it a page says before.
+---
+
+**In:** a table of settings that names the package whose pages are edited, and the package that
+stands in for torch. **Out:** files for the site, in two folders:
+
+* What is the same for all pages, Python above all, lies under a name that changes with its content.
+  So a browser can keep it for good, and never mixes the old with the new.
+* The sources lie under the names that they have in the package.
+
+To make the first folder takes some seconds. It is kept under a hash of all that it depends on.
+"""
+
+import ast
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+
+HERE = Path(__file__).parent
+LIVEPAGE = HERE.parent
+
+# Where the files go on the site.
+PLACE = "assets/edit"
+
+# What runs in the browser, beside the stand-in and the sources themselves.
+RUNS = (
+    "__init__.py",
+    "instrument.py",
+    "values.py",
+    "edit/__init__.py",
+    "edit/drawing.py",
+    "edit/failure.py",
+    "edit/printed.py",
+    "edit/running.py",
+    "edit/seen.py",
+)
+
+# Texts are sent packed by any host; archives are so already.
+PACKED = (".zip",)
+
+
+class EditError(Exception):
+    r"""
+    ## What the author has to do first
+    """
+
+
+@dataclass(frozen=True)
+class Offer:
+    r"""
+    ## What a page says of its editor
+
+    The `path` of its module, where the program and the sources are on the site, and how many
+    `bytes` come over the wire, packed as hosts pack them.
+    """
+
+    path: str
+    program: str
+    sources: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Edit:
+    r"""
+    ## The pages that can be edited
+
+    * `root` is the folder of the project, and `store` the one that keeps what was made
+    * `node` is the program that runs JavaScript
+    * `package` is the annotated package, and `stand_in` the one that takes the place of torch: the
+      command `python -m STAND_IN pack FOLDER` writes what the browser needs of it
+    * `npm` is the folder with “node_modules”
+    * `data` are files of the package that are no modules, and that pages read
+    * `left_out` tells which paths are no lessons
+    """
+
+    root: Path
+    store: Path
+    node: str
+    package: str
+    stand_in: str
+    npm: str = "."
+    data: Sequence[str] = ()
+    left_out: Callable[[str], bool] = lambda path: False
+
+    def sources(self) -> dict[str, Path]:
+        r"""
+        ### All modules, and the data
+
+        By their paths from the root.
+        """
+        modules = sorted((self.root / self.package).rglob("*.py"))
+        files = [*modules, *(self.root / path for path in self.data)]
+        return {one.relative_to(self.root).as_posix(): one for one in files}
+
+    @cached_property
+    def imports(self) -> dict[str, set[str]]:
+        r"""
+        ### What each module imports of the package
+
+        Inside of functions, too, and with the packages around it.
+        """
+        paths = {one for one in self.sources() if one.endswith(".py")}
+        found = {}
+        for path in paths:
+            tree = ast.parse((self.root / path).read_bytes())
+            names = [*parents(module_name(path)), *imported(tree)]
+            candidates = {one for name in names for one in files_of(name)}
+            found[path] = (candidates & paths) - {path}
+        return found
+
+    def closure(self, path: str) -> list[str]:
+        r"""
+        ### All that a page needs of the package, itself included
+        """
+        found, waiting = {path}, [path]
+        while waiting:
+            new = self.imports.get(waiting.pop(), set()) - found
+            found |= new
+            waiting += new
+        return sorted(found)
+
+    def index(self) -> str:
+        r"""
+        ### What there is, for the browser
+
+        The name of the package, all files, and for each page those that it needs first.
+        """
+        pages = [one for one in self.imports if self.offers(one)]
+        content = {
+            "package": self.package,
+            "files": [*self.sources()],
+            "first": {path: self.closure(path) for path in sorted(pages)},
+        }
+        return json.dumps(content, separators=(",", ":")) + "\n"
+
+    def offers(self, path: str) -> bool:
+        r"""
+        ### Can this page be edited?
+        """
+        return path.startswith(f"{self.package}/") and not self.left_out(path)
+
+    def offer(self, path: str) -> Offer | None:
+        r"""
+        ### What a page says of its editor
+
+        None, if it has none.
+        """
+        if not self.offers(path):
+            return None
+        own = sum(len(gzip.compress((self.root / one).read_bytes())) for one in self.closure(path))
+        return Offer(path, f"{PLACE}/{self.made.name}", f"{PLACE}/sources", self.weight + own)
+
+    @cached_property
+    def weight(self) -> int:
+        r"""
+        ### What all pages fetch, packed
+
+        The lists of licences are for who looks for them.
+        """
+        files = [one for one in self.made.iterdir() if one.suffix != ".txt"]
+        return sum(packed(one) for one in files)
+
+    def files(self) -> Iterator[tuple[str, Path]]:
+        r"""
+        ### The files of the site, by their places
+        """
+        for one in sorted(self.made.iterdir()):
+            yield f"{PLACE}/{self.made.name}/{one.name}", one
+        for path, file in self.sources().items():
+            yield f"{PLACE}/sources/{path}", file
+
+    @cached_property
+    def made(self) -> Path:
+        r"""
+        ### The folder that is the same for all pages
+
+        Made anew if one of its sources has changed.
+        """
+        kept = self.store / self.key()
+        if not kept.is_dir():
+            self.store.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=self.store) as beside:
+                new = Path(beside) / "made"
+                new.mkdir()
+                self._make(new, Path(beside) / "stand_in")
+                if not kept.is_dir():
+                    new.rename(kept)
+        return kept
+
+    def key(self) -> str:
+        r"""
+        ### What the folder depends on
+        """
+        spec = find_spec(self.stand_in)
+        if spec is None or not spec.submodule_search_locations:
+            raise EditError(f"there is no package `{self.stand_in}` that stands in for torch.")
+        stand_in = Path(spec.submodule_search_locations[0])
+        files = [
+            self.root / self.npm / "package-lock.json",
+            *(
+                one
+                for one in sorted(HERE.rglob("*"))
+                if one.suffix in (".py", ".mjs", ".js", ".css")
+            ),
+            *(LIVEPAGE / name for name in RUNS),
+            *(one for one in sorted(stand_in.rglob("*")) if "__pycache__" not in one.parts),
+        ]
+        digest = sha256(json.dumps(sorted(self.library())).encode())
+        for file in files:
+            if file.is_file():
+                digest.update(sha256(file.read_bytes()).digest())
+        return digest.hexdigest()[:12]
+
+    def library(self) -> set[str]:
+        r"""
+        ### What the lessons import of the standard library
+        """
+        return standard(self.root / path for path in self.imports if self.offers(path))
+
+    def _make(self, new: Path, stand_in: Path) -> None:
+        command = [sys.executable, "-m", self.stand_in, "pack", str(stand_in)]
+        run(command, self.root, f"`{self.stand_in}` can't be packed")
+        modules = [(f"livepage/{name}", str(LIVEPAGE / name)) for name in RUNS]
+        for file in sorted(stand_in.rglob("*")):
+            if file.suffix == ".py":
+                modules.append((file.relative_to(stand_in).as_posix(), str(file)))
+            elif file.is_file():
+                shutil.copyfile(file, new / file.name)
+        request = {
+            "root": str((self.root / self.npm).resolve()),
+            "out": str(new),
+            "scripts": str(HERE / "scripts"),
+            "trim": str(HERE / "trim.py"),
+            "wanted": sorted(self.library() | standard(Path(place) for _, place in modules)),
+            "files": modules,
+        }
+        command = [self.node, str(HERE / "build.mjs")]
+        run(command, self.root, "the editor can't be built", json.dumps(request))
+
+
+def run(command: Sequence[str], folder: Path, failed: str, asked: str = "") -> str:
+    r"""
+    ## Run a program of the build
+
+    What it says last is the reason if it fails.
+    """
+    done = subprocess.run(
+        command, cwd=folder, input=asked, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        lines = [one for one in done.stderr.splitlines() if one.strip()]
+        reason = next((one for one in lines if "Error" in one), lines[-1] if lines else "")
+        raise EditError(f"{failed}: {reason.strip()}")
+    return done.stdout
+
+
+def packed(file: Path) -> int:
+    r"""
+    ## The size of a file, as a host sends it
+    """
+    content = file.read_bytes()
+    return len(content) if file.suffix in PACKED else len(gzip.compress(content, 9))
+
+
+def module_name(path: str) -> str:
+    r"""
+    ## The name of a module
+    """
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def parents(name: str) -> Iterator[str]:
+    r"""
+    ## The packages around a module
+    """
+    parts = name.split(".")
+    for end in range(1, len(parts)):
+        yield ".".join(parts[:end])
+
+
+def imported(tree: ast.Module) -> set[str]:
+    r"""
+    ## What a module imports
+
+    `from a import b` is both `a` and `a.b`: only the files tell which of them is a module.
+    """
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{one.name}" for one in node.names)}
+    return found
+
+
+def standard(modules: Iterable[Path]) -> set[str]:
+    r"""
+    ## What modules import of the standard library
+    """
+    names = {name for one in modules for name in imported(ast.parse(one.read_bytes()))}
+    return {one for one in names if one.partition(".")[0] in sys.stdlib_module_names}
+
+
+def files_of(name: str) -> Iterable[str]:
+    r"""
+    ## Where a module may lie, with the packages around it
+    """
+    for one in [*parents(name), name]:
+        folder = one.replace(".", "/")
+        yield f"{folder}.py"
+        yield f"{folder}/__init__.py"

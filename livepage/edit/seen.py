@@ -1,0 +1,123 @@
+r"""
+---
+title: Seen
+summary: The shapes and first values of what each line binds, in a run in the browser.
+---
+
+A line that runs a hundred times is told once for each of its shapes, with the values of the first
+time. To tell two runs apart, first values are not enough: a mask that hides one more key may
+change the last row only. So each tensor has a mark, two sums over all of its numbers; equal tensors
+have equal marks.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from livepage.values import tensors_in
+
+# So many numbers of a tensor are shown.
+FIRST = 6
+
+# Of a larger tensor only so many numbers make its mark.
+MOST_NUMBERS = 1 << 20
+
+# More tensors than that on one line nobody reads.
+MOST_TENSORS = 12
+
+
+class Seen:
+    r"""
+    ## What a run has bound
+
+    It is called as the [recorder](../instrument.py#instrument) that instrumented code calls.
+    """
+
+    def __init__(self) -> None:
+        self.lines: dict[int, dict[tuple[str, tuple[int, ...], str], list[Any]]] = {}
+
+    def __call__(self, line: int, owner: str | None, name: str, value: Any) -> Any:
+        r"""
+        ### A line has bound a value
+        """
+        with torch.no_grad():
+            for part, tensor in tensors_in(name, value):
+                self._see(line, part, tensor)
+        return value
+
+    def enter(self, function: str) -> None:
+        r"""
+        ### A function begins
+
+        Calls are not told apart here: each line is told as a whole.
+        """
+
+    def passes(self, name: str, things: Iterable[Any]) -> Iterable[Any]:
+        r"""
+        ### A loop goes through things
+        """
+        return things
+
+    def axis(self, name: str, value: Any) -> None:
+        r"""
+        ### Lengths of axes
+
+        The page knows their names from its recorded run.
+        """
+
+    def _see(self, line: int, name: str, tensor: Tensor) -> None:
+        try:
+            shape = tuple(int(size) for size in tensor.shape)
+        except (RuntimeError, TypeError, ValueError):
+            return
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        known = self.lines.setdefault(line, {})
+        key = name, shape, dtype
+        if key in known:
+            known[key][-1] += 1
+        elif len(known) < MOST_TENSORS:
+            known[key] = [*first_and_mark(tensor), 1]
+
+    def told(self) -> dict[int, list[list[Any]]]:
+        r"""
+        ### As it is told
+
+        By the line, a list of tensors: name, shape, dtype, first values, mark, and how often.
+        """
+        return {
+            line: [[*key, *rest] for key, rest in known.items()]
+            for line, known in sorted(self.lines.items())
+        }
+
+
+def first_and_mark(tensor: Tensor) -> tuple[list[str], str]:
+    r"""
+    ## The first values of a tensor, and its mark
+
+    Some tensors have no numbers to read: then there are no values, and the mark is empty.
+    """
+    try:
+        flat = tensor.detach().reshape(-1)
+        first = [written(one) for one in flat[:FIRST].tolist()]
+        if tensor.is_complex():
+            flat = torch.view_as_real(flat).reshape(-1)
+        numbers = flat[:MOST_NUMBERS].to(torch.float64)
+        # Two places that have changed their numbers change this sum, too.
+        places = torch.arange(1, len(numbers) + 1, dtype=torch.float64)
+        total, by_place = numbers.sum().item(), (numbers * places).sum().item()
+        return first, f"{total:.9g} {by_place:.9g}"
+    except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError, AttributeError):
+        return [], ""
+
+
+def written(number: complex) -> str:
+    r"""
+    ## A number with four digits
+    """
+    if isinstance(number, bool | int):
+        return str(number)
+    if isinstance(number, complex):
+        return f"{number:.3g}"
+    return f"{number:.4g}"
