@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from literate.measuring.instrument import HOOK, instrument
 from livepage.calls import Calls, Moment
+from livepage.instrument import HOOK, instrument
 
 
 class Recorder:
