@@ -29,6 +29,7 @@ from literate.reading.count import table
 from literate.reading.source import Source
 from literate.site import Site
 from literate.takeaway import notebooks
+from literate.takeaway.licence import of_project
 from literate.takeaway.snippet import snippets
 
 PATHS = click.argument("paths", nargs=-1, metavar="[PATH]...")
@@ -173,7 +174,9 @@ def _notebooks(paths: Sequence[str], out: Path | None, check: bool) -> None:
     sources = by_module(loaded.sources.values())
     modules = [module_name(one.path) for one in _choose(loaded, paths)] if paths else None
     out = out or Path(os.path.relpath(known.root / known.notebooks))
-    built = notebooks.build_all(sources, out, known, modules)
+    built = notebooks.build_all(sources, out, known, modules, _say)
+    if not built:
+        _say("None of these pages has an example() or a notebook() to run; no notebook was made.")
     if check:
         problems = notebooks.stale(built, out if modules is None else None)
         if problems:
@@ -195,7 +198,8 @@ def _snippet(target: str, no_notes: bool) -> None:
     if len(sources) != 1:
         raise LiterateError([Problem(path, 1, "is a folder; a snippet comes from one file.")])
     package = by_module(loaded.sources.values())
-    noted, bare = snippets(package, module_name(sources[0].path), name or None)
+    licence = of_project(loaded.settings.root)
+    noted, bare = snippets(package, module_name(sources[0].path), name or None, licence)
     print(bare if no_notes else noted, end="")
 
 

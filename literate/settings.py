@@ -14,12 +14,15 @@ sources = { my_package = "" }
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from literate.problems import LiterateError, Problem, mismatches
+
+# More lines than that nobody reads while a site is built.
+MOST_WARNINGS = 20
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,20 @@ class Settings:
     katex: str = ""
     store: str = ".cache/literate"
     strict: bool = True
+
+    def judge(self, problems: Iterable[Problem], report: Callable[[str], None]) -> None:
+        r"""
+        ### Stop, or go on
+
+        Problems stop a build where the settings are strict. Else the first of them are reported.
+        """
+        found = sorted(set(problems))
+        if found and self.strict:
+            raise LiterateError(found)
+        for problem in found[:MOST_WARNINGS]:
+            report(str(problem))
+        if len(found) > MOST_WARNINGS:
+            report(f"{len(found)} problems in all; `python -m literate check` lists them.")
 
 
 def load(start: Path) -> Settings:

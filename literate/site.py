@@ -55,8 +55,6 @@ EXTENSIONS: Mapping[str, Mapping[str, object]] = {
     "pymdownx.highlight": {},
     "pymdownx.superfences": {},
 }
-# More lines than that nobody reads while a site is built.
-MOST_WARNINGS = 20
 NO_SOURCES: Mapping[str, Source] = {}
 
 
@@ -250,8 +248,7 @@ def correct_pages(
     r"""
     ## All pages, or an error
 
-    Raises [LiterateError](problems.py#LiterateError) with the problems of all pages, if there are
-    any. Where the settings aren't strict, the first of them are reported, and the pages are built.
+    The [settings](settings.py#Settings.judge) say whether the problems of the pages stop it.
     """
     sources = list(site.sources.values())
     measured = _measured(site, report, finished)
@@ -261,12 +258,7 @@ def correct_pages(
         raise LiterateError([Problem("pyproject.toml", 1, str(error))]) from None
     written = [*made, *documents(site), *made_pages(site)]
     problems = [problem for one in written for problem in one.problems]
-    if problems and site.settings.strict:
-        raise LiterateError(problems)
-    for problem in sorted(problems)[:MOST_WARNINGS]:
-        report(str(problem))
-    if len(problems) > MOST_WARNINGS:
-        report(f"{len(problems)} problems in all; `python -m literate check` lists them.")
+    site.settings.judge(problems, report)
     return written
 
 

@@ -1,14 +1,18 @@
 r"""The package of a stranger: the tool is installed, `mkdocs build` is typed, and that is all.
 
 Its docstrings are as many people write them: not raw, a heading for a title, anchors in HTML, links
-to the pages that will be.
+to the pages that will be. And a package that really is somebody else's, by the words of README.md.
 """
 
+import re
+import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from tests.literate.projects import ROOT, succeed, write
+from literate.reading.source import read
+from tests.literate.projects import ROOT, run, succeed, write
 from tests.test_repository import copied, files
 
 FILES = {
@@ -101,3 +105,50 @@ def test_a_package_of_a_stranger_needs_one_command(
     assert {one.name for one in tmp_path.iterdir()} == {
         ".cache", "docs", "mkdocs.yml", "pyproject.toml", "site", "theirs"
     }  # fmt: skip
+
+
+def test_the_readme_leads_from_a_package_of_somebody_else_to_its_site(
+    installed: Path, tmp_path: Path
+) -> None:
+    theirs = Path(find_spec("jinja2").origin).parent
+    shutil.copytree(theirs, tmp_path / "jinja2", ignore=shutil.ignore_patterns("__pycache__"))
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text.partition("## Make pages of your own package\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"```(\w+)\n(.*?)```", section, re.DOTALL)
+    files = {"toml": "pyproject.toml", "yaml": "mkdocs.yml"}
+    variables = {
+        "PYTHONPATH": str(installed),
+        "NPM_CONFIG_CACHE": str(ROOT / ".cache/npm"),
+        "NPM_CONFIG_OFFLINE": "true",
+    }
+    said = {}
+    for language, block in blocks:
+        content = block.replace("my_package", "jinja2")
+        if language in files:
+            assert f"`{files[language]}`" in section
+            write(tmp_path, {files[language]: content})
+            continue
+        for command in content.splitlines():
+            name, *arguments = command.removeprefix("python -m ").split()
+            if name == "mkdir":
+                (tmp_path / arguments[0]).mkdir()
+            elif name != "pip":
+                said[name] = run(tmp_path, name, *arguments, **variables)
+    assert said["mkdocs"].returncode == 0, said["mkdocs"].stderr
+    # Each module has its page, and so has the package, with every line of its code.
+    for path in (tmp_path / "jinja2").glob("*.py"):
+        folder = "" if path.stem == "__init__" else path.stem
+        page = (tmp_path / "site" / folder / "index.html").read_text()
+        assert f'id="L{max(source_lines(path))}"' in page
+        assert len(re.findall(r'<span class="line" id="L', page)) == len(source_lines(path))
+    # What the check says is a file, a line and a sentence; some of the docstrings are not raw.
+    sentences = said["literate"].stderr.splitlines()
+    assert all(re.match(r"jinja2/\w+\.py:\d+: .*[.?]$", one) for one in sentences)
+    assert said["literate"].returncode == 1 and any("not raw" in one for one in sentences)
+    # The licence is not this project's.
+    snippet = (tmp_path / "site/snippets/async_utils.py").read_text()
+    assert "MIT" not in snippet
+
+
+def source_lines(path: Path) -> list[int]:
+    return [line.number for line in read(path).lines if line.kind == "code"]

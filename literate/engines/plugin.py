@@ -28,6 +28,7 @@ from literate import site
 from literate.engines.raw_html import ReadyHtml
 from literate.page import finished
 from literate.page.finished import Finished
+from literate.page.lists import HOME
 from literate.page.page import Page
 from literate.problems import LiterateError
 from literate.settings import Settings, load
@@ -110,7 +111,7 @@ class LiteratePlugin(BasePlugin):
         except LiterateError as error:
             raise PluginError(f"\n{error}") from None
         # The pages of results need no place in the navigation: what they are about leads to them.
-        in_nav = {*loaded.uris.values(), *loaded.documents.values()}
+        in_nav = {*loaded.uris.values(), *loaded.documents.values(), HOME}
         for page in written:
             # A document of the folder docs/: its links have been resolved since.
             if by_hand := files.get_file_from_path(page.uri):

@@ -77,7 +77,9 @@ def parse(code: str) -> Claim | None:
             return None
         axes = tuple(... if _is_ellipsis(one) else one for one in tree.elts)
         claim = Claim(" ".join(code.split()), axes)
-        return claim if claim.names else None
+        # A lone word in capitals, such as [CLS], is a token.
+        is_token = claim.text[1:-1].isupper() and len(axes) == 1
+        return claim if claim.names and not is_token else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -18,7 +18,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from literate.reading.notes import anchors
+from markdown.extensions.toc import slugify
+
+from literate.reading.notes import anchors, spans
+from literate.reading.plain import plain
+from literate.reading.rows import Note, rows
 from literate.reading.source import Source
 from literate.results.records import Result, UnknownResult
 
@@ -178,6 +182,7 @@ class Links:
     def _check_anchor(self, linked: str, anchor: str, target: str) -> None:
         source = self.pages[linked]
         names = [*(one.name for one in source.definitions), *source.once(anchors)]
+        names += source.once(headings)
         if not anchor or anchor in names:
             return
         if re.fullmatch(r"L[1-9][0-9]*", anchor):
@@ -189,6 +194,28 @@ class Links:
         near = difflib.get_close_matches(anchor, names, n=1)
         hint = f"; did you mean `{near[0]}`?" if near else "."
         raise UnknownTarget(f"the link to `{target}` leads to nothing: no `{anchor}` there{hint}")
+
+
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.*?)[ \t]*#*$", re.MULTILINE)
+
+
+def headings(source: Source) -> tuple[str, ...]:
+    r"""
+    ## The anchors of the headings in the notes
+
+    The engine makes them of the words, and numbers those that are there already. A heading at the
+    beginning of a docstring has the name of what it documents.
+    """
+    found: list[str] = []
+    for row in rows(source):
+        pieces = spans(row.note) if row.note else []
+        shown = "".join(one.text for one in pieces if one.kind not in ("fence", "display"))
+        named = row.documents is not None and shown.lstrip().startswith("#")
+        for words in _HEADING.findall(shown)[1 if named else 0 :]:
+            name = slugify(plain(Note("comment", 1, (words,))), "-")
+            again = sum(name == re.sub(r"_\d+$", "", other) for other in found)
+            found.append(f"{name}_{again}" if again else name)
+    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,25 @@
 r"""
 ---
 title: Lists
-summary: All terms from A to Z, and all papers by year, each with the page that explains it.
+summary: All terms from A to Z, all papers by year, and a home page where a package has none.
 ---
 
 A reader who meets a word goes to the list of terms, and one who holds a paper goes to the list of
-papers. Both are made from the front matter of the pages, so nobody has to keep them.
+papers. Both are made from the front matter of the pages, so nobody has to keep them. A package
+whose `__init__.py` is empty gets a home page, too: the list of its pages.
 """
 
+import posixpath
 from collections.abc import Iterator, Mapping
 
 from literate.page.links import Links, relative
 from literate.page.page import Page
 from literate.page.templates import TEMPLATES
 from literate.problems import Problem
-from literate.reading.front_matter import FrontMatter, of_source
+from literate.reading.front_matter import FrontMatter, of_source, title_of
 from literate.reading.notes import literal
 
-PAPERS, TERMS = "papers.md", "terms.md"
+HOME, PAPERS, TERMS = "index.md", "papers.md", "terms.md"
 
 Part = Mapping[str, str | list[str]]
 Parts = list[Part]
@@ -32,12 +34,26 @@ def pages(links: Links) -> Iterator[Page]:
     """
     matters = {path: of_source(source)[0] for path, source in links.pages.items()}
     taken = {*links.uris.values(), *links.documents.values()}
+    if HOME not in taken and links.pages:
+        title = ", ".join(dict.fromkeys(path.partition("/")[0] for path in links.pages))
+        summary = "All pages, in the order of their files."
+        yield _page(HOME, title, summary, list(_folders(matters, links)), ())
     papers = list(_papers(matters, links))
     if papers and PAPERS not in taken:
         yield _page(PAPERS, "Papers", "The papers that the pages implement, by year.", papers, ())
     terms, problems = _terms(matters, links)
     if terms and TERMS not in taken:
         yield _page(TERMS, "Terms", "The terms of the pages, from A to Z.", terms, problems)
+
+
+def _folders(matters: dict[str, FrontMatter], links: Links) -> Iterator[Part]:
+    by_folder: dict[str, list[str]] = {}
+    for path, matter in matters.items():
+        shown = f"[{literal(title_of(links.pages[path]))}]({relative('', links.uri(path))})"
+        entry = f"{shown}: {literal(matter.summary)}" if matter.summary else shown
+        by_folder.setdefault(posixpath.dirname(path), []).append(entry)
+    for folder, entries in by_folder.items():
+        yield {"name": literal(folder), "entries": entries}
 
 
 def _papers(matters: dict[str, FrontMatter], links: Links) -> Iterator[Part]:

@@ -11,6 +11,7 @@ number with the file that it came from; what is wrong becomes a problem with its
 
 import html
 import re
+import textwrap
 from collections import Counter
 
 from literate.measuring import claims
@@ -33,6 +34,8 @@ _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
 _OPENING = re.compile(r"(\s*(?:[-*+] +|\d+\. +)?)(`{3,}|~{3,})\s*([\w+-]*)")
 _DEFINITION = re.compile(r"(?P<footnote>^ {0,3}\[\^[^\]\n]+\]:)|\]:", re.MULTILINE)
 _IN_ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", '"': "%22", "`": "%60"})
+# A remark that nobody should read.
+_REMARK = re.compile(r"<!--.*?-->", re.DOTALL)
 # An anchor of the author's own, when what looks like a tag has been escaped.
 _ANCHOR = re.compile(r'&lt;a id="([A-Za-z][\w.-]*)">&lt;/a>')
 
@@ -141,8 +144,9 @@ class Notes:
             return ""
         if not display:
             return formula
-        indent = span.text[: len(span.text) - len(span.text.lstrip(" "))]
-        return f"{indent}{formula}\n"
+        # What stands before it on its first line: blanks, and the marks of a quotation.
+        before = re.match(r"[ \t>]*", span.text)
+        return f"{before[0] if before else ''}{formula}\n"
 
     def _text(self, span: Span) -> str:
         r"""
@@ -150,7 +154,10 @@ class Notes:
         """
         if re.search(r"(?<!\\)\$\$", span.text):
             line = span.line + span.text.count("\n", 0, span.text.index("$$"))
-            sentence = "`$$` opens no formula; a display formula begins and ends lines with `$$`."
+            sentence = (
+                "`$$` opens no formula; a display formula begins a line with `$$` and ends a line "
+                "with it, and a formula in a line stands between single dollars."
+            )
             self.report(line, sentence)
         pieces = []
         found = resolved(span.text, span.line, self.source.path, self.links, self.report)
@@ -173,7 +180,7 @@ class Notes:
         What is no code, formula or link by [our reading](../reading/notes.py#spans) must not be one
         by that of the engine: so what would begin one is spelled in another way.
         """
-        escaped = text.replace("&", "&amp;").replace("<", "&lt;")
+        escaped = _REMARK.sub("", text).replace("&", "&amp;").replace("<", "&lt;")
         escaped = re.sub(r"\\?`", "&#96;", escaped).replace("~~~", "&#126;~~")
         escaped = escaped.replace("](", "]&#40;")
         escaped = _DEFINITION.sub(lambda match: match["footnote"] or "]&#58;", escaped)
@@ -190,8 +197,11 @@ class Notes:
         opening = _OPENING.match(span.text)
         lines = span.text.rstrip().split("\n")
         before, language = "", ""
+        end = "\n"
         if opening is None:
-            lines = [line[4:] for line in lines]
+            # Without fences, it is indented, or all of the comment; a paragraph may follow it.
+            lines = textwrap.dedent("\n".join(lines)).split("\n")
+            end = "\n\n"
         else:
             before, mark, language = opening.groups()
             closed = len(lines) > 1 and set(lines[-1].strip()) == {mark[0]}
@@ -201,7 +211,7 @@ class Notes:
             indent = " " * len(before)
             lines = [line.removeprefix(indent) for line in lines]
         code = highlight.block("\n".join(lines), language)
-        return f"{before}{CODE.block(code)}\n"
+        return f"{before}{CODE.block(code)}{end}"
 
     def _claim(self, span: Span, row: Row) -> str:
         r"""

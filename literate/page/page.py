@@ -130,7 +130,7 @@ def page(
     matter, below, problems = front_matter.of_source(source)
     written, after = [], []
     for row in rows(source):
-        is_module = bool(row.note and row.note.kind == "docstring" and row.documents is None)
+        is_module = row is front_matter.opening(source)
         heading, note = notes.heading(below if is_module else row.note, row)
         # What the example says under headings of its own is read after its code.
         if note and row.documents and row.documents.name == EXAMPLE:
@@ -155,7 +155,7 @@ def page(
                 "bare": anchored and _beside(links, uri, takeaways.bare, anchored),
             }
         )
-    title = matter.title or posixpath.splitext(posixpath.basename(source.path))[0]
+    title = front_matter.title_of(source)
     markdown = TEMPLATES.get_template("page.md.jinja").render(
         title=stated(title),
         summary=stated(matter.summary),
@@ -239,7 +239,7 @@ def _known(
     used = dict.fromkeys([*before, *(one.path for one in references.references[source.path])])
     return [
         (
-            literal(front_matter.of_source(links.pages[path])[0].title),
+            literal(front_matter.title_of(links.pages[path])),
             html.escape(links.address(source.path, path, "")),
         )
         for path in used

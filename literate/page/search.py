@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from urllib.parse import quote
 
 import markdown
@@ -76,8 +76,9 @@ def of_source(source: Source) -> Entries:
     said = [matter.summary, plain(note), f"Paper: {paper}" if paper else "", terms]
     top = Entry("", note=" ".join(filter(None, said)))
     found = [_entry(source, row) for row in rows(source)]
-    title = matter.title or PurePosixPath(source.path).stem
-    return Entries(title, (top, *(one for one in found if one.anchor or one.note)))
+    return Entries(
+        front_matter.title_of(source), (top, *(one for one in found if one.anchor or one.note))
+    )
 
 
 def _entry(source: Source, row: Row) -> Entry:
@@ -87,7 +88,7 @@ def _entry(source: Source, row: Row) -> Entry:
     anchor = f"L{lines[0]}" if lines else ""
     if within and lines and within.first == lines[0]:
         anchor = name
-    note = row.note if row.note and (row.documents or row.note.kind == "comment") else None
+    note = row.note if row is not front_matter.opening(source) else None
     heading, note = _heading(note) if note else ("", None)
     names = {one for number in lines for one in source.names.get(number, ())}
     return Entry(anchor, name, heading, plain(note) if note else "", " ".join(sorted(names)))

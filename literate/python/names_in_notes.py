@@ -20,7 +20,7 @@ import importlib
 import keyword
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -80,7 +80,8 @@ class Names:
         """
         start, dot, last = name.rpartition(".")
         near = _near(last, self.known)
-        return near and f"{start}{dot}{near}"
+        # The last part is known, then, and one before it isn't.
+        return f"{start}{dot}{near}" if near not in ("", last) else ""
 
     def _has(self, name: str) -> bool:
         parts = name.split(".")
@@ -124,7 +125,7 @@ def problems(source: Source, names: Names) -> Iterator[Problem]:
     yield from _problems(source.path, found, names)
     for row in rows(source):
         if row.note and row.documents:
-            yield from _listed(source.path, row.note, row.documents)
+            yield from _listed(source.path, row.note, row.documents, source.definitions)
 
 
 def problems_of_document(path: str, text: str, names: Names) -> Iterator[Problem]:
@@ -149,8 +150,20 @@ def _problems(path: str, found: list[Span], names: Names) -> Iterator[Problem]:
         yield Problem(path, span.line, f"the note names `{name}`, which nothing here has; {hint}")
 
 
-def _listed(path: str, note: Note, documented: Definition) -> Iterator[Problem]:
-    own = set(_identifiers(ast.walk(documented.node)))
+def _listed(
+    path: str, note: Note, documented: Definition, around: Sequence[Definition]
+) -> Iterator[Problem]:
+    r"""
+    What a class inherits from another in the same file is its own, too.
+    """
+    classes = {one.name: one.node for one in around}
+    waiting: list[ast.AST] = [documented.node]
+    own: set[str] = set()
+    while waiting:
+        node = waiting.pop()
+        own.update(_identifiers(ast.walk(node)))
+        named = [one.id for one in getattr(node, "bases", ()) if isinstance(one, ast.Name)]
+        waiting += [classes.pop(name) for name in named if name in classes]
     for line, text in enumerate(note.texts, start=note.first):
         match = _LISTED.match(text)
         for name in _DOTTED.findall(match[1]) if match else []:

@@ -7,19 +7,20 @@ summary: What a page says about itself before it begins.
 The docstring of a module begins with a few lines of YAML between two lines of `---`. They name the
 page: its title is the page's one first-level heading, its summary stands in search results. A
 docstring that begins with a heading of the first level needs none: that heading is the title, and
-the first sentence below it the summary.
+the first sentence below it the summary. So does a file without a docstring if such a heading stands
+in a comment above its code, as in a notebook that is kept as a script.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import yaml
 
 from literate.problems import Problem, mismatches
-from literate.reading.rows import Note, rows
+from literate.reading.rows import Note, Row, rows
 from literate.reading.source import Source
 
 SCHEMA = Path(__file__).with_suffix(".json")
@@ -137,14 +138,49 @@ def _plain(text: str) -> str:
     return re.sub(r"[`*]", "", re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)).strip()
 
 
+def opening(source: Source) -> Row | None:
+    r"""
+    ## The row that introduces a page
+
+    That of the module's docstring; else the first comment that begins with a title, if no code
+    stands above it.
+    """
+    return source.once(_opening)
+
+
+def _opening(source: Source) -> Row | None:
+    for row in rows(source) if source.docstring else ():
+        if row.note is not None and row.note.kind == "docstring" and row.documents is None:
+            return row
+    for row in rows(source):
+        first = next((text for text in row.note.texts if text.strip()), "") if row.note else ""
+        if _HEADING.match(first):
+            return row
+        # What is said to other programs may stand first.
+        if any(not line.text.startswith("#") for line in row.code if line.kind == "code"):
+            return None
+    return None
+
+
+def title_of(source: Source) -> str:
+    r"""
+    ## The title of a page
+
+    Its own, or else the name of its file; of a package, that of its folder.
+    """
+    path = PurePosixPath(source.path)
+    name = path.parent.name if path.stem == "__init__" else path.stem
+    return of_source(source)[0].title or name or path.stem
+
+
 def of_source(source: Source) -> tuple[FrontMatter, Note, tuple[Problem, ...]]:
     r"""
     ## The front matter of a source
 
-    And the rest of the docstring of the module.
+    And the rest of the docstring of the module, or of the comment that stands for it.
     """
-    for row in rows(source):
-        if row.note is not None and row.note.kind == "docstring" and row.documents is None:
-            return split(row.note, source.path)
+    first = opening(source)
+    if first is not None and first.note is not None:
+        return split(first.note, source.path)
     sentence = "the module has no docstring; a page begins with one, and a title."
     return FrontMatter(), Note("docstring", 1, ()), (Problem(source.path, 1, sentence),)

@@ -9,8 +9,11 @@ looks into a note (links, formulas, claims about shapes) therefore sees it throu
 this page. Spans are lossless too: their texts, put together, are the note.
 """
 
+import ast
 import html
 import re
+import textwrap
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -39,18 +42,21 @@ ANCHOR = re.compile(r'<a id="([A-Za-z][\w.-]*)"></a>')
 
 # What Markdown would read as its own marks.
 MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "\\`*_[]~^:@|"})
-_FENCE = re.compile(r"\s*(?:[-*+] +|\d+\. +)?(`{3,}|~{3,})")
-_LIST = re.compile(r"\s*(?:[-*+]|\d+\.) ")
+# What stands behind the marks of a fence holds none of them itself.
+_FENCE = re.compile(r"\s*(?:[-*+] +|\d+\. +)?(`{3,}(?!.*`)|~{3,}(?!.*~))")
+_LIST = re.compile(r"\s*(?:[-*+]|\d+\.) |\[\^[^\]\n]+\]:")
+_QUOTED = re.compile(r"\s*(?:>\s?)+")
 
 # Code spans and inline formulas, by the rules of Pandoc: a formula has no space behind its opening
-# dollar and none before its closing one, and no digit follows it. So “$5 and $6” is text. Neither
-# goes on behind an empty line, and none begins with what is behind a backslash.
+# dollar and none before its closing one, and no digit follows it. So “$5 and $6” is text, and so is
+# the name of a variable in JSON. Neither goes on behind an empty line, and none begins with what is
+# behind a backslash.
 _INLINE = re.compile(
     r"""
     \\[\s\S] | \$\$
     | (?P<ticks>`++) (?P<code>(?:(?!\n\n)[^`]|(?!(?P=ticks)(?!`))`++)++) (?P=ticks)
     | `++
-    | \$(?![ \n$]) (?P<inline>(?:\\[\s\S]|(?!\n\n)[^\\$])++) (?<![ \n])\$(?!\d)
+    | (?<!\#/)\$(?![ \n$])(?!\w+") (?P<inline>(?:\\[\s\S]|(?!\n\n)[^\\$])++) (?<![ \n])\$(?!\d)
     """,
     re.VERBOSE,
 )
@@ -62,10 +68,13 @@ def spans(note: Note) -> list[Span]:
 
     Blocks first, line by line: fenced code, indented code, display formulas between two marks
     `$$`, which begin and end lines. The lines between the blocks are then searched for code and
-    formulas.
+    formulas. A comment that is nothing but code, put out of use, is one block.
     """
     found: list[Span] = []
     texts = note.texts
+    if note.kind == "comment" and _is_code("\n".join(texts)):
+        text = "\n".join(texts)
+        return [Span("fence", text, text, note.first)]
     lines = [*(f"{text}\n" for text in texts[:-1]), *texts[-1:]]
     start = index = 0
     in_list = False
@@ -81,8 +90,10 @@ def spans(note: Note) -> list[Span]:
             continue
         found += _inline("".join(lines[start:index]), note.first + start)
         text = "".join(lines[index:end])
-        is_display = line.strip().startswith("$$")
-        content = text.strip()[2:-2].strip("\n") if is_display else text
+        quoted = _QUOTED.match(line)
+        bare = re.sub(rf"(?m){_QUOTED.pattern}", "", text) if quoted else text
+        is_display = bare.strip().startswith("$$")
+        content = bare.strip()[2:-2].strip("\n") if is_display else text
         kind: Literal["display", "fence"] = "display" if is_display else "fence"
         found.append(Span(kind, text, content, note.first + index))
         start = index = end
@@ -95,27 +106,25 @@ def _block_end(texts: Sequence[str], index: int, in_list: bool) -> int | None:
     The line after the block that begins at `index`, or None where no block begins.
     """
     line = texts[index]
-    stripped = line.strip()
+    quoted = _QUOTED.match(line)
+    if quoted:
+        # A formula can stand in a quotation; each of its lines bears the mark, too.
+        inside = [_QUOTED.sub("", one) for one in texts[index:] if _QUOTED.match(one)]
+        end = _formula_end(inside, 0)
+        whole = end is not None and all(map(_QUOTED.match, texts[index : index + end]))
+        return index + end if end is not None and whole else None
     fence = _FENCE.match(line)
-    if fence:
+    if fence and not _underlines(texts, index):
         mark = fence[1]
         for end in range(index + 1, len(texts)):
             closing = texts[end].strip()
             if closing.startswith(mark) and not closing.strip(mark[0]):
                 return end + 1
         return len(texts)
-    if stripped == "$$":
-        for end in range(index + 1, len(texts)):
-            if texts[end].strip() == "$$":
-                return end + 1
-        return None
-    if stripped.startswith("$$"):
-        # Or the marks stand on the first and the last line of the formula itself.
-        for end in range(index, len(texts)):
-            if not texts[end].strip():
-                return None
-            if texts[end].rstrip().endswith("$$") and (end > index or len(stripped) > 4):
-                return end + 1
+    if line.strip().startswith("$$"):
+        end = _formula_end(texts, index)
+        if end is not None or line.strip() == "$$":
+            return end
     # Four spaces after an empty line are code, except below a list, where they continue an item.
     after_blank = index == 0 or not texts[index - 1].strip()
     if line.startswith("    ") and after_blank and not in_list:
@@ -124,6 +133,54 @@ def _block_end(texts: Sequence[str], index: int, in_list: bool) -> int | None:
             end += 1
         return end
     return None
+
+
+def _formula_end(texts: Sequence[str], index: int) -> int | None:
+    r"""
+    The line after the display formula that begins at `index`, or None where none does.
+    """
+    first = texts[index].strip()
+    if first == "$$":
+        marks = (at for at in range(index + 1, len(texts)) if texts[at].strip() == "$$")
+        return next((at + 1 for at in marks), None)
+    if first.startswith("$$"):
+        # The marks stand on the first and the last line of the formula itself.
+        for end in range(index, len(texts)):
+            if not texts[end].strip():
+                return None
+            if texts[end].rstrip().endswith("$$") and (end > index or len(first) > 4):
+                return end + 1
+    return None
+
+
+def _underlines(texts: Sequence[str], index: int) -> bool:
+    r"""
+    A line of tildes right below a text of at most its length marks a heading in reStructuredText.
+    """
+    line = texts[index].strip()
+    above = texts[index - 1].strip() if index else ""
+    return bool(above) and not line.strip("~") and len(above) <= len(line) + 1
+
+
+def _is_code(text: str) -> bool:
+    r"""
+    Whether a comment is statements that do something, and not words that happen to be Python.
+    """
+    if not re.search(r"[=(]", text):
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            statements = ast.parse(textwrap.dedent(text)).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return all(map(_does_something, statements)) and bool(statements)
+
+
+def _does_something(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Call)
+    return not isinstance(statement, ast.AnnAssign)
 
 
 def _inline(text: str, line: int) -> Iterator[Span]:

@@ -8,11 +8,17 @@ A *note* is a docstring or a run of comment lines. A *row* is a note with the co
 the page sets them side by side. The rows of a file, put together, are the file.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from literate.reading.source import Definition, Docstring, Line, Source
+from literate.reading.source import CELL, Definition, Docstring, Line, Source
+
+# What only sets off a line, or the lines around it.
+_BANNER = re.compile(r"^([=~*_+-])\1{3,}(?:\s+|$)|\s+([=~*_+-])\2{3,}$")
+# What a cell of a notebook says about itself behind its title.
+_CELL_ABOUT = re.compile(r"\s*(?:\[\w+\]|\{.*\}|[\w.-]+=(?:\"[^\"]*\"|\S+))")
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,8 @@ def _rows(source: Source) -> tuple[Row, ...]:
     # A definition starts a row: its header stands beside its docstring. The inside of a function is
     # cut at notes only, so a nested function starts a row only if it has a docstring.
     starts = {one.first: one for one in source.definitions if one.docstring or not one.in_function}
+    documented = [source.docstring, *(one.docstring for one in source.definitions)]
+    docstrings = {one.first for one in documented if one is not None}
     found: list[Row] = []
     row: list[Line] = []
     for line in source.lines:
@@ -79,7 +87,11 @@ def _rows(source: Source) -> tuple[Row, ...]:
         explained = before is not None and before.kind == "comment"
         definition = starts.get(line.number)
         at_definition = definition is not None and not (explained and not definition.docstring)
-        if row and (at_definition or _starts_comment(line, before)):
+        # A row has one note, so a docstring below another note begins a row: below a licence, or
+        # below a comment in the signature.
+        noted = any(one.kind in ("comment", "docstring") for one in row)
+        at_docstring = noted and line.number in docstrings
+        if row and (at_definition or at_docstring or _starts_comment(line, before)):
             found.append(_row(source, row))
             row = []
         row.append(line)
@@ -90,11 +102,13 @@ def _rows(source: Source) -> tuple[Row, ...]:
 
 def _starts_comment(line: Line, before: Line | None) -> bool:
     r"""
-    A blank line or another indentation ends a run of comments.
+    A blank line or another indentation ends a run of comments, and so does a new cell.
     """
     if line.kind != "comment":
         return False
-    return before is None or before.kind != "comment" or _indent(line.text) != _indent(before.text)
+    if before is None or before.kind != "comment" or CELL.match(line.text):
+        return True
+    return _indent(line.text) != _indent(before.text)
 
 
 def _indent(text: str) -> int:
@@ -113,8 +127,7 @@ def _row(source: Source, lines: list[Line]) -> Row:
     note = None
     if first.kind == "comment":
         texts = [line.text for line in lines if line.kind == "comment"]
-        note = Note("comment", first.number, tuple(_uncomment(text) for text in texts))
-        documented = []
+        note = Note("comment", first.number, tuple(map(uncommented, texts)))
     elif documented:
         note = _docstring_note(documented[0].docstring)
     elif module is not None and first.number <= module.first <= lines[-1].number:
@@ -122,9 +135,23 @@ def _row(source: Source, lines: list[Line]) -> Row:
     return Row(note, tuple(lines), documented[0] if documented else None, within)
 
 
-def _uncomment(text: str) -> str:
-    inner = text.strip()[1:]
-    return inner[1:] if inner.startswith(" ") else inner
+def uncommented(text: str) -> str:
+    r"""
+    ## The text of a comment line
+
+    Signs that only draw a frame around a comment are no text: Markdown would make headings of them.
+    The line that begins a cell of a notebook has nothing to read but its title.
+    """
+    text = text.strip()
+    cell = CELL.match(text)
+    if cell:
+        title = _CELL_ABOUT.sub("", text[cell.end() :]).strip()
+        return f"**{title}**" if title else ""
+    framed = text.startswith("##")
+    inner = text.lstrip("#").removeprefix(":") if framed else text[1:].removeprefix(":")
+    inner = inner[1:] if inner.startswith(" ") else inner
+    inner = inner.rstrip("#").rstrip() if framed else inner
+    return _BANNER.sub("", inner)
 
 
 def _docstring_note(docstring: Docstring) -> Note:

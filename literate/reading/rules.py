@@ -26,9 +26,9 @@ from functools import cache
 from typing import NamedTuple
 
 from literate.problems import Problem
-from literate.reading.front_matter import split
+from literate.reading.front_matter import of_source, opening
 from literate.reading.notes import spans
-from literate.reading.rows import Row, rows
+from literate.reading.rows import Note, rows
 from literate.reading.source import Source
 
 _HEADING = re.compile(r"(#{1,6})\s+\S")
@@ -69,7 +69,8 @@ def _headings(source: Source) -> Iterator[Problem]:
     """
     level = 1
     for row in rows(source):
-        for line, depth in _levels(row):
+        note = of_source(source)[1] if row is opening(source) else row.note
+        for line, depth in _levels(note):
             if depth == 1:
                 sentence = "a heading of the first level; the page has one already, its title."
                 yield Problem(source.path, line, sentence)
@@ -79,6 +80,7 @@ def _headings(source: Source) -> Iterator[Problem]:
             level = max(depth, 1)
 
 
+<<<<<<< HEAD
 def _questions(source: Source) -> Iterator[Problem]:
     r"""
     A question may have answers to choose from: a list of boxes, `- [ ]`, of which one is ticked,
@@ -143,17 +145,18 @@ def _has_reason(below: Sequence[str]) -> bool:
 
 def _levels(row: Row) -> Iterator[tuple[int, int]]:
     if row.note is None:
+=======
+def _levels(note: Note | None) -> Iterator[tuple[int, int]]:
+    if note is None:
+>>>>>>> 030bf7f (Other people's sources: every line is on the page, licences are their own, strictness is asked in one place)
         return
-    note = row.note
-    if note.kind == "docstring" and row.documents is None:
-        note = split(note, "")[1]
     for span in spans(note):
         # Only text at the start of a line can be a heading.
         if span.kind != "text":
             continue
         for offset, text in enumerate(span.text.split("\n")):
             match = _HEADING.match(text)
-            starts_line = offset > 0 or span.line != row.note.first or span.text == text
+            starts_line = offset > 0 or span.line != note.first or span.text == text
             if match and starts_line:
                 yield span.line + offset, len(match[1])
 

@@ -15,6 +15,7 @@ are docstrings, and of what.
 import ast
 import io
 import keyword
+import re
 import tokenize
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,15 @@ from typing import Any, Literal, TypeVar
 from literate.problems import LiterateError, Problem
 
 Kind = Literal["docstring", "comment", "code", "blank"]
+# Comments for programs: for type checkers, linters, formatters and editors.
+_PRAGMA = re.compile(
+    r"#\s*(?:(?:type|mypy|pylint|pyright|ruff|flake8|isort|fmt|yapf|pragma|vim?|cython)\s*:"
+    r"|noqa\b|nosec\b|-\*-)"
+)
+# A cell of a notebook that is kept as a script begins with this line.
+CELL = re.compile(r"#\s?%%(?=\s|$)")
+# In such a script, a command of IPython; Python itself could not read it.
+_MAGIC = re.compile(r"# ?[%!]\w")
 Made = TypeVar("Made")
 
 
@@ -179,12 +189,14 @@ def parse(text: str, name: str = "<text>") -> Source:
         if found is not None:
             kinds.update(dict.fromkeys(range(found.first, found.last + 1), "docstring"))
     names: dict[int, list[str]] = {}
+    header, is_script = _notebook_header(plain_lines), any(map(CELL.match, plain_lines))
     for token in tokens:
         row, column = token.start
         if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
             names.setdefault(row, []).append(token.string)
         alone = not token.line[:column].strip() if token.type == tokenize.COMMENT else False
-        if alone and not _is_machine_comment(row, token.string):
+        is_magic = is_script and _MAGIC.match(token.string)
+        if alone and row > header and not is_magic and not _is_machine_comment(row, token.string):
             kinds[row] = "comment"
         elif token.type != tokenize.COMMENT and token.string.strip():
             # An empty line inside a string is part of that string.
@@ -229,11 +241,26 @@ def _tokens(plain: str, name: str) -> list[tokenize.TokenInfo]:
 
 def _is_machine_comment(line: int, comment: str) -> bool:
     r"""
-    A first line for the shell and a declared encoding are for machines, not notes.
+    A first line for the shell, a declared encoding, and what is said to a linter or an editor are
+    for machines, not notes.
     """
-    return (line == 1 and comment.startswith("#!")) or (
-        line <= 2 and "coding" in comment and ("coding:" in comment or "coding=" in comment)
+    return (
+        (line == 1 and comment.startswith("#!"))
+        or (line <= 2 and "coding" in comment and ("coding:" in comment or "coding=" in comment))
+        or _PRAGMA.match(comment) is not None
     )
+
+
+def _notebook_header(lines: Sequence[str]) -> int:
+    r"""
+    The last line of the header that jupytext writes, which is YAML between two lines `# ---`. Zero
+    if there is none.
+    """
+    if lines[0].rstrip() != "# ---":
+        return 0
+    marks = (number for number, line in enumerate(lines[1:], 2) if line.rstrip() == "# ---")
+    end = next(marks, 0)
+    return end if any(line.startswith("# jupyter:") for line in lines[1:end]) else 0
 
 
 Tokens = dict[tuple[int, int], tokenize.TokenInfo]

@@ -6,6 +6,7 @@ summary: Snippets and notebooks that run by themselves.
 
 * [repository](repository.py): where the sources can be seen, if that is known.
 * [addresses](addresses.py): where the links of a note lead when the note has left its file.
+* [licence](licence.py): of the package, and what a file says of its rights.
 * [snippet](snippet.py): a definition and all that it needs, in one file that runs by itself.
 * [notebook_cells](notebook_cells.py): definitions, notes and the body of a function become the
   cells of a notebook.

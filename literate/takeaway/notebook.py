@@ -28,7 +28,8 @@ from literate.problems import LiterateError, Problem
 from literate.python.closure import Closure, closure
 from literate.python.scopes import uses
 from literate.python.statements import Piece, is_main_guard, module_name, take_apart, third_party
-from literate.reading.front_matter import of_source
+from literate.reading.front_matter import of_source, title_of
+from literate.reading.plain import plain
 from literate.reading.rows import Note, rows
 from literate.reading.source import Source
 from literate.settings import Settings
@@ -191,10 +192,11 @@ class _Page:
 
     def introduction(self) -> Iterator[Cell]:
         source = self.sources[self.module]
-        matter, rest, problems = of_source(source)
-        if problems:
-            raise LiterateError(problems)
-        parts = [f"# {matter.title}", matter.summary]
+        matter, rest, _ = of_source(source)
+        parts = [f"# {title_of(source)}"]
+        # A summary that is the first sentence of the text stands there already.
+        if not plain(rest).startswith(matter.summary):
+            parts.append(matter.summary)
         if matter.paper:
             paper = matter.paper
             parts.append(
@@ -219,7 +221,7 @@ class _Page:
         for module, group in groupby(pieces, lambda one: one.module):
             source, taken = self.sources[module], list(group)
             path = path_of(module, source)
-            title = of_source(source)[0].title or module
+            title = title_of(source)
             names = ", ".join(f"`{each}`" for one in taken for each in one.names)
             listed.append(f"* {names} from {self.linked(title, module)}, `{path}`")
             code = without(notebook_cells.together(taken), "docstring")

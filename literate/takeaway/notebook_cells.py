@@ -35,7 +35,7 @@ from typing import Any, TypeGuard
 from literate.problems import LiterateError, Problem
 from literate.python.scopes import Function, bindings
 from literate.python.statements import Piece, first_line
-from literate.reading.rows import Note
+from literate.reading.rows import Note, uncommented
 from literate.reading.source import Source, parse
 
 # The function whose body becomes the end of a notebook, and the one that is called before it.
@@ -107,7 +107,7 @@ def comment(piece: Piece) -> Note | None:
     """
     if not piece.note:
         return None
-    texts = [line.strip()[1:].removeprefix(" ") for line in piece.note.split("\n")]
+    texts = [*map(uncommented, piece.note.split("\n"))]
     return Note("comment", piece.line - len(texts), tuple(texts))
 
 
@@ -244,7 +244,7 @@ def _cells(
                 note = None
             gap = tuple("" for _ in code) if note else ()
             at, texts = (note.first, note.texts) if note else (above + line.number, ())
-            note = Note("comment", at, (*texts, *gap, line.text.strip()[1:].removeprefix(" ")))
+            note = Note("comment", at, (*texts, *gap, uncommented(line.text)))
             code = []
         else:
             code.append(line.text if line.number in in_strings else _dedented(line.text, indent))

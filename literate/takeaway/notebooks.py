@@ -7,10 +7,11 @@ summary: The notebooks of a package are written, or compared with those that wer
 Nothing is written if one [notebook](notebook.py) can't be built.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from literate.problems import LiterateError, Problem
+from literate.reading.front_matter import of_source
 from literate.reading.source import Source
 from literate.settings import Settings
 from literate.takeaway.notebook import PLAIN, build, file_name
@@ -22,18 +23,22 @@ def build_all(
     out: Path,
     settings: Settings = PLAIN,
     chosen: Iterable[str] | None = None,
+    report: Callable[[str], None] = print,
 ) -> dict[Path, str]:
     r"""
     ## Build all notebooks
 
     The texts by their paths below the folder `out`, each under its [name](notebook.py#file_name);
     only those of the `chosen` modules, if these are given, and none of what is `machinery` in the
-    [settings](../settings.py).
+    [settings](../settings.py#Settings.judge), which also say whether a page without a title is
+    reported or stops everything.
     """
     built: dict[Path, str] = {}
     problems: set[Problem] = set()
+    wrong: set[Problem] = set()
     for module in sources if chosen is None else chosen:
         if has_notebook(sources[module], settings.machinery):
+            wrong.update(of_source(sources[module])[2])
             path = out / file_name(sources[module], module)
             if path in built:
                 sentence = f"would be {path}, as another page is; give it a folder of its own."
@@ -44,6 +49,7 @@ def build_all(
                 problems.update(error.problems)
     if problems:
         raise LiterateError(problems)
+    settings.judge(wrong, report)
     return built
 
 

@@ -19,6 +19,7 @@ from literate.python.statements import by_module, module_name
 from literate.reading.source import Source
 from literate.settings import Settings
 from literate.takeaway.addresses import Addresses
+from literate.takeaway.licence import of_project
 from literate.takeaway.notebook import build, file_name
 from literate.takeaway.notebook_cells import has_notebook
 from literate.takeaway.repository import address
@@ -39,6 +40,7 @@ class Taken:
         self.uris = uris
         self.by_module = by_module(sources)
         self.settings = settings
+        self.licence = of_project(settings.root)
         paths = {module_name(path): uri for path, uri in uris.items()}
         self.addresses = Addresses(
             page=(lambda module: posixpath.join(url, folder(paths[module]), "")) if url else None,
@@ -85,6 +87,6 @@ class Taken:
         ]
         for name in [*names, ""] if names else []:
             with suppress(LiterateError):
-                noted, bare = snippets(self.by_module, module, name or None)
+                noted, bare = snippets(self.by_module, module, name or None, self.licence)
                 place = f"snippets/{inside}/{name}" if name else f"snippets/{inside}"
                 yield name, File(f"{place}.py", noted), File(f"{place}.bare.py", bare)

@@ -19,21 +19,22 @@ from literate.problems import LiterateError, Problem
 from literate.python.closure import closure
 from literate.python.statements import Import, Piece, take_apart
 from literate.reading.source import Kind, Source, parse
+from literate.takeaway.licence import of_file
 
-LICENCE = "MIT"
 WIDTH = 100
 # How a definition starts.
 STARTS = ("@", "async def ", "class ", "def ")
 
 
 def snippets(
-    sources: Mapping[str, Source], module: str, name: str | None = None
+    sources: Mapping[str, Source], module: str, name: str | None = None, licence: str = ""
 ) -> tuple[str, str]:
     r"""
     ## Write a snippet, with notes and without
 
     * `sources` are all modules of the package, in reading order
     * `name` is the definition that is wanted; all of the module, if there is none
+    * `licence` is that of the [package](licence.py), if that is known
 
     Notes are docstrings and comments of the module itself. Raises a
     [LiterateError](../problems.py#LiterateError) where a copy can't do what the original does.
@@ -41,7 +42,7 @@ def snippets(
     names = [name] if name else _all_names(sources, module)
     found = closure(sources, module, names)
     blocks = [
-        _header(found.pieces, sources, module, name),
+        _header(found.pieces, sources, module, name, licence),
         import_lines(found.imports, found.lazy_annotations),
     ]
     head = "\n".join(block for block in blocks if block)
@@ -76,14 +77,24 @@ def path_of(module: str, source: Source) -> str:
 
 
 def _header(
-    pieces: Iterable[Piece], sources: Mapping[str, Source], module: str, name: str | None
+    pieces: Iterable[Piece],
+    sources: Mapping[str, Source],
+    module: str,
+    name: str | None,
+    licence: str,
 ) -> str:
     own = path_of(module, sources[module])
     others = dict.fromkeys(piece.module for piece in pieces if piece.module != module)
     paths = [path_of(one, sources[one]) for one in others]
     lines = [f"# {name or 'Everything'} from {own}"]
     lines += [f"# with code from {path}, where its notes are" for path in paths]
-    return "\n".join([*lines, f"# Licence: {LICENCE}", ""])
+    lines += [f"# Licence: {licence}"] if licence else []
+    for one in (module, *others):
+        rights = of_file(sources[one])
+        # Files of one package often say the same.
+        if rights and not "\n".join(lines).endswith("\n".join(rights)):
+            lines += ["#", *rights]
+    return "\n".join([*lines, ""])
 
 
 def _blank_lines(before: Piece | None, piece: Piece, sources: Mapping[str, Source]) -> int:

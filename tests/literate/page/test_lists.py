@@ -27,7 +27,7 @@ def test_papers_are_listed_by_year_each_with_all_its_pages() -> None:
         a=("One", PAPER.format("New", 2021)),
         c=("Three", PAPER.format("Old", 1997)),
     )
-    assert list(found) == ["papers.md"]
+    assert list(found) == ["index.md", "papers.md"]
     assert lines(found["papers.md"]) == [
         "## 1997",
         "* [Old](https://arxiv.org/abs/1), A et al.: [Two](deep/b.md), [Three](deep/c.md)",
@@ -36,12 +36,24 @@ def test_papers_are_listed_by_year_each_with_all_its_pages() -> None:
     ]
 
 
+def test_a_site_without_a_home_page_gets_one_with_all_pages() -> None:
+    texts = {"p/a.py": PAGE.format("One", ""), "p/q/b.py": "x = 1\n", "p/q/__init__.py": "y = 2\n"}
+    read = {path: parse(text, path) for path, text in texts.items()}
+    uris = {"p/a.py": "a.md", "p/q/b.py": "q/b.md", "p/q/__init__.py": "q/index.md"}
+    home, *_ = pages(Links(read, uris, Path(), "docs"))
+    assert (home.uri, home.title) == ("index.md", "p")
+    expected = ["## p", "* [One](a.md): S.", "## p/q", "* [b](q/b.md)", "* [q](q/index.md)"]
+    assert lines(home) == expected
+    # One that is written by hand stays.
+    assert list(pages(Links(read, uris, Path(), "docs", {"README.md": "index.md"}))) == []
+
+
 def test_terms_are_listed_from_a_to_z_and_one_that_two_pages_explain_is_a_problem() -> None:
     found = made(
         a=("One", "terms: {mask: Hides `-1`., Adam: Divides.}\n"),
         b=("Two", "terms: {axis 2: Third., axis: An., Mask: Again.}\n"),
     )
-    assert list(found) == ["terms.md"]
+    assert list(found) == ["index.md", "terms.md"]
     assert lines(found["terms.md"]) == [
         "## A",
         "* [Adam](deep/a.md): Divides.",

@@ -96,6 +96,36 @@ def test_what_a_note_gets_wrong_is_named(note: str, line: int, words: str) -> No
     assert words in problem.sentence
 
 
+def test_what_other_people_write_is_shown_as_they_meant_it() -> None:
+    note = (
+        "[Second](#the-second-half), a word.[^1]\n\n[^1]: It begins\n\n    and [goes on][o].\n\n"
+        "[o]: https://example.org/\n\n> So\n> $$\n> x\n> $$\n\n<!-- A remark -->\n\n"
+        "    code\n\nLast."
+    )
+    text = f'# Licence\nr"""\n# A\n\n{note}\n"""\n# ## The *second* half\nb = 2\n# c[0](x)\n'
+    made = written(parse(text, "a.py"))
+    assert made.problems == ()
+    shown = rendered(made.markdown)
+    assert shown.values("href", ".//section//a")[:1] == ["#the-second-half"]
+    assert "the-second-half" in shown.values("id") and "A remark" not in shown.text()
+    assert shown.texts(".//section//p")[0] == "Licence"
+    assert "Last." in shown.texts(".//section//p")
+    assert len(shown.texts(".//blockquote//math")) == 1
+    assert "and goes on." in shown.text(".//div[@class='footnote']")
+
+
+def test_a_script_of_jupytext_is_read_as_the_notebook_that_it_is() -> None:
+    text = (
+        "# ---\n# jupyter:\n#   jupytext:\n#     format_name: percent\n# ---\n\n"
+        "# %% [markdown] id='a'\n# # The title\n#\n# What it does. More.\n\n# %% A cell\nx = 1\n"
+    )
+    made = written(parse(text, "a.py"))
+    assert (made.title, made.summary, made.problems) == ("The title", "What it does.", ())
+    shown = rendered(made.markdown)
+    assert shown.texts(".//section//p") == ["What it does. More.", "A cell"]
+    assert [line for _, line in shown.lines][-1] == "x = 1" and "%%" not in shown.text()
+
+
 def test_a_page_names_the_pages_to_know_and_those_that_its_code_takes_names_from() -> None:
     head = 'r"""\n---\ntitle: {}\nsummary: S\n---\n"""\n'
     texts = {

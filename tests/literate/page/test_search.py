@@ -160,7 +160,7 @@ def test_documents_and_sources_stand_in_one_index(tmp_path: Path) -> None:
     listed = data(index(sources, uris, {tmp_path / "guides/start.md": "guides/start.md"})[INDEX])
     assert [(title, address) for title, address, _ in listed] == [
         ("A page", "b/a/"),
-        ("__init__", ""),
+        ("p", ""),
         ("Start", "guides/start/"),
     ]
     assert listed[0][2][2] == ["Net", "Net", "A net", "It has d_k knots.", "Net"]

@@ -26,10 +26,20 @@ def cut(text: str, first: int = 1) -> list[Span]:
         # Indented code hides formulas, but not below a list.
         ("a\n\n    $x$\n\nb", [("fence", "    $x$\n\n")]),
         ("* a\n\n    $x$", [("inline", "x")]),
+        ("[^1]: a\n\n    $x$", [("inline", "x")]),
+        # A quotation can hold a display.
+        ("> a\n> $$\n> x\n> $$\n> b", [("display", "x")]),
+        # Of a comment that is a program nothing is read.
+        ("y = f[0](x)", [("fence", "y = f[0](x)")]),
+        # No fences: a heading of reStructuredText, a frame, and a code span.
+        *((text, []) for text in ("Heading\n~~~~~~~\n", "~~~~ A ~~~~", "a\n```b``")),
+        # No formulas: variables of JSON.
+        *((text, []) for text in ('"$ref" or "$defs"', '"#/$defs/a" or "#/$defs/b"')),
         # What only looks like code or a formula is text.
         *((text, []) for text in ("$5 and $6", "costs $ 5 $", r"\$x$", "$x$5", "an open $x")),
         *((text, []) for text in ("an open ` tick", "$x\n\ny$", "`x\n\ny`", "$$ x $$ in text")),
         ("$$\nx", []),
+        *((text, []) for text in ("half (of it)", "note: a = b", "x", "TODO(me): f(x)")),
     ],
 )
 def test_the_spans_of_a_note(text: str, expected: list[tuple[str, str]]) -> None:

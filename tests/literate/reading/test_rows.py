@@ -2,7 +2,7 @@ r"""Rows: which note stands beside which code."""
 
 import pytest
 
-from literate.reading.rows import Row, rows
+from literate.reading.rows import Row, rows, uncommented
 from literate.reading.source import parse
 
 
@@ -46,10 +46,47 @@ def note(row: Row) -> str:
         ),
         # Blank lines between lines of code are kept, and those around it are not.
         ("# one\n\nx = 1\n\ny = 2\n\n", [("one", "x = 1\n\ny = 2\n")]),
+        # A docstring below a comment has a row of its own: in a file, a class and a signature.
+        ('# Licence\n"""Doc."""\nx = 1\n', [("Licence", ""), ("Doc.", "x = 1\n")]),
+        (
+            'class A:\n    # why\n    """Doc."""\n    x = 1\n',
+            [("", "class A:\n"), ("why", ""), ("Doc.", "    x = 1\n")],
+        ),
+        (
+            'def f(\n    # why\n    x,\n):\n    """Doc."""\n',
+            [("", "def f(\n"), ("why", "    x,\n):\n"), ("Doc.", "")],
+        ),
+        # A cell of a notebook that is kept as a script is a row; its title is its note.
+        (
+            "# %%\nx = 1\n# %% [markdown]\n# Text.\n# %% Two words id='a'\ny = 2\n",
+            [("", "x = 1\n"), ("Text.", ""), ("**Two words**", "y = 2\n")],
+        ),
     ],
 )
 def test_rows_are_a_note_and_its_code(text: str, expected: list[tuple[str, str]]) -> None:
     assert shown(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("comment", "text"),
+    [
+        ("# ## Heading", "## Heading"),
+        ("#no blank", "no blank"),
+        # Frames around a comment, and what Sphinx reads.
+        ("########", ""),
+        ("## Framed ##", "Framed"),
+        ("# ====", ""),
+        ("# ~~~~ TYPES ~~~~~~", "TYPES"),
+        ("#: The first.", "The first."),
+        # These are no frames.
+        ("# | a | b |", "| a | b |"),
+        ("# ---", "---"),
+        ("# a ----> b", "a ----> b"),
+        ("# f(x) ##", "f(x) ##"),
+    ],
+)
+def test_a_comment_without_its_marks(comment: str, text: str) -> None:
+    assert uncommented(comment) == text
 
 
 def test_the_docstring_of_the_module_comes_first() -> None:

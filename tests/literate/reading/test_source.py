@@ -48,6 +48,18 @@ def code_alone(source: Source) -> str:
     return "".join(kept)
 
 
+def assert_shown(source: Source) -> None:
+    r"""Each line is code or a part of the note of one row; else there is nothing on it."""
+    shown = []
+    for row in rows(source):
+        shown += [line.number for line in row.code if line.kind == "code"]
+        if row.note is not None:
+            shown += range(row.note.first, row.note.first + len(row.note.texts))
+    noted = [line.number for line in source.lines if line.kind != "blank"]
+    assert sorted(shown) == noted, source.path
+    assert not any(line.text.strip() for line in source.lines if line.kind == "blank")
+
+
 def assert_program_kept(source: Source) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -79,6 +91,7 @@ def assert_files_survive(paths: list[Path]) -> int:
             assert str(error).startswith(f"{path.as_posix()}:")
             continue
         assert_lossless(source, path.read_bytes())
+        assert_shown(source)
         assert_program_kept(source)
         parsed += 1
     return parsed
@@ -108,6 +121,10 @@ def test_nothing_is_lost_of_the_standard_library_and_other_projects(step: int) -
         ('def f():\n    "one" "two"\n', "xx"),
         # Comments for machines are code; one inside brackets is a note.
         ("#!/usr/bin/env python\n# -*- coding: utf-8 -*-\n# a note\n", "xx#"),
+        ("# mypy: ignore-errors\n# type: ignore\n# noqa\n# types: all\n", "xxx#"),
+        # The header of a notebook that jupytext keeps as a script; a command of IPython in it.
+        ("# ---\n# jupyter:\n#   a: 1\n# ---\n\n# %%\n# !pip install x\n# !a\n", "xxxx_#xx"),
+        ("# ---\n# a note\n# ---\n# !important\n", "####"),
         ("x = [\n    # one\n    1,\n]\n", "x#xx"),
         # Form feeds and line separators do not end lines.
         ("x = 1\n\x0c\ny = '\u2028'  # \x0b\nz = 2\n", "x_xx"),

@@ -209,7 +209,6 @@ def changed(old: str, new: str) -> tuple[dict[str, str], str]:
         (*changed("loss = train(model)", "math = 1"), "`math` would replace an import"),
         (*changed("import tqdm", "super = 1"), "`super` would replace what a definition reads"),
         (*changed("import tqdm", "show_shapes = 1"), "`show_shapes` would replace what every"),
-        (*changed("year: 2017", "year: [2017]"), "`front matter.paper.year` needs a text"),
         (*changed("RATE = 0.1", "show_shapes = RATE = 0"), "`show_shapes` is the name of what"),
         (CIRCLE, "class", "`Base` has to be defined before what pkg.training.page imports"),
     ],
@@ -221,6 +220,23 @@ def test_what_is_no_notebook_is_an_error(files: dict[str, str], line: str, said:
     (number,) = [number for number, text in enumerate(lines, 1) if line in text]
     assert str(caught.value).startswith(f"{PATH}:{number}: ")
     assert said in str(caught.value)
+
+
+def test_a_page_without_a_title_stops_the_notebooks_only_where_the_settings_are_strict() -> None:
+    sources = package({"pkg/a.py": "def example():\n    return 1\n"})
+    said: list[str] = []
+    with pytest.raises(LiterateError, match="pkg/a.py:1: the module has no docstring"):
+        build_all(sources, Path(), Settings(Path(), {}), report=said.append)
+    assert said == []
+    made = build_all(sources, Path(), Settings(Path(), {}, strict=False), report=said.append)
+    assert list(made) == [Path("a.ipynb")] and "# a\\n" in made[Path("a.ipynb")]
+    assert [one.partition(";")[0] for one in said] == ["pkg/a.py:1: the module has no docstring"]
+
+
+def test_a_first_sentence_that_is_the_summary_stands_there_once() -> None:
+    text = 'r"""\n# A\n\nIt halves. And more.\n"""\n\n\ndef example():\n    return 1\n'
+    (made,) = build_all(package({"pkg/a.py": text}), Path()).values()
+    assert made.count("It halves.") == 1
 
 
 def definitions(text: str) -> list[str]:

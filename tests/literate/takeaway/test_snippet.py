@@ -84,7 +84,6 @@ FILES = {
 WITH_NOTES = '''\
 # area from pkg/wanted.py
 # with code from pkg/base.py, where its notes are
-# Licence: MIT
 
 import math
 from collections.abc import Iterator
@@ -135,7 +134,7 @@ def test_a_snippet_of_a_module_has_all_that_it_defines_in_its_order() -> None:
     assert run(noted)["example"]() == pytest.approx((0.5 + 1 / 3) ** 4 + 0.25)
     text = "b = 1\n\n\ndef a():\n    return c\n\n\nc = b\nd = c\n\n# Last.\ne = 2\n"
     copied, _ = snippets(package({"pkg/__init__.py": text}), "pkg")
-    assert copied == f"# Everything from pkg/__init__.py\n# Licence: MIT\n\n{text}"
+    assert copied == f"# Everything from pkg/__init__.py\n\n{text}"
 
 
 def test_a_module_that_has_nothing_to_copy_is_an_error() -> None:
