@@ -80,7 +80,6 @@ def _headings(source: Source) -> Iterator[Problem]:
             level = max(depth, 1)
 
 
-<<<<<<< HEAD
 def _questions(source: Source) -> Iterator[Problem]:
     r"""
     A question may have answers to choose from: a list of boxes, `- [ ]`, of which one is ticked,
@@ -143,12 +142,8 @@ def _has_reason(below: Sequence[str]) -> bool:
     return False
 
 
-def _levels(row: Row) -> Iterator[tuple[int, int]]:
-    if row.note is None:
-=======
 def _levels(note: Note | None) -> Iterator[tuple[int, int]]:
     if note is None:
->>>>>>> 030bf7f (Other people's sources: every line is on the page, licences are their own, strictness is asked in one place)
         return
     for span in spans(note):
         # Only text at the start of a line can be a heading.
