@@ -65,8 +65,8 @@ of the largest value. And it makes every operation wrong once, to see that the t
 ## 4. A line is a step
 
 [Steps](steps.py) gather the operations that belong to one line of the page, in one layer. Their
-order and what each reads is drawn as the [data flow](dataflow.py). So all that a page shows of
-itself, the drawing, the steps and the values, comes from one list.
+order and what each reads is the [data flow](dataflow.py), which is [drawn](drawing.py). So all that
+a page shows of itself, the drawing, the steps and the values, comes from one list.
 
 ## 5. Weights in eight bits
 

@@ -23,7 +23,7 @@ from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from livepage.dataflow import draw
+from livepage.dataflow import drawing
 from livepage.places import to_lines
 from livepage.steps import steps
 
@@ -225,7 +225,7 @@ class Live:
         found = {}
         for path in paths:
             graph, source = self.page(path, values)
-            found[path] = graph["bytes"], draw(graph, source)
+            found[path] = graph["bytes"], drawing(graph, source)
         return found
 
     def page(self, path: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
