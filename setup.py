@@ -49,6 +49,9 @@ setup(
             "fonttools>=4.55",
             "Jinja2>=3.1",
             "jsonschema>=4.18",
+            # A page becomes a script, and the script a notebook.
+            "jupytext>=1.16",
+            "nbformat>=5.10",
             "Markdown>=3.6",
             "MarkupSafe>=2.1",
             # The engines exactly, here too: the pages lean on their templates.
@@ -68,11 +71,9 @@ setup(
             "expecttest>=0.2",
             "filelock>=3.16",
             "hypothesis>=6.100",
-            # The notebooks are executed, and turned into scripts and back.
+            # The notebooks are executed.
             "ipykernel>=6.29",
-            "jupytext>=1.16",
             "nbclient>=0.10",
-            "nbformat>=5.10",
             # Test vectors and models that others wrote: what the pages are compared with.
             "onnx>=1.23",
             "packaging>=24",

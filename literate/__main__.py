@@ -1,7 +1,7 @@
 r"""
 ---
 title: Command line
-summary: New, check, measure, count, write, zensical, notebooks, snippet.
+summary: New, check, measure, count, write, zensical, notebooks, script, snippet.
 ---
 
 ```
@@ -30,6 +30,8 @@ from literate.reading.source import Source
 from literate.site import Site
 from literate.takeaway import notebooks
 from literate.takeaway.licence import of_project
+from literate.takeaway.notebook import script
+from literate.takeaway.notebook_cells import has_notebook
 from literate.takeaway.snippet import snippets
 
 PATHS = click.argument("paths", nargs=-1, metavar="[PATH]...")
@@ -168,7 +170,8 @@ def _zensical(site_dir: Path | None) -> None:
 @PATHS
 @click.option("--out", type=FOLDER, help="The folder to write to; notebooks/ if not given.")
 @click.option("--check", is_flag=True, help="Write nothing; fail if a notebook is out of date.")
-def _notebooks(paths: Sequence[str], out: Path | None, check: bool) -> None:
+@click.option("--scripts", is_flag=True, help="Keep beside each notebook its script of jupytext.")
+def _notebooks(paths: Sequence[str], out: Path | None, check: bool, scripts: bool) -> None:
     loaded = site.load(settings.load(Path.cwd()))
     known = loaded.settings
     sources = by_module(loaded.sources.values())
@@ -183,9 +186,24 @@ def _notebooks(paths: Sequence[str], out: Path | None, check: bool) -> None:
             raise LiterateError(problems)
         print(f"The notebooks in {out} are what the sources give.")
         return
+    if scripts:
+        built = notebooks.with_scripts(built, sources, out, known)
     notebooks.write(built)
     for path in built:
         print(f"wrote {path}")
+
+
+@_commands.command("script", help="Print the notebook of FILE as a script of jupytext.")
+@click.argument("file", metavar="FILE")
+def _script(file: str) -> None:
+    loaded = site.load(settings.load(Path.cwd()))
+    sources = _choose(loaded, [file])
+    if len(sources) != 1 or not has_notebook(sources[0], loaded.settings.machinery):
+        sentence = "has no notebook: it needs a function `example` or `notebook`."
+        raise LiterateError([Problem(file, 1, sentence)])
+    package = by_module(loaded.sources.values())
+    module = module_name(sources[0].path)
+    print(script(package, module, settings=loaded.settings), end="")
 
 
 @_commands.command("snippet", help="Print a definition of FILE with all that it needs.")

@@ -59,13 +59,27 @@ def build(
     r"""
     ## Build a notebook
 
+    Jupytext makes it of its [script](#script). Returns the text of the `.ipynb` file.
+    """
+    return notebook_cells.written(script(sources, module, addresses, settings))
+
+
+def script(
+    sources: Mapping[str, Source],
+    module: str,
+    addresses: Addresses = UNKNOWN,
+    settings: Settings = PLAIN,
+) -> str:
+    r"""
+    ## Build the script of a notebook
+
     * `sources` are all modules of the package, in reading order
     * `module` is the page, which has something to run
     * `addresses` are where its links lead
     * `settings` name sequels and [exercises](exercises.py)
 
-    Returns the text of the `.ipynb` file. Raises a [LiterateError](../problems.py#LiterateError)
-    where a copy can't do what the original does.
+    Raises a [LiterateError](../problems.py#LiterateError) where a copy can't do what the original
+    does.
     """
     source = sources[module]
     following, also, instead = module, [], {}
@@ -105,7 +119,7 @@ def build(
         about = "## For what follows\n\nWhat else the rest of the notebook needs:"
         cells += page.other_pages(after, about, FOLDED_TOO)
     cells += page.body(entry, body)
-    return notebook_cells.written(cells)
+    return notebook_cells.script(cells)
 
 
 def _is(piece: Piece, module: str, name: str) -> bool:

@@ -16,13 +16,14 @@ def notebook(steps: int = 2000):
 
 Its parameters become a form, each comment between its statements becomes a note, and the code under
 the comment becomes a cell. So what is local to the function is global to the notebook.
+
+The cells are written as a script in the percent format, and jupytext makes the notebook of it.
 """
 
 import ast
 import hashlib
 import html
 import io
-import json
 import re
 import textwrap
 import tokenize
@@ -31,6 +32,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import Any, TypeGuard
+
+import jupytext
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from literate.problems import LiterateError, Problem
 from literate.python.scopes import Function, bindings
@@ -44,9 +50,17 @@ EXAMPLE = "example"
 # The kinds of fields in a form of Colab.
 FIELDS = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
-Cell = dict[str, Any]
-NO_METADATA: Cell = {}
-HIDDEN: Cell = {"cellView": "form", "jupyter": {"source_hidden": True}}
+Cell = NotebookNode
+Metadata = Mapping[str, Any]
+NO_METADATA: Metadata = {}
+HIDDEN: Metadata = {"cellView": "form", "jupyter": {"source_hidden": True}}
+# The format of the script, and what of the notebook is kept in it: all but the version of jupytext.
+PERCENT = "py:percent"
+PAIRED: Metadata = {
+    "cell_metadata_filter": "all",
+    "formats": f"ipynb,{PERCENT}",
+    "notebook_metadata_filter": "accelerator,colab,jupytext,-jupytext.text_representation",
+}
 _FOLDED = re.compile(
     r'(?m)^\?\?\?(?P<open>\+?) [\w -]*"(?P<title>.*)"$(?P<text>(?:\n(?: {4}.*|[ \t]*$))+)'
 )
@@ -86,19 +100,18 @@ def defines(source: Source, name: str) -> bool:
     return any(one.name == name and one.kind == "function" for one in source.definitions)
 
 
-def text_cell(source: str, metadata: Cell = NO_METADATA) -> Cell:
+def text_cell(source: str, metadata: Metadata = NO_METADATA) -> Cell:
     r"""
     ## A cell of Markdown
     """
-    return {"cell_type": "markdown", "metadata": metadata, "source": source}
+    return new_markdown_cell(source, metadata=metadata)
 
 
-def code_cell(source: str, metadata: Cell = NO_METADATA) -> Cell:
+def code_cell(source: str, metadata: Metadata = NO_METADATA) -> Cell:
     r"""
     ## A cell of code
     """
-    said = {"execution_count": None, "outputs": []}
-    return {"cell_type": "code", "metadata": metadata, "source": source.rstrip(), **said}
+    return new_code_cell(source.rstrip(), metadata=metadata)
 
 
 def comment(piece: Piece) -> Note | None:
@@ -270,26 +283,38 @@ def _dedented(text: str, indent: int) -> str:
     return text.lstrip() if text[:indent].strip() else text[indent:]
 
 
-def written(cells: list[Cell]) -> str:
+def script(cells: list[Cell]) -> str:
     r"""
-    ## The text of a notebook
+    ## A notebook as a script
 
-    The bytes of a notebook depend on its cells alone: each cell's id comes from what is in it.
+    In the percent format of jupytext: it can be read, compared and opened in an editor. Its header
+    says that the two belong together, so `jupytext --sync` carries changes from one to the other.
     """
-    seen: Counter[str] = Counter()
-    for cell in cells:
-        digest = hashlib.sha256(f"{cell['cell_type']}\n{cell['source']}".encode()).hexdigest()[:12]
-        seen[digest] += 1
-        number = f"-{seen[digest]}" if seen[digest] > 1 else ""
-        cell["id"] = cell["metadata"].get("id", digest + number)
-        cell["source"] = cell["source"].splitlines(keepends=True)
-    metadata = {
+    metadata: dict[str, Any] = {
         "accelerator": "GPU",
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
+        "jupytext": PAIRED,
     }
-    folded = [cell["id"] for cell in cells if "id" in cell["metadata"]]
+    folded = [one.metadata.id for one in cells if "id" in one.metadata]
     if folded:
         metadata["colab"] = {"collapsed_sections": folded}
-    notebook = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
-    return json.dumps(notebook, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    return jupytext.writes(new_notebook(cells=cells, metadata=metadata), PERCENT)
+
+
+def written(text: str) -> str:
+    r"""
+    ## The notebook of a script
+
+    The bytes of a notebook depend on its script alone: each cell's id comes from what is in it.
+    """
+    notebook = jupytext.reads(text, PERCENT)
+    # It would change with the version of jupytext, and nothing needs it.
+    notebook.metadata.jupytext.pop("text_representation", None)
+    notebook.metadata.language_info = {"name": "python"}
+    seen: Counter[str] = Counter()
+    for cell in notebook.cells:
+        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:12]
+        seen[digest] += 1
+        number = f"-{seen[digest]}" if seen[digest] > 1 else ""
+        cell.id = cell.metadata.get("id", digest + number)
+    return nbformat.writes(notebook) + "\n"

@@ -14,7 +14,7 @@ from literate.problems import LiterateError, Problem
 from literate.reading.front_matter import of_source
 from literate.reading.source import Source
 from literate.settings import Settings
-from literate.takeaway.notebook import PLAIN, build, file_name
+from literate.takeaway.notebook import PLAIN, build, file_name, script
 from literate.takeaway.notebook_cells import has_notebook
 
 
@@ -51,6 +51,21 @@ def build_all(
         raise LiterateError(problems)
     settings.judge(wrong, report)
     return built
+
+
+def with_scripts(
+    built: Mapping[Path, str], sources: Mapping[str, Source], out: Path, settings: Settings = PLAIN
+) -> dict[Path, str]:
+    r"""
+    ## The notebooks, and their scripts beside them
+
+    `jupytext --sync` then carries what is changed in one of the two to the other.
+    """
+    modules = {out / file_name(one, name): name for name, one in sources.items()}
+    scripts = {
+        path.with_suffix(".py"): script(sources, modules[path], settings=settings) for path in built
+    }
+    return {**built, **scripts}
 
 
 def write(built: Mapping[Path, str]) -> None:

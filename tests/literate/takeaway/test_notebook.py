@@ -5,6 +5,7 @@ writes it anew.
 """
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -21,9 +22,9 @@ from literate.page.templates import TEMPLATES
 from literate.problems import LiterateError
 from literate.settings import Settings, load
 from literate.takeaway.addresses import Addresses
-from literate.takeaway.notebook import build, file_name
+from literate.takeaway.notebook import build, file_name, script
 from literate.takeaway.notebook_cells import has_notebook, unfolded
-from literate.takeaway.notebooks import build_all, stale, write
+from literate.takeaway.notebooks import build_all, stale, with_scripts, write
 from tests.literate.packages import own_sources, package, program
 
 FILES = {
@@ -444,16 +445,52 @@ def test_an_example_that_fails_leaves_no_profiler_behind() -> None:
     assert sys.getprofile() is before
 
 
-def test_a_notebook_stays_the_same_as_a_script_of_jupytext(repository: Path) -> None:
-    # If you keep notebooks as scripts, in the format py:percent, you get the same cells back.
-    notebook = nbformat.read(repository / "notebooks/course/experiment.ipynb", as_version=4)
-    keep_all = {"notebook_metadata_filter": "all", "cell_metadata_filter": "all"}
-    percent = {"extension": ".py", "format_name": "percent", **keep_all}
-    back = jupytext.reads(jupytext.writes(notebook, percent), percent)
-    del back.metadata["jupytext"]
-    for before, after in zip(notebook.cells, back.cells, strict=True):
-        after.id = before.id
-    assert nbformat.writes(back) == nbformat.writes(notebook)
+def test_the_script_of_a_notebook_is_python_that_can_be_read_and_gives_its_cells_back() -> None:
+    text = script(package(FILES), PAGE)
+    ast.parse(text)
+    notebook = notebook_of(FILES)
+    assert text.count("\n# %%") == len(notebook.cells)
+    assert "# %% [markdown]\n# # The Page\n" in text
+    back = jupytext.reads(text, "py:percent")
+    cells = [(one.cell_type, one.source, one.metadata) for one in back.cells]
+    assert cells == [(one.cell_type, one.source, one.metadata) for one in notebook.cells]
+
+
+def test_a_reader_edits_one_of_the_two_and_synchronises_them(
+    repository: Path, tmp_path: Path
+) -> None:
+    sources, settings = own_sources(repository), load(repository)
+    module = "labml_nn.course.experiment"
+    built = build_all(sources, tmp_path, settings, [module])
+    write(with_scripts(built, sources, tmp_path, settings))
+    notebook, text = tmp_path / "course/experiment.ipynb", tmp_path / "course/experiment.py"
+
+    def synchronised(edited: Path) -> NotebookNode:
+        other = ({notebook, text} - {edited}).pop()
+        os.utime(edited, (other.stat().st_mtime + 10,) * 2)
+        command = [sys.executable, "-m", "jupytext", "--quiet", "--sync", str(edited)]
+        subprocess.run(command, check=True, capture_output=True)
+        return nbformat.read(notebook, as_version=4)
+
+    first = nbformat.read(notebook, as_version=4)
+    # Nothing is lost on the way there and back.
+    assert synchronised(text).cells == first.cells and synchronised(notebook).cells == first.cells
+    text.write_text(text.read_text().replace("# %%\n", "# %%\n# Mine.\n", 1))
+    edited = synchronised(text)
+    changed = [
+        (one.source, other.source)
+        for one, other in zip(first.cells, edited.cells, strict=True)
+        if one.source != other.source
+    ]
+    assert len(changed) == 1 and changed[0][1] == f"# Mine.\n{changed[0][0]}"
+    # Outputs stay where they are when the script is what was edited.
+    ran = next(one for one in edited.cells if one.cell_type == "code")
+    ran.outputs = [nbformat.v4.new_output("stream", text="done")]
+    nbformat.write(edited, notebook)
+    synchronised(notebook)
+    text.write_text(text.read_text().replace("# Mine.", "# Ours."))
+    last = synchronised(text)
+    assert [one.outputs for one in last.cells if one.get("outputs")] == [ran.outputs]
 
 
 if __name__ == "__main__":
