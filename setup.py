@@ -17,7 +17,7 @@ setup(
     license="MIT",
     license_files=["LICENSE"],
     python_requires=">=3.11",
-    packages=find_packages(include=["labml_nn*", "literate*", "livepage*"]),
+    packages=find_packages(include=["browser_torch*", "labml_nn*", "literate*", "livepage*"]),
     package_data={
         "labml_nn": ["exercises.toml"],
         "labml_nn.training": ["tiny_shakespeare.txt"],
@@ -27,6 +27,7 @@ setup(
         "literate.results": ["schema.json"],
         "livepage": ["assets/*"],
         "livepage.edit": ["build.mjs", "scripts/*"],
+        "browser_torch": ["kernels/*"],
         "literate.page": ["*.js", "npm/*", "npm/.npmrc", "templates/*"],
     },
     # The model library needs torch, and nothing else.
@@ -86,6 +87,8 @@ setup(
             "setuptools>=77",
             "torchao>=0.14",
             "transformers>=5",
+            # It builds the kernels of the browser's torch again, to compare.
+            "ziglang==0.17.1",
         ],
     },
     entry_points={

@@ -105,6 +105,24 @@ def test_what_runs_a_page_knows_neither_notes_nor_lessons() -> None:
     assert not [path for path in without if importers[path] - {"livepage"}]
 
 
+def test_the_browsers_torch_imports_nothing_of_ours() -> None:
+    # Its `torch` is its own; `js` is what Pyodide calls the page.
+    allowed = {"torch", "browser_torch", "js"}
+    strangers = [
+        (path, names - allowed)
+        for path, names in imported("browser_torch").items()
+        if names - allowed
+    ]
+    assert strangers == []
+    # The stand-in runs by itself: the package around it stays outside.
+    inside = [
+        path
+        for path in imported("browser_torch/torch")
+        if "browser_torch" in imported("browser_torch/torch")[path]
+    ]
+    assert inside == []
+
+
 # Each room of the tool imports from itself and from those before it.
 ROOMS = (
     "problems settings reading measuring python results page takeaway site engines __main__".split()
@@ -131,6 +149,9 @@ def test_imports_are_absolute_and_no_module_imports_itself_by_way_of_others(pack
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the cycle
 
 
+OURS = {"labml_nn", "literate", "livepage", "browser_torch", "tests", "benchmarks"}
+
+
 @pytest.mark.parametrize(
     ("folder", "pattern", "extras"),
     [
@@ -151,7 +172,7 @@ def test_every_import_is_a_requirement_in_setup_py(folder: str, pattern: str, ex
         (place, name)
         for path in sources(folder, pattern)
         for place, name in packages(path)
-        if name not in {"labml_nn", "literate", "livepage", "tests", "benchmarks"}
+        if name not in OURS
         and not declared & {canonicalize_name(one) for one in distributions.get(name, [])}
     ]
     assert undeclared == []

@@ -1,0 +1,1 @@
+r"""The kernels in C, and what builds them."""

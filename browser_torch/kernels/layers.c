@@ -1,0 +1,205 @@
+// What layers do to rows: softmax, normalisation, and a step of the optimizer.
+
+#include "kernels.h"
+#include "mathematics.h"
+
+// All tensors of the call that are named lie in order and have one shape and type.
+static Status alike(const Call *call, int count) {
+    for (int i = 0; i < count; i++) {
+        const Tensor *tensor = &call->tensor[i];
+        if (!contiguous(tensor) || !same_shape(tensor, &call->tensor[0])) return BAD_SHAPE;
+        if (tensor->dtype != call->tensor[0].dtype) return BAD_DTYPE;
+    }
+    const int dtype = call->tensor[0].dtype;
+    return dtype == FLOAT32 || dtype == FLOAT64 ? OK : BAD_DTYPE;
+}
+
+typedef struct {
+    i64 outer, length, inner;
+} Rows;
+
+// The axis of the call's second number, and how many elements lie before and behind it.
+static Status rows_along(const Call *call, Rows *rows) {
+    const Tensor *tensor = &call->tensor[0];
+    const i64 axis = call->number[1];
+    if (axis < 0 || axis >= tensor->axes) return BAD_NUMBER;
+    *rows = (Rows){1, tensor->size[axis], 1};
+    for (int i = 0; i < tensor->axes; i++) {
+        if (i < axis) rows->outer *= tensor->size[i];
+        if (i > axis) rows->inner *= tensor->size[i];
+    }
+    return OK;
+}
+
+#define SOFTMAX_ROW(T, EXP)                                                              \
+    {                                                                                    \
+        const T *a = (const T *)call->tensor[1].data + start;                            \
+        T *out = (T *)call->tensor[0].data + start;                                      \
+        T largest = a[0];                                                                \
+        for (i64 i = 1; i < rows.length; i++) {                                          \
+            const T x = a[i * step];                                                     \
+            if (x > largest || x != x) largest = x;                                      \
+        }                                                                                \
+        f64 sum = 0;                                                                     \
+        if (step == 1) {                                                                 \
+            for (i64 i = 0; i < rows.length; i++) out[i] = EXP(a[i] - largest);          \
+            for (i64 i = 0; i < rows.length; i++) sum += out[i];                         \
+        } else {                                                                         \
+            for (i64 i = 0; i < rows.length; i++) {                                      \
+                out[i * step] = EXP(a[i * step] - largest);                              \
+                sum += out[i * step];                                                    \
+            }                                                                            \
+        }                                                                                \
+        if (logarithm) {                                                                 \
+            const T shift = (T)log(sum);                                                 \
+            for (i64 i = 0; i < rows.length; i++)                                        \
+                out[i * step] = a[i * step] - largest - shift;                           \
+        } else {                                                                         \
+            const T factor = (T)(1 / sum);                                               \
+            for (i64 i = 0; i < rows.length; i++) out[i * step] *= factor;               \
+        }                                                                                \
+    }
+
+// Numbers: whether of the logarithm, axis. Tensors: result, input.
+Status softmax(Call *call) {
+    const i64 logarithm = call->number[0];
+    Rows rows;
+    Status status = alike(call, 2);
+    if (!status) status = rows_along(call, &rows);
+    if (status) return status;
+    if (rows.length == 0) return OK;
+    const i64 step = rows.inner;
+    for (i64 o = 0; o < rows.outer; o++)
+        for (i64 r = 0; r < rows.inner; r++) {
+            const i64 start = o * rows.length * step + r;
+            if (call->tensor[0].dtype == FLOAT32) SOFTMAX_ROW(f32, exp_f32)
+            else SOFTMAX_ROW(f64, exp)
+        }
+    return OK;
+}
+
+#define SOFTMAX_BACKWARD_ROW(T, EXP)                                                       \
+    {                                                                                      \
+        const T *y = (const T *)call->tensor[1].data + start;                              \
+        const T *g = (const T *)call->tensor[2].data + start;                              \
+        T *out = (T *)call->tensor[0].data + start;                                        \
+        f64 sum = 0;                                                                       \
+        for (i64 i = 0; i < rows.length; i++)                                              \
+            sum += logarithm ? (f64)g[i * step] : (f64)g[i * step] * y[i * step];          \
+        for (i64 i = 0; i < rows.length; i++)                                              \
+            out[i * step] = logarithm ? g[i * step] - EXP(y[i * step]) * (T)sum            \
+                                      : y[i * step] * (g[i * step] - (T)sum);              \
+    }
+
+// The same numbers. Tensors: gradient of the input, result of softmax, its gradient.
+Status softmax_backward(Call *call) {
+    const i64 logarithm = call->number[0];
+    Rows rows;
+    Status status = alike(call, 3);
+    if (!status) status = rows_along(call, &rows);
+    if (status) return status;
+    const i64 step = rows.inner;
+    for (i64 o = 0; o < rows.outer; o++)
+        for (i64 r = 0; r < rows.inner; r++) {
+            const i64 start = o * rows.length * step + r;
+            if (call->tensor[0].dtype == FLOAT32) SOFTMAX_BACKWARD_ROW(f32, exp_f32)
+            else SOFTMAX_BACKWARD_ROW(f64, exp)
+        }
+    return OK;
+}
+
+// Rows of [rows, length]; the further tensors have one number for each row.
+static Status rows_of_two_axes(const Call *call, int alike_count, int count) {
+    Status status = alike(call, alike_count);
+    if (status) return status;
+    if (call->tensor[0].axes != 2) return BAD_SHAPE;
+    for (int i = alike_count; i < count; i++) {
+        const Tensor *tensor = &call->tensor[i];
+        if (!contiguous(tensor) || tensor->axes != 1) return BAD_SHAPE;
+        if (tensor->size[0] != call->tensor[0].size[0]) return BAD_SHAPE;
+        if (tensor->dtype != call->tensor[0].dtype) return BAD_DTYPE;
+    }
+    return OK;
+}
+
+#define NORMALISE_ROWS(T)                                                          \
+    for (i64 row = 0; row < rows; row++) {                                         \
+        const T *a = (const T *)call->tensor[1].data + row * length;               \
+        T *out = (T *)call->tensor[0].data + row * length;                         \
+        f64 mean = 0, squares = 0;                                                 \
+        if (centred) {                                                             \
+            for (i64 i = 0; i < length; i++) mean += a[i];                         \
+            mean /= (f64)length;                                                   \
+        }                                                                          \
+        for (i64 i = 0; i < length; i++) squares += (a[i] - mean) * (a[i] - mean); \
+        const f64 factor = 1 / sqrt(squares / (f64)length + epsilon);              \
+        for (i64 i = 0; i < length; i++) out[i] = (T)((a[i] - mean) * factor);     \
+        ((T *)call->tensor[2].data)[row] = (T)mean;                                \
+        ((T *)call->tensor[3].data)[row] = (T)factor;                              \
+    }
+
+// Numbers: epsilon, whether the mean is taken away. Tensors: result, input, means, factors.
+Status normalise(Call *call) {
+    Status status = rows_of_two_axes(call, 2, 4);
+    if (status) return status;
+    const f64 epsilon = as_f64(call->number[0]);
+    const i64 centred = call->number[1];
+    const i64 rows = call->tensor[0].size[0], length = call->tensor[0].size[1];
+    if (call->tensor[0].dtype == FLOAT32) NORMALISE_ROWS(f32)
+    else NORMALISE_ROWS(f64)
+    return OK;
+}
+
+#define NORMALISE_ROWS_BACKWARD(T)                                                  \
+    for (i64 row = 0; row < rows; row++) {                                          \
+        const T *y = (const T *)call->tensor[1].data + row * length;                \
+        const T *g = (const T *)call->tensor[2].data + row * length;                \
+        T *out = (T *)call->tensor[0].data + row * length;                          \
+        f64 sum = 0, along = 0;                                                     \
+        for (i64 i = 0; i < length; i++) {                                          \
+            sum += g[i];                                                            \
+            along += (f64)g[i] * y[i];                                              \
+        }                                                                           \
+        const f64 mean = centred ? sum / (f64)length : 0;                           \
+        const f64 slope = along / (f64)length;                                      \
+        const f64 factor = ((const T *)call->tensor[3].data)[row];                  \
+        for (i64 i = 0; i < length; i++)                                            \
+            out[i] = (T)(factor * (g[i] - mean - y[i] * slope));                    \
+    }
+
+// Numbers: whether the mean was taken away. Tensors: gradient of the input, result, its
+// gradient, factors.
+Status normalise_backward(Call *call) {
+    Status status = rows_of_two_axes(call, 3, 4);
+    if (status) return status;
+    const i64 centred = call->number[0];
+    const i64 rows = call->tensor[0].size[0], length = call->tensor[0].size[1];
+    if (call->tensor[0].dtype == FLOAT32) NORMALISE_ROWS_BACKWARD(f32)
+    else NORMALISE_ROWS_BACKWARD(f64)
+    return OK;
+}
+
+// A step of AdamW. Numbers: learning rate, both betas, epsilon, weight decay, both corrections.
+// Tensors: parameter, gradient, running mean, running mean of squares.
+Status adamw(Call *call) {
+    Status status = alike(call, 4);
+    if (status) return status;
+    if (call->tensor[0].dtype != FLOAT32) return BAD_DTYPE;
+    f64 number[7];
+    for (int i = 0; i < 7; i++) number[i] = as_f64(call->number[i]);
+    const f64 rate = number[0];
+    const f32 gain = (f32)(1 - number[1]), kept = (f32)number[2], gain_square = (f32)(1 - number[2]);
+    const f32 epsilon = (f32)number[3], decay = (f32)(1 - rate * number[4]);
+    const f32 step = (f32)(rate / number[5]), correction = (f32)(1 / sqrt(number[6]));
+    f32 *parameter = (f32 *)call->tensor[0].data, *mean = (f32 *)call->tensor[2].data;
+    f32 *square = (f32 *)call->tensor[3].data;
+    const f32 *gradient = (const f32 *)call->tensor[1].data;
+    const i64 count = elements(&call->tensor[0]);
+    for (i64 i = 0; i < count; i++) {
+        const f32 g = gradient[i];
+        mean[i] = mean[i] + (g - mean[i]) * gain;
+        square[i] = square[i] * kept + g * g * gain_square;
+        parameter[i] = parameter[i] * decay - step * mean[i] / (sqrtf(square[i]) * correction + epsilon);
+    }
+    return OK;
+}

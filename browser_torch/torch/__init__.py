@@ -1,0 +1,232 @@
+r"""A stand-in for the part of PyTorch that the lessons use, and what a reader will type next.
+
+It runs in the reader's browser, where there is Python and no PyTorch. Results, random numbers and
+errors are PyTorch's; the tests compare them. What it lacks says so, and names what can be used.
+"""
+
+import builtins
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from torch import (
+    _elementwise,
+    _indexing,
+    _joining,
+    _making,
+    _products,
+    _random,
+    _reductions,
+    _sorting,
+    _views,
+)
+from torch._dtypes import (
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    device,
+    dtype,
+    e,
+    finfo,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    iinfo,
+    inf,
+    int8,
+    int16,
+    int32,
+    int64,
+    nan,
+    pi,
+    promote_types,
+    set_default_dtype,
+    uint8,
+)
+from torch._raw import result_type
+from torch._shapes import Size
+from torch._tape import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from torch._tensor import Tensor
+
+from torch import _values, _in_place  # isort: skip
+from torch._printing import set_printoptions
+
+from torch import _foreach  # isort: skip
+from torch._random import Generator, default_generator
+
+_values, _in_place = _values, _in_place
+
+# Functions, and methods that are functions, too
+_OF_MODULES = (
+    _making,
+    _elementwise,
+    _reductions,
+    _views,
+    _joining,
+    _indexing,
+    _sorting,
+    _products,
+    _random,
+)
+_NOT_HERE = {"annotations", "method", "new", "record", "record_view", "cast", "gelu", "linear"}
+
+
+def _functions() -> dict[str, Callable[..., Any]]:
+    found: dict[str, Callable[..., Any]] = {}
+    for module in _OF_MODULES:
+        for name, value in vars(module).items():
+            own = getattr(value, "__module__", "") == module.__name__
+            if callable(value) and own and not name.startswith("_") and name not in _NOT_HERE:
+                found[name] = value
+    return found
+
+
+_own = set(globals())
+for _name, _function in _functions().items():
+    if _name not in _own:
+        globals()[_name] = _function
+globals().update(_foreach.FUNCTIONS)
+
+
+def _from_method(name: str) -> Callable[..., Any]:
+    def function(input: Tensor, *args: Any, **options: Any) -> Any:
+        if not isinstance(input, Tensor):
+            raise TypeError(
+                f"{name}(): argument 'input' (position 1) must be Tensor, not "
+                f"{type(input).__name__}"
+            )
+        return getattr(input, name)(*args, **options)
+
+    function.__name__ = name
+    return function
+
+
+for _name in (
+    "abs_ add_ sub_ mul_ div_ relu_ exp_ numel clone is_complex is_floating_point detach neg_ zero_"
+).split():
+    if hasattr(Tensor, _name) and _name not in globals():
+        globals()[_name] = _from_method(_name)
+
+# Names that hide those of Python come last.
+float, double, half, long, int, short, bool = float32, float64, float16, int64, int32, int16, bool_
+cfloat, cdouble = complex64, complex128
+strided, contiguous_format, preserve_format, channels_last = "torch.strided", 0, 1, 2
+
+__version__ = "2.13.0+browser"
+
+
+def is_tensor(obj: Any) -> Any:
+    r"""Whether it is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_nonzero(input: Tensor) -> Any:
+    r"""Whether the only number is other than 0."""
+    return not not input
+
+
+def can_cast(from_: dtype, to: dtype) -> Any:
+    r"""Whether one type may become the other."""
+    return from_.kind <= to.kind
+
+
+def _typed(d: dtype) -> Callable[..., Tensor]:
+    def make(*data: Any) -> Tensor:
+        if len(data) == 1 and not isinstance(data[0], builtins.int):
+            return _making.tensor(data[0], dtype=d)
+        return _making.zeros(*data, dtype=d)
+
+    return make
+
+
+FloatTensor, DoubleTensor, LongTensor = _typed(float32), _typed(float64), _typed(int64)
+BoolTensor, IntTensor = _typed(bool_), _typed(int32)
+
+
+def set_num_threads(count: Any) -> None:
+    r"""There is one thread here."""
+
+
+set_num_interop_threads = set_num_threads
+
+
+def get_num_threads() -> Any:
+    r"""One."""
+    return 1
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    r"""Single precision is single precision here."""
+
+
+def use_deterministic_algorithms(mode: Any, *, warn_only: Any = False) -> None:
+    r"""Everything is deterministic here."""
+
+
+def compile(model: Any = None, **options: Any) -> Any:
+    r"""Nothing is compiled here: the function itself."""
+    return model if model is not None else lambda function: function
+
+
+def save(obj: Any, f: Any, **options: Any) -> NoReturn:
+    r"""There are no files to keep."""
+    raise NotImplementedError(
+        "torch.save is not in the browser's torch: use state_dict() and keep it in a variable."
+    )
+
+
+def load(f: Any, **options: Any) -> NoReturn:
+    r"""There are no files."""
+    raise NotImplementedError(
+        "torch.load is not in the browser's torch: use load_state_dict() of a variable."
+    )
+
+
+from torch import (
+    amp,
+    autograd,
+    backends,
+    cpu,
+    cuda,
+    distributed,
+    linalg,
+    nn,
+    optim,
+    random,
+    testing,
+    utils,
+)
+from torch.amp import autocast
+from torch.linalg import cholesky, cholesky_inverse
+
+inverse, det, svd = linalg.inv, linalg.det, linalg.svd
+
+_INSTEAD = {
+    "load": "load_state_dict with weights that are there",
+    "vmap": "a loop, or an axis for the batch",
+    "func": "torch.autograd.grad",
+    "jit": "the module itself",
+    "fft": "einsum with a matrix of sines and cosines",
+    "special": "the functions of torch itself",
+    "quantize_per_tensor": "round and clamp",
+    "sparse": "tensors with zeros",
+    "export": "the module itself",
+    "profiler": "time.perf_counter",
+}
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch' has no attribute '{name}'")
+    instead = _INSTEAD.get(name, "a combination of functions that are: dir(torch) lists them")
+    raise AttributeError(
+        f"module 'torch' has no attribute '{name}'. If PyTorch has it: torch.{name} is not in the "
+        f"browser's torch; use {instead}."
+    )

@@ -1,0 +1,28 @@
+r"""Mixed precision."""
+
+from typing import Any
+
+from torch._autocast import autocast
+
+__all__ = ["GradScaler", "autocast"]
+
+
+class GradScaler:
+    r"""Scales by 1."""
+
+    def __init__(self, device: str = "cpu", enabled: bool = True, **options: Any) -> None:
+        self.enabled = enabled
+
+    def scale(self, loss: Any) -> Any:
+        r"""The loss itself."""
+        return loss
+
+    def unscale_(self, optimizer: Any) -> None:
+        r"""Nothing to do."""
+
+    def step(self, optimizer: Any) -> Any:
+        r"""A step of the optimizer."""
+        return optimizer.step()
+
+    def update(self) -> None:
+        r"""Nothing to do."""

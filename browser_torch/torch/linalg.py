@@ -1,0 +1,257 @@
+r"""Linear algebra on small matrices, by numbers of Python."""
+
+import math
+from typing import Any
+
+from torch._dtypes import FLOATING, scalar_name
+from torch._joining import stack
+from torch._making import tensor
+from torch._reductions import norm as _norm
+from torch._shapes import broadcast
+from torch._tensor import Tensor
+
+Rows = list[list[float]]
+
+
+def _need_matrix(name: str, one: Tensor) -> None:
+    if one.dtype.kind < FLOATING:
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got "
+            f"{scalar_name(one.dtype)}"
+        )
+    if len(one.shape) < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+
+
+def _need_square(name: str, one: Tensor) -> None:
+    _need_matrix(name, one)
+    if one.shape[-1] != one.shape[-2]:
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {one.shape[-2]} by "
+            f"{one.shape[-1]} matrices"
+        )
+
+
+def _batched(function: Any, one: Tensor) -> Any:
+    r"""A function of a matrix, for each matrix."""
+    if len(one.shape) == 2:
+        return function(one)
+    flat = [function(part) for part in one.reshape(-1, *one.shape[-2:])]
+    lead = one.shape[:-2]
+    if isinstance(flat[0], tuple):
+        return tuple(
+            stack(list(parts)).reshape(*lead, *parts[0].shape) for parts in zip(*flat, strict=True)
+        )
+    return stack(flat).reshape(*lead, *flat[0].shape)
+
+
+def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
+    r"""The triangle whose product with its transpose is the matrix."""
+    _need_square("linalg.cholesky", A)
+
+    def of_one(one: Tensor) -> Tensor:
+        matrix: Rows = one.detach().double().tolist()
+        size = len(matrix)
+        triangle = [[0.0] * size for _ in range(size)]
+        for i in range(size):
+            for j in range(i + 1):
+                rest = matrix[i][j] - sum(triangle[i][k] * triangle[j][k] for k in range(j))
+                if i == j:
+                    if not rest > 0:
+                        raise LinAlgError(
+                            f"linalg.cholesky: The factorization could not be completed because "
+                            f"the input is not positive-definite (the leading minor of order "
+                            f"{i + 1} is not positive-definite)."
+                        )
+                    triangle[i][i] = math.sqrt(rest)
+                else:
+                    triangle[i][j] = rest / triangle[j][j]
+        out = tensor(triangle, dtype=one.dtype)
+        return out.t().contiguous() if upper else out
+
+    return _batched(of_one, A)
+
+
+class LinAlgError(RuntimeError):
+    r"""A matrix that can't be factored or inverted."""
+
+
+def solve_triangular(
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:
+    r"""Solves `A X = B` for a triangle."""
+    _need_square("linalg.solve_triangular", A)
+    if not left:
+        solved = solve_triangular(
+            A.mT, B.mT, upper=not upper, left=True, unitriangular=unitriangular
+        )
+        return solved.mT
+    if len(A.shape) > 2 or len(B.shape) > 2:
+        lead = broadcast(A.shape[:-2], B.shape[:-2])
+        first = A.expand(*lead, *A.shape[-2:]).reshape(-1, *A.shape[-2:])
+        second = B.expand(*lead, *B.shape[-2:]).reshape(-1, *B.shape[-2:])
+        parts = [
+            solve_triangular(a, b, upper=upper, unitriangular=unitriangular)
+            for a, b in zip(first, second, strict=True)
+        ]
+        return stack(parts).view(*lead, *B.shape[-2:])
+    size = A.shape[-1]
+    if B.shape[-2] != size:
+        raise RuntimeError(
+            f"linalg.solve_triangular: Incompatible shapes of A and B for the equation AX = B "
+            f"({A.shape[-2]}x{size} and {B.shape[-2]}x{B.shape[-1]})"
+        )
+    rows: dict[int, Tensor] = {}
+    for i in range(size - 1, -1, -1) if upper else range(size):
+        row = B[i]
+        if rows:
+            known = sorted(rows)
+            row = row - A[i, known[0] : known[-1] + 1] @ stack([rows[k] for k in known])
+        rows[i] = row if unitriangular else row / A[i, i]
+    return stack([rows[i] for i in range(size)])
+
+
+def _inverse_rows(matrix: Rows) -> Rows:
+    size = len(matrix)
+    rows = [[*row, *(1.0 * (i == j) for j in range(size))] for i, row in enumerate(matrix)]
+    for column in range(size):
+        pivot = max(range(column, size), key=lambda row: abs(rows[row][column]))
+        if rows[pivot][column] == 0:
+            raise LinAlgError(
+                "linalg.inv: The diagonal element "
+                f"{column + 1} is zero, the inversion could not be completed because the input "
+                "matrix is singular."
+            )
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        factor = rows[column][column]
+        rows[column] = [value / factor for value in rows[column]]
+        for row in range(size):
+            factor = rows[row][column]
+            if row != column and factor:
+                pairs = zip(rows[row], rows[column], strict=True)
+                rows[row] = [value - factor * other for value, other in pairs]
+    return [row[size:] for row in rows]
+
+
+def inv(A: Tensor) -> Tensor:
+    r"""The inverse of a matrix."""
+    _need_square("linalg.inv", A)
+    return _batched(lambda one: tensor(_inverse_rows(one.double().tolist()), dtype=one.dtype), A)
+
+
+def solve(A: Tensor, B: Tensor) -> Tensor:
+    r"""Solves `A X = B`."""
+    return inv(A.double()).to(A.dtype) @ B
+
+
+def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
+    r"""The inverse of a matrix, from its triangle."""
+    wide = L.double()
+    return inv(wide.mT @ wide if upper else wide @ wide.mT).to(L.dtype)
+
+
+def _svd(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    r"""By Jacobi's rotations of columns, until all are at right angles."""
+    m, n = A.shape
+    if m < n:
+        u, s, vh = _svd(A.t().contiguous())
+        return vh.t(), s, u.t()
+    columns = [list(column) for column in zip(*A.detach().double().tolist(), strict=True)]
+    turned = [[1.0 * (i == j) for j in range(n)] for i in range(n)]
+    for _ in range(60):
+        largest = 0.0
+        for p in range(n):
+            for q in range(p + 1, n):
+                largest = max(largest, _rotate(columns, turned, p, q))
+        if largest == 0:
+            break
+    sizes = [math.sqrt(sum(value * value for value in column)) for column in columns]
+    order = sorted(range(n), key=lambda i: -sizes[i])
+    left = [[value / (sizes[i] or 1) for value in columns[i]] for i in order]
+    d = A.dtype
+    return (
+        tensor(left, dtype=d).t(),
+        tensor([sizes[i] for i in order], dtype=d),
+        tensor([turned[i] for i in order], dtype=d),
+    )
+
+
+def _rotate(columns: Rows, turned: Rows, p: int, q: int) -> float:
+    a = sum(value * value for value in columns[p])
+    b = sum(value * value for value in columns[q])
+    both = sum(x * y for x, y in zip(columns[p], columns[q], strict=True))
+    if abs(both) <= 1e-15 * math.sqrt(a * b):
+        return 0.0
+    slope = (b - a) / (2 * both)
+    tangent = (1 if slope >= 0 else -1) / (abs(slope) + math.sqrt(1 + slope * slope))
+    cosine = 1 / math.sqrt(1 + tangent * tangent)
+    sine = cosine * tangent
+    for rows in (columns, turned):
+        pairs = list(zip(rows[p], rows[q], strict=True))
+        rows[p] = [cosine * x - sine * y for x, y in pairs]
+        rows[q] = [sine * x + cosine * y for x, y in pairs]
+    return abs(both)
+
+
+def svd(A: Tensor, full_matrices: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+    r"""Rotation, stretching, rotation."""
+    _need_matrix("linalg.svd", A)
+    if full_matrices and A.shape[-1] != A.shape[-2]:
+        raise NotImplementedError(
+            "linalg.svd with full_matrices of a matrix that is not square is not in the browser's "
+            "torch: use full_matrices=False."
+        )
+    return _batched(_svd, A)
+
+
+def svdvals(A: Tensor) -> Tensor:
+    r"""How much a matrix stretches."""
+    return svd(A, full_matrices=False)[1]
+
+
+def matrix_rank(A: Tensor) -> Tensor:
+    r"""How many directions a matrix keeps."""
+    values = svdvals(A)
+    limit = values.amax(-1, keepdim=True) * max(A.shape[-2:]) * 1.1920929e-07
+    return (values > limit).sum(-1)
+
+
+def det(A: Tensor) -> Tensor:
+    r"""By how much a matrix changes volumes."""
+    _need_square("linalg.det", A)
+    if A.shape[-1] == 1:
+        return A[..., 0, 0]
+    total = None
+    for column in range(A.shape[-1]):
+        others = [one for one in range(A.shape[-1]) if one != column]
+        part = A[..., 0, column] * det(A[..., 1:, :][..., others]) * (-1) ** column
+        total = part if total is None else total + part
+    return total
+
+
+def vector_norm(
+    x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    r"""The length of a vector."""
+    return _norm(x, ord, dim, keepdim, dtype)
+
+
+def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Tensor:
+    r"""The length of a vector, or the size of a matrix."""
+    if isinstance(ord, str) or isinstance(dim, tuple) and ord is not None:
+        return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim)
+    return _norm(A, 2 if ord is None else ord, dim, keepdim)
+
+
+def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+    r"""The size of a matrix: of all its numbers, or how much it stretches at most."""
+    if ord == "fro":
+        return _norm(A, 2, dim, keepdim)
+    values = svdvals(A)
+    if ord == 2:
+        return values.amax(-1)
+    if ord == "nuc":
+        return values.sum(-1)
+    raise NotImplementedError(
+        f"linalg.matrix_norm with ord={ord!r} is not in the browser's torch: use 'fro', 2 or 'nuc'."
+    )

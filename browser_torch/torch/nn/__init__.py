@@ -1,0 +1,137 @@
+r"""Modules, layers and what belongs to them."""
+
+from typing import NoReturn
+
+from torch.nn import attention, functional, init, utils
+from torch.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from torch.nn.layers import (
+    ELU,
+    GELU,
+    GLU,
+    AvgPool1d,
+    AvgPool2d,
+    BatchNorm1d,
+    BatchNorm2d,
+    BCELoss,
+    BCEWithLogitsLoss,
+    Bilinear,
+    Conv1d,
+    Conv2d,
+    CosineSimilarity,
+    CrossEntropyLoss,
+    Dropout,
+    Embedding,
+    Flatten,
+    GroupNorm,
+    Hardsigmoid,
+    Hardswish,
+    HuberLoss,
+    Identity,
+    KLDivLoss,
+    L1Loss,
+    LayerNorm,
+    LeakyReLU,
+    Linear,
+    LogSigmoid,
+    LogSoftmax,
+    MaxPool1d,
+    MaxPool2d,
+    Mish,
+    MSELoss,
+    MultiheadAttention,
+    NLLLoss,
+    ReLU,
+    ReLU6,
+    RMSNorm,
+    Sigmoid,
+    SiLU,
+    SmoothL1Loss,
+    Softmax,
+    Softplus,
+    Softsign,
+    Tanh,
+    Unflatten,
+)
+from torch.nn.module import Module
+from torch.nn.parameter import Buffer, Parameter
+
+__all__ = [
+    "AvgPool1d",
+    "AvgPool2d",
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "Bilinear",
+    "Buffer",
+    "Conv1d",
+    "Conv2d",
+    "CosineSimilarity",
+    "CrossEntropyLoss",
+    "Dropout",
+    "ELU",
+    "Embedding",
+    "Flatten",
+    "GELU",
+    "GLU",
+    "GroupNorm",
+    "Hardsigmoid",
+    "Hardswish",
+    "HuberLoss",
+    "Identity",
+    "KLDivLoss",
+    "L1Loss",
+    "LayerNorm",
+    "LeakyReLU",
+    "Linear",
+    "LogSigmoid",
+    "LogSoftmax",
+    "MSELoss",
+    "MaxPool1d",
+    "MaxPool2d",
+    "Mish",
+    "Module",
+    "ModuleDict",
+    "ModuleList",
+    "MultiheadAttention",
+    "NLLLoss",
+    "Parameter",
+    "ParameterDict",
+    "ParameterList",
+    "RMSNorm",
+    "ReLU",
+    "ReLU6",
+    "Sequential",
+    "SiLU",
+    "Sigmoid",
+    "SmoothL1Loss",
+    "Softmax",
+    "Softplus",
+    "Softsign",
+    "Tanh",
+    "Unflatten",
+    "attention",
+    "functional",
+    "init",
+    "utils",
+]
+
+_INSTEAD = {
+    "Transformer": "the modules of labml_nn.transformers",
+    "TransformerEncoder": "the modules of labml_nn.transformers",
+    "TransformerEncoderLayer": "labml_nn.transformers.models.TransformerLayer",
+    "TransformerDecoderLayer": "labml_nn.transformers.models.TransformerLayer",
+    "LSTM": "a loop over positions with Linear",
+    "GRU": "a loop over positions with Linear",
+    "RNN": "a loop over positions with Linear",
+}
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name.startswith("_"):
+        raise AttributeError(f"module 'torch.nn' has no attribute '{name}'")
+    instead = _INSTEAD.get(name, "Linear, Sequential and the functions of torch.nn.functional")
+    raise AttributeError(
+        f"module 'torch.nn' has no attribute '{name}'. If PyTorch has it: nn.{name} is not in the "
+        f"browser's torch; use {instead}."
+    )

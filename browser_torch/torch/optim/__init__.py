@@ -1,0 +1,336 @@
+r"""Optimizers."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from torch._dtypes import float32
+from torch._making import zeros_like
+from torch._memory import Operation, bits, run
+from torch._raw import contiguous
+from torch._tape import enable_grad, no_grad
+from torch._tensor import Tensor
+from torch.optim import lr_scheduler
+
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "Adagrad", "lr_scheduler"]
+
+
+class Optimizer:
+    r"""Parameters in groups, and a state for each."""
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                f"but got torch.{'Float'}Tensor"
+            )
+        self.defaults = defaults
+        self.state: dict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        given = list(params)
+        if not given:
+            raise ValueError("optimizer got an empty parameter list")
+        groups = given if isinstance(given[0], dict) else [{"params": given}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        r"""More parameters, with options of their own."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        group = dict(param_group)
+        given = group["params"]
+        given = [given] if isinstance(given, Tensor) else list(given)
+        parameters = [one[1] if isinstance(one, tuple) else one for one in given]
+        for one in parameters:
+            if not isinstance(one, Tensor):
+                raise TypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {type(one)}"
+                )
+            if not one.is_leaf:
+                raise ValueError("can't optimize a non-leaf Tensor")
+        known = {id(one) for other in self.param_groups for one in other["params"]}
+        if known & {id(one) for one in parameters}:
+            raise ValueError("some parameters appear in more than one parameter group")
+        group["params"] = parameters
+        for name, value in self.defaults.items():
+            group.setdefault(name, value)
+        self.param_groups.append(group)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        r"""Forgets the gradients."""
+        for group in self.param_groups:
+            for one in group["params"]:
+                if set_to_none or one.grad is None:
+                    one.grad = None
+                else:
+                    one.grad = one.grad.detach() * 0
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        r"""Changes every parameter that has a gradient."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                for one in group["params"]:
+                    if one.grad is not None:
+                        self.update(one, one.grad, group, self.state[one])
+        return loss
+
+    def update(
+        self, parameter: Tensor, gradient: Tensor, group: dict[str, Any], state: dict[str, Any]
+    ) -> None:
+        r"""Changes one parameter."""
+        raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Any]:
+        r"""State and options, with numbers in place of parameters."""
+        number = {
+            id(one): place
+            for place, one in enumerate(
+                one for group in self.param_groups for one in group["params"]
+            )
+        }
+        return {
+            "state": {number[id(one)]: state for one, state in self.state.items()},
+            "param_groups": [
+                {**group, "params": [number[id(one)] for one in group["params"]]}
+                for group in self.param_groups
+            ],
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        r"""Takes over state and options."""
+        if len(state_dict["param_groups"]) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        parameters = [one for group in self.param_groups for one in group["params"]]
+        self.state = defaultdict(dict)
+        for place, state in state_dict["state"].items():
+            self.state[parameters[place]] = {
+                name: value.clone() if isinstance(value, Tensor) else value
+                for name, value in state.items()
+            }
+        for group, loaded in zip(self.param_groups, state_dict["param_groups"], strict=True):
+            group.update({name: value for name, value in loaded.items() if name != "params"})
+
+    def __repr__(self) -> str:
+        lines = []
+        for place, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {place}")
+            lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
+        return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
+
+
+def _check_rate(lr: Any) -> None:
+    if not 0.0 <= float(lr):
+        raise ValueError(f"Invalid learning rate: {lr}")
+
+
+class Adam(Optimizer):
+    r"""Steps of about one size, whatever the size of the gradient."""
+
+    decoupled = False
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        _check_rate(lr)
+        if not 0.0 <= eps:
+            raise ValueError(f"Invalid epsilon value: {eps}")
+        for place, beta in enumerate(betas):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
+        if not 0.0 <= weight_decay:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        if amsgrad:
+            raise NotImplementedError(
+                "optim.Adam with amsgrad is not in the browser's torch: use it without."
+            )
+        defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize)
+        super().__init__(params, defaults)
+
+    def update(
+        self, parameter: Tensor, gradient: Tensor, group: dict[str, Any], state: dict[str, Any]
+    ) -> None:
+        r"""A step along the running mean, divided by the root of the mean of squares."""
+        if not state:
+            from torch._making import tensor
+
+            state["step"] = tensor(0.0)
+            state["exp_avg"] = zeros_like(parameter)
+            state["exp_avg_sq"] = zeros_like(parameter)
+        state["step"] += 1
+        steps = state["step"].item()
+        beta1, beta2 = group["betas"]
+        rate, decay = float(group["lr"]), group["weight_decay"]
+        gradient = -gradient if group["maximize"] else gradient
+        if decay and not self.decoupled:
+            gradient, decay = gradient + parameter.detach() * decay, 0.0
+        corrections = 1 - beta1**steps, 1 - beta2**steps
+        mean, squares = state["exp_avg"], state["exp_avg_sq"]
+        if parameter.dtype is float32 and parameter.is_contiguous() and mean.is_contiguous():
+            numbers = (rate, beta1, beta2, group["eps"], float(decay), *corrections)
+            run(
+                Operation.ADAMW,
+                tuple(bits(one) for one in numbers),
+                parameter,
+                contiguous(gradient),
+                mean,
+                squares,
+            )
+            parameter._counter.version += 1
+            return
+        parameter.mul_(1 - rate * decay)
+        mean.lerp_(gradient, 1 - beta1)
+        squares.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        size = squares.sqrt() / math.sqrt(corrections[1]) + group["eps"]
+        parameter.addcdiv_(mean, size, value=-rate / corrections[0])
+
+
+class AdamW(Adam):
+    r"""Adam whose weight decay is a step of its own."""
+
+    decoupled = True
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **options)
+
+
+class SGD(Optimizer):
+    r"""A step against the gradient, or its running sum."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        _check_rate(lr)
+        if momentum < 0.0:
+            raise ValueError(f"Invalid momentum value: {momentum}")
+        if weight_decay < 0.0:
+            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        defaults = dict(
+            lr=lr,
+            momentum=momentum,
+            dampening=dampening,
+            weight_decay=weight_decay,
+            nesterov=nesterov,
+            maximize=maximize,
+        )
+        super().__init__(params, defaults)
+
+    def update(
+        self, parameter: Tensor, gradient: Tensor, group: dict[str, Any], state: dict[str, Any]
+    ) -> None:
+        r"""A step."""
+        gradient = -gradient if group["maximize"] else gradient
+        if group["weight_decay"]:
+            gradient = gradient + parameter.detach() * group["weight_decay"]
+        momentum = group["momentum"]
+        if momentum:
+            if "momentum_buffer" in state:
+                buffer = state["momentum_buffer"]
+                buffer.mul_(momentum).add_(gradient, alpha=1 - group["dampening"])
+            else:
+                buffer = state["momentum_buffer"] = gradient.clone()
+            gradient = gradient + buffer * momentum if group["nesterov"] else buffer
+        parameter.add_(gradient, alpha=-float(group["lr"]))
+
+
+class RMSprop(Optimizer):
+    r"""A step divided by the root of the running mean of squares."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+    ) -> None:
+        _check_rate(lr)
+        defaults = dict(lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum)
+        super().__init__(params, defaults)
+
+    def update(
+        self, parameter: Tensor, gradient: Tensor, group: dict[str, Any], state: dict[str, Any]
+    ) -> None:
+        r"""A step."""
+        if group["weight_decay"]:
+            gradient = gradient + parameter.detach() * group["weight_decay"]
+        if not state:
+            state["square_avg"] = zeros_like(parameter)
+            state["momentum_buffer"] = zeros_like(parameter)
+        squares, alpha = state["square_avg"], group["alpha"]
+        squares.mul_(alpha).addcmul_(gradient, gradient, value=1 - alpha)
+        step = gradient / (squares.sqrt() + group["eps"])
+        if group["momentum"]:
+            step = state["momentum_buffer"].mul_(group["momentum"]).add_(step)
+        parameter.add_(step, alpha=-float(group["lr"]))
+
+
+class Adagrad(Optimizer):
+    r"""A step divided by the root of the sum of all squares."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Any = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+    ) -> None:
+        _check_rate(lr)
+        defaults = dict(lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay)
+        super().__init__(params, defaults)
+        self.initial = initial_accumulator_value
+
+    def update(
+        self, parameter: Tensor, gradient: Tensor, group: dict[str, Any], state: dict[str, Any]
+    ) -> None:
+        r"""A step."""
+        if group["weight_decay"]:
+            gradient = gradient + parameter.detach() * group["weight_decay"]
+        if not state:
+            state["step"], state["sum"] = 0, zeros_like(parameter) + self.initial
+        state["step"] += 1
+        rate = float(group["lr"]) / (1 + (state["step"] - 1) * group["lr_decay"])
+        squares = state["sum"].addcmul_(gradient, gradient)
+        parameter.addcdiv_(gradient, squares.sqrt() + group["eps"], value=-rate)

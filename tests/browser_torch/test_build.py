@@ -1,0 +1,81 @@
+r"""The kernels that are checked in, and what the page loads."""
+
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from browser_torch.kernels import build
+from browser_torch.packing import pack
+from tests.browser_torch.worlds import ROOT, STAND_IN, environment
+
+LIMIT = 250_000
+
+
+@pytest.mark.whole
+@pytest.mark.skipif(not build.has_zig(), reason="zig is not installed")
+def test_the_kernels_that_are_checked_in_are_those_of_the_sources(tmp_path: Path) -> None:
+    build.wasm(tmp_path / "kernels.wasm")
+    assert (tmp_path / "kernels.wasm").read_bytes() == build.WASM.read_bytes()
+
+
+def test_the_kernels_are_small() -> None:
+    assert 0 < build.WASM.stat().st_size <= LIMIT
+
+
+def test_the_kernels_were_built_after_their_sources_changed() -> None:
+    r"""Without zig, too, a change of the sources alone is noticed."""
+    assert build.WASM_SOURCES.read_text().split()[0] == build.fingerprint()
+
+
+def enumeration(path: str, name: str) -> list[str]:
+    r"""The names of a `typedef enum {…} NAME;` in C."""
+    text = (build.HERE / path).read_text()
+    body = re.search(rf"typedef enum \{{([^{{}}]*)\}} {name};", text)
+    assert body, f"no enumeration {name} in {path}"
+    return [one.strip() for one in body.group(1).split(",") if one.strip()]
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "module"),
+    [
+        ("kernels.h", "Operation", "torch._memory"),
+        ("elementwise.c", "Unary", "torch._raw"),
+        ("elementwise.c", "Binary", "torch._raw"),
+        ("reduce.c", "Reduction", "torch._raw"),
+    ],
+)
+def test_python_and_c_number_the_operations_alike(path: str, name: str, module: str) -> None:
+    program = f"import {module} as m; print(*[one.name for one in m.{name}])"
+    said = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(STAND_IN),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.split() == enumeration(path, name)
+
+
+def test_the_page_gets_the_same_bytes_each_time(tmp_path: Path) -> None:
+    first, second = pack(tmp_path / "a"), pack(tmp_path / "b")
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    with zipfile.ZipFile(first[0]) as archive:
+        assert "torch/__init__.py" in archive.namelist()
+        assert all(
+            name.startswith("torch/") and name.endswith(".py") for name in archive.namelist()
+        )
+
+
+def test_every_name_of_pytorch_that_a_lesson_uses_is_there() -> None:
+    said = subprocess.run(
+        [sys.executable, "-m", "browser_torch", "missing"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.splitlines() == ["0 names are missing."]

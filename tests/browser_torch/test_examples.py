@@ -1,0 +1,45 @@
+r"""Every example of a lesson gives in the stand-in what it gives with PyTorch."""
+
+import pytest
+
+from tests.browser_torch.compare import difference
+from tests.browser_torch.worlds import PYTORCH, ROOT, STAND_IN, run
+
+# What differs, with the reason. Nothing else may, and at most five may be here.
+DIFFERENT: dict[str, str] = {}
+
+
+def pages() -> list[str]:
+    r"""The lessons with an example; the engine is a program, and not for the browser."""
+    paths = sorted((ROOT / "labml_nn").rglob("*.py"))
+    return [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in paths
+        if "engine" not in path.parts and "\ndef example(" in path.read_text()
+    ]
+
+
+def families() -> dict[str, list[str]]:
+    r"""The pages in parts of about one size, for several processes."""
+    parts: dict[str, list[str]] = {}
+    for place, page in enumerate(pages()):
+        parts.setdefault(f"part {place % 4}", []).append(page)
+    return parts
+
+
+@pytest.mark.parametrize("family", families().values(), ids=families().keys())
+def test_examples_agree_with_pytorch(family: list[str]) -> None:
+    expected, got = run(PYTORCH, "examples", *family), run(STAND_IN, "examples", *family)
+    wrong = []
+    for page in family:
+        assert expected[page][0] == "ok", (page, expected[page])
+        if got[page][0] != "ok":
+            wrong.append((page, got[page][1]))
+        elif (distance := difference(got[page][1], expected[page][1]))[0] > 1e-4:
+            wrong.append((page, *distance))
+    assert [one for one in wrong if one[0] not in DIFFERENT] == []
+
+
+def test_few_pages_differ() -> None:
+    assert len(DIFFERENT) <= 5
+    assert DIFFERENT.keys() <= set(pages())
