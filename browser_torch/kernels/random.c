@@ -43,37 +43,105 @@ static void seed(u32 *state, u32 number) {
     state[STATE] = STATE;
 }
 
-// Box and Muller's transformation, for sixteen uniform numbers at a time: the first eight give the
-// radius, the last eight the angle. What is left at the end is drawn again, with its neighbours.
-#define NORMAL_NUMBERS(T, UNIFORM_NUMBER, TURN, ROOT)                        \
-    {                                                                        \
-        T *out = (T *)target->data;                                          \
-        for (i64 i = 0; i < count; i++) out[i] = UNIFORM_NUMBER(state);      \
-        for (i64 start = 0; start < count; start += 16) {                    \
-            if (start > count - 16) {                                        \
-                start = count - 16;                                          \
-                for (int j = 0; j < 16; j++) out[start + j] = UNIFORM_NUMBER(state); \
-            }                                                                \
-            for (int j = 0; j < 8; j++) {                                    \
-                T *one = &out[start + j], *other = &out[start + j + 8];      \
-                const T radius = ROOT(-2 * (T)log(1 - *one));                \
-                const T angle = TURN * *other;                               \
-                *one = radius * (T)cos(angle) * deviation + mean;            \
-                *other = radius * (T)sin(angle) * deviation + mean;          \
-            }                                                                \
-        }                                                                    \
+// a * b + c, rounded once: the product of two single-precision numbers is exact in double
+// precision. (That the sum is then rounded twice changes one result in 2^29.)
+static inline f32 fused(f32 a, f32 b, f32 c) { return (f32)((f64)a * b + c); }
+
+typedef union {
+    f32 value;
+    u32 bits;
+} Pattern;
+
+// PyTorch draws normal numbers with these approximations, on processors that fuse products and
+// sums. They are those of the Cephes library, and every rounding counts: the last bit is compared.
+static f32 logarithm_f32(f32 x) {
+    Pattern pattern = {.value = x < 1.17549435e-38f ? 1.17549435e-38f : x};
+    f32 exponent = (f32)((i32)(pattern.bits >> 23) - 126);
+    // A fraction from 1/2 to 1, or, below the root of 1/2, from 1 to its double.
+    pattern.bits = (pattern.bits & 0x807fffffu) | 0x3f000000u;
+    f32 rest = pattern.value - 1;
+    if (pattern.value < 0.707106781186547524f) {
+        exponent -= 1;
+        rest += pattern.value;
+    }
+    const f32 square = rest * rest;
+    f32 series = 7.0376836292e-2f;
+    series = fused(series, rest, -1.1514610310e-1f);
+    series = fused(series, rest, 1.1676998740e-1f);
+    series = fused(series, rest, -1.2420140846e-1f);
+    series = fused(series, rest, 1.4249322787e-1f);
+    series = fused(series, rest, -1.6668057665e-1f);
+    series = fused(series, rest, 2.0000714765e-1f);
+    series = fused(series, rest, -2.4999993993e-1f);
+    series = fused(series, rest, 3.3333331174e-1f);
+    series = fused(series * rest, square, exponent * -2.12194440e-4f);
+    series = fused(square, -0.5f, series);
+    return fused(exponent, 0.693359375f, rest + series);
+}
+
+static void sine_and_cosine_f32(f32 angle, f32 *sine, f32 *cosine) {
+    // The octant, made even; what is left is at most an eighth of a turn to either side.
+    const i32 octant = ((i32)(angle * 1.27323954473516f) + 1) & ~1;
+    const f32 turns = (f32)octant;
+    f32 rest = fused(turns, -0.78515625f, angle);
+    rest = fused(turns, -2.4187564849853515625e-4f, rest);
+    rest = fused(turns, -3.77489497744594108e-8f, rest);
+    const f32 square = rest * rest;
+    f32 even = 2.443315711809948e-5f;
+    even = fused(even, square, -1.388731625493765e-3f);
+    even = fused(even, square, 4.166664568298827e-2f);
+    even = fused(even * square, square, -0.5f * square) + 1;
+    f32 odd = -1.9515295891e-4f;
+    odd = fused(odd, square, 8.3321608736e-3f);
+    odd = fused(odd, square, -1.6666654611e-1f);
+    odd = fused(odd * square, rest, rest);
+    const int swapped = octant & 2;
+    *sine = swapped ? even : odd;
+    *cosine = swapped ? odd : even;
+    if (octant & 4) *sine = -*sine;
+    if (((octant - 2) & 4) == 0) *cosine = -*cosine;
+}
+
+// Box and Muller's transformation of sixteen uniform numbers: the first eight give the radius,
+// the last eight the angle.
+static void normal_16_f32(f32 *out, f32 mean, f32 deviation) {
+    for (int j = 0; j < 8; j++) {
+        const f32 radius = sqrtf(-2 * logarithm_f32(1 - out[j]));
+        f32 sine, cosine;
+        sine_and_cosine_f32(6.28318530717958647692f * out[j + 8], &sine, &cosine);
+        out[j] = fused(radius * cosine, deviation, mean);
+        out[j + 8] = fused(radius * sine, deviation, mean);
+    }
+}
+
+static void normal_16_f64(f64 *out, f64 mean, f64 deviation) {
+    for (int j = 0; j < 8; j++) {
+        const f64 radius = sqrt(-2 * log(1 - out[j]));
+        const f64 angle = 6.28318530717958647692 * out[j + 8];
+        out[j] = radius * cos(angle) * deviation + mean;
+        out[j + 8] = radius * sin(angle) * deviation + mean;
+    }
+}
+
+// What is left at the end is drawn again, with its neighbours.
+#define NORMAL_NUMBERS(T, uniform_number, normal_16)                                     \
+    {                                                                                    \
+        T *out = (T *)target->data;                                                      \
+        for (i64 i = 0; i < count; i++) out[i] = uniform_number(state);                  \
+        for (i64 start = 0; start + 16 <= count; start += 16)                            \
+            normal_16(out + start, (T)mean, (T)deviation);                               \
+        if (count % 16) {                                                                \
+            out += count - 16;                                                           \
+            for (int j = 0; j < 16; j++) out[j] = uniform_number(state);                 \
+            normal_16(out, (T)mean, (T)deviation);                                       \
+        }                                                                                \
     }
 
-static Status normal(const Tensor *target, u32 *state, f64 mean_f64, f64 deviation_f64) {
+static Status normal(const Tensor *target, u32 *state, f64 mean, f64 deviation) {
     const i64 count = elements(target);
     if (count < 16) return BAD_SHAPE;
-    if (target->dtype == FLOAT32) {
-        const f32 mean = (f32)mean_f64, deviation = (f32)deviation_f64;
-        NORMAL_NUMBERS(f32, uniform_24, 6.28318530717958647692f, sqrtf)
-    } else {
-        const f64 mean = mean_f64, deviation = deviation_f64;
-        NORMAL_NUMBERS(f64, uniform_53, 6.28318530717958647692, sqrt)
-    }
+    if (target->dtype == FLOAT32) NORMAL_NUMBERS(f32, uniform_24, normal_16_f32)
+    else NORMAL_NUMBERS(f64, uniform_53, normal_16_f64)
     return OK;
 }
 
