@@ -3,7 +3,8 @@ r"""Operations whose result takes the place of their argument."""
 from collections.abc import Callable
 from typing import Any
 
-from torch._tape import check_in_place, overwrite
+from torch._raw import dense_copy
+from torch._tape import Mode, check_in_place, overwrite
 from torch._tensor import Tensor
 
 _NAMES = """
@@ -16,12 +17,20 @@ square sub subtract tan tanh tril triu true_divide trunc
 """.split()
 
 
+def _as_it_was(tensor: Tensor) -> Tensor:
+    r"""A copy at the same place in the graph: derivatives may need what is overwritten."""
+    copy = dense_copy(tensor, tensor.dtype)
+    copy._node, copy._slot, copy.requires_grad = tensor._node, tensor._slot, tensor.requires_grad
+    return copy
+
+
 def _in_place(name: str) -> Callable[..., Tensor]:
     function = getattr(Tensor, name)
 
     def change(self: Tensor, *args: Any, **options: Any) -> Tensor:
         check_in_place(self)
-        return overwrite(self, function(self, *args, **options), name.capitalize())
+        before = _as_it_was(self) if Mode.grad else self
+        return overwrite(self, function(before, *args, **options), name.capitalize())
 
     change.__name__ = f"{name}_"
     return change

@@ -392,12 +392,17 @@ def cross_entropy(
     if not label_smoothing:
         return losses
     kept = (target != ignore_index).to(input.dtype)
-    smooth = -logarithm.mean(axis) * kept
+    if weight is not None:
+        shape = [-1 if one == axis else 1 for one in range(len(input.shape))]
+        logarithm = logarithm * weight.view(shape)
+    smooth = -logarithm.sum(axis) * kept
     if reduction == "mean":
-        smooth = smooth.sum() / kept.sum()
+        factor = kept if weight is None else weight[target * kept.long()] * kept
+        smooth = smooth.sum() / factor.sum()
     elif reduction == "sum":
         smooth = smooth.sum()
-    return (1 - label_smoothing) * losses + label_smoothing * smooth
+    share = label_smoothing / input.shape[axis]
+    return (1 - label_smoothing) * losses + share * smooth
 
 
 def _check_targets(input: Tensor, target: Tensor) -> None:
