@@ -27,7 +27,7 @@ setup(
         "literate.results": ["schema.json"],
         "livepage": ["assets/*"],
         "livepage.edit": ["build.mjs", "scripts/*"],
-        "browser_torch": ["kernels/*"],
+        "browser_torch.kernels": ["*.c", "*.h", "kernels.wasm*"],
         "literate.page": ["*.js", "npm/*", "npm/.npmrc", "templates/*"],
     },
     # The model library needs torch, and nothing else.

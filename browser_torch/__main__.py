@@ -27,8 +27,9 @@ def main() -> None:
             build.wasm(build.WASM)
             print(f"{build.WASM}: {build.WASM.stat().st_size} bytes")
         elif arguments.command == "pack":
-            for path in pack(arguments.target):
-                print(f"{path}: {path.stat().st_size} bytes")
+            files = pack(arguments.target)
+            total = sum(path.stat().st_size for path in files)
+            print(f"{arguments.target}: {len(files)} files, {total} bytes")
         else:
             kernels = build.native(CACHE)
             found = missing_names(arguments.folder, kernels, tuple(arguments.without))

@@ -875,7 +875,17 @@ def _equality(function: Callable[..., Tensor], otherwise: bool) -> Callable[...,
 
 
 Tensor.__eq__, Tensor.__ne__ = _equality(eq, False), _equality(ne, True)
-Tensor.__neg__, Tensor.__abs__, Tensor.__invert__ = neg, abs, bitwise_not
+
+
+def _inverted(self: Tensor) -> Tensor:
+    if self.dtype.kind > INTEGRAL:
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
+    return bitwise_not(self)
+
+
+Tensor.__neg__, Tensor.__abs__, Tensor.__invert__ = neg, abs, _inverted
 Tensor.__pos__ = lambda self: self
 Tensor.__round__ = lambda self, digits=0: round(self, decimals=digits)
 for _name, _function in (

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 if sys.platform == "emscripten":
-    # The page has put the WebAssembly function there.
-    from js import browser_torch_run as _run
+    # The page's worker has put the WebAssembly function there.
+    from js import stand_in_run as _run
 else:
     import ctypes
     import os

@@ -239,8 +239,10 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 
 @method
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+def squeeze(input: Tensor, *dims: Any, dim: Any = None) -> Tensor:
     r"""Without axes of size 1."""
+    if dims:
+        dim = dims[0] if len(dims) == 1 else dims
     axes = range(len(input.shape))
     dropped = [axis for axis in wrap_axes(dim, len(axes)) if input.shape[axis] == 1]
     if isinstance(dim, (tuple, list)) and not dim:

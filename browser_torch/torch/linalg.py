@@ -72,8 +72,11 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     return _batched(of_one, A)
 
 
-class LinAlgError(RuntimeError):
+class _LinAlgError(RuntimeError):
     r"""A matrix that can't be factored or inverted."""
+
+
+LinAlgError = _LinAlgError
 
 
 def solve_triangular(
@@ -196,6 +199,11 @@ def _rotate(columns: Rows, turned: Rows, p: int, q: int) -> float:
 def svd(A: Tensor, full_matrices: bool = True) -> tuple[Tensor, Tensor, Tensor]:
     r"""Rotation, stretching, rotation."""
     _need_matrix("linalg.svd", A)
+    if not bool(A.isfinite().all()):
+        raise _LinAlgError(
+            "linalg.svd: The algorithm failed to converge because the input matrix contained "
+            "non-finite values."
+        )
     if full_matrices and A.shape[-1] != A.shape[-2]:
         raise NotImplementedError(
             "linalg.svd with full_matrices of a matrix that is not square is not in the browser's "

@@ -108,10 +108,10 @@ def _syntax_error(source: str) -> bool:
     return False
 
 
-def edits_of(path: Path, count: int) -> Iterator[Edit]:
+def edits_of(path: Path, count: int, seed: int = 0) -> Iterator[Edit]:
     r"""So many edits of a page, the same ones each time; those that are no Python don't count."""
     module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    source, rnd = path.read_text(), random.Random(module)
+    source, rnd = path.read_text(), random.Random(f"{module} {seed}")
     lines = source.splitlines(True)
     candidates, before = [], ""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -169,10 +169,15 @@ def main() -> None:
     r"""Prints how many edits come out alike, and those that don't."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=60)
-    parser.add_argument("--edits", type=int, default=34, help="edits of each page")
+    parser.add_argument("--edits", type=int, default=42, help="edits of each page, at most")
+    parser.add_argument("--seed", type=int, default=0, help="other edits")
     parser.add_argument("--sanitized", action="store_true", help="with the address sanitizer")
     arguments = parser.parse_args()
-    edits = [one for path in pages(arguments.pages) for one in edits_of(path, arguments.edits)]
+    edits = [
+        one
+        for path in pages(arguments.pages)
+        for one in edits_of(path, arguments.edits, arguments.seed)
+    ]
     expected = outcomes(PYTORCH, edits)
     got = outcomes(STAND_IN, edits, arguments.sanitized)
     counts: Counter[str] = Counter()

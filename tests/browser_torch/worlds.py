@@ -41,6 +41,8 @@ def environment(world: str, sanitized: bool = False) -> dict[str, str]:
         )
         variables["LD_PRELOAD"] = found.stdout.strip()
         variables["ASAN_OPTIONS"] = "detect_leaks=0"
+        # Python's own allocator would put arrays beside each other, without a gap to watch.
+        variables["PYTHONMALLOC"] = "malloc"
     variables["PYTHONPATH"] = os.pathsep.join(paths)
     return variables
 

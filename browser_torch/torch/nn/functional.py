@@ -409,9 +409,10 @@ def _check_targets(input: Tensor, target: Tensor) -> None:
     axes, given = len(input.shape), len(target.shape)
     if not axes:
         raise RuntimeError("Dimension out of range: cross_entropy needs scores of classes")
-    if axes == 1 and given > 0:
-        if given == 1 and target.shape[0] == 1 and axes == 1:
-            raise ValueError("Expected input batch_size (1) to match target batch_size (1).")
+    if axes == 1 and given == 1 and target.shape[0] != 1:
+        raise ValueError(
+            f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}"
+        )
     if axes > 1 and given:
         if input.shape[0] != target.shape[0]:
             raise ValueError(
