@@ -169,7 +169,7 @@ def main() -> None:
     r"""Prints how many edits come out alike, and those that don't."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=60)
-    parser.add_argument("--edits", type=int, default=42, help="edits of each page, at most")
+    parser.add_argument("--edits", type=int, default=44, help="edits of each page, at most")
     parser.add_argument("--seed", type=int, default=0, help="other edits")
     parser.add_argument("--sanitized", action="store_true", help="with the address sanitizer")
     arguments = parser.parse_args()
