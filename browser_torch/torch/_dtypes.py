@@ -102,7 +102,7 @@ def c_name(one: dtype) -> str:
     r"""`float` for `float32`, as PyTorch says in its other errors."""
     name = _SCALAR_NAMES[one.name]
     special = {"BFloat16": "c10::BFloat16", "Half": "c10::Half", "Byte": "unsigned char"}
-    special |= {"Char": "signed char", "ComplexFloat": "c10::complex<float>"}
+    special |= {"Long": "long int", "Char": "signed char", "ComplexFloat": "c10::complex<float>"}
     return special.get(name, name.lower())
 
 
@@ -233,7 +233,7 @@ def no_device(name: str) -> NoReturn:
             f"string: {name}"
         )
     if name == "cuda":
-        raise AssertionError("Torch not compiled with CUDA enabled: here is the CPU alone")
+        raise AssertionError("Torch not compiled with CUDA enabled")
     raise RuntimeError(f"the device '{name}' does not exist in the browser; use 'cpu'")
 
 

@@ -21,7 +21,7 @@ from torch._raw import (
     where as raw_where,
 )
 from torch._shapes import Shape
-from torch._tape import record, record_result, record_view
+from torch._tape import NUMBER, record, record_result, record_view
 from torch._tensor import Tensor, alias_of, method
 
 Number = int | float | complex
@@ -142,6 +142,7 @@ def mul(input: Any, other: Any) -> Tensor:
             (input,),
             lambda gradient: (_to_operand(gradient * conjugated(other), shape, d),),
             "Mul",
+            (NUMBER,),
         )
     a, b = input, other
     need_a, need_b = a.requires_grad, b.requires_grad
@@ -191,7 +192,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
             gradients.append(part)
         return gradients
 
-    saved = operands if need_b else [b] if isinstance(b, Tensor) else []
+    saved = operands if need_b else [b] if isinstance(b, Tensor) else [NUMBER]
     return record(result, operands, backward, "Div", saved)
 
 
@@ -372,7 +373,7 @@ tanh = _of_result("tanh", Unary.HYPERBOLIC_TANGENT, lambda y: 1 - y * y)
 sigmoid = _of_result("sigmoid", Unary.SIGMOID, lambda y: y * (1 - y))
 reciprocal = _of_result("reciprocal", Unary.RECIPROCAL, lambda y: -y * y)
 tan = _of_result("tan", Unary.TANGENT, lambda y: 1 + y * y)
-relu = _of_result("relu", Unary.RELU, lambda y: cast(binary(Binary.GREATER, y, 0), y.dtype))
+_relu = _of_result("relu", Unary.RELU, lambda y: cast(binary(Binary.GREATER, y, 0), y.dtype))
 log = _of_input("log", Unary.LOGARITHM, lambda a: 1 / a)
 log2 = _of_input("log2", Unary.LOGARITHM_2, lambda a: 1 / (a * math.log(2)))
 log1p = _of_input("log1p", Unary.LOGARITHM_OF_1_MORE, lambda a: 1 / (1 + a))
@@ -384,6 +385,15 @@ floor, ceil = _constant("floor", Unary.FLOOR), _constant("ceil", Unary.CEILING)
 trunc, sign = _constant("trunc", Unary.TRUNCATE), _constant("sign", Unary.SIGN)
 _round = _constant("round", Unary.ROUND)
 sgn, fix = sign, trunc
+
+
+@method
+def relu(input: Tensor) -> Tensor:
+    r"""Zero in place of negative numbers."""
+    _need_tensor("relu", input)
+    if input.dtype is bool_:
+        raise RuntimeError("Boolean inputs not supported for relu")
+    return _relu(input) if input.dtype.kind >= FLOATING else clamp(input, min=0)
 
 
 @method
@@ -443,9 +453,17 @@ def angle(input: Tensor) -> Tensor:
     return atan2(imag(input), real(input))
 
 
+def need_floating(kernel: str, input: Tensor) -> None:
+    r"""Some functions are not made for integers."""
+    if input.dtype.kind < FLOATING:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(input.dtype)}'")
+
+
 @method
 def silu(input: Tensor) -> Tensor:
     r"""`input * sigmoid(input)`."""
+
+    need_floating("silu_cpu", input)
 
     def backward(gradient: Tensor) -> tuple[Tensor]:
         gate = input.sigmoid()
@@ -456,6 +474,7 @@ def silu(input: Tensor) -> Tensor:
 
 def gelu(input: Tensor) -> Tensor:
     r"""The exact GELU."""
+    need_floating("GeluKernelImpl", input)
     return record(
         unary(Unary.GELU, input),
         (input,),
@@ -523,6 +542,9 @@ def nan_to_num(
 def _comparison(name: str, operation: Binary) -> Callable[[Any, Any], Tensor]:
     def compare(input: Any, other: Any) -> Tensor:
         _check_pair(name, input, other)
+        if operation >= Binary.LESS and result_type(input, other).kind == COMPLEX:
+            d = scalar_name(result_type(input, other))
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{d}'")
         return binary(operation, input, other)
 
     compare.__name__ = name
@@ -573,10 +595,7 @@ def _bitwise(name: str, operation: Binary) -> Callable[[Any, Any], Tensor]:
                 Binary.SHIFT_RIGHT,
             )
         ):
-            kernel = {"lshift": "lshift_cpu", "rshift": "rshift_cpu"}.get(
-                name, f"{name.replace('bitwise_', 'b')}_cpu"
-            )
-            raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(d)}'")
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{scalar_name(d)}'")
         return binary(operation, input, other)
 
     combine.__name__ = name
@@ -714,6 +733,10 @@ def check_mask(mask: Any) -> None:
         )
 
 
+def _integer_name(target: Tensor) -> str:
+    return "int64_t" if target.dtype is int64 else c_name(target.dtype)
+
+
 def check_value(value: Any, target: Tensor) -> None:
     r"""A floating-point number doesn't go into a tensor of integers."""
     if not isinstance(value, (Tensor, int, float, complex)):
@@ -722,11 +745,11 @@ def check_value(value: Any, target: Tensor) -> None:
     if kind >= FLOATING and target.dtype.kind < FLOATING:
         if isinstance(value, Tensor):
             raise RuntimeError(
-                f"value cannot be converted to type {c_name(target.dtype)} without overflow"
+                f"value cannot be converted to type {_integer_name(target)} without overflow"
             )
         if not math.isfinite(value):
             raise RuntimeError(
-                f"value cannot be converted to type {c_name(target.dtype)} without overflow"
+                f"value cannot be converted to type {_integer_name(target)} without overflow"
             )
 
 
@@ -887,7 +910,6 @@ def _inverted(self: Tensor) -> Tensor:
 
 Tensor.__neg__, Tensor.__abs__, Tensor.__invert__ = neg, abs, _inverted
 Tensor.__pos__ = lambda self: self
-Tensor.__round__ = lambda self, digits=0: round(self, decimals=digits)
 for _name, _function in (
     ("absolute", abs),
     ("multiply", mul),

@@ -107,6 +107,8 @@ def _number(one: Any, size: int, axis: int) -> int:
     try:
         return _place(one, size, axis)
     except TypeError:
+        if isinstance(one, str):
+            raise TypeError("new(): invalid data type 'str'") from None
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
             f"valid indices (got {type(one).__name__})"
@@ -268,7 +270,11 @@ def _check_assigned(shape: Shape, target: Shape) -> None:
 @method
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     r"""Takes over the elements of another tensor."""
-    expanded_strides(src.shape, src._strides, self.shape)
+    if broadcast(self.shape, src.shape) != self.shape:
+        raise RuntimeError(
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape "
+            f"{list(broadcast(self.shape, src.shape))}"
+        )
     if Mode.grad and src.requires_grad and self.dtype.kind >= FLOATING:
         wide = src if src.shape == self.shape else src.expand(self.shape)
         wide = wide if wide.dtype is self.dtype else wide.to(self.dtype)
@@ -381,7 +387,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 def _check_along(name: str, input: Tensor, index: Tensor, axis: int, values: Shape | None) -> None:
     if index.dtype is not int64:
-        raise RuntimeError(f"{name}(): Expected dtype int64 for index")
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if len(index.shape) != len(input.shape):
         raise RuntimeError(
             "Index tensor must have the same number of dimensions as "
@@ -488,6 +494,18 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return _scatter(input, dim, index, src, True)
 
 
+def _check_selected(index: Tensor, input: Tensor, axis: int) -> None:
+    r"""`index_select` knows no negative indices."""
+    size = input.shape[axis] if input.shape else 1
+    for one in (index.amin(), index.amax()) if index.numel() else ():
+        if not 0 <= int(one) < size:
+            if len(input.shape) == 2 and axis == 1:
+                raise RuntimeError(
+                    f"INDICES element is out of DATA bounds, id={int(one)} axis_dim={size}"
+                )
+            raise IndexError("index out of range in self")
+
+
 @method
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     r"""Slices along an axis."""
@@ -498,6 +516,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if not index.shape:
         index = index.reshape(1)
+    _check_selected(index, input, axis)
     return take_rows(input, [(axis, cast(alias_of(index), int64))], "IndexSelect")
 
 

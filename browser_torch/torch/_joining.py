@@ -5,7 +5,7 @@ from typing import Any
 
 from torch._dtypes import FLOATING, bool_, int64, promote_types
 from torch._elementwise import truth
-from torch._making import eye, tensor
+from torch._making import tensor
 from torch._memory import Operation, run
 from torch._raw import contiguous, copy_into, numbers
 from torch._shapes import Size, broadcast, contiguous_strides, shape_of_arguments, wrap_axis
@@ -234,17 +234,15 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 def diag_embed(input: Tensor, offset: int = 0) -> Tensor:
     r"""Matrices with these diagonals."""
     size = input.shape[-1] + abs(offset)
-    wide = eye(size, dtype=input.dtype)
-    wide = wide.roll(offset, 1) if offset else wide
-    wide = wide.triu(offset) if offset > 0 else wide.tril(offset) if offset < 0 else wide
-    start = max(0, -offset)
-    rows = wide[start : start + input.shape[-1]]
-    out = input.unsqueeze(-1) * rows
-    if size == input.shape[-1]:
-        return out
-    above = rows.new_zeros(*input.shape[:-1], start, size)
-    below = rows.new_zeros(*input.shape[:-1], size - start - input.shape[-1], size)
-    return cat([above, out, below], -2)
+    out = new((*input.shape[:-1], size, size), input.dtype)
+    down, right = max(0, -offset), max(0, offset)
+    strides = (*out._strides[:-2], size + 1)
+    copy_into(view_of(out, input.shape, strides, down * size + right), input)
+
+    def backward(gradient: Tensor) -> tuple[Tensor]:
+        return (gradient.diagonal(offset, -2, -1),)
+
+    return record(out, (input,), backward, "DiagEmbed")
 
 
 @method

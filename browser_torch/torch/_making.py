@@ -1,5 +1,6 @@
 r"""New tensors: from numbers of Python, full of one number, or in a pattern."""
 
+import builtins
 import math
 from array import array
 from collections.abc import Callable
@@ -42,10 +43,9 @@ def with_grad(tensor: Tensor, requires_grad: bool) -> Tensor:
 def _flatten(data: Any, shape: list[int], depth: int, flat: list[Any]) -> None:
     r"""Nested sequences as one list of numbers; their lengths are the shape."""
     if isinstance(data, Tensor):
-        if depth and data.shape and data.numel() == 1 and len(shape) == depth:
-            data = data.item()
-        else:
-            data = data.tolist()
+        if data.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        data = data.item() if len(shape) == depth or not data.shape else data.tolist()
     if isinstance(data, (list, tuple, range)):
         if len(shape) == depth:
             if flat:
@@ -66,7 +66,7 @@ def _flatten(data: Any, shape: list[int], depth: int, flat: list[Any]) -> None:
 def _kind(flat: list[Any]) -> int:
     kinds = set()
     for one in flat:
-        if not isinstance(one, (bool, int, float, complex)):
+        if not isinstance(one, (bool, int, float, builtins.complex)):
             if not hasattr(one, "__float__") or isinstance(one, str):
                 if isinstance(one, str):
                     raise TypeError(f"new(): invalid data type '{type(one).__name__}'")
@@ -111,7 +111,11 @@ def tensor(
 def _write(target: Tensor, flat: list[Any]) -> None:
     d = target.dtype
     if d.kind == COMPLEX:
-        values = [part for one in flat for part in (complex(one).real, complex(one).imag)]
+        values = [
+            part
+            for one in flat
+            for part in (builtins.complex(one).real, builtins.complex(one).imag)
+        ]
     elif d is bool_:
         values = [int(bool(one)) for one in flat]
     else:

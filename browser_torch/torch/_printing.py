@@ -43,6 +43,7 @@ class _Format:
             return
         sizes = [abs(value) for value in values if value and math.isfinite(value)]
         if not sizes:
+            self.whole = True
             return
         largest, smallest = max(sizes), min(sizes)
         self.whole = all(size == math.ceil(size) for size in sizes)
@@ -96,7 +97,7 @@ def _rows(tensor: Tensor, indent: int, how: _Format, summarise: bool) -> str:
         return _row(numbers(tensor), indent, how, short)
     places = [*range(edge), None, *range(size - edge, size)] if short else list(range(size))
     parts = [
-        " ..." if place is None else _rows(tensor[place], indent + 1, how, summarise)
+        "..." if place is None else _rows(tensor[place], indent + 1, how, summarise)
         for place in places
     ]
     between = "," + "\n" * (len(tensor.shape) - 1) + " " * (indent + 1)
@@ -116,14 +117,19 @@ def _row(values: list[Any], indent: int, how: _Format, short: bool) -> str:
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _complex_text(tensor: Tensor) -> str:
-    def show(values: Any) -> str:
-        if isinstance(values, list):
-            return "[" + ", ".join(show(one) for one in values) + "]"
-        sign = "+" if values.imag >= 0 or values.imag != values.imag else "-"
-        return f"{values.real:.4f}{sign}{abs(values.imag):.4f}j"
+class _ComplexFormat:
+    r"""The real and the imaginary part, each in its own way."""
 
-    return show(tensor.tolist())
+    def __init__(self, values: list[complex]) -> None:
+        self.real = _Format([value.real for value in values], floating=True)
+        self.imaginary = _Format([value.imag for value in values], floating=True)
+        self.width = self.real.width + self.imaginary.width + 1
+
+    def padded(self, value: complex) -> str:
+        r"""One number, as wide as the widest."""
+        imaginary = self.imaginary.text(value.imag)
+        sign = "" if imaginary[0] in "+-" else "+"
+        return f"{self.real.padded(value.real)}{sign}{imaginary}j"
 
 
 def text_of(tensor: Tensor) -> str:
@@ -135,22 +141,36 @@ def text_of(tensor: Tensor) -> str:
         body = "[]"
         if len(tensor.shape) != 1:
             more.append(f"size={tuple(tensor.shape)}")
-    elif d.kind == COMPLEX:
-        body = _complex_text(plain)
     else:
         if d.kind == FLOATING and d.work is not d:
             plain = plain.to(d.work)
         summarise = plain.numel() > _Options.threshold
-        how = _Format(_shown(plain), d.kind == FLOATING)
+        shown = _shown(plain)
+        how: Any = (
+            _ComplexFormat(shown) if d.kind == COMPLEX else _Format(shown, d.kind == FLOATING)
+        )
         body = _rows(plain, len(prefix), how, summarise)
     usual = d in (Default.dtype, int64, bool_) or d.name == "complex64" and Default.dtype is float32
     if not usual or not plain.numel() and d is not Default.dtype:
         more.append(f"dtype={d}")
     if tensor._node is not None:
-        more.append(f"grad_fn=<{tensor._node.name}Backward0>")
+        more.append(f"grad_fn=<{tensor._node.name()}>")
     elif tensor.requires_grad:
         more.append("requires_grad=True")
-    return prefix + ", ".join([body, *more]) + ")"
+    return _with_more(prefix + body, more, len(prefix)) + ")"
+
+
+def _with_more(text: str, more: list[str], indent: int) -> str:
+    r"""What is not as usual, on a line of its own if there is no room."""
+    length = len(text) - text.rfind("\n") + 1
+    for one in more:
+        if length + len(one) + 2 > _Options.line_width:
+            text += ",\n" + " " * indent + one
+            length = indent + len(one)
+        else:
+            text += ", " + one
+            length += len(one) + 2
+    return text
 
 
 def _format(self: Tensor, spec: str) -> str:

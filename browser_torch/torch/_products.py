@@ -6,7 +6,7 @@ from typing import Any
 from torch._autocast import in_precision
 from torch._dtypes import c_name
 from torch._elementwise import conjugated, fit_gradient
-from torch._raw import Binary, binary, same_dtype
+from torch._raw import Binary, binary, cast, same_dtype
 from torch._raw import matmul as raw_matmul
 from torch._shapes import contiguous_strides
 from torch._tape import record
@@ -90,7 +90,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _need_axes(name: str, a: Tensor, b: Tensor, axes: int) -> None:
-    for place, one in (("self", a), ("mat2", b)):
+    names = ("self", "mat2") if axes == 2 else ("batch1", "batch2")
+    for place, one in zip(names, (a, b), strict=True):
         if len(one.shape) != axes:
             what = "a matrix" if axes == 2 else "a 3D tensor"
             raise RuntimeError(f"{place} must be {what}")
@@ -198,10 +199,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             "mat1 and mat2 must have the same dtype, but got "
             f"{_scalar_name(input)} and {_scalar_name(weight)}"
         )
-    flat = alias_of(input).reshape(rows, input.shape[-1])
-    out = raw_matmul(flat, alias_of(weight).t())
+    # With sixteen bits the sum is rounded once, after the bias.
+    work, d = input.dtype.work, input.dtype
+    flat = cast(alias_of(input).reshape(rows, input.shape[-1]), work)
+    out = raw_matmul(flat, cast(alias_of(weight), work).t())
     if bias is not None:
-        out = binary(Binary.ADD, out, bias)
+        out = binary(Binary.ADD, out, cast(bias, work))
+    out = cast(out, d)
     shape = (*input.shape[:-1], out.shape[-1])
     out = view_of(out, shape, contiguous_strides(shape), 0)
     need_input, need_weight = input.requires_grad, weight.requires_grad
@@ -252,7 +256,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     terms = left.split(",")
     if len(terms) != len(given):
         more = len(terms) < len(given)
-        raise ValueError(
+        raise RuntimeError(
             "einsum(): more operands were provided than specified in the equation"
             if more
             else "einsum(): fewer operands were provided than specified in the equation"

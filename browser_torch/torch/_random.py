@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any
 
-from torch._dtypes import FLOATING, Default, c_name, cpu, dtype, float64, int32, int64
+from torch._dtypes import FLOATING, Default, cpu, dtype, float64, int32, int64, scalar_name
 from torch._making import check_device, tensor, with_grad
 from torch._memory import Operation, bits, run
 from torch._raw import Binary, Unary, binary, cast, copy_into, unary
@@ -156,7 +156,7 @@ def _normal(shape: Shape, d: dtype, mean: float, std: float, generator: Any) -> 
 def _floating(name: str, d: dtype | None) -> dtype:
     d = d or Default.dtype
     if d.kind != FLOATING:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{c_name(d).capitalize()}'")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{scalar_name(d)}'")
     return d
 
 
@@ -267,7 +267,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
         return bernoulli_of(input.shape, p, input.dtype, generator)
     if input.dtype.kind != FLOATING:
         raise NotImplementedError(
-            f"\"bernoulli_tensor_cpu_self_\" not implemented for '{c_name(input.dtype)}'"
+            f"\"bernoulli_tensor_cpu_p_\" not implemented for '{scalar_name(input.dtype)}'"
         )
     probabilities = alias_of(input)
     if bool(((probabilities < 0) | (probabilities > 1)).any()):
@@ -288,7 +288,7 @@ def _check_probabilities(input: Tensor) -> None:
     if input.dtype.kind != FLOATING:
         raise RuntimeError(
             "multinomial only supports floating-point dtypes for input, got: "
-            f"{c_name(input.dtype).capitalize()}"
+            f"{scalar_name(input.dtype)}"
         )
     if not (~(input < 0) & input.isfinite()).all():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
@@ -357,7 +357,7 @@ def _uniform_(
         )
     if self.dtype.kind != FLOATING:
         raise NotImplementedError(
-            f"\"check_uniform_bounds\" not implemented for '{c_name(self.dtype).capitalize()}'"
+            f"\"check_uniform_bounds\" not implemented for '{scalar_name(self.dtype)}'"
         )
     check_in_place(self)
     return _fill_with(self, _uniform(self.shape, self.dtype, a, b, generator))

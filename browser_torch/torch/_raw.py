@@ -279,6 +279,8 @@ def binary(operation: int, a: Any, b: Any, d: dtype | None = None) -> Tensor:
     work = d.work
     if d is bool_ and operation not in _COMPARES | _BITWISE | _BOOL_ARITHMETIC:
         work = int64
+    if d.kind == COMPLEX and operation == Binary.POWER:
+        return _complex_power(a, b, d)
     a = scalar(a, work) if not isinstance(a, Tensor) else cast(a, work)
     b = scalar(b, work) if not isinstance(b, Tensor) else cast(b, work)
     shape = broadcast(a.shape, b.shape)
@@ -290,6 +292,23 @@ def binary(operation: int, a: Any, b: Any, d: dtype | None = None) -> Tensor:
     out = new(shape, bool_ if operation in _COMPARES else work, strides)
     run(Operation.BINARY, (operation,), out, a, b)
     return out if operation in _COMPARES or work is d else cast(out, d if d is not bool_ else work)
+
+
+def _complex_power(a: Any, b: Any, d: dtype) -> Tensor:
+    r"""By numbers of Python: it is rare."""
+    a = scalar(a, d) if not isinstance(a, Tensor) else cast(a, d)
+    b = scalar(b, d) if not isinstance(b, Tensor) else cast(b, d)
+    shape = broadcast(a.shape, b.shape)
+    wide = [
+        numbers(view_of(one, shape, expanded_strides(one.shape, one._strides, shape), one._offset))
+        for one in (a, b)
+    ]
+    out = new(shape, d)
+    flat = view_of(out, (out.numel(),), (1,), 0)
+    for place, (base, exponent) in enumerate(zip(*wide, strict=True)):
+        value = base**exponent if base else complex(exponent == 0)
+        fill(view_of(flat, (), (), place), value)
+    return out
 
 
 _BOOL_ARITHMETIC = {Binary.ADD, Binary.MULTIPLY, Binary.MAXIMUM, Binary.MINIMUM}
@@ -373,7 +392,7 @@ def _no_extreme(operation: int, a: Tensor, dims: Any) -> None:
         Reduction.PLACE_OF_LARGEST: "argmax",
         Reduction.PLACE_OF_SMALLEST: "argmin",
     }[Reduction(operation)]
-    if dims is None:
+    if dims is None or dims == ():
         raise RuntimeError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
             "reduction dim with the 'dim' argument."

@@ -117,6 +117,13 @@ def _pair_type(name: str) -> Any:
     return _pair_types[name]
 
 
+def _pair_text(pair: Any) -> str:
+    return f"{type(pair).__name__}(\nvalues={pair.values!r},\nindices={pair.indices!r})"
+
+
+ValuesAndIndices.__repr__ = _pair_text
+
+
 def _all_extremes(operation: Reduction, name: str) -> Callable[..., Tensor]:
     r"""`amax` and `amin`: equal extremes share the gradient."""
 
@@ -161,12 +168,14 @@ def _extreme(name: str, pairwise: Any, whole: Any, places: Reduction) -> Callabl
         if isinstance(dim, Tensor) or other is not None:
             return pairwise(input, dim if other is None else other)
         if dim is None:
-            return whole(input)
+            return whole(input, None)
         if not isinstance(dim, int):
             raise TypeError(f"{name}() received an invalid combination of arguments")
         axis = wrap_axis(dim, len(input.shape))
         if not input.shape:
             return named_pair(name, input.clone(), zeros((), dtype=int64))
+        if input.shape[axis] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
         found = reduce(places, input, axis, True)
         values = input.gather(axis, found)
         if keepdim:
@@ -405,18 +414,16 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 
 
 def _soft(name: str, logarithm: int) -> Callable[..., Tensor]:
-    def function(
-        input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3
-    ) -> Tensor:
+    def function(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
         if dtype is not None:
             input = input.to(dtype)
-        if dim is None:
-            dim = 0 if len(input.shape) in (0, 1, 3) else 1
         d = input.dtype
         if d.kind != FLOATING:
             kernel = "log_softmax" if logarithm else "softmax"
+            if wrap_axis(dim, len(input.shape)) == len(input.shape) - 1:
+                kernel += "_lastdim"
             raise NotImplementedError(
-                f"\"{kernel}_lastdim_kernel_impl\" not implemented for '{scalar_name(d)}'"
+                f"\"{kernel}_kernel_impl\" not implemented for '{scalar_name(d)}'"
             )
         axis = wrap_axis(dim, len(input.shape))
         source = cast(input, d.work)

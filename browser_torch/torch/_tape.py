@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 from torch._dtypes import BOOLEAN, INTEGRAL, scalar_name
-from torch._tensor import Tensor, alias_of, view_of
+from torch._tensor import Counter, Tensor, alias_of, view_of
 
 
 class Mode:
@@ -103,7 +103,7 @@ class Node:
         "number",
         "edges",  # for each input: the node or the leaf, and which of its results; or None
         "backward",
-        "name",
+        "title",
         "saved",  # what the derivative needs, with the versions of it
         "result",  # the operation's own result, if the derivative needs it
         "outputs",
@@ -120,7 +120,7 @@ class Node:
         saved: Sequence[Tensor] = (),
         outputs: int = 1,
     ) -> None:
-        self.number, self.backward, self.name = next(_numbers), backward, name
+        self.number, self.backward, self.title = next(_numbers), backward, name
         self.edges = [
             ((one._node or one, one._slot) if one.requires_grad else None) for one in inputs
         ]
@@ -128,6 +128,10 @@ class Node:
         self.result, self.outputs = None, outputs
         self.hooks: list[Any] = []
         self.kept: list[Tensor] = []
+
+    def name(self) -> str:
+        r"""What PyTorch calls it."""
+        return f"{self.title}Backward0"
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
@@ -144,7 +148,7 @@ class Node:
         return Hook(self.hooks, hook)
 
     def __repr__(self) -> str:
-        return f"<{self.name}Backward0 object at {hex(id(self))}>"
+        return f"<{self.name()} object at {hex(id(self))}>"
 
 
 class AccumulateGrad:
@@ -152,7 +156,10 @@ class AccumulateGrad:
 
     def __init__(self, variable: Tensor) -> None:
         self.variable, self.next_functions = variable, ()
-        self.name = "torch::autograd::AccumulateGrad"
+
+    def name(self) -> str:
+        r"""What PyTorch calls it."""
+        return "torch::autograd::AccumulateGrad"
 
     def __repr__(self) -> str:
         return f"<AccumulateGrad object at {hex(id(self))}>"
@@ -371,8 +378,9 @@ def _check_saved(node: Node) -> None:
     for tensor, version in node.saved:
         if tensor._counter.version != version:
             maker = ""
-            if tensor._node is not None:
-                maker = f", which is output {tensor._slot} of {tensor._node.name}Backward0,"
+            title = node.title if tensor is node.result else getattr(tensor._node, "title", None)
+            if title is not None:
+                maker = f", which is output {tensor._slot} of {title},"
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an "
                 f"inplace operation: [torch.{scalar_name(tensor.dtype)}Tensor "
@@ -401,6 +409,11 @@ def _count_uses(roots: Iterable[Any]) -> dict[Any, int]:
                 known.add(target)
                 stack.append(target)
     return uses
+
+
+# A derivative that needs nothing but a number of Python saves this: its node is freed, too.
+NUMBER = Tensor.__new__(Tensor)
+NUMBER._counter = Counter()
 
 
 class _Walk:
@@ -531,4 +544,4 @@ def run_backward(
 def require_differentiable(tensor: Tensor) -> None:
     r"""Only numbers that can change by a little have gradients."""
     if tensor.dtype.kind in (BOOLEAN, INTEGRAL):
-        raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")

@@ -140,7 +140,7 @@ def share_memory_(self: Tensor) -> Tensor:
 
 def _one_number(self: Tensor) -> Any:
     if self.numel() != 1:
-        raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        raise ValueError("only one element tensors can be converted to Python scalars")
     return item(self)
 
 

@@ -308,8 +308,15 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 @method
 def select(input: Tensor, dim: int, index: Any) -> Tensor:
     r"""One place of an axis."""
-    axis = wrap_axis(dim, len(input.shape))
-    return input[(*[slice(None)] * axis, index)]
+    axis, place = wrap_axis(dim, len(input.shape)), as_int(index)
+    if not input.shape:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    if not -input.shape[axis] <= place < input.shape[axis]:
+        raise IndexError(
+            f"select(): index {place} out of range for tensor of size {list(input.shape)} at "
+            f"dimension {axis}"
+        )
+    return input[(*[slice(None)] * axis, place)]
 
 
 @method
@@ -318,9 +325,13 @@ def split(input: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     axis = wrap_axis(dim, len(input.shape))
     size = input.shape[axis]
     if isinstance(split_size, int):
-        if split_size < 0 or split_size == 0 and size:
+        if split_size < 0:
             raise RuntimeError(
                 f"split expects split_size be non-negative, but got split_size={split_size}"
+            )
+        if split_size == 0 and size:
+            raise RuntimeError(
+                f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}"
             )
         step = split_size or 1
         sizes = [min(step, size - start) for start in range(0, size, step)] or [0]

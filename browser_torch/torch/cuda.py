@@ -18,7 +18,7 @@ def device_count() -> int:
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
     r"""An error: there is no GPU."""
-    raise AssertionError("Torch not compiled with CUDA enabled: here is the CPU alone")
+    raise AssertionError("Torch not compiled with CUDA enabled")
 
 
 get_device_name = current_device = get_device_capability

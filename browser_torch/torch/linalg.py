@@ -156,6 +156,12 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
 def _svd(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     r"""By Jacobi's rotations of columns, until all are at right angles."""
     m, n = A.shape
+    if not bool(A.isfinite().all()):
+        # Infinite numbers have no singular values.
+        return tuple(
+            tensor([[math.nan] * k] * size, dtype=A.dtype) if k else tensor([math.nan] * size)
+            for size, k in ((m, min(m, n)), (min(m, n), 0), (min(m, n), n))
+        )
     if m < n:
         u, s, vh = _svd(A.t().contiguous())
         return vh.t(), s, u.t()
@@ -199,7 +205,7 @@ def _rotate(columns: Rows, turned: Rows, p: int, q: int) -> float:
 def svd(A: Tensor, full_matrices: bool = True) -> tuple[Tensor, Tensor, Tensor]:
     r"""Rotation, stretching, rotation."""
     _need_matrix("linalg.svd", A)
-    if not bool(A.isfinite().all()):
+    if bool(A.isnan().any()):
         raise _LinAlgError(
             "linalg.svd: The algorithm failed to converge because the input matrix contained "
             "non-finite values."

@@ -54,11 +54,12 @@ def grad(
             ones_like(one.detach()) * 0 if got is None else got
             for one, got in zip(wanted, found, strict=True)
         ]
-    if not allow_unused and any(one is None for one in found):
-        raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. Set "
-            "allow_unused=True if this is the desired behavior."
-        )
+    for place, one in enumerate(found):
+        if one is None and not allow_unused:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {place} appears to not have been used in the "
+                "graph. Set allow_unused=True if this is the desired behavior."
+            )
     return tuple(found)
 
 

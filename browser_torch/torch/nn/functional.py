@@ -3,9 +3,9 @@ r"""What layers compute, as functions."""
 import math
 from typing import Any
 
-from torch import _elementwise
-from torch._dtypes import FLOATING, bool_, c_name, finfo, float32, float64, int64
-from torch._elementwise import relu, sigmoid, tanh, where
+from torch import _elementwise, _reductions
+from torch._dtypes import FLOATING, bool_, c_name, finfo, float32, float64, int64, scalar_name
+from torch._elementwise import need_floating, relu, sigmoid, tanh, where
 from torch._indexing import embedding
 from torch._joining import cat
 from torch._making import arange, full
@@ -13,12 +13,32 @@ from torch._memory import Operation, bits, run
 from torch._products import einsum, linear, matmul
 from torch._random import bernoulli_of
 from torch._raw import Binary, binary, cast, contiguous, filled
-from torch._reductions import log_softmax, softmax
 from torch._shapes import axes_in_memory
 from torch._tape import Mode, record, record_result
 from torch._tensor import Tensor, alias_of, new, view_of
 
 silu = _elementwise.silu
+
+
+def _usual_axis(input: Tensor, dim: int | None) -> int:
+    r"""PyTorch's choice if no axis is named, which it warns of."""
+    if dim is not None:
+        return dim
+    return 0 if len(input.shape) in (0, 1, 3) else 1
+
+
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    r"""Positive numbers with the sum 1."""
+    return _reductions.softmax(input, _usual_axis(input, dim), dtype)
+
+
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    r"""The logarithms of softmax."""
+    return _reductions.log_softmax(input, _usual_axis(input, dim), dtype)
 
 
 # Nonlinearities
@@ -49,6 +69,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     r"""Negative numbers flatten out exponentially."""
+    need_floating("elu_cpu", input)
     return where(input > 0, input, alpha * input.clamp(max=0).expm1())
 
 
@@ -98,7 +119,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     r"""One half, gated by the other."""
     if input.shape[dim] % 2:
         raise RuntimeError(
-            f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}"
+            f"Halving dimension must be even, but dimension {dim % len(input.shape)} is size "
+            f"{input.shape[dim]}"
         )
     value, gate = input.chunk(2, dim)
     return value * gate.sigmoid()
@@ -148,10 +170,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False) -> Tens
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     r"""A 1 at the place of each number."""
     if tensor.dtype is not int64:
-        raise RuntimeError(
-            "one_hot is only applicable to index tensor of type LongTensor, got "
-            f"{c_name(tensor.dtype)}"
-        )
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if tensor.numel() and int(tensor.min()) < 0:
         raise RuntimeError("Class values must be non-negative.")
     largest = int(tensor.max()) if tensor.numel() else -1
@@ -223,6 +242,9 @@ def layer_norm(
         out = out * weight
     if bias is not None:
         out = out + bias
+    if out._node is not None:
+        # For PyTorch all of it is one operation.
+        out._node.title = "NativeLayerNorm"
     return out if out.dtype is input.dtype else out.to(input.dtype)
 
 
@@ -338,11 +360,11 @@ def nll_loss(
         return losses.view(target.shape) if reduction == "none" else losses
     if target.dtype.kind != 1:
         raise RuntimeError(
-            f"expected scalar type Long but found {c_name(target.dtype).capitalize()}"
+            f"expected target dtype to be Long or Byte, but got {scalar_name(target.dtype)}"
         )
     if target.dtype is not int64:
         raise RuntimeError(
-            f"\"nll_loss_out_frame\" not implemented for '{c_name(target.dtype).capitalize()}'"
+            f"expected target dtype to be Long or Byte, but got {scalar_name(target.dtype)}"
         )
     if len(target.shape) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -435,7 +457,7 @@ def _soft_targets(
     r"""Targets that are probabilities."""
     if input.shape != target.shape:
         raise RuntimeError(
-            f"expected scalar type Long but found {c_name(target.dtype).capitalize()}"
+            f"expected target dtype to be Long or Byte, but got {scalar_name(target.dtype)}"
         )
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / input.shape[axis]

@@ -173,6 +173,10 @@ class LayerNorm(_Norm):
         else:
             self.register_parameter("bias", None)
 
+    def extra_repr(self) -> str:
+        r"""The sizes."""
+        return f"{super().extra_repr()}, bias={self.bias is not None}"
+
     def forward(self, input: Tensor) -> Tensor:
         r"""In the same shape."""
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -370,7 +374,10 @@ class MultiheadAttention(Module):
     ) -> tuple[Tensor, Tensor | None]:
         r"""The result, and the weights if they are wanted."""
         if is_causal and attn_mask is None:
-            raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+            raise RuntimeError(
+                "Need attn_mask if specifying the is_causal hint. You may use the Transformer "
+                "module method `generate_square_subsequent_mask` to create this mask."
+            )
         batched = len(query.shape) == 3
         if self.batch_first and batched:
             query, key, value = (one.transpose(0, 1) for one in (query, key, value))
