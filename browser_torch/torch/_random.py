@@ -134,10 +134,16 @@ def _uniform(shape: Shape, d: dtype, low: float, high: float, generator: Any) ->
 
 def _normal(shape: Shape, d: dtype, mean: float, std: float, generator: Any) -> Tensor:
     source = generator or default_generator
-    made = new(shape, d.work)
+    made, limits = new(shape, d.work), (bits(float(mean)), bits(float(std)))
     count = made.numel()
+    if count >= 16 and d.work is d:
+        return source.draw(_NORMAL, made, *limits)
     if count >= 16:
-        source.draw(_NORMAL, made, bits(float(mean)), bits(float(std)))
+        # With sixteen bits PyTorch draws whole blocks of sixteen; the last one ends at the end.
+        blocks = source.draw(_NORMAL, new((-(-count // 16) * 16,), d.work), *limits)
+        flat, whole = made.view(-1), count // 16 * 16
+        copy_into(flat[:whole], blocks[:whole])
+        copy_into(flat[count - 16 :], blocks[-16:])
         return cast(made, d)
     values = []
     for _ in range(count):

@@ -268,6 +268,10 @@ def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False)
                     f"dimension {axis}"
                 )
             size = input.shape[axis - new]
+        if size < 0:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({size}) isn't allowed in dimension {axis}"
+            )
         full.append(size)
     old = input.shape
     strides = expanded_strides(old, input._strides, tuple(full))
