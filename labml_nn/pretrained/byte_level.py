@@ -7,8 +7,7 @@ know: ../basics/byte_pairs.py
 
 The rows of an embedding have no names. That row 262 of GPT-2's is for “ the”, with a space before
 it, is written beside the weights: `vocab.json` has the number of each token. A second file,
-`merges.txt`, has the merges of [byte-pair encoding](../basics/byte_pairs.py) in the order in which
-they were learned.
+`merges.txt`, has the merges of [byte-pair encoding](../basics/byte_pairs.py), the oldest first.
 
 **In:** a text. **Out:** its tokens as numbers, `[n_tokens]`, and the text again from them.
 
