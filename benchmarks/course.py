@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import torch  # noqa: E402
+from matplotlib.lines import Line2D  # noqa: E402
+from matplotlib.patches import Patch  # noqa: E402
 
 from benchmarks.pictures import ACCENT, INK, SECOND, new, svg  # noqa: E402
 from benchmarks.record import fingerprints, write  # noqa: E402
@@ -111,9 +113,17 @@ def bars(rows: list[dict[str, Any]]) -> str:
         axes.text(row["loss"] + 0.05, at, f"{row['loss']:.2f}", va="center", fontsize=10)
         if not counted:
             axes.plot([row["low"], row["high"]], [at, at], color=INK, linewidth=2)
+    # What the colours and the short lines are.
+    named = [
+        Patch(color=SECOND, alpha=0.6, label="counted"),
+        Patch(color=ACCENT, alpha=0.6, label="trained, mean of three seeds"),
+        Line2D([], [], color=INK, linewidth=2, label="lowest to highest seed"),
+    ]
+    figure.legend(handles=named, loc="outside upper left", frameon=False, fontsize=11, ncols=2)
     axes.set_yticks(range(len(rows)), [row["step"] for row in rows], fontsize=11)
     axes.invert_yaxis()
     axes.set_xlabel("Loss (nats)", fontsize=12)
+    axes.tick_params(labelsize=11)
     axes.tick_params(axis="y", length=0)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)

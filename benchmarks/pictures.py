@@ -99,7 +99,7 @@ def chart(figure: Mapping[str, Any], name: str) -> str:
         measured = sorted({point["xy".index(side)] for point in points})
         if axis.get("scale") == "log":
             # Powers have small exponents, which nobody reads on a phone: plain numbers instead.
-            ticks.set_major_formatter("{x:,g}")
+            ticks.set_major_formatter(lambda value, _: plain(value))
             ticks.set_minor_formatter("")
             if len(measured) <= 6:
                 ticks.set_ticks(measured)
@@ -110,9 +110,41 @@ def chart(figure: Mapping[str, Any], name: str) -> str:
     axes.grid(color=INK, alpha=0.12, linewidth=0.8)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
+    mark_what_lies_beyond(axes, figure)
     if len(figure["lines"]) > 1:
         drawn.legend(loc="outside upper left", frameon=False, fontsize=12, ncols=2)
     return svg(drawn, name).replace(">", f"><desc>{escape(described(figure))}</desc>", 1)
+
+
+def plain(value: float) -> str:
+    r"""A number as people write it: no powers of ten, and thousands apart."""
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.7f}".rstrip("0").rstrip(".")
+
+
+def mark_what_lies_beyond(axes: Axes, figure: Mapping[str, Any]) -> None:
+    r"""
+    An arrow at the edge, with the value, for each point that lies above or below the ends that a
+    figure gives its axis: a point that is left out in silence looks as if it weren't there.
+    """
+    low, high = axes.get_ylim()
+    for line, colour in zip(figure["lines"], cycle(LINES), strict=False):
+        for x, y in line["points"]:
+            if low <= y <= high:
+                continue
+            above = y > high
+            edge, arrow = (high, "^") if above else (low, "v")
+            axes.plot([x], [edge], arrow, color=colour, markersize=8, clip_on=False)
+            axes.annotate(
+                plain(float(f"{y:.4g}")),
+                (x, edge),
+                (0, 8 if above else -8),
+                textcoords="offset points",
+                fontsize=11,
+                ha="center",
+                va="bottom" if above else "top",
+            )
 
 
 def described(figure: Mapping[str, Any]) -> str:

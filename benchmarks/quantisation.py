@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 # As `python benchmarks/quantisation.py` from a checkout, nothing needs to be installed.
 ROOT = Path(__file__).resolve().parents[1]
@@ -214,6 +215,9 @@ def stripes() -> Figure:
     return figure
 
 
+# The greatest loss that a chart has room for.
+MOST = 2.6
+
 METHODS = {
     "matrix": "One scale for each matrix",
     "rows": "A scale for each row",
@@ -244,18 +248,38 @@ def table(found: list[dict], key: str, names: dict[str, str]) -> dict[str, objec
 def chart(
     rows: list[dict], names: dict[str, str], title: str, own: dict[str, float]
 ) -> dict[str, object]:
-    r"""Loss against bits, those of the scales included, up to a loss that counting letters has."""
+    r"""
+    Loss against bits, those of the scales included. The axis ends at about the loss of counting
+    pairs of letters, and what lies above is an arrow.
+    """
+    losses = [row[name] for row in rows for name in own]
+    end = {"high": MOST} if max(losses) > MOST else {}
     return {
         "title": title,
-        "x": {"title": "Bits of a number, with its share of scales"},
-        "y": {"title": "Validation loss"},
+        "x": {"title": "Bits of a number, with its scale"},
+        "y": {"title": "Validation loss"} | end,
         "lines": [
             {
                 "name": names[name],
-                "points": [[row["bits"] + own[name], row[name]] for row in rows if row[name] < 2.6],
+                "points": [[row["bits"] + own[name], row[name]] for row in rows],
             }
             for name in own
         ],
+    }
+
+
+def charts(tables: dict[str, Any]) -> dict[str, dict[str, object]]:
+    r"""All that is drawn from the tables."""
+    # A scale has 16 bits. A row has 128 weights or more; in the cache 32 numbers share two.
+    by_rows, by_groups = 16 / 128, 16 / GROUP
+    weights, kept = tables["bits"]["rows"], tables["cache"]["rows"]
+    rounded = {"rows": by_rows, "groups": by_groups}
+    corrected = {"gptq": by_rows, "gptq_groups": by_groups}
+    title = "Loss against bits, rounded and with GPTQ"
+    return {
+        "bits": chart(weights, METHODS, "Loss against bits", rounded),
+        "gptq": chart(weights, METHODS, title, rounded | corrected),
+        "cache": chart(kept, CACHES, "Loss with a cache in few bits", {"tokens": 1, "paper": 1}),
     }
 
 
@@ -268,9 +292,6 @@ def main() -> None:
     to_four_bits(model)
     floats = [one["float"] for one in found]
     tables = {"bits": table(found, "bits", METHODS), "cache": table(found, "cache", CACHES)}
-    # A scale has 16 bits. A row has 128 weights or more; in the cache 32 numbers share two.
-    by_rows, by_groups = 16 / 128, 16 / GROUP
-    weights, kept = tables["bits"]["rows"], tables["cache"]["rows"]
     write(
         "quantisation",
         title="The loss of the classic model with weights, keys and values in few bits",
@@ -288,19 +309,8 @@ def main() -> None:
             for key in ("calibration", "parts")
         },
         tables=tables,
-        figures={
-            "bits": chart(
-                weights, METHODS, "Loss against bits", {"rows": by_rows, "groups": by_groups}
-            ),
-            "gptq": chart(
-                weights,
-                METHODS,
-                "Loss against bits, rounded and with GPTQ",
-                {"rows": by_rows, "groups": by_groups, "gptq": by_rows, "gptq_groups": by_groups},
-            ),
-            "cache": chart(
-                kept, CACHES, "Loss with a cache in few bits", {"tokens": 1, "paper": 1}
-            ),
+        figures=charts(tables)
+        | {
             "stripes": {
                 "title": str(stripes.__doc__).rstrip("."),
                 "picture": svg(stripes(), "quantisation-stripes"),

@@ -1,9 +1,16 @@
 r"""Pictures are the same bytes each time, keep their letters, and take the colours of the page."""
 
+import json
 import re
+from pathlib import Path
 
-from benchmarks.pictures import ACCENT, SECOND, heat_map, new, svg
+import pytest
+
+from benchmarks import quantisation, redraw
+from benchmarks.pictures import ACCENT, SECOND, chart, heat_map, new, plain, svg
 from tests.literate.recorded import result
+
+RESULTS = sorted((Path(__file__).resolve().parents[2] / "results").glob("*.json"))
 
 
 def drawn(name: str) -> str:
@@ -43,3 +50,55 @@ def test_letters_stay_letters_and_colours_are_those_of_the_page() -> None:
 def test_a_result_takes_it() -> None:
     figures = {"seen": {"title": "What is seen", "picture": drawn("one")}}
     assert result(figures=figures).figures["seen"].picture == drawn("one")
+
+
+def texts(picture: str) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]*)</text>", picture)
+
+
+def with_points(points: list[list[float]], **ends: float) -> dict[str, object]:
+    r"""A chart of one line, whose other axis may have ends."""
+    lines = [{"name": "one", "points": points}]
+    return {"x": {"title": "Bits"}, "y": {"title": "Loss"} | ends, "lines": lines}
+
+
+def test_a_point_beyond_the_ends_of_an_axis_is_an_arrow_with_its_value() -> None:
+    points = [[1, 3.1315], [2, 2.25], [3, 1.5], [4, 0.25]]
+    assert not {"3.131", "3.132", "0.25"} & {*texts(chart(with_points(points), "one"))}
+    shown = texts(chart(with_points(points, low=1, high=2.6), "one"))
+    assert [one for one in shown if one in ("3.131", "3.132", "2.25", "1.5", "0.25")] == [
+        "3.131",
+        "0.25",
+    ]
+
+
+@pytest.mark.parametrize(
+    "number, text",
+    [(1003854.0, "1,003,854"), (1e6, "1,000,000"), (1e-4, "0.0001"), (2, "2"), (0.5, "0.5")],
+)
+def test_numbers_at_an_axis_have_no_powers_of_ten(number: float, text: str) -> None:
+    assert plain(number) == text
+
+
+def test_no_axis_of_a_result_counts_in_powers_of_ten() -> None:
+    for path in RESULTS:
+        figures = json.loads(path.read_text(encoding="utf-8")).get("figures", {})
+        for name, figure in figures.items():
+            numbers = [
+                one for one in texts(figure["picture"]) if re.fullmatch(r"[-−\d.,]+e[-+]?\d+", one)
+            ]
+            assert not numbers, f"{path.name}, {name}: {numbers}"
+
+
+def test_charts_of_few_bits_have_every_row_of_their_table() -> None:
+    content = json.loads(RESULTS[0].with_name("quantisation.json").read_text(encoding="utf-8"))
+    for key, figure in quantisation.charts(content["tables"]).items():
+        rows = content["tables"]["cache" if key == "cache" else "bits"]["rows"]
+        assert [len(line["points"]) for line in figure["lines"]] == [len(rows)] * len(
+            figure["lines"]
+        )
+
+
+@pytest.mark.whole
+def test_the_charts_of_results_are_drawn_from_their_numbers() -> None:
+    assert [(path.name, names) for path, _, names in redraw.changed()] == []
