@@ -239,18 +239,24 @@ def example(
     [220](../../results/induction.json#values.half.loss.3), and an induction score passes 0.5 at
     step [220](../../results/induction.json#values.half.score.1),
     [200](../../results/induction.json#values.half.score.2) and
-    [230](../../results/induction.json#values.half.score.3), in this order. The paper finds such a
-    bump in language models, too. To see whether they cause it, [remove the heads](patching.py).
+    [230](../../results/induction.json#values.half.score.3), in this order. The previous-token score
+    ends at only [0.49](../../results/induction.json#tables.models.Two%20layers.previous): the head
+    gives its largest weight to the position before, and some to those around it (see [the
+    picture](induction_experiment.py)). That is enough here, where what the heads of the first layer
+    add needn't be exact. (That it is enough is what the loss shows; why is our guess.) The paper
+    finds such a bump in language models, too. To see whether they cause it, [remove the
+    heads](patching.py).
 
     ### What did not help here
 
-    More steps with one layer. After 1,800, it predicts
-    [36.8 %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.right), but
-    [1.4 %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.pieces) in
-    *pieces*: a part of 16 tokens, then nine of them from another place. There two layers predict
-    [99.8 %](../../results/induction.json#tables.models.Two%20layers.pieces). (An interpretation: in
-    a sequence that repeats, the next token is the one that was last seen longest ago; in pieces it
-    isn't.) Left out are texts of words.
+    More steps with one layer. After 1,800, it predicts [36.8
+    %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.right), but [1.4
+    %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.pieces) in
+    *pieces*: a part of 16 tokens in which no token comes twice, followed by nine tokens of that
+    part, from somewhere in the middle. There two layers predict [99.8
+    %](../../results/induction.json#tables.models.Two%20layers.pieces). (An interpretation: in a
+    sequence that repeats, the next token is the one that was last seen longest ago; in pieces it
+    isn't.) Texts of words are left out.
 
     ### Exercises
 

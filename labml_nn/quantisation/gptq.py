@@ -173,7 +173,7 @@ def example(
     In two bits, groups together with GPTQ. The loss is
     [1.982](../../results/quantisation.json#tables.bits.2.gptq) with a scale for each row and
     [1.991](../../results/quantisation.json#tables.bits.2.gptq_groups) with groups of 32, which cost
-    0.4 bits more for each weight. (In three bits they do help:
+    0.4 bits more for each weight (means of three seeds). (In three bits they do help:
     [1.691](../../results/quantisation.json#tables.bits.3.gptq_groups).) What the calibration is
     made of matters less than how much there is of it: in three bits, with Python code the loss is
     [1.704](../../results/quantisation.json#values.calibration.python), with letters at random

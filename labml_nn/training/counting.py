@@ -206,8 +206,9 @@ def example(n_vocab: int = 5, n_letters: int = 2) -> tuple[Tensor, Tensor]:
             - It is the same text for each length of context, and up to four letters its loss falls.
 
     ??? question "What is the training loss with a context as long as the whole text?"
-        Nearly 0. Every long context came up once, so $N = T = 1$ and $p = (1 + p') / 2$: each
-        further letter of context halves the distance to 1.
+        Nearly 0, if contexts may go beyond the start of a window. Every long context came up once,
+        so $N = T = 1$ and $p = (1 + p') / 2$: each further letter of context halves the distance to
+        1.
 
     ??? question "Use $p = N(c\,x) / N(c)$ and guess only where $N(c) = 0$. What is the loss?"
         Infinite. In the validation text some letter follows a context that it never followed

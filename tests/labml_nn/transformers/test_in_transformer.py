@@ -3,9 +3,11 @@ from operator import attrgetter
 from typing import Any
 
 import pytest
+import torch
 from torch import nn
 
 from labml_nn.training.engine.recipes import PARTS
+from labml_nn.transformers.mha import causal_mask
 from labml_nn.transformers.variants.differential_attention import first_lambda
 
 SIZES = {"d_model": 60, "heads": 6, "d_ff": 48, "seq_len": 7, "dropout_prob": 0.5}
@@ -36,9 +38,8 @@ PLACES = {
     "swiglu": ["feed_forward"],
 }
 # Their scores know positions, so nothing is added to the tokens.
-PLACES |= dict.fromkeys(
-    ["flex", "latent", "shaw", "transformer_xl", "alibi", "rotary"], ["self_attn", "positions"]
-)
+KEYED = ["flex", "latent", "shaw", "transformer_xl", "alibi", "rotary"]
+PLACES |= dict.fromkeys(KEYED, ["self_attn", "positions"])
 
 
 def parts_of(name: str, **changes: int) -> dict[str, Any]:
@@ -65,3 +66,21 @@ def test_a_quarter_of_a_text_is_a_window_and_layers_are_deeper_and_share_a_table
     assert [make().lambda_init for _ in range(2)] == [first_lambda(1), first_lambda(2)]
     make = parts_of("rotary")["self_attn"]
     assert make().rotary is make().rotary
+
+
+# The delta rule takes the causal mask and no other, and says so.
+@pytest.mark.parametrize("name", sorted({*PARTS} - {*PLACES, "delta_rule"}) + KEYED)
+def test_each_sequence_of_a_batch_has_a_mask_of_its_own(name: str) -> None:
+    parts = parts_of(name, dropout_prob=0.0)
+    torch.manual_seed(1)
+    attention = parts["self_attn"]().double().eval()
+    x = torch.randn(7, 2, 60, dtype=torch.float64)
+
+    # The second sequence is two positions shorter.
+    mask = causal_mask(7).repeat(1, 1, 2)
+    mask[:, 5:, 1] = False
+    both = attention(query=x, key=x, value=x, mask=mask)
+    for at in (0, 1):
+        one = x[:, at : at + 1]
+        alone = attention(query=one, key=one, value=one, mask=mask[:, :, at : at + 1])
+        assert (both[:, at : at + 1] - alone).abs().max() < 1e-12

@@ -130,3 +130,12 @@ def test_other_masks_are_refused() -> None:
 def test_half_of_a_write_is_left_after_38_tokens() -> None:
     alpha = torch.sigmoid(attention().decay.bias[0]).item()
     assert round(math.log(0.5) / math.log(alpha)) == 38
+
+
+def test_padding_at_the_end_changes_no_output_but_the_state() -> None:
+    layer = seam.randomised(attention())
+    x = seam.text()
+    shorter, before = layer.extend(x[:-2], x[:-2], x[:-2])
+    longer, after = layer.extend(x, x, x)
+    assert (longer[:-2] - shorter).abs().max() < 1e-12
+    assert (after - before).abs().max() > 0.01
