@@ -4,8 +4,8 @@ title: The tool
 summary: How an annotated module becomes a page, a notebook and a snippet.
 ---
 
-Every page of this site is a Python file, and so is every page of this section: they are the tool
-that makes the pages. It takes any annotated package, and this site is its first user.
+Nearly every page of this site is a Python file, and so is every page of this section: they are the
+tool that makes the pages. It takes any annotated package, and this site is its first user.
 
 ```text
 problems, settings            what every room may use
