@@ -37,9 +37,6 @@ letter, and “n” stays. Only they count in the loss.
 
 **In:** tokens, `[seq_len, batch_size]`, some of them replaced. **Out:** at each position, logits
 for the token that was there, `[seq_len, batch_size, n_vocab]`.
-
-The loss is the mean of $-\ln p(x_i \mid \tilde x)$ over the chosen places $i$. $x$ is the text,
-$\tilde x$ the input with replaced letters, and $p$ the probability that the model gives.
 """
 
 from collections.abc import Callable
@@ -99,6 +96,9 @@ def corrupt(
 
     The share `rate` has to be guessed. Of that, `masked` is hidden, `replaced` becomes random
     letters, and the rest is kept. Returns inputs and targets, `[seq_len, batch_size]` each.
+
+    The loss is the mean of $-\ln p(x_i \mid \tilde x)$ over the chosen places $i$. $x$ is the text,
+    $\tilde x$ the input with replaced letters, and $p$ the probability that the model gives.
     """
     # Each letter on its own, by a random number from 0 to 1. Marks are never chosen: there is
     # nothing to learn from guessing that a text has a beginning.

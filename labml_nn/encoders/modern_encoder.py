@@ -30,12 +30,6 @@ is an encoder with parts that have become usual since then, most of all in decod
 **In:** tokens, `[seq_len, batch_size]`, and a mask of what is visible. **Out:** features of each
 position, `[seq_len, batch_size, d_model]`.
 
-Which of them is it? BERT gets pre-norm or rotary positions, with all else as it was. “All global”
-is the modern encoder without local attention:
-
-[The loss in gaps with each encoder, mean and range of three
-seeds](../../results/encoders.json#figures.parts)
-
 Rotary positions make the difference: with them alone, the loss is
 [1.990](../../results/encoders.json#tables.encoders.BERT%2C%20rotary%20positions.loss). Local
 attention adds something: without it, the modern encoder has
@@ -219,6 +213,14 @@ def example(
     ## Example
 
     Features of texts with padding, and logits.
+
+    ### Each part by itself
+
+    Which of them is it? BERT gets pre-norm or rotary positions, with all else as it was. “All
+    global” is the modern encoder without local attention:
+
+    [The loss in gaps with each encoder, mean and range of three
+    seeds](../../results/encoders.json#figures.parts)
 
     ### Which part is it?
 

@@ -27,9 +27,6 @@ two things, with as many weights and as much work for a token (but for the route
 specialise. At our size [neither helps](shared_expert.py#example). Think of a hospital again:
 everybody sees the nurse, and then some specialists.
 
-[The loss after 1,000 steps, mean and range of three seeds; the last two are those of this
-page](../../results/experts.json#figures.losses)
-
 **In** and **out:** the features of tokens, `[seq_len, batch_size, d_model]`.
 
 $$
@@ -115,6 +112,9 @@ def example(
     [32](../../results/experts.json#tables.layers.experts%20of%20half%20the%20width.seconds) seconds
     of one core and not [21](../../results/experts.json#tables.layers.experts%2C%20bias.seconds),
     because there are more and smaller products.
+
+    [The loss after 1,000 steps, mean and range of three seeds; the last two are those of this
+    page](../../results/experts.json#figures.losses)
 
     ### In large models
 

@@ -26,9 +26,6 @@ do, and the right answer follows in [0.17](../../results/dialogues.json#values.b
 [0.87](../../results/dialogues.json#tables.changes.as%20on%20the%20page.held_out) of the questions
 about the other half correctly (means of three seeds).
 
-[The share of right answers to questions that no dialogue
-had](../../results/dialogues.json#figures.curves)
-
 **In:** dialogues, each a list of messages that say whose they are. **Out:** inputs and targets for
 the [training loop](../training/loop.py), `[seq_len, batch_size]`, in which only the answers count.
 
@@ -172,6 +169,9 @@ def example(question_len: int = 7, answer_len: int = 5, batch_size: int = 3) -> 
     right, and if the end of an answer doesn't count,
     [0](../../results/dialogues.json#tables.changes.the%20end%20doesn%27t%20count.stops) of the
     answers end.
+
+    [The share of right answers to questions that no dialogue
+    had](../../results/dialogues.json#figures.curves)
 
     ### Where it comes from, and what is left out
 

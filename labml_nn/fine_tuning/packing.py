@@ -26,19 +26,6 @@ lines answers the first.
 dialogue     1       1   1 1 1 1   1        1      1 1 1  1  1    1      2       2
 position     0       1   2 3 4 5   6        7      8 9 10 11 12   13     0       1
 ```
-
-A token at place $i$ may look at one at place $j$ if both belong to the same dialogue, $n_i = n_j$,
-and if $j \le i$ as ever:
-
-$$
-M_{ij} = [\, j \le i \,] \, [\, n_i = n_j \,]
-$$
-
-Brackets are 1 where what they say is true, and 0 elsewhere. Nothing else in a model lets one token
-look at another, so with positions that start again this is all it takes.
-
-[Which token may look at which, in a window of two dialogues and a rest: B begins a dialogue, U and
-A begin messages, E ends one](../../results/dialogues.json#figures.window)
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -99,6 +86,19 @@ def apart(tokens: Tensor, begin: int) -> tuple[Tensor, Tensor]:
 
     The mask, `[seq_len, seq_len, batch_size]`, and the position of each token in its dialogue,
     `[seq_len, batch_size]`.
+
+    A token at place $i$ may look at one at place $j$ if both belong to the same dialogue, $n_i =
+    n_j$, and if $j \le i$ as ever:
+
+    $$
+    M_{ij} = [\, j \le i \,] \, [\, n_i = n_j \,]
+    $$
+
+    Brackets are 1 where what they say is true, and 0 elsewhere. Nothing else in a model lets one
+    token look at another, so with positions that start again this is all it takes.
+
+    [Which token may look at which, in a window of two dialogues and a rest: B begins a dialogue, U
+    and A begin messages, E ends one](../../results/dialogues.json#figures.window)
     """
     # Counting the beginnings up to each place numbers the dialogues, `[seq_len, batch_size]`.
     number = (tokens == begin).cumsum(dim=0)

@@ -32,9 +32,6 @@ Think of a globe. One encoder puts a pin on it for each image, another one a pin
 Training moves the pin of an image to that of its caption, and away from all other captions. A new
 caption gets a pin, too, and an image belongs to the nearest one.
 
-[Mean cosines of twenty images of each new caption with all of these captions, blue is positive, red
-negative](../../results/images.json#figures.similarities)
-
 $$
 s_{ij} = \frac{u_i \cdot v_j}{\tau}
 $$
@@ -217,6 +214,9 @@ def example(
 
     [The four of 2,200 images that are nearest to each of three new
     captions](../../results/images.json#figures.nearest)
+
+    [Mean cosines of twenty images of each new caption with all of these captions, blue is positive,
+    red negative](../../results/images.json#figures.similarities)
 
     ### What it learned
 

@@ -12,8 +12,6 @@ Both models have a width of 48, four heads and two layers. Digits are cut into p
 pixels, the wide images into patches of 4 × 4, which takes half the time. A training of 800 steps
 of both takes [27](../../results/images.json#values.seconds) seconds of one core.
 
-[Models that read digits](../../results/images.json#tables.models)
-
 [Models that name images; twelve captions are new to
 them](../../results/images.json#tables.ways)
 
@@ -190,6 +188,10 @@ def example(batch_size: int = 3) -> tuple[Tensor, ...]:
     ## Example
 
     A few steps of each.
+
+    ### Models that read digits
+
+    [Models that read digits](../../results/images.json#tables.models)
 
     ### Exercises
 

@@ -31,9 +31,6 @@ such a way that each text has the very same probability as from the target alone
 **In:** a target, a draft, and a text, `[n_text]`. **Out:** the text with more tokens, and how many
 each pass of the target has added.
 
-Think of a manager who reads faster than she writes. A clerk drafts her letters. She corrects the
-first mistake in a draft, and the clerk goes on from there. A slow clerk is no help.
-
 [What each pass of the target adds, by the length of the
 draft](../../results/speculative.json#figures.lengths)
 """
@@ -224,6 +221,11 @@ def example(n_text: int = 5, n_draft: int = 3, n_tokens: int = 7, n_vocab: int =
     [Letters a second, by the length of the draft](../../results/speculative.json#figures.speed)
 
     Left out: batches, whose passes are large anyway, and texts longer than the model's context.
+
+    ### A manager and her clerk
+
+    Think of a manager who reads faster than she writes. A clerk drafts her letters. She corrects
+    the first mistake in a draft, and the clerk goes on from there. A slow clerk is no help.
 
     ### Exercises
 

@@ -28,9 +28,6 @@ nats, and guessing among 32 tokens gives [3.466](../../results/induction.json#va
 [99.96 %](../../results/induction.json#tables.models.Two%20layers.right) of the predictions there
 are right (means of three seeds).
 
-[The loss where sequences repeat, in the course of the
-training](../../results/induction.json#figures.loss)
-
 **In:** tokens, `[seq_len, batch_size]`, and the attention weights of a layer, `[seq_len, seq_len,
 batch_size, heads]`. **Out:** two scores for each head, which find the two kinds of heads that solve
 this together.
@@ -246,6 +243,9 @@ def example(
     add needn't be exact. (That it is enough is what the loss shows; why is our guess.) The paper
     finds such a bump in language models, too. To see whether they cause it, [remove the
     heads](patching.py).
+
+    [The loss where sequences repeat, in the course of the
+    training](../../results/induction.json#figures.loss)
 
     ### What did not help here
 

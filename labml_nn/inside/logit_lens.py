@@ -31,7 +31,7 @@ the last layer and the logits, the model has a normalisation, and the lens needs
 
 Think of an exam with partial marks. The logit lens marks the unfinished answers with the marking
 scheme for finished ones. It can miss what a student has worked out but not yet written down in the
-expected form. The *tuned lens* below has a marking scheme for each stage.
+expected form.
 """
 
 import torch
@@ -125,6 +125,8 @@ class TunedLens(nn.Module):
     $a_\ell$, which turn its stream into one that looks as if all layers had run. (Belrose et al.
     2023, [Eliciting Latent Predictions from Transformers with the Tuned
     Lens](https://arxiv.org/abs/2303.08112).)
+
+    A marking scheme for each stage of the exam, so to speak.
     """
 
     def __init__(self, n_layers: int, d_model: int) -> None:

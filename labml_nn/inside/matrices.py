@@ -29,9 +29,6 @@ divides it), and when it looks at “a”, that of “d” by
 [5.99](../../results/inside.json#values.added.ad). (An interpretation: at the “n” of “ing” and
 “and”, it looks at the letter before.)
 
-[What the second head of the first layer adds to the logits of 22 letters, by the letter that it
-looks at: blue is up, red is down](../../results/inside.json#figures.added)
-
 **In:** an attention. **Out:** two matrices for each of its heads, `[heads, d_model, d_model]`.
 """
 
@@ -111,6 +108,9 @@ def letter_tables(model: AutoregressiveTransformer, layer: int) -> tuple[Tensor,
     For each head of a layer, counted from 0: which letter looks for which, and what looking at a
     letter adds to the logit of each. Both are `[heads, n_vocab, n_vocab]`, with a row for the
     letter that looks, or that is looked at.
+
+    [What the second head of the first layer adds to the logits of 22 letters, by the letter that it
+    looks at: blue is up, red is down](../../results/inside.json#figures.added)
     """
     # What the layer would read if the stream had nothing but the letter in it (and no bias).
     letters = model.embed.tokens.embedding.weight * model.embed.tokens.scale

@@ -29,9 +29,6 @@ $$\operatorname{Concat}(z_1, \dots, z_H)\, W^O = \sum_{h=1}^{H} z_h W^O_h$$
 $H$ is the number of heads, and $z_h$ the output of head $h$: $d_k$ features, a weighted average of
 values. $W^O$ is the last projection of [the layer](../transformers/mha.py), and $W^O_h$ its rows
 for $z_h$. Replace one $z_h$, and the other terms stay as they are.
-
-[Each head of the first seed: the loss without it, and how much of the answer it brings
-back](../../results/induction.json#tables.heads)
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -214,6 +211,11 @@ def example(
 ) -> tuple[Tensor, ...]:
     r"""
     ## Example
+
+    ### Each head by itself
+
+    [Each head of the first seed: the loss without it, and how much of the answer it brings
+    back](../../results/induction.json#tables.heads)
 
     ### Where the answer comes from
 

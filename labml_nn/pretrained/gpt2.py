@@ -30,9 +30,6 @@ Where it differs from the small transformer:
 | embedding | times $\sqrt{d_{model}}$ | as it is |
 | activation | GELU | its approximation with a tanh |
 | logits | a matrix of their own, with biases | the matrix of the embedding, *tied* |
-
-[What one wrong detail does: the mean loss of three seeds, and their range as a
-line](../../results/pretrained.json#figures.details)
 """
 
 from collections.abc import Mapping
@@ -243,6 +240,9 @@ def example(
     a random file, in double precision, our logits and those of the library “transformers” differ by
     less than $10^{-10}$. We had no network to try the published weights; the notebook does. Left
     out are dropout in training, and a cache for writing.
+
+    [What one wrong detail does: the mean loss of three seeds, and their range as a
+    line](../../results/pretrained.json#figures.details)
 
     ### Exercises
 

@@ -28,16 +28,6 @@ loader takes a folder. These conventions decide:
   [converted](../transformers/positions/rotary_pairs.py) to halves, which our pages have, too.
 * **Groups.** Heads of queries that share a head of keys are neighbours: 0 0 0 1 1 1.
 * **Frequencies.** The base is 500,000. From Llama 3.1 on, slow pairs are slower still:
-
-$$
-\theta_i' = \theta_i \left( k_i + \frac{1 - k_i}{f} \right) \qquad
-k_i = \min\left( \max\left( \frac{n_i - a}{b - a},\, 0 \right),\, 1 \right) \qquad
-n_i = \frac{L \theta_i}{2 \pi}
-$$
-
-$\theta_i$ is the angle of pair $i$ from one position to the next, and $n_i$ the number of turns
-that it makes in $L = 8192$ positions. With more than $b = 4$ turns it is kept, $k_i = 1$. With
-less than $a = 1$ it is slower by $f = 8$. Between the two, $k_i$ is a straight line over the turns.
 """
 
 import math
@@ -67,6 +57,17 @@ def scaled_frequencies(frequencies: Tensor, scaling: Config) -> Tensor:
     ## Scaled frequencies
 
     `scaling` has the names of `config.json` for $a$, $b$, $L$ and $f$. The result is `[n_pairs]`.
+
+    $$
+    \theta_i' = \theta_i \left( k_i + \frac{1 - k_i}{f} \right) \qquad
+    k_i = \min\left( \max\left( \frac{n_i - a}{b - a},\, 0 \right),\, 1 \right) \qquad
+    n_i = \frac{L \theta_i}{2 \pi}
+    $$
+
+    $\theta_i$ is the angle of pair $i$ from one position to the next, and $n_i$ the number of turns
+    that it makes in $L = 8192$ positions. With more than $b = 4$ turns it is kept, $k_i = 1$. With
+    less than $a = 1$ it is slower by $f = 8$. Between the two, $k_i$ is a straight line over the
+    turns.
     """
     low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
 

@@ -29,10 +29,6 @@ scales)](../../results/quantisation.json#figures.cache)
 
 **In:** keys or values of the new tokens. **Out:** those of all tokens that were read so far,
 `[n_read, batch_size, heads, d_k]`, nearly.
-
-A channel has to wait until there are several tokens. So the last keys stay in 32 bits, and whenever
-there are 32 of them, they are rounded together. (With fewer than 32 tokens in a group there would
-be more scales than before.)
 """
 
 import torch
@@ -51,19 +47,6 @@ def quantise_range(x: Tensor, n_bits: int, dim: int) -> Rounded:
 
     All numbers along the axis `dim` share a scale. Whole numbers in the shape of `x`; the lowest
     numbers and the steps have the length 1 along `dim`.
-
-    With $b$ bits, a group of numbers $x$ becomes
-
-    $$
-    l = \min x \qquad s = \frac{\max x - \min x}{2^b - 1}
-    $$
-
-    $$
-    q = \operatorname{round}\left(\frac{x - l}{s}\right) \qquad x \approx l + s\, q
-    $$
-
-    An example in two bits: a channel has 5.0, 5.35, 5.15, 5.6. Then $l = 5$, $s = 0.2$, and $q$ is
-    0, 2, 1, 3. The largest error is 0.05. Counted from zero, with a sign, all four would be 5.6.
     """
     # From the lowest to the highest number in $2^b - 1$ steps.
     low, high = x.amin(dim, keepdim=True), x.amax(dim, keepdim=True)
@@ -93,6 +76,10 @@ class QuantisedProjection(CachedProjection):
     ## The cache
 
     A [projection that remembers](../transformers/kv_cache.py#CachedProjection), in 2, 4 or 8 bits.
+
+    A channel has to wait until there are several tokens. So the last keys stay in 32 bits, and
+    whenever there are 32 of them, they are rounded together. (With fewer than 32 tokens in a group
+    there would be more scales than before.)
     """
 
     def __init__(
@@ -244,6 +231,21 @@ def example(
 
     Left out: attention that computes with the whole numbers. Here the keys of one layer are
     restored for each new token, so memory is saved, and time is lost.
+
+    ### Rounding a range
+
+    With $b$ bits, a group of numbers $x$ becomes
+
+    $$
+    l = \min x \qquad s = \frac{\max x - \min x}{2^b - 1}
+    $$
+
+    $$
+    q = \operatorname{round}\left(\frac{x - l}{s}\right) \qquad x \approx l + s\, q
+    $$
+
+    An example in two bits: a channel has 5.0, 5.35, 5.15, 5.6. Then $l = 5$, $s = 0.2$, and $q$ is
+    0, 2, 1, 3. The largest error is 0.05. Counted from zero, with a sign, all four would be 5.6.
 
     ### Exercises
 

@@ -52,37 +52,6 @@ def gptq(
 
     Whole numbers, `[d_out, d_in]`, and scales, `[d_out, n_groups]`, for
     [restore](groups.py#restore).
-
-    ### The error of an output
-
-    Let $x$ be an input of the layer, $w$ a row of weights, and $\hat w$ the row after rounding.
-    Over all inputs of a text, the *calibration*, the squared errors of the output add up to
-
-    $$
-    \sum_x \left( (w - \hat w)\, x \right)^2 = (w - \hat w)\, H\, (w - \hat w)^\top
-    \qquad H = \sum_x x\, x^\top
-    $$
-
-    The matrix $H$, `[d_in, d_in]`, is the same for all rows. $H_{jk}$ is large where the inputs $j$
-    and $k$ are large together.
-
-    ### A step
-
-    Column $j$ is rounded. How must the columns to the right of it change to make the error
-    smallest? The error is a quadratic function of them, so its derivative is set to zero. The
-    result is
-
-    $$
-    w_k \leftarrow w_k - \frac{w_j - \hat w_j}{U_{jj}}\, U_{jk} \qquad k > j
-    $$
-
-    where $U$ is the upper triangular matrix with $U^\top U = H^{-1}$, a Cholesky factor. Then
-    column $j + 1$ is rounded, with the corrections that it has got so far.
-
-    An example: the scale is 1, the weights are 0.4 and 0.4, and $H$ has 1 on its diagonal and 0.8
-    beside it. Rounded to the nearest, both become 0, and the error is 0.576. With GPTQ the first
-    becomes 0 and adds $0.8 \cdot 0.4 = 0.32$ to the second. That is 0.72 now and becomes 1. The
-    error is 0.136.
     """
     # An input that is always zero would leave $H$ without an inverse. A hundredth of the mean is
     # what the paper adds.
@@ -183,6 +152,37 @@ def example(
     Left out: many columns at once, which makes it fast for large matrices, and an order of columns
     by the size of their inputs. [AWQ](https://arxiv.org/abs/2306.00978) takes another way: it
     scales up the weights of large inputs before rounding, and corrects nothing.
+
+    ### The error of an output, and a step
+
+    Let $x$ be an input of the layer, $w$ a row of weights, and $\hat w$ the row after rounding.
+    Over all inputs of a text, the *calibration*, the squared errors of the output add up to
+
+    $$
+    \sum_x \left( (w - \hat w)\, x \right)^2 = (w - \hat w)\, H\, (w - \hat w)^\top
+    \qquad H = \sum_x x\, x^\top
+    $$
+
+    The square matrix $H$ is the same for all rows. $H_{jk}$ is large where the inputs $j$ and $k$
+    are large together.
+
+    ### A step
+
+    Column $j$ is rounded. How must the columns to the right of it change to make the error
+    smallest? The error is a quadratic function of them, so its derivative is set to zero. The
+    result is
+
+    $$
+    w_k \leftarrow w_k - \frac{w_j - \hat w_j}{U_{jj}}\, U_{jk} \qquad k > j
+    $$
+
+    where $U$ is the upper triangular matrix with $U^\top U = H^{-1}$, a Cholesky factor. Then
+    column $j + 1$ is rounded, with the corrections that it has got so far.
+
+    An example: the scale is 1, the weights are 0.4 and 0.4, and $H$ has 1 on its diagonal and 0.8
+    beside it. Rounded to the nearest, both become 0, and the error is 0.576. With GPTQ the first
+    becomes 0 and adds $0.8 \cdot 0.4 = 0.32$ to the second. That is 0.72 now and becomes 1. The
+    error is 0.136.
 
     ### Exercises
 

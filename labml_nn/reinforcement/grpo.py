@@ -15,11 +15,11 @@ terms:
   policy gradient: The gradient of the expected reward, from answers that the model has drawn.
 ---
 
-A model that [imitates](imitation.py) 50 solved questions sorts
-[30.9 %](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) of new ones.
-With the same 50 answers it gets no further. A [verifier](verifier.py) could tell it, for any number
-of new questions, whether its answers are right. But how do you train with that? A reward has no
-gradient: between the weights and the reward, tokens were *drawn*.
+A model that [imitates](imitation.py) 50 solved questions sorts [30.9
+%](../../results/grpo.json#tables.ways.Start%3A%2050%20solved%20questions.greedy) of new ones. A
+[verifier](verifier.py) could tell it, for any number of new questions, whether its answers are
+right. But how do you train with that? A reward has no gradient: between the weights and the reward,
+tokens were *drawn*.
 
 *Group relative policy optimisation* draws several answers to the same question, checks them, and
 makes those likelier that were better than the others. After 200 steps the model sorts

@@ -25,9 +25,6 @@ right, fewer than before, and the answers have lost a digit: they are
 [5.85](../../results/grpo.json#tables.training.Only%20the%20order%20is%20checked.length) tokens
 long, where a right one has 7. The reward doesn't show any of that: it goes to nearly 1.
 
-[Only the order is checked: what is rewarded, and what is right, among the answers that are drawn in
-training](../../results/grpo.json#figures.hole)
-
 **In:** questions, such as “`315204=`”, and answers of a model, such as “`012345;`”. **Out:** a
 *reward* for each answer: 1 if it is right, 0 if it isn't.
 """
@@ -146,6 +143,11 @@ def example(n_digits: int = 5, n_questions: int = 7) -> tuple[Tensor, Tensor, Te
     ## Example
 
     Right answers, answers with two digits exchanged, and empty ones.
+
+    ### Reward hacking
+
+    [Only the order is checked: what is rewarded, and what is right, among the answers that are
+    drawn in training](../../results/grpo.json#figures.hole)
 
     ### Exercises
 

@@ -14,9 +14,6 @@ and to replace it when the next letter comes.
 [The last letter among dots](../../results/state_spaces.json#tables.last_letter)
 
 The longer ago the letter was, the less often the layer with fixed weights is right.
-
-[How many are right, by the distance to the last
-letter](../../results/state_spaces.json#figures.distance)
 """
 
 import torch
@@ -180,6 +177,11 @@ def example(seq_len: int = 7, batch_size: int = 3) -> tuple[Tensor, Tensor]:
     ## Example
 
     A stream with its answers, and the scores of an untrained layer.
+
+    ### By the distance
+
+    [How many are right, by the distance to the last
+    letter](../../results/state_spaces.json#figures.distance)
 
     ### Exercises
 

@@ -26,9 +26,6 @@ to tell them apart. *Mamba* computes the factors from the token. With as many nu
 it gets [0.9998](../../results/state_spaces.json#tables.last_letter.Mamba.right) right (means of
 three seeds).
 
-[How many are right, by the distance to the last
-letter](../../results/state_spaces.json#figures.distance)
-
 **In:** a vector for each token, `[seq_len, batch_size, d_model]`. **Out:** the same shape, in which
 each position has seen those before it. Between two tokens only a state is carried,
 `[batch_size, n_channels, n_state]`, and the last three inputs of a short convolution.
@@ -56,23 +53,6 @@ def selective_scan(
     * `write` and `read` are vectors for each token, `[seq_len, batch_size, n_state]`
 
     The results in the shape of `x`, and the last state.
-
-    ### The recurrence
-
-    For one channel with the input $x_t$ at the token $t$, and one number $h$ of its state:
-
-    $$
-    h_t = e^{\Delta_t A}\, h_{t-1} + \Delta_t B_t\, x_t \qquad y_t = \sum C_t\, h_t + D\, x_t
-    $$
-
-    The sum is over the numbers of the channel's state. $A$ is a negative *rate*, $\Delta_t$ the
-    *step*. $B_t$ says what is written into each number, $C_t$ how much of it is read, and $D$ is a
-    way past the state. $\Delta_t$, $B_t$ and $C_t$ are computed from the token: the model
-    *selects*. (For $A$ it isn't needed, since $\Delta_t$ multiplies it.)
-
-    An example with the rate $A = -1$: with a step of 0.01, 0.99 of the state is kept, and a
-    hundredth of the input is added. With a step of 3, only 0.05 is kept, and the input is added
-    three times. So one number, the step, decides between the past and the token.
     """
     # Nothing has been read yet. No axis is that of the sequence.
     state = x.new_zeros(*x.shape[1:], rates.shape[1])
@@ -111,6 +91,23 @@ class Mamba(nn.Module):
     ## Mamba
 
     The layer around the scan. It takes the place of attention.
+
+    ### The recurrence
+
+    For one channel with the input $x_t$ at the token $t$, and one number $h$ of its state:
+
+    $$
+    h_t = e^{\Delta_t A}\, h_{t-1} + \Delta_t B_t\, x_t \qquad y_t = \sum C_t\, h_t + D\, x_t
+    $$
+
+    The sum is over the numbers of the channel's state. $A$ is a negative *rate*, $\Delta_t$ the
+    *step*. $B_t$ says what is written into each number, $C_t$ how much of it is read, and $D$ is a
+    way past the state. $\Delta_t$, $B_t$ and $C_t$ are computed from the token: the model
+    *selects*. (For $A$ it isn't needed, since $\Delta_t$ multiplies it.)
+
+    An example with the rate $A = -1$: with a step of 0.01, 0.99 of the state is kept, and a
+    hundredth of the input is added. With a step of 3, only 0.05 is kept, and the input is added
+    three times. So one number, the step, decides between the past and the token.
     """
 
     def __init__(self, d_model: int, n_channels: int, n_state: int = 16, width: int = 4) -> None:
@@ -180,6 +177,11 @@ def example(
     ## Example
 
     A layer, and what its results are made from.
+
+    ### By the distance to the last letter
+
+    [How many are right, by the distance to the last
+    letter](../../results/state_spaces.json#figures.distance)
 
     ### How long the steps are
 

@@ -26,9 +26,6 @@ After 500 steps of training the loss is
 [1.947](../../results/state_spaces.json#tables.losses.Mamba-2.loss), and Mamba's is
 [1.972](../../results/state_spaces.json#tables.losses.Mamba.loss).
 
-[Small models with other layers in the place of
-attention](../../results/state_spaces.json#tables.losses)
-
 **In:** a vector for each token, `[seq_len, batch_size, d_model]`. **Out:** the same shape, as from
 [Mamba](mamba.py).
 """
@@ -50,24 +47,6 @@ def decays(log_kept: Tensor) -> Tensor:
 
     What is left at position $i$ of what was written at position $j$:
     `[seq_len, seq_len, batch_size, heads]` from `[seq_len, batch_size, heads]`.
-
-    ### From a scan to a product
-
-    As in [Mamba](mamba.py#selective_scan), $A$ is a negative *rate*, here one number for a head,
-    and $\Delta_t$ the *step* at token $t$. Of the state, token $j$'s part is written with the
-    weights $B_j$, shrinks at each later token by the factor $a_t = e^{\Delta_t A}$, and is read at
-    token $i$ with the weights $C_i$. So
-
-    $$
-    y_i = \sum_{j \le i} L_{ij}\, (C_i \cdot B_j)\, \Delta_j x_j
-    \qquad L_{ij} = a_{j+1}\, a_{j+2} \cdots a_i
-    $$
-
-    For three tokens that keep $a_2 = 0.5$ and $a_3 = 0.8$, the *decays* are
-
-    $$
-    L = \begin{pmatrix} 1 & & \\ 0.5 & 1 & \\ 0.4 & 0.8 & 1 \end{pmatrix}
-    $$
     """
     # The product of what every position after $j$ has kept, up to $i$. Products of numbers are
     # sums of logarithms, and those are differences of running sums.
@@ -96,6 +75,24 @@ def scan_in_chunks(
     has ones. The paper calls it a *duality*: the same results can be had by a scan, which is linear
     in the length of the text, or by a product, which is quadratic but suits a GPU. The best of
     both: products inside chunks, and a state from chunk to chunk.
+
+    ### From a scan to a product
+
+    As in [Mamba](mamba.py#selective_scan), $A$ is a negative *rate*, here one number for a head,
+    and $\Delta_t$ the *step* at token $t$. Of the state, token $j$'s part is written with the
+    weights $B_j$, shrinks at each later token by the factor $a_t = e^{\Delta_t A}$, and is read at
+    token $i$ with the weights $C_i$. So
+
+    $$
+    y_i = \sum_{j \le i} L_{ij}\, (C_i \cdot B_j)\, \Delta_j x_j
+    \qquad L_{ij} = a_{j+1}\, a_{j+2} \cdots a_i
+    $$
+
+    For three tokens that keep $a_2 = 0.5$ and $a_3 = 0.8$, the *decays* are
+
+    $$
+    L = \begin{pmatrix} 1 & & \\ 0.5 & 1 & \\ 0.4 & 0.8 & 1 \end{pmatrix}
+    $$
     """
     # For each head and channel `n_state` numbers, and nothing for each token.
     state = x.new_zeros(*x.shape[1:], write.shape[-1])
@@ -217,6 +214,11 @@ def example(
 
     Left out: several groups of $B$ and $C$ for one layer, and limits for the steps, which the
     paper's code has.
+
+    ### Other layers in its place
+
+    [Small models with other layers in the place of
+    attention](../../results/state_spaces.json#tables.losses)
 
     ### Exercises
 

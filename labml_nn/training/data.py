@@ -35,8 +35,6 @@ Shakespeare the same probability, it is $\ln 66 \approx 4.190$. That is *guessin
 untrained model starts. The unit is called *nat*. The average over a text is the cross entropy, and
 the losses of language models on this site are in nats a token. [Counting letters](counting.py)
 shows how low the loss can get without any neural network.
-
-[The loss of one prediction](../../results/model_drawings.json#figures.loss)
 """
 
 from importlib.resources import files
@@ -199,6 +197,8 @@ def example(
     ## Example
 
     The alphabet, over and over.
+
+    [The loss of one prediction](../../results/model_drawings.json#figures.loss)
 
     ### Exercises
 

@@ -22,11 +22,6 @@ Does the loop work? The best test of a loop is a model whose result is known. A 
 logits for each letter can learn [letter pairs](counting.py#count_pairs) and nothing else. Counting
 gives it a loss of [2.482](../../results/counting.json#values.pairs); this loop reaches
 [2.492](../../results/counting.json#values.learned) in 2,000 steps, starting from guessing.
-
-The loop knows nothing of transformers, files, GPUs or several processes. If you need more, pass it
-in: a compiled or distributed `model`, another way to compute the `gradients`, and everything that
-happens *between* two steps (evaluating, recording, saving, stopping) as `after_step`. So there is
-one loop, and [long runs](engine/__init__.py) use it too.
 """
 
 import math
@@ -218,6 +213,13 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
 
     A table of pairs as the model: row $i$ has the logits of the token after token $i$. In an
     alphabet over and over, one token is enough to know the next, so the loss goes to nearly zero.
+
+    ### What the loop leaves to you
+
+    The loop knows nothing of transformers, files, GPUs or several processes. If you need more, pass
+    it in: a compiled or distributed `model`, another way to compute the `gradients`, and everything
+    that happens *between* two steps (evaluating, recording, saving, stopping) as `after_step`. So
+    there is one loop, and [long runs](engine/__init__.py) use it too.
 
     ### Exercises
 

@@ -24,10 +24,7 @@ attention](memory/flash.py); here the kernel is only called.
 write it, and the kernel](../../results/ways.json#figures.memory)
 
 **In** and **out** are those of multi-head attention, and so are the parameters: load the weights of
-one into the other, and the results are equal up to rounding. What you lose: there are no weights to
-look at (`attn` stays empty), [scores of a variant's own](mha.py#MultiHeadAttention.get_scores) are
-never computed, and shapes aren't checked: the kernel may broadcast what doesn't fit, or leave out
-keys without a value.
+one into the other, and the results are equal up to rounding.
 """
 
 import torch
@@ -106,6 +103,12 @@ def example(
     ## Example
 
     The causal mask as a mask, and as a flag.
+
+    ### What you lose
+
+    There are no weights to look at (`attn` stays empty), [scores of a variant's
+    own](mha.py#MultiHeadAttention.get_scores) are never computed, and shapes aren't checked: the
+    kernel may broadcast what doesn't fit, or leave out keys without a value.
 
     ### Exercises
 

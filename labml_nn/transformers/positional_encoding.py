@@ -35,8 +35,6 @@ $$
 \omega_i = 10000^{-2i/d_{model}}
 $$
 
-[The fixed encodings of 24 positions, with 16 features](../../results/drawings.json#figures.sines)
-
 Think of a clock. Its second hand tells neighbouring moments apart and its hour hand tells morning
 from evening; together they point differently at each moment. Each pair of features is one hand. The
 first turns by one radian from one position to the next, the last one so slowly that it doesn't come
@@ -67,6 +65,9 @@ def sinusoidal_positions(d_model: int, max_len: int) -> Tensor:
     ## Fixed encodings
 
     The vectors of the positions from 0 to `max_len - 1`, as `[max_len, d_model]`.
+
+    [The fixed encodings of 24 positions, with 16
+    features](../../results/drawings.json#figures.sines)
     """
     # The angle of each position and pair, `[max_len, n_pairs]`, is the position times the
     # frequency.

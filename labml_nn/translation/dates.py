@@ -25,8 +25,7 @@ the source and first in the target. Some words become something else, as “Marc
 some become nothing, as “Thursday”. And a character can depend on one that is far away: the “5” of
 “5.3.1987” is the day and the “5” of “5/3/1987” the month. The mark between the numbers decides.
 
-**In:** a day and a form. **Out:** the source and the target, as text or as tokens. A token is a
-character.
+**In:** a day and a form. **Out:** the source and the target, as text or as tokens.
 """
 
 from collections.abc import Sequence

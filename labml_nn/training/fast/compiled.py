@@ -21,10 +21,6 @@ helps if reading and writing is what takes the time.
 
 **In:** a model, or any function of tensors. **Out:** a function with the same results up to
 rounding. The lessons' loop takes it in the place of the model.
-
-The price is paid first. The first call compiles, which takes from seconds to a minute, and a later
-call with other shapes may compile once more. So it pays for long runs and not for short ones. The
-[table](__init__.py) has what a step gains.
 """
 
 import torch
@@ -69,6 +65,12 @@ def example(seq_len: int = 7, batch_size: int = 3, d_model: int = 5) -> Tensor:
     ## Example
 
     The operations, eagerly. Nothing is compiled here, since that takes a compiler.
+
+    ### The price
+
+    The price is paid first. The first call compiles, which takes from seconds to a minute, and a
+    later call with other shapes may compile once more. So it pays for long runs and not for short
+    ones. The [table](__init__.py) has what a step gains.
 
     ### Exercises
 

@@ -25,12 +25,6 @@ tokens before it alone, because the [causal mask](../mha.py#causal_mask) hides t
 
 [How strongly each output depends on each input, before training: on none that comes
 later](../../../results/model_drawings.json#figures.influence)
-
-The decoder of the paper is such a model. With nothing to translate from, it needs no attention to
-an encoder, and what is left is the kind of model that large language models are. It differs from
-the paper in the place of the [normalisation](../models.py#TransformerLayer), in GELU for ReLU, in
-the biases of the projections, and in a matrix of its own for the logits, which the paper shares
-with the embedding; among other things.
 """
 
 from collections.abc import Callable
@@ -134,6 +128,14 @@ def example(
     ## Example
 
     A text that is shorter than the context.
+
+    ### Where it differs from the paper
+
+    The decoder of the paper is such a model. With nothing to translate from, it needs no attention
+    to an encoder, and what is left is the kind of model that large language models are. It differs
+    from the paper in the place of the [normalisation](../models.py#TransformerLayer), in GELU for
+    ReLU, in the biases of the projections, and in a matrix of its own for the logits, which the
+    paper shares with the embedding; among other things.
 
     ### Exercises
 

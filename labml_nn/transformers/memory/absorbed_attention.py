@@ -32,12 +32,6 @@ features, or latents](../../../results/memory_drawings.json#figures.reading)
 
 **In:** the new positions of a text, `[n_new, batch_size, d_model]`. **Out:** the same as of latent
 attention for the whole text.
-
-This is why the rotated key stands apart. A rotation $R_{j-i}$ between $Q$ and $W^K$ differs for
-each distance, so there would be another absorbed query for each key.
-
-It costs multiplications. In the paper's model a score is a product of 512 + 64 = 576 features in
-place of 128 + 64 = 192. But each number that is read from the cache now serves 128 heads.
 """
 
 import torch
@@ -115,6 +109,14 @@ def example(
 
     The first positions of a text, and the others after them. The last rows of both results are
     equal.
+
+    ### Positions, and the price
+
+    This is why the rotated key stands apart. A rotation $R_{j-i}$ between $Q$ and $W^K$ differs for
+    each distance, so there would be another absorbed query for each key.
+
+    It costs multiplications. In the paper's model a score is a product of 512 + 64 = 576 features
+    in place of 128 + 64 = 192. But each number that is read from the cache now serves 128 heads.
 
     ### Exercises
 

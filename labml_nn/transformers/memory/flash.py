@@ -28,10 +28,6 @@ computation](../../../results/memory_drawings.json#figures.tiles)
 **In:** query, key and value in the layout of kernels, `[batch_size, heads, seq_len, d_k]`.
 **Out:** the same averages as ever, up to rounding. The problem to solve is the softmax, which
 divides by a sum over *all* keys, and that isn't known before the last tile.
-
-The page follows Algorithm 1 of the paper, without dropout. It is for reading, and slow: a tile
-takes several calls. [PyTorch's kernel](sdpa.py) does the same in one. For training there has to be
-[a backward pass](flash_backward.py) that works in tiles, too.
 """
 
 import math
@@ -177,6 +173,12 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 2)
     ## Example
 
     Seven positions, in tiles of three.
+
+    ### What it follows
+
+    The page follows Algorithm 1 of the paper, without dropout. It is for reading, and slow: a tile
+    takes several calls. [PyTorch's kernel](sdpa.py) does the same in one. For training there has to
+    be [a backward pass](flash_backward.py) that works in tiles, too.
 
     ### Exercises
 

@@ -18,12 +18,6 @@ score. Tiles in which the mask hides every score are not computed at all: that i
 [window](sliding_window.py) fast.
 
 **In** and **out** are those of [multi-head attention](../mha.py).
-
-**Where it runs.** FlexAttention came with PyTorch 2.5, and it has to be compiled to be a kernel.
-On a CPU it has *no backward pass*, compiled or not. So the attention here computes [all scores at
-once](score_functions.py#attend), unless you ask for the kernel. The tests of this page run on CPUs
-and cover the forward pass of the kernel. The page leaves out heads that share their keys, and how
-to keep a block mask for the next call.
 """
 
 from collections.abc import Callable
@@ -90,6 +84,12 @@ def flex(
 class FlexAttention(MultiHeadAttention):
     r"""
     ## Multi-head attention with two functions
+
+    **Where it runs.** FlexAttention came with PyTorch 2.5, and it has to be compiled to be a
+    kernel. On a CPU it has *no backward pass*, compiled or not. So the attention here computes [all
+    scores at once](score_functions.py#attend), unless you ask for the kernel. The tests of this
+    page run on CPUs and cover the forward pass of the kernel. The page leaves out heads that share
+    their keys, and how to keep a block mask for the next call.
     """
 
     def __init__(

@@ -25,13 +25,6 @@ $$
 A_{ijbh} = \frac{e^{S_{ijbh}}}{e^{s_h} + \sum_k e^{S_{ikbh}}}
 $$
 
-Suppose that a head looks at three tokens whose scores are all 0. Without a sink each weight is 1/3.
-With a sink of 0 it is 1/4, and the remaining quarter goes nowhere. With a sink of 5 the weights are
-0.007: the head is nearly silent. If one token then scores 10, it gets 0.99 of the weight.
-
-[The weight of eight tokens together, by the score of the best
-one](../../../results/memory_drawings.json#figures.sink)
-
 **In** and **out** are those of [multi-head attention](../mha.py); the weights of the tokens sum to
 something between zero and one. At the start $s_h$ is zero, which adds a one to the denominator.
 Miller had proposed that constant ([Attention Is Off By
@@ -119,6 +112,16 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 11
     ## Example
 
     Self-attention under the causal mask.
+
+    ### With numbers
+
+    Suppose that a head looks at three tokens whose scores are all 0. Without a sink each weight is
+    1/3. With a sink of 0 it is 1/4, and the remaining quarter goes nowhere. With a sink of 5 the
+    weights are 0.007: the head is nearly silent. If one token then scores 10, it gets 0.99 of the
+    weight.
+
+    [The weight of eight tokens together, by the score of the best
+    one](../../../results/memory_drawings.json#figures.sink)
 
     ### Exercises
 

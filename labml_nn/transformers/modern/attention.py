@@ -24,16 +24,6 @@ layer's values. **Out:** what is added to the stream, and this layer's values.
 
 [The largest score of 32 random tokens, as the weights for queries and keys
 grow](../../../results/model_drawings.json#figures.scores)
-
-Without rotary positions the loss of the small model is higher by
-[0.036](../../../results/ablation.json#tables.changes.added%20sines%2C%20no%20rotary%20positions.worth).
-The other two did not help at its size: [the ablation](ablation.py) finds
-[0.005](../../../results/ablation.json#tables.changes.queries%20and%20keys%20not%20normalised.worth)
-and
-[−0.001](../../../results/ablation.json#tables.changes.no%20values%20of%20the%20first%20layer.worth)
-nats, within the noise. Nor does the factor of 1.5 in the scores help there.
-
-The mask is always the causal one, and the [fused kernel](../fused_attention.py) computes the rest.
 """
 
 import math
@@ -135,6 +125,19 @@ def example(
     ## Try it
 
     Two layers, of which the second one gets the values of the first.
+
+    ### What each is worth
+
+    Without rotary positions the loss of the small model is higher by
+    [0.036](../../../results/ablation.json#tables.changes.added%20sines%2C%20no%20rotary%20positions.worth).
+    The other two did not help at its size: [the ablation](ablation.py) finds
+    [0.005](../../../results/ablation.json#tables.changes.queries%20and%20keys%20not%20normalised.worth)
+    and
+    [−0.001](../../../results/ablation.json#tables.changes.no%20values%20of%20the%20first%20layer.worth)
+    nats, within the noise. Nor does the factor of 1.5 in the scores help there.
+
+    The mask is always the causal one, and the [fused kernel](../fused_attention.py) computes the
+    rest.
 
     ### Exercises
 

@@ -24,15 +24,9 @@ and this one with [1.538](../../../results/recipes.json#tables.losses.modern.los
 [Three seeds of each recipe, and the loss when later characters were never
 given](../../../results/recipes.json#tables.losses)
 
-[The training loss of both](../../../results/recipes.json#figures.curves)
-
 The loss from prefixes alone is computed with no later token at hand, so that no mistake in a mask
 could help it. It is the mean of fewer predictions than the other one, so only the two models can be
 compared in it.
-
-The learning rates of this recipe were chosen by trying several and comparing this validation loss.
-So it isn't a fair estimate for a text that took no part in the choice, and we have no run on one.
-What each part is worth is the subject of [the ablation](ablation.py).
 """
 
 from collections.abc import Callable
@@ -173,6 +167,14 @@ def example(
     ## Try it
 
     An alphabet over and over, for two steps.
+
+    ### The learning rates were chosen
+
+    The learning rates of this recipe were chosen by trying several and comparing this validation
+    loss. So it isn't a fair estimate for a text that took no part in the choice, and we have no run
+    on one. What each part is worth is the subject of [the ablation](ablation.py).
+
+    [The training loss of both](../../../results/recipes.json#figures.curves)
 
     ### Exercises
 

@@ -23,12 +23,6 @@ features, slightly fewer weights, and nearly every part is different:
 
 [The size of a feature after each layer, before training: the modern layers add nothing
 yet](../../../results/model_drawings.json#figures.streams)
-
-Rotary positions, RMSNorm (with gains), SwiGLU and no biases are in large language models such as
-Llama. The three above the last row come from
-[modded-nanogpt](https://github.com/KellerJordan/modded-nanogpt), a public contest to train a given
-model in the shortest time. There the feed-forward network has the square of ReLU and not SwiGLU.
-Left out is a cache for writing: [that page](../kv_cache.py) has the classic model.
 """
 
 import torch
@@ -208,6 +202,14 @@ def example(
     ## Try it
 
     Two layers, so that one of them gets the values of the first.
+
+    ### Where the parts come from
+
+    Rotary positions, RMSNorm (with gains), SwiGLU and no biases are in large language models such
+    as Llama. The three above the last row come from
+    [modded-nanogpt](https://github.com/KellerJordan/modded-nanogpt), a public contest to train a
+    given model in the shortest time. There the feed-forward network has the square of ReLU and not
+    SwiGLU. Left out is a cache for writing: [that page](../kv_cache.py) has the classic model.
 
     ### Exercises
 

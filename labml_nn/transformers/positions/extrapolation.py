@@ -22,8 +22,7 @@ With windows of 512 characters, eight times as long as in training,
 vectors](shaw_relative.py) stay nearly level, and [rotary positions](rotary_attention.py), good at
 the length of training, are the worst of the seven:
 [2.927](../../../results/extrapolation.json#tables.losses.rotary.at512).
-[Scaling](rotary_scaling.py) mends a part of that. The [numbers of each
-kind](extrapolation.py#example) are below.
+[Scaling](rotary_scaling.py) mends a part of that. ([All numbers](extrapolation.py#example))
 """
 
 from functools import partial

@@ -35,9 +35,7 @@ $$
   depend on $i$, because a query should look for the same things wherever it stands. $u$ says which
   keys are worth seeing anyway, and $v$ which distances are.
 
-**In** and **out** are those of [attention](../mha.py). The paper needs all this for its *memory*:
-hidden states of the text before are additional keys, and position 3 of that text must not look like
-position 3 of this one.
+**In** and **out** are those of [attention](../mha.py).
 """
 
 import math
@@ -142,9 +140,11 @@ def example(
 
     ### What is left out
 
-    The page leaves out the memory; pass it as the first of the keys. Here all layers have a $u$ and
-    a $v$ of their own. The paper computes the product with each distance once and shifts the rows
-    of the result into place (appendix B). That is faster and gives the same numbers.
+    The paper needs all this for its *memory*: hidden states of the text before are additional keys,
+    and position 3 of that text must not look like position 3 of this one. The page leaves the
+    memory out; pass it as the first of the keys. Here all layers have a $u$ and a $v$ of their own.
+    The paper computes the product with each distance once and shifts the rows of the result into
+    place (appendix B). That is faster and gives the same numbers.
 
     ### Exercises
 

@@ -27,9 +27,6 @@ second from the first. Suppose that the second map is even, with 1/64 for each k
 | 0.5 | 0.456 | 0.044 |
 | 0.8 | 0.452 | −0.252 |
 
-[The two maps and a difference: the first 16 of 64
-weights](../../../results/family_drawings.json#figures.differences)
-
 The maps of this example are made up; those of a model are learned. With too large a share the
 others get negative weights, so $\lambda$ is learned, too. At our size we found [no
 gain](differential_attention.py#example): the loss is
@@ -225,6 +222,11 @@ def example(
     The page departs from the paper in two small things. The normalisation has no gains, because the
     output layer can learn them, and the layers can have biases. Dropout, which the paper doesn't
     mention, is applied to the difference. [Rotary positions](../rotary.py) are left out.
+
+    ### The two maps
+
+    [The two maps and a difference: the first 16 of 64
+    weights](../../../results/family_drawings.json#figures.differences)
 
     ### Exercises
 

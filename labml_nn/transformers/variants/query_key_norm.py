@@ -29,16 +29,6 @@ with it. At the usual rate the loss is [about the same](query_key_norm.py#exampl
 **In** and **out** are those of multi-head attention: queries,
 keys and values, here all from one sequence, `[seq_len, batch_size, d_model]`, and one vector for
 each query.
-
-$$
-S_{ij} = \frac{1}{\sqrt{d_k}}
-\left( g^Q \odot \frac{q_i}{\operatorname{rms}(q_i)} \right) \cdot
-\left( g^K \odot \frac{k_j}{\operatorname{rms}(k_j)} \right)
-$$
-
-$q_i$ is the query at position $i$ and $k_j$ the key at position $j$, both of one head.
-$\operatorname{rms}$ is the root of the mean square of the $d_k$ features, and $g^Q$ and $g^K$ are
-learned *gains*, one for each feature, shared by the heads.
 """
 
 import math
@@ -84,6 +74,16 @@ class QueryKeyNormAttention(MultiHeadAttention):
     ## Attention with normalised queries and keys
 
     Takes the place of [multi-head attention](../mha.py#MultiHeadAttention).
+
+    $$
+    S_{ij} = \frac{1}{\sqrt{d_k}}
+    \left( g^Q \odot \frac{q_i}{\operatorname{rms}(q_i)} \right) \cdot
+    \left( g^K \odot \frac{k_j}{\operatorname{rms}(k_j)} \right)
+    $$
+
+    $q_i$ is the query at position $i$ and $k_j$ the key at position $j$, both of one head.
+    $\operatorname{rms}$ is the root of the mean square of the $d_k$ features, and $g^Q$ and $g^K$
+    are learned *gains*, one for each feature, shared by the heads.
     """
 
     def __init__(

@@ -34,9 +34,6 @@ $S$ is a score and $c$ is the *cap*. With $c = 50$, as in Gemma 2:
 | 50 | 38.08 | 0.420 |
 | 100 | 48.20 | 0.071 |
 | 1000 | 50.00 | 0.000 |
-
-A score that is small beside the cap hardly changes. A large one ends just below it. The order of
-the keys stays: the key with the highest score is still that.
 """
 
 from collections.abc import Callable
@@ -54,6 +51,9 @@ def soft_cap(scores: Tensor, cap: float) -> Tensor:
     `scores` can have any shape.
 
     [Two caps beside no cap](../../../results/family_drawings.json#figures.cap)
+
+    A score that is small beside the cap hardly changes. A large one ends just below it. The order
+    of the keys stays: the key with the highest score is still that.
     """
     # $\tanh$ has slope 1 at zero and ends at $\pm 1$. Divided by the cap before and multiplied by
     # it afterwards, it keeps the slope and ends at $\pm c$. A hard limit, `scores.clamp(-cap,
