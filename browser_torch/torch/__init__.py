@@ -19,6 +19,7 @@ from torch import (
     _sorting,
     _views,
 )
+from torch._absent import absent
 from torch._dtypes import (
     bfloat16,
     bool_,
@@ -209,24 +210,23 @@ from torch.linalg import cholesky, cholesky_inverse
 inverse, det, svd = linalg.inv, linalg.det, linalg.svd
 
 _INSTEAD = {
-    "load": "load_state_dict with weights that are there",
-    "vmap": "a loop, or an axis for the batch",
-    "func": "torch.autograd.grad",
-    "jit": "the module itself",
+    "export": "the module itself",
     "fft": "einsum with a matrix of sines and cosines",
-    "special": "the functions of torch itself",
+    "func": "torch.autograd.grad",
+    "hub": "weights that are there",
+    "jit": "the module itself",
+    "profiler": "time.perf_counter",
     "quantize_per_tensor": "round and clamp",
     "sparse": "tensors with zeros",
-    "export": "the module itself",
-    "profiler": "time.perf_counter",
+    "special": "the functions of torch itself",
+    "vmap": "a loop, or one more axis for the batch",
 }
+__getattr__ = absent("module 'torch'", lambda: list(globals()), _INSTEAD)
 
 
-def __getattr__(name: str) -> NoReturn:
-    if name.startswith("__"):
-        raise AttributeError(f"module 'torch' has no attribute '{name}'")
-    instead = _INSTEAD.get(name, "a combination of functions that are: dir(torch) lists them")
-    raise AttributeError(
-        f"module 'torch' has no attribute '{name}'. If PyTorch has it: torch.{name} is not in the "
-        f"browser's torch; use {instead}."
-    )
+def _missing_method(self: Tensor, name: str) -> NoReturn:
+    missing = absent("'Tensor' object", lambda: dir(Tensor), {})
+    missing(name)
+
+
+Tensor.__getattr__ = _missing_method

@@ -3,6 +3,7 @@ r"""Linear algebra on small matrices, by numbers of Python."""
 import math
 from typing import Any
 
+from torch._absent import absent
 from torch._dtypes import FLOATING, scalar_name
 from torch._joining import stack
 from torch._making import tensor
@@ -269,3 +270,6 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
     raise NotImplementedError(
         f"linalg.matrix_norm with ord={ord!r} is not in the browser's torch: use 'fro', 2 or 'nuc'."
     )
+
+
+__getattr__ = absent("module 'torch.linalg'", lambda: list(globals()), {})

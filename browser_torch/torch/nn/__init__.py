@@ -1,7 +1,6 @@
 r"""Modules, layers and what belongs to them."""
 
-from typing import NoReturn
-
+from torch._absent import absent
 from torch.nn import attention, functional, init, utils
 from torch.nn.containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from torch.nn.layers import (
@@ -116,22 +115,16 @@ __all__ = [
     "utils",
 ]
 
+_OWN = "the modules of labml_nn.transformers"
+_LOOP = "a loop over positions with Linear"
 _INSTEAD = {
-    "Transformer": "the modules of labml_nn.transformers",
-    "TransformerEncoder": "the modules of labml_nn.transformers",
-    "TransformerEncoderLayer": "labml_nn.transformers.models.TransformerLayer",
-    "TransformerDecoderLayer": "labml_nn.transformers.models.TransformerLayer",
-    "LSTM": "a loop over positions with Linear",
-    "GRU": "a loop over positions with Linear",
-    "RNN": "a loop over positions with Linear",
+    "GRU": _LOOP,
+    "LSTM": _LOOP,
+    "RNN": _LOOP,
+    "Transformer": _OWN,
+    "TransformerDecoder": _OWN,
+    "TransformerDecoderLayer": _OWN,
+    "TransformerEncoder": _OWN,
+    "TransformerEncoderLayer": _OWN,
 }
-
-
-def __getattr__(name: str) -> NoReturn:
-    if name.startswith("_"):
-        raise AttributeError(f"module 'torch.nn' has no attribute '{name}'")
-    instead = _INSTEAD.get(name, "Linear, Sequential and the functions of torch.nn.functional")
-    raise AttributeError(
-        f"module 'torch.nn' has no attribute '{name}'. If PyTorch has it: nn.{name} is not in the "
-        f"browser's torch; use {instead}."
-    )
+__getattr__ = absent("module 'torch.nn'", lambda: list(globals()), _INSTEAD)

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from torch import _elementwise, _reductions
+from torch._absent import absent
 from torch._dtypes import FLOATING, bool_, c_name, finfo, float32, float64, int64, scalar_name
 from torch._elementwise import need_floating, relu, sigmoid, tanh, where
 from torch._indexing import embedding
@@ -826,3 +827,6 @@ def _resampled(input: Tensor, axis: int, wanted: int, mode: str, aligned: bool) 
 
 
 __all__ = ["embedding", "linear", "log_softmax", "matmul", "relu", "sigmoid", "softmax", "tanh"]
+
+
+__getattr__ = absent("module 'torch.nn.functional'", lambda: list(globals()), {})

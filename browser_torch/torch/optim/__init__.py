@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from torch._absent import absent
 from torch._dtypes import float32
 from torch._making import zeros_like
 from torch._memory import Operation, bits, run
@@ -349,3 +350,6 @@ class Adagrad(Optimizer):
         rate = float(group["lr"]) / (1 + (state["step"] - 1) * group["lr_decay"])
         squares = state["sum"].addcmul_(gradient, gradient)
         parameter.addcdiv_(gradient, squares.sqrt() + group["eps"], value=-rate)
+
+
+__getattr__ = absent("module 'torch.optim'", lambda: list(globals()), {})

@@ -1,0 +1,34 @@
+r"""What the stand-in lacks says so in a sentence, and names what can be used."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.browser_torch.worlds import STAND_IN, environment
+
+LINES = {
+    "torch.fft": "use einsum with a matrix of sines and cosines.",
+    "torch.nn.LSTM": "use a loop over positions with Linear.",
+    "torch.nn.functional.softmux": "use softmax.",
+    "torch.ones(2).nanmedian": "use median.",
+    "torch.optim.LBFGS": "use other functions that are there: dir() lists them.",
+    "torch.save({}, 'x')": "use state_dict() and keep it in a variable.",
+    "torch.nn.init.orthogonal_(torch.ones(2, 2))": "use nn.init.xavier_uniform_.",
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_what_is_missing_says_so(line: str) -> None:
+    program = f"import torch\ntry:\n    {line}\nexcept Exception as error:\n    print(error)"
+    said = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(STAND_IN),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    name = line.split("(")[0].rpartition(".")[2] if "ones" not in line[:10] else "nanmedian"
+    assert name in said
+    assert said.endswith(LINES[line])
+    assert "\n" not in said
