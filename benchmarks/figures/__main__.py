@@ -1,6 +1,6 @@
 r"""Print the figures of the site: what was measured, beside what, and whether it is enough.
 
-    python -m benchmarks.figures [--anchor DIR] [--only NAME] [--quick]
+    python -m benchmarks.figures [--anchor DIR] [--site DIR] [--only NAME] [--quick]
 
 The site is built into a temporary folder, served on the loopback with gzip, and read in Chromium.
 Nothing is asked of any other host. `--anchor` names the folder `docs` of a checkout of
@@ -24,6 +24,7 @@ from benchmarks.figures.figure import Figure, show, show_head
 from benchmarks.figures.layout import layout
 from benchmarks.figures.lighthouse import lighthouse
 from benchmarks.figures.paint import paint
+from benchmarks.figures.reading import reading
 from benchmarks.figures.twice import build, twice
 from benchmarks.figures.weight import weight
 from tests.browser.chromium import running_browser
@@ -44,15 +45,27 @@ def main() -> int:
     parser.add_argument("--anchor", type=Path, metavar="DIR", help="the anchor's built pages")
     parser.add_argument("--quick", action="store_true", help="fewer pages, one round of each")
     parser.add_argument("--rounds", type=int, default=7, help="of what takes time; 7 if not given")
-    names = ["axe", "lighthouse", "alone", "weight", "paint", "layout", "twice", "further"]
+    names = [
+        "axe",
+        "lighthouse",
+        "alone",
+        "weight",
+        "paint",
+        "layout",
+        "reading",
+        "twice",
+        "further",
+    ]
+    parser.add_argument("--site", type=Path, help="a site that is built already")
     parser.add_argument("--only", choices=names, action="append", help="measure this alone")
     chosen = parser.parse_args()
     rounds = 1 if chosen.quick else chosen.rounds
 
     with TemporaryDirectory() as folder, running_browser() as browser:
         out = Path(folder)
-        site = out / "site"
-        build(ROOT, site)
+        site = chosen.site or out / "site"
+        if chosen.site is None:
+            build(ROOT, site)
         peer = None
         if chosen.anchor is not None:
             katex = ROOT / "node_modules" / "katex"
@@ -63,6 +76,7 @@ def main() -> int:
         measured: dict[str, Callable[[], Iterator[Figure]]] = {
             "weight": lambda: weight(browser, site, peer),
             "layout": lambda: layout(browser, site),
+            "reading": lambda: reading(browser, site),
             "paint": lambda: iter([paint(browser, site, peer, rounds)]),
             "alone": lambda: alone(browser, site),
             "twice": lambda: iter([twice(ROOT, site, out)]),
