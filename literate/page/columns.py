@@ -5,52 +5,138 @@ summary: Notes stand left of their code, but for long ones, which run over both 
 ---
 
 A note floats beside the first line of its code. When it is longer than that code, the next note
-begins lower than its own line; the code is never torn apart. Some notes would push all notes below
-them too far: the long docstring of a class, or one with a table or a picture. Such a note is a
-*band* above its code, in both columns. So is a note with a formula or a block of text that is wider
-than the column of notes.
+begins lower than its own line; the code is never torn apart. With the next heading both columns
+begin again at one height. So the notes of a method, put together, may be higher than its code, and
+leave the column of code empty. If its docstring is long, the page is shorter when that stands above
+the code, in both columns: as a *band*. A band, too, is a note with a table, a picture, or a formula
+or a block of text that is wider than the column of notes.
 
-How wide a note's parts will be depends on fonts and on the window. An estimate is enough here.
+How high and how wide a note will be depends on fonts and on the window. An estimate is enough here.
 """
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from literate.reading.notes import spans
-from literate.reading.plain import plain
 from literate.reading.rows import Note
 
-# A docstring of so many words may still stand beside its code.
-MOST_WORDS = 70
+# Letters of a line of text in the column of notes, and of a line over both columns, which is two
+# lines side by side.
+LETTERS, BOTH = 52, 2 * 72
 
 # Letters of a block of text that fit the column of notes, and its width in em of a formula, in a
 # window of 1024 pixels.
-LETTERS = 44
-COLUMN = 20.0
+BLOCK, COLUMN = 44, 20.0
+
+# Heights in pixels: of a line of text or code, of a heading, of a displayed formula, of the gap
+# between two paragraphs and of the one below a note, of the gap between two rows of code, and the
+# least that a band must save.
+LINE, HEADING, FORMULA, PARAGRAPH, BELOW, ROW, SAVED = 20.0, 33.0, 48.0, 7.0, 8.0, 6.0, 30.0
 
 _TABLE = re.compile(r"\s*\|.*\|\s*")
 
 
-def is_band(note: Note, shown: str, formulas: Iterable[str]) -> bool:
+@dataclass(frozen=True)
+class Beside:
     r"""
-    ## Does a note run over both columns?
+    ## A note and its code, to be laid out
+
+    * `note` is None where code has no note
+    * `code` is the number of its lines of code
+    * `is_headed` is whether both columns begin anew there
+    * `is_wide` is whether the note doesn't fit its column
+    """
+
+    note: Note | None
+    code: int
+    is_headed: bool
+    is_wide: bool
+
+
+def bands(rows: Sequence[Beside]) -> list[bool]:
+    r"""
+    ## Which notes are bands?
+
+    A wide note is one wherever it is. A docstring is one if that makes its method shorter.
+    """
+    found = [row.is_wide for row in rows]
+    for at, row in enumerate(rows):
+        if row.is_headed and row.note and not row.is_wide:
+            after = range(at + 1, len(rows))
+            end = next(
+                (one for one in after if rows[one].is_headed or rows[one].is_wide), len(rows)
+            )
+            beside = _height(rows[at:end])
+            below = [Beside(None, row.code, False, False), *rows[at + 1 : end]]
+            band = HEADING + height(row.note, BOTH) + BELOW + _height(below)
+            found[at] = beside - band > SAVED
+    return found
+
+
+def _height(rows: Sequence[Beside]) -> float:
+    r"""
+    The height of some rows side by side: a note begins at its line, or where the one above it ends.
+    """
+    notes = code = 0.0
+    for row in rows:
+        if row.note:
+            heading = HEADING if row.is_headed else 0.0
+            notes = max(notes, code) + heading + height(row.note, LETTERS) + BELOW
+        code += row.code * LINE + ROW
+    return max(notes, code)
+
+
+def is_wide(note: Note, shown: str, formulas: Iterable[str]) -> bool:
+    r"""
+    ## Is a note too wide for its column?
 
     `shown` is the note as it stands on the page, and `formulas` are its displayed formulas, as
-    MathML.
+    MathML. A picture in a comment is made small: it explains that line.
     """
     if any(formula_width(one) > COLUMN for one in formulas) or _has_wide_block(note):
         return True
     if note.kind != "docstring":
         return False
-    has_table = "<figure" in shown or any(_TABLE.fullmatch(line) for line in note.texts)
-    return has_table or len(plain(note).split()) > MOST_WORDS
+    return "<figure" in shown or any(_TABLE.fullmatch(line) for line in note.texts)
+
+
+def height(note: Note, letters: int) -> float:
+    r"""
+    ## The height of a note
+
+    In pixels, where so many letters fit a line.
+    """
+    total = 0.0
+    share = LETTERS / letters
+    for span in spans(note):
+        if span.kind == "display":
+            total += FORMULA * share
+        elif span.kind == "fence":
+            total += len(span.text.split("\n")) * LINE * share
+    text = "".join(_plain(span.kind, span.text, span.content) for span in spans(note))
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
+        items = re.split(r"\n(?=\s*[*-] )", paragraph)
+        lines = (len(" ".join(item.split())) / LETTERS for item in items)
+        total += sum(map(math.ceil, lines)) * LINE * share + PARAGRAPH * share
+    return total
+
+
+def _plain(kind: str, text: str, content: str) -> str:
+    r"""
+    A link shows its words, a formula about half of its signs.
+    """
+    if kind == "text":
+        return re.sub(r"\]\([^)]*\)", "", text)
+    return {"code": content, "inline": content[::2]}.get(kind, "")
 
 
 def _has_wide_block(note: Note) -> bool:
     blocks = [span.text for span in spans(note) if span.kind == "fence"]
     lines = [line for block in blocks for line in block.split("\n")]
-    return any(len(line) > LETTERS for line in lines)
+    return any(len(line) > BLOCK for line in lines)
 
 
 def formula_width(mathml: str) -> float:

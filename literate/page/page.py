@@ -18,9 +18,10 @@ import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from literate.measuring.measure import Measurement
-from literate.page.columns import is_band
+from literate.page.columns import Beside, bands, is_wide
 from literate.page.formulas import Formulas
 from literate.page.links import Links, folder
 from literate.page.listing import Listing
@@ -128,7 +129,8 @@ def page(
     notes = Notes(source, links, formulas, measurement)
     code = Listing(source, links, references, measurement)
     matter, below, problems = front_matter.of_source(source)
-    written, after = [], []
+    written: list[dict[str, Any]] = []
+    after, columns = [], []
     for row in rows(source):
         is_module = row is front_matter.opening(source)
         heading, note = notes.heading(below if is_module else row.note, row)
@@ -137,12 +139,14 @@ def page(
             note, rest = notes.below_heading(note)
             after += [notes.markdown(rest, row)] if rest else []
         text = notes.markdown(note, row) if note else ""
-        band = bool(note) and is_band(note, text, _DISPLAYED.findall(text))
+        wide = bool(note) and is_wide(note, text, _DISPLAYED.findall(text))
         anchored = row.documents.name if heading and row.documents else ""
         lines = [line.number for line in row.code if line.kind == "code"]
+        is_headed = bool(heading) or is_module
+        columns.append(Beside(note, len(lines), is_headed, wide or is_module))
         written.append(
             {
-                "kinds": _kinds(is_module, band, heading),
+                "is_module": is_module,
                 # The line that a note stands beside, for those that others have pushed down.
                 "at": lines[0] if lines and not is_module else "",
                 "heading": heading,
@@ -155,6 +159,8 @@ def page(
                 "bare": anchored and _beside(links, uri, takeaways.bare, anchored),
             }
         )
+    for row, band in zip(written, bands(columns), strict=True):
+        row["kinds"] = _kinds(row["is_module"], band, row["heading"])
     title = front_matter.title_of(source)
     markdown = TEMPLATES.get_template("page.md.jinja").render(
         title=stated(title),

@@ -2,7 +2,16 @@ r"""Which rows use both columns. That the estimates fit the screen is for the te
 
 import pytest
 
-from literate.page.columns import COLUMN, MOST_WORDS, formula_width, is_band
+from literate.page.columns import (
+    COLUMN,
+    LETTERS,
+    LINE,
+    Beside,
+    bands,
+    formula_width,
+    height,
+    is_wide,
+)
 from literate.page.formulas import Formulas
 from literate.page.page import _DISPLAYED
 from literate.reading.rows import Note
@@ -13,17 +22,13 @@ def note(text: str) -> Note:
     return Note("docstring", 1, tuple(text.split("\n")))
 
 
-WORDS = "word " * (MOST_WORDS // 2)
+WORDS = "word " * 50
 
 
 @pytest.mark.parametrize(
     ("text", "shown", "expected"),
     [
-        ("Short.", "", False),
-        (WORDS, "", False),
-        (WORDS + WORDS + "more", "", True),
-        # The address of a link is no word.
-        ("[a](" + "b" * 900 + ")", "", False),
+        (WORDS * 3, "", False),
         # A table or a picture.
         ("| a | b |\n|---|---|\n| 1 | 2 |", "", True),
         ("Look:\n\n[a](b.json#figures.c)", '<figure class="exhibit">', True),
@@ -32,16 +37,44 @@ WORDS = "word " * (MOST_WORDS // 2)
         ("```\n" + "x" * 60 + "\n```", "", True),
     ],
 )
-def test_a_long_docstring_or_a_wide_one_runs_over_both_columns(
+def test_what_does_not_fit_the_column_of_notes_is_wide(
     text: str, shown: str, expected: bool
 ) -> None:
-    assert is_band(note(text), shown, []) == expected
+    assert is_wide(note(text), shown, []) == expected
+    # A comment explains its line, with a small picture if need be.
+    comment = Note("comment", 1, tuple(text.split("\n")))
+    assert is_wide(comment, shown, []) == (expected and "```" in text)
 
 
-def test_a_comment_stands_beside_its_line_however_long_it_is() -> None:
-    text = Note("comment", 1, tuple((WORDS * 3).split("\n")))
-    assert not is_band(text, "", [])
-    assert is_band(Note("comment", 1, ("```", "x" * 60, "```")), "", [])
+def headed(words: str, code: int) -> Beside:
+    return Beside(note(words), code, True, False)
+
+
+def beside(words: str, code: int) -> Beside:
+    return Beside(Note("comment", 1, (words,)), code, False, False)
+
+
+def test_a_docstring_runs_over_both_columns_where_the_page_gets_shorter_by_it() -> None:
+    # Beside much code it costs nothing, above it as many lines as it has.
+    assert bands([headed(WORDS, 30)]) == [False]
+    assert bands([headed(WORDS, 1)]) == [True]
+    # There is code enough for the docstring, and none for all notes together.
+    assert bands([headed(WORDS, 20), beside("Short.", 2)]) == [False, False]
+    assert bands([headed(WORDS * 2, 1), beside(WORDS, 1)]) == [True, False]
+    # What is below the next heading is no part of it.
+    assert bands([headed(WORDS, 1), headed("Short.", 30)]) == [True, False]
+    assert bands([headed("Short.", 1), headed("Short.", 1)]) == [False, False]
+
+
+def test_a_note_is_as_high_as_its_parts() -> None:
+    one, two = (height(note(text), LETTERS) for text in ("a" * 40, "a" * 60))
+    assert two - one == LINE
+    # The address of a link takes no room; lines are joined, items of a list are not.
+    assert height(note("[a](" + "b" * 900 + ")"), LETTERS) == one
+    assert height(note("a\n" * 20), LETTERS) == one
+    assert height(note("* a\n* a\n* a"), LETTERS) == one + 2 * LINE
+    assert height(note("$$\nx\n$$"), LETTERS) > 2 * LINE
+    assert height(note("```\n" + "x\n" * 15 + "```"), LETTERS) > 15 * LINE
 
 
 def displayed(formula: str) -> str:
@@ -67,5 +100,5 @@ def test_the_width_of_a_formula_is_nearly_right(formula: str, width: float) -> N
 def test_a_wide_formula_takes_its_note_over_both_columns() -> None:
     narrow, wide = displayed("x = 1"), displayed("x = " + " + ".join("abcdefghijklmnopq"))
     assert formula_width(narrow) < COLUMN < formula_width(wide)
-    assert not is_band(note("Short."), "", [narrow])
-    assert is_band(note("Short."), "", [narrow, wide])
+    assert not is_wide(note("Short."), "", [narrow])
+    assert is_wide(note("Short."), "", [narrow, wide])

@@ -152,9 +152,10 @@ def test_a_page_names_the_pages_to_know_and_those_that_its_code_takes_names_from
 
 RUN = {
     "steps": (
-        (10, (("x['<b>']", ("n", "*m*"), 0),)),
-        (11, (("weights", ("n", "*m*"), 0),)),
+        (10, (("x['<b>']", ("n", "*m*"), 0),), ""),
+        (11, (("weights", ("n", "*m*"), 0),), ""),
     ),
+    "start": 0,
     "left_out": 0,
     "limit": 1.0,
     "tensors": (((2, 3), None, "float32", None, -0.5, 0.0, 0.5, "-.5 0 .5 0 0 0"),),
