@@ -126,8 +126,8 @@ def test_a_shape_shows_the_numbers_of_the_run(mha: Page, repository: Path, site:
     expect(card).to_be_hidden()
     before = f"#{number} > a[data-line]"
     mha.evaluate(f"document.querySelector('{before}').focus()")
-    mha.keyboard.press("Shift+Tab")
-    mha.keyboard.press("Tab")
+    mha.keyboard.press("ArrowUp")
+    mha.keyboard.press("ArrowDown")
     expect(card).to_contain_text(f"mean {mean}")
 
 

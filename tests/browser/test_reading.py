@@ -74,6 +74,88 @@ def test_on_a_narrow_screen_the_note_stands_above_and_lines_suit_a_finger(mha: P
     assert len(heights) > 60 and min(heights) >= 24
 
 
+def test_a_note_and_its_lines_light_up_together_whichever_is_pointed_at(mha: Page) -> None:
+    row = mha.locator(".row", has=mha.locator(".note[data-at]:not(:has(.definition))")).first
+    note, line = row.locator(".note"), row.locator(".line").first
+    ground = "one => getComputedStyle(one).backgroundColor"
+    before = [note.evaluate(ground), line.evaluate(ground)]
+    assert note.get_attribute("data-at") == line.get_attribute("id")[1:]
+    for pointed in (note, line):
+        pointed.hover()
+        lit = note.evaluate(ground)
+        assert lit == line.evaluate(ground) and lit not in before
+        mha.mouse.move(5, 5)
+        assert [note.evaluate(ground), line.evaluate(ground)] == before
+    # So does the keyboard, for which all line numbers are one stop, and the arrows lead on.
+    assert mha.locator("a[data-line]:not([tabindex='-1'])").count() == 1
+    mha.locator("a[data-line][tabindex='0']").focus()
+    for _ in range(200):
+        if note.evaluate(ground) != before[0]:
+            break
+        mha.keyboard.press("ArrowDown")
+    assert note.evaluate(ground) == line.evaluate(ground) == lit
+    assert line.evaluate("one => one.contains(document.activeElement)")
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_notes_come_on_demand_for_who_wants_the_code_first_and_stay_so(
+    page: Page, address: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(address + MHA, wait_until="networkidle")
+    filled = page.evaluate(FILL)
+    page.get_by_role("button", name="Code first").click()
+    for _ in range(2):
+        assert page.evaluate(FILL) > filled + 0.1
+        rows = page.locator(".row:has(> .opener)")
+        note, opener = rows.first.locator(".note"), rows.first.locator(".opener")
+        # On a phone the first words are seen, in one line.
+        assert width == 1400 or note.bounding_box()["height"] < 30
+        expect(opener).to_have_attribute("aria-expanded", "false")
+        opener.press("Enter")
+        expect(opener).to_have_attribute("aria-expanded", "true")
+        expect(note).to_be_visible()
+        assert note.bounding_box()["y"] < rows.first.locator(".code").bounding_box()["y"]
+        assert barriers(page) == []
+        # It is remembered.
+        page.reload(wait_until="networkidle")
+    page.get_by_role("button", name="Code first").click()
+    assert page.evaluate(FILL) == pytest.approx(filled, abs=0.01)
+    expect(page.locator(".opener").filter(visible=True)).to_have_count(0)
+
+
+def test_the_size_of_the_code_is_the_reader_s_to_set(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.goto(address + MHA, wait_until="networkidle")
+    size = "parseFloat(getComputedStyle(document.querySelector('.line')).fontSize)"
+    before = page.evaluate(size)
+    button = page.locator(".code-size")
+    while "125" not in button.inner_text():
+        button.click()
+    page.reload(wait_until="networkidle")
+    assert page.evaluate(size) == pytest.approx(before * 1.25, abs=0.1)
+    assert button.inner_text() == "Code size: 125 %"
+    cut = (
+        "[...document.querySelectorAll('.row pre')].some(one => one.scrollWidth > one.clientWidth)"
+    )
+    assert not page.evaluate(cut)
+    shapes = (
+        "[...document.querySelectorAll('.shape')].map(one => one.getBoundingClientRect().right)"
+    )
+    assert max(page.evaluate(shapes)) <= 1400
+
+
+def test_a_line_that_is_linked_to_is_marked_where_the_system_chooses_the_colours(
+    browser: Browser, address: str
+) -> None:
+    with browser.new_context(forced_colors="active") as context:
+        page = context.new_page()
+        page.goto(f"{address}{MHA}#L50")
+        outline = "one => getComputedStyle(one).outlineStyle"
+        assert page.locator("#L50").evaluate(outline) == "solid"
+        assert page.locator(".line[id]").first.evaluate(outline) == "none"
+
+
 @pytest.mark.parametrize("width", [1366, 1024, 400])
 def test_no_line_is_cut_and_on_a_wide_screen_no_column_is_empty_for_long(
     page: Page, address: str, width: int

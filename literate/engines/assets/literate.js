@@ -81,6 +81,99 @@ document.addEventListener("click", (event) => {
   }
 });
 
+// All line numbers together are one stop of the Tab key; from there the arrows go from line to line.
+const numbers = every("a[data-line]");
+if (numbers.length) numbers[0].tabIndex = 0;
+document.addEventListener("keydown", (event) => {
+  const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+  const at = step ? numbers.indexOf(document.activeElement) : -1;
+  const next = at < 0 ? null : numbers[at + step];
+  if (!next) return;
+  event.preventDefault();
+  for (const one of numbers) one.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+});
+
+// ## What readers can choose: whether notes are shown, and the size of the code
+
+const root = document.documentElement;
+const bar = document.querySelector(".stepbar");
+
+// A browser may refuse to remember.
+function remember(name, value) {
+  try {
+    localStorage.setItem(name, value);
+  } catch {}
+}
+
+const isNote = (note) => [...note.children].some((one) => !one.matches(".definition, .uses"));
+const noted = every(".row:not(.intro, .after) > .note[data-at]").filter(isNote);
+
+function unfold(row, isOpen) {
+  row.classList.toggle("open", isOpen);
+  row.querySelector(".opener")?.setAttribute("aria-expanded", isOpen);
+  const note = row.querySelector(":scope > .note");
+  // On a phone the first words of a closed note are seen; what is in them can't be used.
+  note.inert = root.matches(".demand") && !isOpen && !note.querySelector(":scope > .definition");
+}
+
+function addOpener(note) {
+  const row = note.parentElement;
+  const opener = make("button", "opener");
+  opener.type = "button";
+  opener.setAttribute("aria-label", `Note on line ${note.dataset.at}`);
+  opener.addEventListener("click", () => unfold(row, !row.matches(".open")));
+  const heading = note.querySelector(":scope > .definition");
+  if (heading) heading.after(opener);
+  else note.before(opener);
+}
+
+function demand(isOn) {
+  root.classList.toggle("demand", isOn);
+  for (const note of noted) {
+    if (isOn && !note.parentElement.querySelector(".opener")) addOpener(note);
+    unfold(note.parentElement, false);
+  }
+}
+
+// A link can lead into a note.
+function openTarget() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const row = target?.closest(".note") && target.closest(".row");
+  if (row && root.matches(".demand")) unfold(row, true);
+}
+
+const SIZES = [1, 1.125, 1.25, 1.4];
+
+if (bar && noted.length) {
+  const switches = make("span", "switches");
+  const size = make("button", "code-size");
+  let at = Math.max(0, SIZES.indexOf(+root.style.getPropertyValue("--code-scale")));
+  const tell = () => (size.textContent = `Code size: ${Math.round(SIZES[at] * 100)} %`);
+  size.addEventListener("click", () => {
+    at = (at + 1) % SIZES.length;
+    root.style.setProperty("--code-scale", SIZES[at]);
+    remember("code size", SIZES[at]);
+    tell();
+  });
+  tell();
+  const toggle = make("button", "demand-toggle", "Code first, notes on demand");
+  toggle.addEventListener("click", () => {
+    const isOn = !root.matches(".demand");
+    demand(isOn);
+    toggle.setAttribute("aria-pressed", isOn);
+    remember("notes", isOn ? "demand" : "beside");
+  });
+  toggle.setAttribute("aria-pressed", root.matches(".demand"));
+  for (const one of [size, toggle]) one.type = "button";
+  switches.append(size, toggle);
+  bar.append(switches);
+  if (root.matches(".demand")) demand(true);
+  openTarget();
+  addEventListener("hashchange", openTarget);
+}
+
 // ## Buttons on each block of code
 
 function addButtons(block) {
