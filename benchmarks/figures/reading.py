@@ -143,11 +143,13 @@ def measured(path: str, seen: dict[str, Any]) -> Lesson | None:
 
 
 def _forward(lines: list[dict[str, Any]]) -> float | None:
-    r"""The height of the last `forward` of a page with its notes."""
+    r"""The height of the highest `forward` of a page with its notes."""
     starts = [at for at, one in enumerate(lines) if re.match(r"\s*def forward\(", one["text"])]
-    if not starts:
-        return None
-    start = starts[-1]
+    return max((_method(lines, start) for start in starts), default=None)
+
+
+def _method(lines: list[dict[str, Any]], start: int) -> float:
+    r"""The height of the method that begins at a line, with its notes."""
     ends = (
         at
         for at in range(start + 1, len(lines))
@@ -163,7 +165,7 @@ def _fills(wide: list[Lesson], phone: list[Lesson]) -> Iterator[Figure]:
     fills = sorted((one.fill, one.path) for one in wide)
     middle = statistics.median(fill for fill, _ in fills)
     what = f"code column filled, median of {len(fills)} lessons"
-    listed = tuple(f"{fill:.2f} {path}" for fill, path in fills)
+    listed = _rows([f"{fill:.2f} {path}" for fill, path in fills])
     yield Figure(what, f"{middle:.2f}", "at least 0.66", middle >= 0.66, details=listed)
     many = sum(fill >= 0.6 for fill, _ in fills)
     yield Figure("lessons of which 0.6 is filled", f"{many}", "at least 110", many >= 110)
@@ -173,11 +175,18 @@ def _fills(wide: list[Lesson], phone: list[Lesson]) -> Iterator[Figure]:
     yield none_of("lessons that scroll sideways, 1400 and 400 px", sideways)
 
 
+def _rows(texts: list[str]) -> tuple[str, ...]:
+    r"""Four beside each other, so that all pages fit the table."""
+    return tuple(
+        "".join(f"{one:48}" for one in texts[at : at + 4]) for at in range(0, len(texts), 4)
+    )
+
+
 def _firsts(wide: list[Lesson]) -> Iterator[Figure]:
     late = sorted((one.first_class, one.path) for one in wide)
     many = sum(top < SCREEN for top, _ in late)
     what = f"lessons whose first class begins within {SCREEN} px"
-    listed = tuple(f"{top:.0f} {path}" for top, path in reversed(late) if top >= SCREEN)
+    listed = _rows([f"{top:.0f} {path}" for top, path in reversed(late) if top >= SCREEN])
     yield Figure(what, f"{many} of {len(late)}", "at least 100", many >= 100, details=listed)
     code = statistics.median(one.first_code for one in wide)
     yield Figure("first line of code, median", f"{code:.0f} px", "", None)

@@ -25,7 +25,7 @@ from literate.reading.rows import Note
 
 # Letters of a line of text in the column of notes, and of a line over both columns, which is two
 # lines side by side.
-LETTERS, BOTH = 52, 2 * 72
+LETTERS, BOTH = 57, 2 * 72
 
 # Letters of a block of text that fit the column of notes, and its width in em of a formula, in a
 # window of 1024 pixels.

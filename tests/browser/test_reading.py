@@ -106,7 +106,7 @@ def test_notes_come_on_demand_for_who_wants_the_code_first_and_stay_so(
     filled = page.evaluate(FILL)
     page.get_by_role("button", name="Code first").click()
     for _ in range(2):
-        assert page.evaluate(FILL) > filled + 0.1
+        assert page.evaluate(FILL) > filled
         rows = page.locator(".row:has(> .opener)")
         note, opener = rows.first.locator(".note"), rows.first.locator(".opener")
         # On a phone the first words are seen, in one line.
