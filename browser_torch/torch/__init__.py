@@ -224,9 +224,11 @@ _INSTEAD = {
 __getattr__ = absent("module 'torch'", lambda: list(globals()), _INSTEAD)
 
 
+_missing = absent("'Tensor' object", lambda: dir(Tensor), {})
+
+
 def _missing_method(self: Tensor, name: str) -> NoReturn:
-    missing = absent("'Tensor' object", lambda: dir(Tensor), {})
-    missing(name)
+    _missing(name)
 
 
 Tensor.__getattr__ = _missing_method

@@ -3,6 +3,7 @@ r"""Shapes and strides: numbers only, no tensor."""
 import math
 import operator
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 Shape = tuple[int, ...]
@@ -30,6 +31,12 @@ class Size(tuple):
 
 def contiguous_strides(shape: Sequence[int]) -> Shape:
     r"""The strides of a tensor whose elements follow each other in memory."""
+    return _contiguous_strides(tuple(shape))
+
+
+# Few shapes come again and again; `Size` would be slow to ask.
+@lru_cache(4096)
+def _contiguous_strides(shape: Shape) -> Shape:
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
@@ -41,6 +48,11 @@ def broadcast(a: Shape, b: Shape) -> Shape:
     r"""The shape of `a + b`: aligned at the right, a size of 1 becomes that of the other."""
     if a == b:
         return a
+    return _broadcast(tuple(a), tuple(b))
+
+
+@lru_cache(4096)
+def _broadcast(a: Shape, b: Shape) -> Shape:
     axes = max(len(a), len(b))
     shape = []
     for axis in range(axes):
@@ -185,7 +197,7 @@ def axes_in_memory(shape: Shape, *strides: Shape) -> list[int] | None:
     PyTorch keeps the order of its arguments, so that a transposed argument has a transposed
     result, and random numbers fill memory in that order. None stands for the plain order.
     """
-    axes = len(shape)
+    shape, axes = tuple(shape), len(shape)
     order = list(range(axes - 1, -1, -1))
     for start in range(1, axes):
         at = start

@@ -431,10 +431,12 @@ class _Walk:
 
     def give(self, target: Any, slot: int, gradient: Tensor | None) -> None:
         r"""Adds a part to a gradient."""
+        parts = self.waiting.get(target)
+        if parts is None:
+            count = target.outputs if isinstance(target, Node) else 1
+            parts = self.waiting[target] = [None] * count
         if gradient is None:
-            self.waiting.setdefault(target, [None] * getattr(target, "outputs", 1))
             return
-        parts = self.waiting.setdefault(target, [None] * getattr(target, "outputs", 1))
         parts[slot] = gradient if parts[slot] is None else parts[slot] + gradient
 
     def release(self, target: Any) -> None:

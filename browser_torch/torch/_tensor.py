@@ -221,11 +221,11 @@ def method(function: Callable[..., Any], name: str | None = None) -> Callable[..
 
 def new(shape: Shape, d: dtype, strides: Shape | None = None) -> Tensor:
     r"""A tensor with memory of its own, full of zeros."""
-    for size in shape:
-        if size < 0:
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {size}: {list(shape)}"
-            )
+    if min(shape, default=0) < 0:
+        negative = next(size for size in shape if size < 0)
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {negative}: {list(shape)}"
+        )
     tensor = Tensor.__new__(Tensor)
     n_bytes = math.prod(shape) * d.itemsize
     if n_bytes > 2**31:
