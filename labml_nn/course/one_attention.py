@@ -98,6 +98,14 @@ def example(
     r"""
     ## Example
 
+    ### Two triangles
+
+    Each row has the weights of one position, and sums to one. Nothing stands above the diagonal,
+    since nobody sees what comes later.
+
+    [The weights of the mean of the past, and those of one head with random queries and
+    keys](../../results/hand_drawings.json#figures.triangles)
+
     ### Exercises
 
     ??? question "Four features are 1, 0, 0, 1. What is the mean of the past at each position?"

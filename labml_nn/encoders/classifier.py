@@ -178,6 +178,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     * *Pretraining, with very few labels.* With 100 of them, counting the words of questions and
       statements (naive Bayes) gives
       [0.660](../../results/encoders.json#tables.classes.counting%2C%20100%20labels.right), the

@@ -259,6 +259,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     Both sides, if 15 % of all letters are hidden at once: the loss in gaps is then
     [1.886](../../results/encoders.json#tables.objectives.both%20sides.loss), and that of the
     language model, which sees its whole side,

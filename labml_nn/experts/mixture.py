@@ -205,6 +205,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     Experts saved hardly any time. Training took
     [9](../../results/experts.json#tables.layers.one%20small%20network.seconds) seconds of one core
     with the small network,

@@ -98,6 +98,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     At our size, neither of the two helps. The loss is
     [1.956](../../results/experts.json#tables.layers.experts%2C%20bias.loss) with plain experts,
     [1.961](../../results/experts.json#tables.layers.experts%20of%20half%20the%20width.loss) with

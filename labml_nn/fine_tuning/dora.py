@@ -89,6 +89,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     The lengths. With rank 8 the loss on Python is
     [1.613](../../results/lora.json#tables.methods.DoRA%20rank%208.python) with DoRA and
     [1.606](../../results/lora.json#tables.methods.LoRA%20rank%208.python) with LoRA, and the best

@@ -191,6 +191,8 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int 
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     LoRA saves no time: a step takes [1.15](../../results/lora.json#values.lora_time) times as long
     as one in full. Nor did [DoRA](dora.py) help, nor a scale that falls with the rank: with $\alpha
     / r = 0.5$ rank 16 reaches [1.571](../../results/lora.json#values.undivided.divided), with 1, as

@@ -215,6 +215,8 @@ def example(n_pairs: int = 3, n_facts: int = 7) -> tuple[Tensor, Tensor]:
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     DPO itself. As many steps of [plain fine-tuning](dialogue_experiment.py) on the chosen answers
     alone make [0.95](../../results/dialogues.json#tables.preferences.chosen%20answers%20only.short)
     of the answers short and leave

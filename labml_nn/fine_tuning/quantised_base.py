@@ -139,6 +139,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     The weights are not what fills our memory. A step keeps
     [28.81](../../results/lora.json#values.backward.float) MB for its backward pass, and a step on
     eight bits takes [1.17](../../results/lora.json#values.eight_bits_time) times as long, probably

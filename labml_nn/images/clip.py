@@ -226,6 +226,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     For captions that were in training, words are no help. The classifier gets
     [0.818](../../results/images.json#tables.ways.classifier%20of%20110.seen) of their images right,
     the two encoders [0.762](../../results/images.json#tables.ways.two%20encoders.seen). And the

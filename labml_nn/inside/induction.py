@@ -197,6 +197,9 @@ def induction_score(attn: Tensor, tokens: Tensor) -> Tensor:
     $R$ are the positions whose token came up before, and $|R|$ is how many they are. So the score
     is the share of its attention that a head gives to what followed: between 0 and 1, one number
     for each head. (The paper calls it *prefix matching score*.)
+
+    [What a previous-token head and an induction head look at, in a sequence of twelve letters that
+    repeats](../../results/induction.json#figures.attention)
     """
     # All that followed, if the token came up more than once. The weight is summed over the keys.
     follows = following(tokens)
@@ -248,6 +251,8 @@ def example(
     training](../../results/induction.json#figures.loss)
 
     ### What did not help here
+
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
 
     More steps with one layer. After 1,800, it predicts [36.8
     %](../../results/induction.json#tables.models.One%20layer%2C%201%2C800%20steps.right), but [1.4

@@ -177,6 +177,8 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5) -> tuple[Tens
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     * More heads or more steps in one layer. More predictions are right, but not in pieces, where
       3.1 % are right by guessing.
     * More heads in two layers. With one head in each, [100.00

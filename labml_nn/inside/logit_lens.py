@@ -228,6 +228,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     Before the first layer, the normalisation hardly improves the reading, from
     [3.159](../../results/inside.json#tables.readings.embedding.raw) to
     [3.060](../../results/inside.json#tables.readings.embedding.lens). It matters more with each

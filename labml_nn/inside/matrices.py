@@ -203,6 +203,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     *The direct path.* The embedding of a letter also reaches the logits past all layers. A model
     without layers has only this path, and can only learn the table of [letter
     pairs](../training/counting.py#count_pairs) (Elhage et al.). In ours, the [logit

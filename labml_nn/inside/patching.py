@@ -228,6 +228,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     The mean in place of zero. Without layer 2 the loss is
     [3.439](../../results/induction.json#values.knocked.second) with zeros and
     [3.436](../../results/induction.json#values.knocked.second_mean) with means; without layer 1,

@@ -235,6 +235,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     Looking at the loss. With GELU in place of its approximation the loss changes by at most
     [0.0000069](../../results/pretrained.json#values.gelu) nats. Only a comparison finds that: from
     a random file, in double precision, our logits and those of the library “transformers” differ by

@@ -139,6 +139,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     In two bits, groups together with GPTQ. The loss is
     [1.982](../../results/quantisation.json#tables.bits.2.gptq) with a scale for each row and
     [1.991](../../results/quantisation.json#tables.bits.2.gptq_groups) with groups of 32, which cost

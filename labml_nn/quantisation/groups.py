@@ -183,6 +183,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     Groups, when there are enough bits. With eight bits the loss is
     [1.679](../../results/quantisation.json#tables.bits.8.rows) by rows and
     [1.679](../../results/quantisation.json#tables.bits.8.groups) by groups. And fewer bytes did not

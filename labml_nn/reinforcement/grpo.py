@@ -204,6 +204,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     All of the following is within the range of three seeds,
     [48.0](../../results/grpo.json#tables.ways.GRPO.low) to [53.4
     %](../../results/grpo.json#tables.ways.GRPO.high), or overlaps it. Leaving out the two divisions

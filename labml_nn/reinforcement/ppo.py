@@ -148,6 +148,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     The critic. PPO comes to [50.7 %](../../results/grpo.json#tables.ways.PPO%20with%20GAE.greedy)
     ([50.0](../../results/grpo.json#tables.ways.PPO%20with%20GAE.low) to
     [51.6](../../results/grpo.json#tables.ways.PPO%20with%20GAE.high) in three seeds), GRPO to [51.5

@@ -190,6 +190,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     To select, when the text is Shakespeare. In a small model without attention the loss after 500
     steps of training is [1.972](../../results/state_spaces.json#tables.losses.Mamba.loss), and
     [1.968](../../results/state_spaces.json#tables.losses.Mamba%2C%20fixed%20weights.loss) with

@@ -208,6 +208,8 @@ def example(
 
     ### What did not help here
 
+    These are entries of [a list](../../docs/what_did_not_help.md) of such things.
+
     Short chunks. Inside a chunk of 64 letters 4,096 pairs are compared, and in eight chunks of 8
     letters only 512. Yet a training step with them takes
     [1.2](../../results/state_spaces.json#values.chunks) times as long.

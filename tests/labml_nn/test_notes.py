@@ -100,3 +100,12 @@ def test_pages_are_within_their_limits() -> None:
             if (found[name] < limit if name == "ratio" else found[name] > limit)
         ]
     assert {path: what for path, what in beyond.items() if what} == {}
+
+
+def test_what_did_not_help_is_a_list_of_runs_that_pages_lead_to() -> None:
+    text = (ROOT / "docs/what_did_not_help.md").read_text(encoding="utf-8")
+    entries = re.split(r"(?m)^\d+\. ", text)[1:]
+    assert len(entries) >= 20
+    assert [one for one in entries if "../results/" not in one] == []
+    linking = [path for path in PAGES if "docs/what_did_not_help.md" in (ROOT / path).read_text()]
+    assert len(linking) >= 10

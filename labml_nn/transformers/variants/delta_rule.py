@@ -237,6 +237,15 @@ def example(
     the outputs: no earlier position sees it. But it does change the state that `extend` returns. To
     go on with a text, pass it without its padding.
 
+    ### Overwriting, by hand
+
+    A state with two rows and two columns. The key (1, 0) is written twice, first with the value (2,
+    1), then with (0, 3). The sum keeps both; by the delta rule, with $\beta = 1$ and nothing
+    forgotten, the second write replaces the first:
+
+    [The state after one write and after
+    two](../../../results/hand_drawings.json#figures.overwritten)
+
     ### Exercises
 
     ??? question "The state has 3 under a key of length one. The token writes 5 with $\beta = 0.5$."

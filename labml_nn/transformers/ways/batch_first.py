@@ -161,6 +161,15 @@ def example(
 
     Under a causal mask, then with padding. The first sequence is nothing but padding.
 
+    ### The same tensor, cut in two ways
+
+    Two positions, a and b, of four features become two heads. With a transpose each head has a part
+    of both positions. If `view` alone makes the axes, the shapes are the same, and each “head” is
+    one position: nothing is left to attend to.
+
+    [Two positions of four features: with a transpose, and with a view
+    alone](../../../results/hand_drawings.json#figures.cut)
+
     ### Exercises
 
     ??? question "Join the heads with `reshape`, without the transpose before it. What happens?"

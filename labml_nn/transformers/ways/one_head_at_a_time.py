@@ -196,6 +196,14 @@ def example(batch_size: int = 3, seq_len: int = 7, heads: int = 5, d_k: int = 2)
 
     *The cat sat* by hand, then random sequences through all heads.
 
+    ### What goes where
+
+    From the query on the left to the answer on the right. The query is compared with each key, the
+    scores become weights, and the weights mix the values:
+
+    [*Sat* looks for a noun: the numbers of the example by
+    hand](../../../results/hand_drawings.json#figures.flow)
+
     ### Exercises
 
     ??? question "Queries and keys come from the same vector. Why by different weights?"
