@@ -212,7 +212,7 @@ def _kinds(is_module: bool, is_band: bool, heading: str) -> str:
     return "".join(f" {name}" for name, holds in names.items() if holds)
 
 
-def _editor(links: Links, uri: str, offer: Offer) -> dict[str, str]:
+def _editor(links: Links, uri: str, offer: Offer) -> dict[str, Any]:
     r"""
     What the button says, with addresses seen from the page.
     """
@@ -221,6 +221,8 @@ def _editor(links: Links, uri: str, offer: Offer) -> dict[str, str]:
         "program": links.beside(uri, offer.program),
         "sources": links.beside(uri, offer.sources),
         "size": f"{offer.bytes / 1e6:.1f}",
+        "form": offer.form,
+        "record": links.beside(uri, offer.form["record"]) if "record" in offer.form else "",
     }
 
 

@@ -46,43 +46,54 @@ if (run) new IntersectionObserver(seen).observe(run);
 
 const edits = document.querySelector("[data-edit]");
 
-function offerEditor({ edit: path, program, sources, size }) {
+function offerEditor({ edit: path, program, sources, size, script, target, label, record }) {
   const at = (address) => new URL(address, location.href.split("#")[0]).href;
   const isFile = location.protocol === "file:";
   const refused = make("p", "refused", "This page was opened as a file, and from a file a browser starts no Python. Serve the folder of the site: python -m http.server");
-  const open = async (button, shared) => {
+  const open = async (button, name, given = {}) => {
     if (isFile) return button.closest("p, section").after(refused);
-    const label = button.textContent;
-    button.disabled = true;
-    button.textContent = "Loading …";
+    const text = button.textContent;
     const closed = () => {
       button.disabled = false;
       button.focus();
     };
+    button.disabled = true;
+    button.textContent = "Loading …";
     try {
-      const { open: begin } = await import(at(`${program}/edit.js`));
-      await begin({ path, sources: at(`${sources}/`), shared, closed });
+      const { open: begin } = await import(at(`${program}/${name}.js`));
+      await begin({ path, sources: at(`${sources}/`), closed, ...given });
     } catch (error) {
       closed();
       throw error;
     } finally {
-      button.textContent = label;
+      button.textContent = text;
     }
   };
-  const opens = starter("edit", `Edit (${size} MB)`, (button) => open(button, null));
-  opens.title = `Change the code and run it here. That loads Python into your browser, ${size} MB. Nothing is sent.`;
+  const loads = `That loads Python into your browser, ${size} MB. Nothing is sent.`;
+  const opens = starter("edit", `Edit (${size} MB)`, (button) => open(button, "edit"));
+  opens.title = `Change the code and run it here. ${loads}`;
   edits.append(opens);
+
+  // Some pages have a form of their own.
+  if (script) {
+    const section = make("section", script);
+    const begins = starter("live first", `${label} (${size} MB)`, (button) => open(button, script, { section, target, record: record && at(record) }));
+    begins.title = loads;
+    section.append(begins);
+    (edits.closest("p") ?? edits).after(section);
+  }
+
   if (!location.hash.startsWith("#edit=") || isFile) return;
   const section = make("section", "shared");
   const says = `This link changes lines of this page. None of it has run. To run it, open it in the editor, which loads Python (${size} MB).`;
   section.append(make("p", "", says));
   import(at(`${program}/shared.js`)).then(async ({ show }) => {
-    const changes = await show(section, location.hash);
+    const shared = await show(section, location.hash);
     const shows = starter("edit", "Open in the editor", async (button) => {
-      await open(button, changes);
+      await open(button, "edit", { shared });
       section.remove();
     });
-    if (changes) section.append(shows);
+    if (shared) section.append(shows);
     else section.firstChild.textContent = "This link should carry a change of the page, but it is damaged. Ask for a new one.";
     edits.closest("p").after(section);
   });

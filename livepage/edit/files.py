@@ -21,8 +21,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from importlib.util import find_spec
@@ -47,6 +48,9 @@ RUNS = (
     "edit/seen.py",
 )
 
+# What a page doesn't fetch when it is edited.
+ASIDE = ("licences.txt", "paste.js", "shared.js", "train.js")
+
 # Texts are sent packed by any host; archives are so already.
 PACKED = (".zip",)
 
@@ -63,13 +67,15 @@ class Offer:
     ## What a page says of its editor
 
     The `path` of its module, where the program and the sources are on the site, and how many
-    `bytes` come over the wire, packed as hosts pack them.
+    `bytes` come over the wire, packed as hosts pack them. Some pages have a `form` as well, such as
+    a field for the reader's own code.
     """
 
     path: str
     program: str
     sources: str
     bytes: int
+    form: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,9 +86,12 @@ class Edit:
     * `root` is the folder of the project, and `store` the one that keeps what was made
     * `node` is the program that runs JavaScript
     * `package` is the annotated package, and `stand_in` the one that takes the place of torch: the
-      command `python -m STAND_IN pack FOLDER` writes what the browser needs of it
+      command `python -m STAND_IN pack FOLDER` writes what the browser needs of it: an archive
+      of modules, “kernels.wasm”, and “kernels.mjs”, which puts them into Python's memory
     * `npm` is the folder with “node_modules”
     * `data` are files of the package that are no modules, and that pages read
+    * `forms` are what some pages have beside their editor: for each the script of the form, its
+      target, which is the function that it calls, and the label of its button
     * `left_out` tells which paths are no lessons
     """
 
@@ -93,6 +102,7 @@ class Edit:
     stand_in: str
     npm: str = "."
     data: Sequence[str] = ()
+    forms: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     left_out: Callable[[str], bool] = lambda path: False
 
     def sources(self) -> dict[str, Path]:
@@ -161,16 +171,17 @@ class Edit:
         if not self.offers(path):
             return None
         own = sum(len(gzip.compress((self.root / one).read_bytes())) for one in self.closure(path))
-        return Offer(path, f"{PLACE}/{self.made.name}", f"{PLACE}/sources", self.weight + own)
+        places = f"{PLACE}/{self.made.name}", f"{PLACE}/sources"
+        return Offer(path, *places, self.weight + own, self.forms.get(path, {}))
 
     @cached_property
     def weight(self) -> int:
         r"""
         ### What all pages fetch, packed
 
-        The lists of licences are for who looks for them.
+        Those that a form needs, and the licences, are not counted.
         """
-        files = [one for one in self.made.iterdir() if one.suffix != ".txt"]
+        files = [one for one in self.made.iterdir() if one.name not in ASIDE]
         return sum(packed(one) for one in files)
 
     def files(self) -> Iterator[tuple[str, Path]]:
@@ -234,11 +245,15 @@ class Edit:
         command = [sys.executable, "-m", self.stand_in, "pack", str(stand_in)]
         run(command, self.root, f"`{self.stand_in}` can't be packed")
         modules = [(f"livepage/{name}", str(LIVEPAGE / name)) for name in RUNS]
-        for file in sorted(stand_in.rglob("*")):
-            if file.suffix == ".py":
-                modules.append((file.relative_to(stand_in).as_posix(), str(file)))
-            elif file.is_file():
+        for file in sorted(one for one in stand_in.iterdir() if one.is_file()):
+            if file.suffix != ".zip":
                 shutil.copyfile(file, new / file.name)
+                continue
+            # Its modules are compiled with the others.
+            with zipfile.ZipFile(file) as archive:
+                archive.extractall(stand_in / "modules")
+                names = [name for name in archive.namelist() if name.endswith(".py")]
+            modules += [(name, str(stand_in / "modules" / name)) for name in names]
         request = {
             "root": str((self.root / self.npm).resolve()),
             "out": str(new),

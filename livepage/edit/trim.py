@@ -24,7 +24,8 @@ USUAL = (
     "__future__ abc array ast bisect builtins collections collections.abc contextlib copy "
     "dataclasses datetime enum functools gc hashlib heapq inspect io itertools json linecache math "
     "operator os pathlib pprint random re statistics string struct sys textwrap time timeit "
-    "traceback types typing warnings weakref encodings.idna encodings.latin_1 encodings.ascii"
+    "traceback types typing warnings weakref encodings.idna encodings.latin_1 encodings.ascii "
+    "importlib.readers importlib.resources.readers importlib.resources._adapters"
 ).split()
 
 # A fixed date: the same sources give the same bytes.

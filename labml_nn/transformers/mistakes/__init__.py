@@ -19,7 +19,7 @@ model's by more than 0.1:
 one](../../../results/mistakes.json#figures.losses)
 
 **[Test your own attention](attention_tests.py#check_attention)** with one call, which needs PyTorch
-and nothing else and names the mistake.
+and nothing else and names the mistake. Or [paste it](pasted.py): it is tested in your browser.
 
 What is right:
 

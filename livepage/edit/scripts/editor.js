@@ -195,7 +195,7 @@ const changedLines = StateField.define({
 // * `onRun` is called for the key that runs; `onChange` when the text has changed, `onMove` when the
 //   cursor has, and `onShape` when heights have
 export class Editor {
-  constructor(parent, { onRun, onChange, onMove, onShape }) {
+  constructor(parent, { onRun, onChange, onMove, onShape, label = "Code of this page" }) {
     const runs = () => (onRun(), true);
     this.extensions = [
       history(),
@@ -209,7 +209,7 @@ export class Editor {
       syntaxHighlighting(classHighlighter),
       ...[folded, kept, spaces, said, changedLines],
       keymap.of([{ key: "Mod-Enter", run: runs }, { key: "Shift-Enter", run: runs }, ...defaultKeymap, ...historyKeymap, indentWithTab]),
-      EditorView.contentAttributes.of({ "aria-label": "Code of this page", spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
+      EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off", autocorrect: "off" }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) onChange();
         if (update.docChanged || update.selectionSet) onMove();

@@ -60,7 +60,8 @@ export class Notes {
     this.spaces = [];
     // A note keeps the look that it has in its row.
     for (const one of this.taken) {
-      one.holder = make("div", { className: "row" }, one.note);
+      one.holder = make("div", { className: one.row.className }, one.note);
+      one.holder.classList.remove("wide", "full");
       column.append(one.holder);
     }
     this.watch = new ResizeObserver(() => this.place());

@@ -14,7 +14,8 @@
 // Meanwhile `{ kind: "printed", text }` and `{ kind: "drawn", svg }` come from the program.
 
 import { loadPyodide } from "./pyodide.mjs";
-import { kernels } from "./kernels.js";
+// The stand-in for torch brings this one along.
+import { loadKernels } from "./kernels.mjs";
 
 const FOLDER = "/lessons";
 let python = null;
@@ -47,7 +48,7 @@ async function start({ sources, files, first, wanted }) {
     lockFileContents: LOCK,
   });
   const times = { python: performance.now() - began };
-  await kernels(python, await module);
+  await loadKernels(python, module);
   python.unpackArchive(await archive, "zip", { extractDir: "/python" });
   for (const [path, text] of await coming) {
     python.FS.mkdirTree(folderOf(path));

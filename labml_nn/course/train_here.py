@@ -1,0 +1,200 @@
+r"""
+---
+title: Train Here
+summary: The models of the course train in your browser, with the live curve over the recorded one.
+know: steps.py
+---
+
+Choose a model of the [course](steps.py) and train it. Python runs in your browser, and nothing is
+sent anywhere. The models are half as wide here as in the course and see half as much text, so a run
+takes a minute at most. The grey curve was recorded with PyTorch; yours lies on it as long as you
+change nothing.
+
+Then change something. With ten times the learning rate the loss jumps about. And leave out the
+mask: the printed loss falls to nearly nothing, because each position can read the letter that it
+should predict. The text that the model writes is gibberish, since in writing there is no next
+letter to read. No other run shows so well why a loss alone proves nothing.
+
+[The loss of each step, recorded with PyTorch](../../results/train_here.json#figures.losses)
+
+**In:** the name of a model, a number of steps, a learning rate. **Out:** the loss of each step, and
+now and then what the model writes.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from labml_nn.course.steps import steps_of_course
+from labml_nn.optimizers.schedules import linear
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
+from labml_nn.training.loop import adamw, clip_gradients, evaluate, learning_rate, train
+from labml_nn.training.sampling import write
+from labml_nn.transformers.modern.experiment import muon_and_adamw
+
+# Half of what the course has: twelve windows of 32 letters, 64 features.
+SEQ_LEN, BATCH_SIZE, D_MODEL, HEADS = 32, 12, 64, 4
+
+# So much of the text is read; all of it would have to be fetched and encoded first.
+CHARACTERS = 200_000
+
+# How many steps show what a model can learn, within a minute on two cores.
+STEPS = {
+    "A learned table of pairs": 300,
+    "The mean of the past": 200,
+    "One head": 300,
+    "One head, with positions": 300,
+    "Many heads": 300,
+    "One transformer layer": 400,
+    "Four layers": 200,
+    "The classic recipe": 200,
+    "The modern parts": 100,
+}
+
+# A table has a longer way to go, so its rate is ten times as high.
+RATE, RATE_OF_TABLE = 3e-3, 3e-2
+
+
+class Unmasked(nn.Module):
+    r"""
+    ## A look back that looks ahead as well
+
+    It takes the place of the part that looks back, and hides nothing from it.
+    """
+
+    def __init__(self, look: nn.Module) -> None:
+        super().__init__()
+        self.look = look
+
+    def forward(self, *, mask: Tensor, **tensors: Tensor) -> Tensor:
+        # True everywhere: each position sees all others.
+        return self.look(mask=torch.ones_like(mask), **tensors)
+
+
+def without_mask(model: nn.Module) -> bool:
+    r"""
+    ## Leave out the mask
+
+    Tells whether the model has one that can be left out.
+    """
+    # A stack of layers keeps its mask.
+    if isinstance(getattr(model, "mask", None), Tensor):
+        model.mask.fill_(True)
+        return True
+
+    # The models that look back once make theirs in each call.
+    if hasattr(model, "look_back"):
+        model.look_back = Unmasked(model.look_back)
+        return True
+    return False
+
+
+def optimizers(name: str, model: nn.Module, times: float) -> Sequence[Optimizer]:
+    r"""
+    ## The optimizers of a step of the course
+
+    Their rates are the usual ones, `times` a number.
+    """
+    if name == "The modern parts":
+        found = muon_and_adamw(model)
+    else:
+        found = [adamw(model, RATE_OF_TABLE if "table" in name else RATE)]
+
+    # The loop takes the highest rate from here.
+    for group in (group for optimizer in found for group in optimizer.param_groups):
+        group["lr"] *= times
+    return found
+
+
+def settings(name: str) -> dict[str, Any]:
+    r"""
+    ## How a step is trained
+
+    Only the last two have a schedule, and clip their gradients.
+    """
+    if name == "The classic recipe":
+        return {"schedule": learning_rate, "clip": clip_gradients}
+    if name == "The modern parts":
+        return {"schedule": linear, "clip": clip_gradients}
+    return {"schedule": lambda step, steps: 1.0, "clip": lambda model: None}
+
+
+def choices() -> Iterator[dict[str, Any]]:
+    r"""
+    ## What can be chosen
+    """
+    yield {"choices": [{"name": name, "steps": steps} for name, steps in STEPS.items()]}
+
+
+def train_here(
+    name: str,
+    steps: int,
+    times: float = 1.0,
+    masked: bool = True,
+    samples: int = 4,
+    seed: int = 1,
+    characters: int = CHARACTERS,
+) -> Iterator[dict[str, Any]]:
+    r"""
+    ## Train, and tell
+
+    * `name` is that of a step of the course
+    * `times` multiplies the learning rate
+    * `masked` is false to leave out the mask
+    * `samples` is how often the model writes something
+    * `characters` is how much of the text is read
+    """
+    # The same text, weights and batches as in the recorded run.
+    tokenizer, text, held_out = prepare(tiny_shakespeare()[:characters], SEQ_LEN)
+    batches = RandomWindows(text, SEQ_LEN, BATCH_SIZE, seed)
+    torch.manual_seed(seed)
+    model = steps_of_course(len(tokenizer), D_MODEL, HEADS, SEQ_LEN)[name][0]()
+    if not masked and not without_mask(model):
+        yield {"note": f"“{name}” has no mask that could be left out."}
+
+    # One step at a time: between two of them the page can draw, pause or stop.
+    chosen, how = optimizers(name, model, times), settings(name)
+    for step in range(steps):
+        losses: list[Tensor] = []
+        train(
+            model,
+            batches.at,
+            chosen,
+            steps,
+            start=step,
+            after_step=lambda _, loss, losses=losses: losses.append(loss) or True,
+            **how,
+        )
+        yield {"step": step + 1, "loss": losses[0].item()}
+        # Writing draws random numbers of its own.
+        if (step + 1) % max(1, steps // samples) == 0:
+            generator = torch.Generator().manual_seed(seed)
+            written = write(model, tokenizer, "ROMEO:\n", 80, SEQ_LEN, 0.8, generator)
+            yield {"sample": written, "step": step + 1}
+    # Some of the held-out text is enough to see whether the loss is honest.
+    yield {"validation": evaluate(model, held_out[:4000], SEQ_LEN)}
+
+
+def example(steps: int = 2) -> list[dict[str, Any]]:
+    r"""
+    ## Example
+
+    Two steps of a head that sees everything.
+
+    ### Exercises
+
+    ??? question "The mask is left out, and the loss falls to nearly nothing. What is learned?"
+        To copy the next letter from the input. In writing it isn't there.
+
+    ??? question "Why does the *validation* loss without a mask look wonderful, too?"
+        The held-out text goes through the same model, which reads its answers in the same way. Only
+        writing, or a loss from prefixes, is honest.
+
+    ??? question "Which models have no mask to leave out?"
+        The table looks at one letter only, and the modern parts tell their attention to be causal.
+    """
+    given = {"masked": False, "samples": 1, "characters": 3000}
+    return list(train_here("One head, with positions", steps, **given))
