@@ -27,7 +27,7 @@ const { info } = JSON.parse(fs.readFileSync(path.join(pyodide, "pyodide-lock.jso
 const options = {
   define: { LOCK: JSON.stringify({ info, packages: {} }) },
   ...{ bundle: true, minify: true, format: "esm", target: "es2022", outdir: out, logLevel: "silent" },
-  ...{ nodePaths: [path.join(root, "node_modules")], external: ["./pyodide.mjs", "./kernels.mjs"], legalComments: "eof" },
+  ...{ nodePaths: [path.join(root, "node_modules")], external: ["./pyodide.mjs"], legalComments: "eof" },
 };
 const entries = ["edit", "paste", "shared", "train", "worker"].map((name) => path.join(scripts, `${name}.js`));
 const { metafile } = await require("esbuild").build({ ...options, entryPoints: entries, metafile: true });

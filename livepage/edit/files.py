@@ -21,7 +21,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -86,8 +85,8 @@ class Edit:
     * `root` is the folder of the project, and `store` the one that keeps what was made
     * `node` is the program that runs JavaScript
     * `package` is the annotated package, and `stand_in` the one that takes the place of torch: the
-      command `python -m STAND_IN pack FOLDER` writes what the browser needs of it: an archive
-      of modules, “kernels.wasm”, and “kernels.mjs”, which puts them into Python's memory
+      command `python -m STAND_IN pack FOLDER` writes what the browser needs of it: its modules,
+      and “kernels.wasm”
     * `npm` is the folder with “node_modules”
     * `data` are files of the package that are no modules, and that pages read
     * `forms` are what some pages have beside their editor: for each the script of the form, its
@@ -245,15 +244,11 @@ class Edit:
         command = [sys.executable, "-m", self.stand_in, "pack", str(stand_in)]
         run(command, self.root, f"`{self.stand_in}` can't be packed")
         modules = [(f"livepage/{name}", str(LIVEPAGE / name)) for name in RUNS]
-        for file in sorted(one for one in stand_in.iterdir() if one.is_file()):
-            if file.suffix != ".zip":
+        for file in sorted(stand_in.rglob("*")):
+            if file.suffix == ".py":
+                modules.append((file.relative_to(stand_in).as_posix(), str(file)))
+            elif file.is_file():
                 shutil.copyfile(file, new / file.name)
-                continue
-            # Its modules are compiled with the others.
-            with zipfile.ZipFile(file) as archive:
-                archive.extractall(stand_in / "modules")
-                names = [name for name in archive.namelist() if name.endswith(".py")]
-            modules += [(name, str(stand_in / "modules" / name)) for name in names]
         request = {
             "root": str((self.root / self.npm).resolve()),
             "out": str(new),

@@ -24,14 +24,24 @@ USUAL = (
     "__future__ abc array ast bisect builtins collections collections.abc contextlib copy "
     "dataclasses datetime enum functools gc hashlib heapq inspect io itertools json linecache math "
     "operator os pathlib pprint random re statistics string struct sys textwrap time timeit "
-    "traceback types typing warnings weakref encodings.idna encodings.latin_1 encodings.ascii "
+    "traceback types typing warnings weakref encodings.latin_1 encodings.ascii "
     "importlib.readers importlib.resources.readers importlib.resources._adapters"
 ).split()
+
+# What a browser has no use for: nothing is opened there, and no C library is called.
+LEFT_OUT = {"ctypes", "unittest", "unittest.mock", "urllib.request"}
+
+# A lesson that would fetch something imports this, and is told when it does.
+IN_PLACE = {
+    "urllib/__init__.py": "",
+    "urllib/request.py": "def urlopen(*given, **named):\n"
+    "    raise OSError('in the browser no address is opened')\n",
+}
 
 # A fixed date: the same sources give the same bytes.
 DATE = (1980, 1, 1, 0, 0, 0)
 
-# Documentation is left out of compiled modules of the standard library.
+# Documentation is left out of compiled modules.
 WITHOUT_TEXTS = 2
 
 
@@ -44,6 +54,8 @@ def trim(library: str, wanted: Iterable[str], target: str) -> list[str]:
     """
     missing = []
     for name in sorted({*USUAL, *wanted}):
+        if any(f"{name}.".startswith(f"{one}.") for one in LEFT_OUT):
+            continue
         try:
             importlib.import_module(name)
         except ImportError:
@@ -54,8 +66,10 @@ def trim(library: str, wanted: Iterable[str], target: str) -> list[str]:
             # What is frozen into the program itself is not looked for anywhere else.
             if module is None or getattr(module.__spec__, "loader", None) is FrozenImporter:
                 continue
-            code = compile(old.read(file), file, "exec", dont_inherit=True, optimize=WITHOUT_TEXTS)
-            add(new, f"{file}c", pyc(code))
+            if file not in IN_PLACE:
+                add(new, f"{file}c", pyc(compiled(old.read(file), file)))
+        for file, text in IN_PLACE.items():
+            add(new, f"{file}c", pyc(compiled(text.encode(), file)))
     return missing
 
 
@@ -63,14 +77,14 @@ def pack(files: Iterable[tuple[str, str]], target: str) -> None:
     r"""
     ## Write modules into an archive
 
-    `files` are their names there, and where they lie. Modules are compiled, with their texts.
+    `files` are their names there, and where they lie. Modules are compiled.
     """
     with zipfile.ZipFile(target, "w") as new:
         for name, place in sorted(files):
             with open(place, "rb") as file:
                 text = file.read()
             if name.endswith(".py"):
-                add(new, f"{name}c", pyc(compile(text, name, "exec", dont_inherit=True)))
+                add(new, f"{name}c", pyc(compiled(text, name)))
             else:
                 add(new, name, text)
 
@@ -81,6 +95,13 @@ def add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     """
     about = zipfile.ZipInfo(name, DATE)
     archive.writestr(about, content, zipfile.ZIP_DEFLATED, compresslevel=9)
+
+
+def compiled(text: bytes, file: str) -> CodeType:
+    r"""
+    ## Compile a module
+    """
+    return compile(text, file, "exec", dont_inherit=True, optimize=WITHOUT_TEXTS)
 
 
 def pyc(code: CodeType) -> bytes:

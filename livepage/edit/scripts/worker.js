@@ -14,8 +14,7 @@
 // Meanwhile `{ kind: "printed", text }` and `{ kind: "drawn", svg }` come from the program.
 
 import { loadPyodide } from "./pyodide.mjs";
-// The stand-in for torch brings this one along.
-import { loadKernels } from "./kernels.mjs";
+import { loadKernels } from "./kernels.js";
 
 const FOLDER = "/lessons";
 let python = null;
@@ -48,7 +47,7 @@ async function start({ sources, files, first, wanted }) {
     lockFileContents: LOCK,
   });
   const times = { python: performance.now() - began };
-  await loadKernels(python, module);
+  await loadKernels(python, await module);
   python.unpackArchive(await archive, "zip", { extractDir: "/python" });
   for (const [path, text] of await coming) {
     python.FS.mkdirTree(folderOf(path));

@@ -1,0 +1,392 @@
+r"""Pages that are edited and run in the browser, by Python over what stands in for torch."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from literate import site as project
+from literate.settings import load
+from tests.browser.conftest import MHA, PATIENCE, addresses_asked, barriers, low
+from tests.literate.projects import ROOT
+
+# What the pages may do: no script from elsewhere, no text that becomes a script. WebAssembly is
+# compiled, which a policy has to allow by name. The engine's pages have scripts and styles inline.
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:"
+)
+
+EINSUM = '"ijbh,jbhd->ibhd"'
+# Of each part of the core path one; `whole` runs all.
+SAMPLE = (
+    "labml_nn/basics/autograd.py",
+    "labml_nn/fine_tuning/lora.py",
+    "labml_nn/training/loop.py",
+    "labml_nn/transformers/mha.py",
+    "labml_nn/transformers/modern/model.py",
+    "labml_nn/transformers/rotary.py",
+)
+
+
+class Guarded(SimpleHTTPRequestHandler):
+    r"""Sends the policy with each file, and notes what was sent in full."""
+
+    sent: list[str]
+
+    def end_headers(self) -> None:
+        self.send_header("Content-Security-Policy", POLICY)
+        super().end_headers()
+
+    def log_request(self, code: Any = "-", size: Any = "-") -> None:
+        if code == 200:
+            self.sent.append(self.path)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        r"""Nothing on the terminal."""
+
+
+@contextmanager
+def guarded(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    r"""Serve a folder under the policy; its address, and the list of what was sent."""
+    handler = type("Handler", (Guarded,), {"sent": []})
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder))) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/", handler.sent
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture(scope="module")
+def guarded_site(site: Path) -> Iterator[tuple[str, list[str]]]:
+    with guarded(site) as served:
+        yield served
+
+
+@pytest.fixture
+def address(guarded_site: tuple[str, list[str]]) -> str:
+    return guarded_site[0]
+
+
+def opened(page: Page, address: str) -> None:
+    r"""Open a page and its editor, and wait until Python is ready."""
+    page.goto(address)
+    page.get_by_role("button", name=re.compile(r"^Edit \(\d\.\d MB\)$")).click()
+    ready(page)
+
+
+def ready(page: Page) -> None:
+    expect(page.locator(".editor .status")).to_contain_text("Ready after", timeout=PATIENCE)
+
+
+def line_of(page: Page, text: str) -> Any:
+    return page.locator(".editor .cm-line", has_text=text).first
+
+
+def retype(page: Page, text: str, new: str) -> None:
+    r"""Put other code in the place of a line; blanks before it stay."""
+    line_of(page, text).click()
+    page.keyboard.press("Home")
+    page.keyboard.press("Shift+End")
+    page.keyboard.insert_text(new)
+
+
+def run(page: Page) -> None:
+    page.keyboard.press("Control+Enter")
+
+
+def says(page: Page, text: str) -> None:
+    expect(page.locator(".editor .status")).to_contain_text(text, timeout=PATIENCE)
+
+
+def test_a_changed_line_shows_other_shapes_and_undo_brings_back_the_pages_own(
+    page: Page, address: str
+) -> None:
+    asked = addresses_asked(page)
+    page.goto(address + MHA, wait_until="networkidle")
+    # Nothing of all this is fetched before the click.
+    assert not [one for one in asked if "assets/edit" in one]
+    opened(page, address + MHA)
+    run(page)
+    says(page, "Shapes and values are those of the page’s own run")
+    expect(page.locator(".editor .cm-line.differs")).to_have_count(0)
+
+    retype(page, EINSUM, 'x = torch.einsum("ijbh,jbhd->ibdh", self.dropout(attn), value)')
+    expect(page.locator(".editor .cm-line.changed")).to_have_count(1)
+    run(page)
+    says(page, "differ from the page’s own run")
+    assert "differs" in line_of(page, "ibdh").get_attribute("class").split()
+    # Heads and features have changed places.
+    expect(page.locator(".editor .details")).to_contain_text(
+        "[seq_len_q 7, batch_size 3, d_k 2, heads 5]"
+    )
+    expect(page.locator(".editor .details")).to_contain_text("on the page: x")
+
+    page.get_by_role("button", name="Undo").click()
+    line_of(page, EINSUM).click()
+    run(page)
+    says(page, "Shapes and values are those of the page’s own run")
+
+
+def test_an_error_stands_at_its_line_in_the_words_of_torch(page: Page, address: str) -> None:
+    opened(page, address + MHA)
+    retype(page, EINSUM, 'print("seen"); x = attn @ value')
+    run(page)
+    failure = page.locator(".editor .failure")
+    expect(failure).to_contain_text("RuntimeError: ", timeout=PATIENCE)
+    assert "failed" in line_of(page, "attn @ value").get_attribute("class").split()
+    assert page.locator(".editor .at").inner_text() == "attn @ value"
+    expect(page.locator(".editor .output pre")).to_have_text("seen\n")
+    page.get_by_role("button", name="Page’s own").click()
+    expect(line_of(page, EINSUM)).to_be_visible()
+
+
+def test_a_run_without_end_is_ended_and_python_is_ready_again(page: Page, address: str) -> None:
+    opened(page, address + MHA)
+    retype(page, EINSUM, "while True: pass")
+    run(page)
+    says(page, "Running")
+    page.get_by_role("button", name="End this run").click()
+    ready(page)
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Run (").click()
+    says(page, "Shapes and values are those")
+
+
+def test_a_link_carries_the_change_and_nothing_runs_by_itself(
+    page: Page, address: str, browser: Browser
+) -> None:
+    opened(page, address + MHA)
+    retype(page, EINSUM, "x = value  # <b>mine</b>")
+    page.get_by_role("button", name="Copy a link").click()
+    expect(page.locator(".editor .status")).to_contain_text("nothing was sent")
+    link = page.url
+    assert "#edit=" in link
+
+    with browser.new_context() as context:
+        other = context.new_page()
+        asked = addresses_asked(other)
+        other.goto(link, wait_until="networkidle")
+        lines = other.locator(".shared .lines code")
+        expect(lines).to_have_count(2)
+        expect(lines.last).to_have_text("+         x = value  # <b>mine</b>")
+        assert not [one for one in asked if "pyodide" in one]
+        other.get_by_role("button", name="Open in the editor").click()
+        expect(other.locator(".editor .cm-line.changed")).to_have_text(
+            "        x = value  # <b>mine</b>"
+        )
+        ready(other)
+        # The page's own code has run, to be compared with; the change has not.
+        expect(other.locator(".editor .cm-line.differs")).to_have_count(0)
+        other.get_by_role("button", name="Run (").click()
+        expect(other.locator(".editor .cm-line.differs, .editor .failure")).not_to_have_count(0)
+
+
+def test_a_module_that_the_page_imports_can_be_edited(page: Page, address: str) -> None:
+    opened(page, address + "transformers/models/")
+    page.get_by_label("Module that is edited").select_option("labml_nn/transformers/mha.py")
+    retype(page, "attn = scores.softmax(dim=1)", "attn = scores.softmax(dim=0)")
+    page.get_by_label("Module that is edited").select_option("labml_nn/transformers/models.py")
+    page.get_by_role("button", name="Run (").click()
+    says(page, "differ from the page’s own run")
+    expect(page.locator(".editor .cm-line.differs").first).to_be_visible()
+
+
+def test_the_next_page_finds_python_in_the_cache(
+    page: Page, guarded_site: tuple[str, list[str]]
+) -> None:
+    address, sent = guarded_site
+    opened(page, address + MHA)
+    sent.clear()
+    opened(page, address + "transformers/rms_norm/")
+    large = [one for one in sent if one.endswith((".wasm", ".zip", ".asm.mjs"))]
+    assert large == []
+
+
+def test_what_is_fetched_is_at_most_six_megabytes_packed(site: Path) -> None:
+    editor = project.edit(load(ROOT))
+    most = max(editor.offer(path).bytes for path in editor.imports if editor.offers(path))
+    assert most <= 6_000_000
+
+
+def test_the_editor_is_usable_on_every_screen(screen: Page, address: str) -> None:
+    opened(screen, address + MHA)
+    screen.get_by_role("button", name="Run (").click()
+    says(screen, "Ran in")
+    assert barriers(screen, ".editor") == []
+    if screen.viewport_size["width"] < 500:
+        assert low(screen, ".editor button") == []
+        # Shapes stand below their lines there.
+        expect(screen.locator(".editor .cm-content .result").first).to_contain_text(
+            re.compile(r"\w")
+        )
+    screen.get_by_role("button", name="Close the editor").click()
+    expect(screen.locator(".row > .code").nth(1)).to_be_visible()
+    expect(screen.get_by_role("button", name=re.compile("^Edit"))).to_be_focused()
+
+
+def test_notes_stay_beside_their_lines(page: Page, address: str) -> None:
+    opened(page, address + MHA)
+    tops = page.locator(".editor .notes .row").evaluate_all(
+        "all => all.map(one => [one.offsetTop, one.offsetTop + one.offsetHeight])"
+    )
+    assert all(below <= top for (_, below), (top, _) in zip(tops, tops[1:], strict=False))
+    heading = page.locator(".editor .notes h2", has_text="Causal mask").bounding_box()
+    code = line_of(page, "def causal_mask").bounding_box()
+    assert abs(heading["y"] - code["y"]) < 30
+    # The comments are hidden, but for those who want them.
+    expect(page.locator(".editor .cm-content")).not_to_contain_text(
+        "A query that may look at nothing"
+    )
+
+
+def test_a_page_that_is_a_file_says_what_to_do(browser: Browser, site: Path) -> None:
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto((site / MHA / "index.html").as_uri())
+        page.get_by_role("button", name=re.compile("^Edit")).click()
+        expect(page.locator(".refused")).to_contain_text("python -m http.server")
+
+
+# One worker runs all: from the path of a page to what its lines gave.
+RUN_ALL = """async ([program, sources, paths]) => {
+    const index = await (await fetch(sources + 'index.json')).json();
+    const worker = new Worker(program + '/worker.js', { type: 'module' });
+    const answer = kinds => new Promise((resolve, reject) => worker.onmessage = ({ data }) =>
+        kinds.includes(data.kind) ? resolve(data) : data.kind === 'failed' && reject(data.message));
+    worker.postMessage({ kind: 'start', sources, files: index.files, wanted: index.package,
+        first: [...new Set(paths.flatMap(path => index.first[path]))] });
+    await answer(['ready']);
+    const found = {};
+    for (const path of paths) {
+        worker.postMessage({ id: 1, kind: 'run', path, edited: {} });
+        found[path] = (await answer(['done'])).result;
+    }
+    worker.terminate();
+    return found;
+}"""
+
+# Pages whose example can't run in a browser, each with its reason.
+ELSEWHERE: dict[str, str] = {}
+
+
+def compare(page: Page, address: str, site: Path, paths: list[str]) -> list[str]:
+    r"""What differs from the recorded shapes, page by page."""
+    page.goto(address + MHA)
+    offered = page.locator("[data-edit]")
+    program, sources = (
+        page.evaluate("place => new URL(place, location.href).href", offered.get_attribute(one))
+        for one in ("data-program", "data-sources")
+    )
+    found = page.evaluate(RUN_ALL, [program, f"{sources}/", paths])
+    wrong = []
+    for path in paths:
+        error = found[path]["error"]
+        if error:
+            wrong.append(f"{path}: {error['type']}: {error['message']}")
+            continue
+        known = recorded(site, path)
+        shapes = {
+            (line, one[0], tuple(one[1]))
+            for line, told in found[path]["lines"].items()
+            for one in told
+        }
+        if shapes != known:
+            wrong.append(f"{path}: {sorted(shapes ^ known)[:4]}")
+    return wrong
+
+
+def recorded(site: Path, path: str) -> set[tuple[str, str, tuple[int, ...]]]:
+    r"""The shapes of the recorded run of a page."""
+    place = path.removeprefix("labml_nn/").removesuffix(".py").removesuffix("__init__")
+    about = json.loads((site / place / "about.json").read_text("utf-8"))
+    return {
+        (line, name, tuple(sizes))
+        for line, told in about["tensors"].items()
+        for name, _, sizes, _ in told
+    }
+
+
+def test_lessons_give_the_recorded_shapes(page: Page, address: str, site: Path) -> None:
+    assert compare(page, address, site, list(SAMPLE)) == []
+
+
+@pytest.mark.whole
+def test_every_lesson_gives_the_recorded_shapes(page: Page, address: str, site: Path) -> None:
+    editor = project.edit(load(ROOT))
+    lessons = [
+        path
+        for path in editor.imports
+        if editor.offers(path) and "\ndef example(" in (ROOT / path).read_text("utf-8")
+    ]
+    assert compare(page, address, site, [one for one in lessons if one not in ELSEWHERE]) == []
+
+
+PASTED = """
+class SelfAttention(nn.Module):
+    def __init__(self, embed_size, heads):
+        super().__init__()
+        self.heads = heads
+        self.q = nn.Linear(embed_size, embed_size)
+        self.k = nn.Linear(embed_size, embed_size)
+        self.v = nn.Linear(embed_size, embed_size)
+        self.o = nn.Linear(embed_size, embed_size)
+
+    def forward(self, x):
+        matrices = (self.q, self.k, self.v)
+        q, k, v = (f(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for f in matrices)
+        scores = q @ k.transpose(-2, -1) / x.shape[-1] ** 0.5
+        return self.o((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+"""
+
+
+def test_a_pasted_attention_is_told_its_mistakes(page: Page, address: str) -> None:
+    page.goto(address + "transformers/mistakes/pasted/")
+    asked = addresses_asked(page)
+    page.get_by_role("button", name=re.compile(r"^Paste your attention")).click()
+    page.locator(".pasted .cm-content").click()
+    page.keyboard.insert_text(PASTED)
+    page.get_by_role("button", name="Which mistake is it?").click()
+    found = page.locator(".editor .found")
+    expect(found).to_contain_text("there is no causal mask", timeout=PATIENCE)
+    expect(found).to_contain_text("divided by the root of the whole width")
+    page.get_by_role("button", name=re.compile("likely line")).first.click()
+    expect(page.locator(".pasted .cm-activeLine")).to_contain_text("** 0.5")
+    # With another number of heads than was guessed, the scale is another, too.
+    page.get_by_label("SelfAttention(… heads =").fill("4")
+    page.get_by_role("button", name="Test again").click()
+    expect(page.get_by_label("SelfAttention(… heads =")).to_have_value("4", timeout=PATIENCE)
+    assert all("embed_size" not in one for one in asked)
+    assert barriers(page, "section.paste") == []
+
+
+def test_a_model_trains_and_its_curve_lies_on_the_recorded_one(
+    page: Page, address: str, repository: Path
+) -> None:
+    record = json.loads((repository / "results/train_here.json").read_text("utf-8"))
+    lines = {one["name"]: dict(one["points"]) for one in record["figures"]["losses"]["lines"]}
+    page.goto(address + "course/train_here/")
+    page.get_by_role("button", name=re.compile(r"^Train here")).click()
+    says(page, "Ready")
+    page.get_by_label("Model").select_option("A learned table of pairs")
+    page.get_by_label("Steps").fill("20")
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.locator(".editor .sample")).to_contain_text("After 20 steps", timeout=PATIENCE)
+    says(page, "has not seen")
+    points = page.locator(".curve .live").get_attribute("points").split()
+    known = page.locator(".curve .recorded").get_attribute("points").split()
+    # Both are drawn on the same axes, to a tenth of a pixel.
+    assert len(points) == 20
+    assert known[-1] == points[-1]
+    assert len(known) == len([step for step in lines["A learned table of pairs"] if step <= 20])
