@@ -91,7 +91,18 @@ def ready(page: Page) -> None:
 
 
 def line_of(page: Page, text: str) -> Any:
-    return page.locator(".editor .cm-line", has_text=text).first
+    r"""A line of the code, scrolled to: the editor has only those in the page that are in view."""
+    line = page.locator(".editor .cm-line", has_text=text).first
+    height = page.evaluate("document.documentElement.scrollHeight")
+    for top in range(0, height, 400):
+        if line.count():
+            break
+        page.evaluate("top => scrollTo(0, top)", top)
+        # The editor draws what has come into view in the next frame.
+        page.evaluate(
+            "() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))"
+        )
+    return line
 
 
 def retype(page: Page, text: str, new: str) -> None:
