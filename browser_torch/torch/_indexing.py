@@ -29,10 +29,17 @@ def _is_index(one: Any) -> bool:
     return isinstance(one, Tensor) and (bool(one.shape) or one.dtype is bool_)
 
 
+def _listed(one: Any) -> Tensor:
+    r"""A list of numbers as a tensor of indices."""
+    if any(isinstance(part, Tensor) and part.numel() != 1 for part in one):
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return tensor(one)
+
+
 def _normal(key: Any, axes: int) -> list[Any]:
     r"""A key as a list that names every axis, and new ones."""
     parts = list(key) if isinstance(key, tuple) else [key]
-    parts = [tensor(one) if isinstance(one, (list, range)) else one for one in parts]
+    parts = [_listed(one) if isinstance(one, (list, tuple, range)) else one for one in parts]
     parts = [one.long() if isinstance(one, Tensor) and one.shape == (0,) else one for one in parts]
     used = 0
     for one in parts:
@@ -220,7 +227,7 @@ def _without_indices(key: Any) -> Any:
     r"""The key with the whole axis for each tensor of indices."""
     parts: list[Any] = []
     for one in key if isinstance(key, tuple) else (key,):
-        one = tensor(one) if isinstance(one, (list, range)) else one
+        one = _listed(one) if isinstance(one, (list, tuple, range)) else one
         if not _is_index(one):
             parts.append(one)
         else:

@@ -353,7 +353,7 @@ def reduce(operation: int, a: Tensor, dims: Any, keepdim: bool = False) -> Tenso
     # Along the reduced axes all elements fall on the same place.
     strides = tuple(0 if axis in axes else stride for axis, stride in enumerate(out._strides))
     run(Operation.REDUCE, (operation,), view_of(out, a.shape, strides, 0), a)
-    if out.dtype is not d and out.dtype is d.work:
+    if operation <= Reduction.SMALLEST and out.dtype is not d:
         out = cast(out, d)
     if keepdim:
         return out
