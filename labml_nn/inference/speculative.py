@@ -22,9 +22,9 @@ transformer](../transformers/basic/autoregressive_model.py) with a
 [1.19](../../results/speculative.json#tables.passes.1.target) milliseconds, and sixteen take
 [1.81](../../results/speculative.json#tables.passes.16.target). Yet the letters of a text can't be
 computed together: each depends on the one before it. So *guess* them. Something cheap, the *draft*,
-guesses four letters. One pass of the model that we care about, the *target*, checks all four, in
-such a way that each text has the very same probability as from the target alone. If the draft is
-[counted letters](prompt_lookup.py), text comes
+guesses four letters. One pass of the *target*, the model that we care about, checks all four, so
+that each text is as likely as from the target alone. If the draft is [counted
+letters](prompt_lookup.py), text comes
 [2.6](../../results/speculative.json#tables.drafts.counted,%203%20letters.times) times as fast, at
 [3.1](../../results/speculative.json#tables.drafts.counted,%203%20letters.per_pass) letters a pass.
 

@@ -9,8 +9,8 @@ paper:
   link: https://arxiv.org/abs/2410.17897
 ---
 
-[Attention](../mha.py) as in 2017 has no idea of positions, scores that grow as its weights grow,
-and values that know less and less of the token itself from layer to layer. Here are three changes.
+[Attention](../mha.py) of 2017 has no idea of positions, scores that grow as its weights grow, and
+values that know less of the token from layer to layer. Here are three changes.
 
 **In:** the residual stream, `[seq_len, batch_size, d_model]`, and, after the first layer, the first
 layer's values. **Out:** what is added to the stream, and this layer's values.
@@ -18,8 +18,8 @@ layer's values. **Out:** what is added to the stream, and this layer's values.
 * Queries and keys are **rotated** by their [positions](../rotary.py), so that scores depend on the
   distance.
 * Before that, they are **normalised** to one length by [RMSNorm](../rms_norm.py), so that a score
-  says how well the directions match and not how large the weights are
-  ([Henry et al. 2020](https://arxiv.org/abs/2010.04245)).
+  says how well directions match, not how large weights are ([Henry et al.
+  2020](https://arxiv.org/abs/2010.04245)).
 * The **values of the first layer** are mixed into those of all others.
 
 [The largest score of 32 random tokens, as the weights for queries and keys

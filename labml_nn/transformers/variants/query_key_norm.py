@@ -13,8 +13,7 @@ terms:
 
 A score is the dot product of a query and a key, and nothing in [attention](../mha.py) limits their
 lengths. If training makes them longer, the softmax gives one key nearly all the weight and passes
-almost no gradient to the others. In large models the loss then jumps
-([Dehghani et al. 2023](https://arxiv.org/abs/2302.05442) saw that at 8 billion parameters).
+almost no gradient to the others. In large models the loss then jumps.
 
 So each head's queries and keys are normalised before they are multiplied. What remains of a score
 is the *angle* between query and key. In a small model, trained for 500 steps with ten times the
@@ -22,7 +21,7 @@ usual learning rate, the largest score is
 [50.5](../../../results/families.json#tables.limits.multi-head%20attention,%20ten%20times%20the%20rate.score)
 without the normalisation and
 [8.6](../../../results/families.json#tables.limits.normalised%20queries%20and%20keys,%20ten%20times%20the%20rate.score)
-with it. At the usual rate the loss is [about the same](query_key_norm.py#example).
+with it. The loss is [about the same](query_key_norm.py#example) at the usual rate.
 
 [The largest score while training](../../../results/families.json#figures.scores)
 
@@ -179,6 +178,9 @@ def example(
     normalise queries and keys today, it is [RMSNorm](../rms_norm.py): its result is $\sqrt{d_k}$
     long, and the gains can make scores larger again. With [rotary positions](../rotary.py), which
     are left out here, queries and keys are rotated after the normalisation.
+
+    [Dehghani et al. 2023](https://arxiv.org/abs/2302.05442) saw the jump of the loss at 8 billion
+    parameters.
 
     ### Exercises
 
