@@ -24,8 +24,8 @@ FIRST = 6
 # Of a larger tensor only so many numbers make its mark.
 MOST_NUMBERS = 1 << 20
 
-# More tensors than that on one line nobody reads.
-MOST_TENSORS = 12
+# A line that binds ever new shapes, in a loop, is told so often.
+MOST_TENSORS = 64
 
 
 class Seen:
