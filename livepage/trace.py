@@ -1,12 +1,12 @@
 r"""
 ---
 title: Trace
-summary: A recorded run as a file beside the page, and its first step as a table on the page.
+summary: A recorded run as a file beside the page, and the step it begins with as a table.
 ---
 
-The [record](recording.py) of a run lies beside its page, in `trace.json`, which is fetched when the
-panel comes into view. Without JavaScript, or before it, the page itself shows the first step: which
-line, what it bound, and a corner of the numbers.
+The [record](recording.py) of a run lies beside its page, in `trace.json`, which is fetched when a
+reader asks for it. Without JavaScript the page itself shows one step, folded up: the one with which
+the idea of the page begins. It tells which line, what it bound, and a corner of the numbers.
 """
 
 import html
@@ -61,7 +61,7 @@ def written(record: Mapping[str, Any]) -> str:
 
 def first_step(record: Mapping[str, Any], text: str) -> dict[str, Any] | None:
     r"""
-    ## The first step, for the template
+    ## The step that the run begins with, for the template
 
     `text` is that of the source; what is returned is escaped. Where a line has bound several, it is
     the one that the panel shows: weights, or else the last. None if there is no run to show.
@@ -79,6 +79,7 @@ def first_step(record: Mapping[str, Any], text: str) -> dict[str, Any] | None:
         for axis, size in zip(axes, shape, strict=True)
     )
     return {
+        "number": record["start"] + 1,
         "line": line,
         "code": html.escape(text.split("\n")[line - 1].strip()),
         "steps": len(record["steps"]),

@@ -10,6 +10,7 @@
 // * "weights" go from 0 to 1, and sum to one along a row
 // * "mask" is 0 or 1
 // * "values" go from minus a limit to the limit, with zero in the colour of the ground
+// * "whole" are whole numbers, of tokens or of places. They have no colours: 64 is not more than 3
 
 import { make, quoted, sign } from "./elements.js";
 
@@ -50,6 +51,7 @@ export function shown({ axes, shape, axis }) {
 // Null stands for what has none: infinite, or not a number.
 export function shade(number, kind, limit) {
   if (!Number.isFinite(number)) return null;
+  if (kind === "whole") return 0;
   const full = kind === "values" ? limit : 1;
   return Math.max(-1, Math.min(1, number / full));
 }
@@ -132,18 +134,31 @@ export class Grid {
     return data[offset];
   }
 
-  // As large as there is room for: with its number in each cell, or else as squares.
+  // As large as there is room for: with its number in each cell, or else as squares. Where the places
+  // of an axis are letters or whole numbers each of them is seen, and what has no room is scrolled to.
   fit() {
     const [rows, columns] = this.size;
     const style = getComputedStyle(this.element);
-    const wide = (this.element.clientWidth || 320) - 20;
+    const wide = (this.element.clientWidth || 320) - 14;
     const high = parseFloat(style.getPropertyValue("--height")) || 160;
     const gutter = [rows > 1 ? 22 : 2, columns > 1 ? 14 : 2];
     const room = [(wide - gutter[0]) / columns, (high - gutter[1]) / rows];
-    const numbers = room[0] >= 30 && room[1] >= 13;
-    const square = Math.max(2, Math.min(Math.floor(room[0]), Math.floor(room[1]), 18));
-    const cell = numbers ? [Math.min(Math.floor(room[0]), 46), Math.min(Math.floor(room[1]), 20)] : [square, square];
-    return { gutter, cell, numbers };
+    const digits = Math.max(...this.seen().map((number) => brief(number).length));
+    const whole = this.tensor.kind === "whole";
+    const numbers = whole || (room[0] >= Math.min(26, 5.5 * digits + 2) && room[1] >= 12);
+    const least = [0, 1].map((which) => (this.words[this.tensor.axes[[this.row, this.column][which]]] ? [10, 8][which] : 2));
+    if (numbers) {
+      const narrow = whole ? 5.5 * digits + 4 : 0;
+      return { gutter, numbers, cell: [Math.floor(Math.max(narrow, least[1], Math.min(room[0], 52))), Math.floor(Math.max(12, Math.min(room[1], 20)))] };
+    }
+    const square = Math.max(...least, Math.floor(Math.min(room[0], Math.max(room[1], 5), 24)));
+    return { gutter, numbers, cell: [square, square] };
+  }
+
+  // The numbers that are drawn.
+  seen() {
+    const [rows, columns] = this.size;
+    return Array.from({ length: rows * columns }, (_, at) => this.at(Math.floor(at / columns), at % columns));
   }
 
   draw() {
@@ -162,7 +177,7 @@ export class Grid {
     context.scale(scale, scale);
     const style = getComputedStyle(canvas);
     const [more, less, zero, ink] = ["caretColor", "textDecorationColor", "backgroundColor", "color"].map((name) => style[name]);
-    context.font = `10px ${style.fontFamily}`;
+    context.font = `${cell[0] < 34 ? 9 : 10}px ${style.fontFamily}`;
     context.textBaseline = "middle";
     context.textAlign = "center";
     for (let row = 0; row < rows; row += 1) {
@@ -194,11 +209,11 @@ export class Grid {
     );
   }
 
-  // Each place, or as many as there is room for.
+  // Each letter of a text; of numbers as many as there is room for.
   ticks(context, axis, count, size, where) {
     if (count < 2) return;
     const words = this.words[this.tensor.axes[axis]];
-    const every = words ? Math.ceil(8 / size) : Math.ceil(16 / size);
+    const every = words ? 1 : Math.ceil(16 / size);
     for (let at = 0; at < count; at += every) {
       const word = words?.[at] ?? `${at}`;
       context.fillText(sign(word), ...where(at), 20);

@@ -8,30 +8,36 @@
 // ```js
 // run = {
 //   title,                                 // "The recorded run"
-//   steps: [{ line, bound, layer }],       // layer only where there are several
+//   steps: [{ line, bound, layer, pass }], // layer and pass only where there are several
 //   async value(i),                        // -> [{ name, axes: [names], shape: [sizes], data, kind, axis, low, mean, high, whole }]
 //   words,                                 // optional: { seq_len: ["l", "i", …] }, labels for the places of an axis
 //   limit,                                 // optional: the number at which the colours of values end
+//   start,                                 // optional: the step to begin with, from 0
 //   more,                                  // optional: a sentence for the end, such as what was left out
 // }
 // ```
 //
-// `kind` is "values", "weights" or "mask"; `axis` says along which axis weights sum to one; `low`,
-// `mean` and `high` are worked out where they are missing; `whole` is the shape of the tensor that
-// `data` is a slice of, where it is one.
+// `kind` is "values", "weights", "mask" or "whole", for whole numbers, which may count or name
+// anything; `axis` says along which axis weights sum to one; `low`, `mean` and `high` are worked out
+// where they are missing; `whole` is the shape of the tensor that `data` is a slice of, where it is one.
 //
-// The panel lies in its place in the page until the reader takes a step. Then it is docked: over the
-// column of notes, or at the bottom of a narrow screen. Nothing moves by itself.
+// The panel stands beside its line, in a column of its own, and at the bottom of a narrow screen. It
+// covers neither notes nor code: the page makes room for it. It goes on by its buttons, by the arrow
+// keys, and for those who ask for it by scrolling.
 
 import { make, styled } from "./elements.js";
 import { Grid, named, summary, text } from "./grid.js";
+import { moved, ofLine, places, told } from "./steps.js";
 
 const SWIPE = 40;
 
+// Where a line is looked at: between these parts of the height it stays where it is.
+const [HIGHEST, GOAL, LOWEST] = [0.15, 0.3, 0.6];
+
 // ## The panel
 //
-// * `show(run, step)` shows a run; the page stays where it is, unless the panel is docked at a line
-// * `go(step)` takes a step: the line lights up and comes into view
+// * `show(run, step)` shows a run, and `open` says whether anything is seen of it
+// * `go(step)` takes a step: the line lights up, and comes into view if it is not
 // * `step` is the number of the step, from 0; an event of this name says that it has changed
 // * `values` are those of the step, `part` is the one in view, and `picked` what the sliders say,
 //   by the names of the axes
@@ -41,6 +47,8 @@ export class Panel extends EventTarget {
   #step = 0;
   #asked = 0;
   #bound = "";
+  #order = [];
+  #quiet = 0;
 
   constructor(section) {
     super();
@@ -52,6 +60,10 @@ export class Panel extends EventTarget {
       made.setAttribute("aria-label", label);
       return made;
     };
+    const choice = (label, act) => {
+      const box = make("input", { type: "checkbox", onchange: () => act(box.checked) });
+      return make("label", {}, box, ` ${label}`);
+    };
     this.grid = new Grid({
       onCell: (sentence, byKey) => {
         this.cell.textContent = sentence;
@@ -59,14 +71,11 @@ export class Panel extends EventTarget {
       },
       onPick: () => this.changed(),
     });
-    this.before = button("‹", "Previous step", () => this.go(this.#step - 1));
-    this.after = button("›", "Next step", () => this.go(this.#step + 1));
-    this.folds = button("–", "Fold", () => this.fold(!this.folded));
-    this.closes = button("×", "Put the panel back into the page", () => (this.dock(false), this.after.focus({ preventScroll: true })));
-    this.title = make("span", { className: "title" });
+    this.before = button("‹", "Previous step", () => this.#move(-1));
+    this.after = button("›", "Next step", () => this.#move(1));
+    this.closes = button("×", "Close", () => this.close());
     this.where = make("a", { className: "where" });
-    this.code = make("code");
-    this.bar = make("div", { className: "bar" }, this.before, this.after, make("p", {}, this.title, this.where, this.code), this.folds, this.closes);
+    this.bar = make("div", { className: "bar" }, this.where, this.before, this.after, this.closes);
     this.bar.setAttribute("role", "toolbar");
     this.bar.setAttribute("aria-label", "Steps");
     this.parts = make("div", { className: "parts" });
@@ -76,24 +85,30 @@ export class Panel extends EventTarget {
     this.tables = make("button", { type: "button", textContent: "As a table", onclick: () => this.#tabulate(!this.table) });
     this.table = null;
     this.details = make("div", { className: "more" });
-    const told = make("div", { className: "told" }, this.parts, this.shape, this.grid.sliders, this.cell, this.numbers, this.tables, this.details);
-    this.body = make("div", { className: "body" }, this.grid.element, told);
+    this.once = choice("Each line once", (once) => this.#choose(once));
+    this.scrolls = choice("Step by scrolling", (follows) => (this.follows = follows));
+    this.follows = false;
+    const choices = make("div", { className: "choices" }, this.once, this.scrolls);
+    const below = make("div", { className: "told" }, this.grid.sliders, this.cell, this.numbers, this.tables, this.details, choices);
+    this.body = make("div", { className: "body" }, this.parts, this.shape, this.grid.element, below);
     this.said = make("p", { className: "visually-hidden" });
     this.said.setAttribute("role", "status");
     this.element = make("div", { className: "panel" }, this.bar, this.body, this.said);
-    this.element.addEventListener("keydown", (event) => this.#key(event));
+    this.element.hidden = true;
     this.#swipes();
-    section.replaceChildren(this.element);
-    this.dock(false);
+    section.append(this.element);
     // Drawn again where there is more room, or where the colours have changed.
-    new ResizeObserver(() => this.grid.draw()).observe(this.grid.element);
+    new ResizeObserver(() => (this.grid.draw(), this.#align())).observe(this.grid.element);
+    new ResizeObserver(() => this.#align()).observe(this.body);
     new MutationObserver(() => this.grid.draw()).observe(document.body, { attributeFilter: ["data-md-color-scheme"] });
-    addEventListener("resize", () => this.#align());
+    for (const event of ["resize", "scrollend"]) addEventListener(event, () => this.#align());
+    addEventListener("scroll", () => this.#follow(), { passive: true });
+    document.addEventListener("keydown", (event) => this.#key(event));
     // A box of the data flow is a link to its line, and with a panel the step of that line.
     document.querySelector("details.flow")?.addEventListener("click", (event) => {
-      const line = event.target.closest("a")?.getAttribute("href").slice(2);
-      const step = this.#run?.steps.findIndex((one) => String(one.line) === line) ?? -1;
-      if (step >= 0) (event.preventDefault(), this.go(step));
+      const line = Number(event.target.closest("a")?.getAttribute("href").slice(2));
+      const step = this.open ? ofLine(this.#run.steps, this.#order, line, this.#step) : null;
+      if (step !== null) (event.preventDefault(), this.go(step));
     });
   }
 
@@ -109,40 +124,61 @@ export class Panel extends EventTarget {
     return this.grid.picked;
   }
 
-  get folded() {
-    return this.body.hidden;
+  get open() {
+    return !this.element.hidden;
   }
 
-  async show(run, step = 0) {
+  async show(run, step = run.start ?? 0) {
     this.#run = run;
     this.section.setAttribute("aria-label", run.title);
-    this.title.textContent = `${run.title}: `;
+    this.#order = places(run.steps, this.once.firstChild.checked);
     const taken = this.#take(step);
     // The same line again, with another text, needn't come into view again.
-    if (this.element.matches(".docked") && !document.querySelector(`#L${run.steps[this.#step].line}.stepped`)) this.#light();
+    if (this.open && !document.querySelector(`#L${run.steps[this.#step].line}.stepped`)) this.#light();
     await taken;
   }
 
   async go(step) {
     if (!this.#run || step < 0 || step >= this.#run.steps.length) return;
-    this.dock(true);
+    this.element.hidden = false;
+    document.documentElement.classList.add("stepping");
     const taken = this.#take(step);
     this.#light();
     await taken;
+    this.#align();
     this.dispatchEvent(new CustomEvent("step", { detail: { step } }));
+  }
+
+  close() {
+    const inside = this.element.contains(document.activeElement);
+    this.element.hidden = true;
+    document.documentElement.classList.remove("stepping");
+    this.#darken();
+    if (inside) this.section.querySelector("button.go")?.focus({ preventScroll: true });
+  }
+
+  #move(by) {
+    const step = moved(this.#order, this.#step, by);
+    return step === null ? undefined : this.go(step);
+  }
+
+  #choose(once) {
+    this.#order = places(this.#run.steps, once);
+    this.#ends();
+  }
+
+  #ends() {
+    this.before.ariaDisabled = moved(this.#order, this.#step, -1) === null;
+    this.after.ariaDisabled = moved(this.#order, this.#step, 1) === null;
   }
 
   async #take(step) {
     const { steps, more } = this.#run;
     this.#step = Math.max(0, Math.min(steps.length - 1, step));
-    const { line, bound, layer } = steps[this.#step];
     const asked = (this.#asked += 1);
-    const layers = layer === undefined || layer === null || layer === "" ? "" : ` · layer ${layer}`;
-    this.where.textContent = `step ${this.#step + 1} of ${steps.length}${layers} · line ${line}`;
-    this.where.href = `#L${line}`;
-    this.code.textContent = document.getElementById(`L${line}`)?.lastElementChild?.textContent.trim() ?? bound;
-    this.before.ariaDisabled = this.#step === 0;
-    this.after.ariaDisabled = this.#step === steps.length - 1;
+    this.where.textContent = told(steps, this.#step);
+    this.where.href = `#L${steps[this.#step].line}`;
+    this.#ends();
     const values = await this.#run.value(this.#step);
     // Meanwhile the reader may have gone on.
     if (asked !== this.#asked) return;
@@ -150,8 +186,8 @@ export class Panel extends EventTarget {
     this.ends = this.#step === steps.length - 1 ? (more ?? "") : "";
     // The same name again, else weights, which say the most, else what was bound last.
     this.choose(values.findLast(({ name }) => name === this.#bound) ?? values.find(({ kind }) => kind === "weights") ?? values.at(-1));
-    const told = this.part ? `, ${this.part.name}: ${named(this.part.axes, this.part.whole ?? this.part.shape)}` : "";
-    this.said.textContent = `${this.where.textContent.replaceAll(" ·", ",")}${told}`;
+    const shown = this.part ? `, ${this.part.name}: ${named(this.part.axes, this.part.whole ?? this.part.shape)}` : "";
+    this.said.textContent = `${this.where.textContent.replaceAll(" ·", ",")}${shown}`;
   }
 
   // ### One of several that a line has bound
@@ -184,10 +220,13 @@ export class Panel extends EventTarget {
     }
     const { low, mean, high, others = 0 } = part.low === null || part.low === undefined ? summary(part.data) : part;
     const [from, to] = part.kind === "values" ? [`−${text(this.grid.limit)}`, text(this.grid.limit)] : ["0", "1"];
-    const colours = make("span", { className: "scale" }, `${from} `, make("i", { className: part.kind }), ` ${to}`);
+    // Whole numbers have no colours, and their mean says nothing.
+    const whole = part.kind === "whole";
+    const colours = whole ? "" : make("span", { className: "scale" }, `${from} `, make("i", { className: part.kind }), ` ${to}`);
+    const middle = whole ? "" : `, mean ${text(mean)}`;
     const finite = others ? ` (of the finite ones; ${others} are not)` : "";
     const asks = part.kind === "weights" ? " · a row is who asks; it sums to one" : "";
-    this.numbers.replaceChildren(`min ${text(low)}, mean ${text(mean)}, max ${text(high)}${finite}${asks} `, colours, ` ${this.ends}`);
+    this.numbers.replaceChildren(`min ${text(low)}${middle}, max ${text(high)}${finite}${asks} `, colours, ` ${this.ends}`);
     this.cell.textContent = this.grid.sentence();
     this.#tabulate(this.table);
   }
@@ -199,61 +238,80 @@ export class Panel extends EventTarget {
     this.tables.setAttribute("aria-expanded", Boolean(this.table));
   }
 
-  // ### In its place, or docked
-  dock(docked) {
-    this.element.classList.toggle("docked", docked);
-    this.closes.hidden = this.folds.hidden = !docked;
-    if (!docked) {
-      this.fold(false);
-      this.#darken();
-    }
-    this.#align();
-  }
-
-  fold(folded) {
-    if (folded && this.body.contains(document.activeElement)) this.folds.focus();
-    this.body.hidden = folded;
-    this.folds.textContent = folded ? "+" : "–";
-    this.folds.setAttribute("aria-label", (this.folds.title = folded ? "Unfold" : "Fold"));
-    if (!folded) this.grid.draw();
-  }
-
-  // Over the notes, where they have a column of their own.
+  // ### Beside its line
+  //
+  // At its height, or as much higher as it takes to be seen whole. On a narrow screen the style sheet
+  // puts it below.
   #align() {
-    const docked = this.element.classList.contains("docked");
-    const row = docked && document.querySelector(".row:not(.wide) > .code");
-    const [column, code] = row ? [row.parentElement.getBoundingClientRect(), row.getBoundingClientRect()] : [{}, {}];
-    const beside = code.left - column.left > 200;
-    this.element.classList.toggle("beside", beside);
-    this.element.style.left = beside ? `${column.left}px` : "";
-    this.element.style.width = beside ? `${code.left - column.left - 12}px` : "";
-    document.documentElement.classList.toggle("run-below", docked && !beside);
+    const line = this.open && document.querySelector(".line.stepped");
+    if (!line) return;
+    const { height } = this.element.getBoundingClientRect();
+    const from = this.section.offsetParent?.getBoundingClientRect().top ?? 0;
+    const head = document.querySelector(".md-header")?.getBoundingClientRect().bottom ?? 0;
+    const top = line.getBoundingClientRect().top;
+    // A line that is out of sight has its panel out of sight.
+    const seen = top > head && top < innerHeight;
+    const highest = seen ? Math.max(head + 4, Math.min(top, innerHeight - height - 8)) : top;
+    this.element.style.setProperty("--at", `${highest - from}px`);
   }
 
-  // ### The line lights up, a quarter of the height from the top
+  // ### The line lights up, with its note
   #light() {
     this.#darken();
     const line = document.getElementById(`L${this.#run.steps[this.#step].line}`);
     if (!line) return;
     line.classList.add("stepped");
+    line.closest(".row")?.classList.add("active");
     line.querySelector("a[data-line]")?.setAttribute("aria-current", "step");
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const top = scrollY + line.getBoundingClientRect().top - innerHeight / 4;
-    scrollTo({ top, behavior: still ? "instant" : "smooth" });
+    const { top } = line.getBoundingClientRect();
+    if (!this.#followed && (top < innerHeight * HIGHEST || top > innerHeight * this.#lowest())) {
+      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      this.#quiet = performance.now() + (still ? 100 : 900);
+      scrollTo({ top: scrollY + top - innerHeight * GOAL, behavior: still ? "instant" : "smooth" });
+    }
+    this.#align();
+  }
+
+  // What lies below the page leaves less of it.
+  #lowest() {
+    const below = getComputedStyle(this.element).position === "fixed";
+    return below ? Math.min(LOWEST, this.element.getBoundingClientRect().top / innerHeight - 0.1) : LOWEST;
   }
 
   #darken() {
-    for (const line of document.querySelectorAll(".line.stepped")) {
-      line.classList.remove("stepped");
-      line.querySelector("a[data-line]")?.removeAttribute("aria-current");
+    for (const one of document.querySelectorAll(".line.stepped, .row.active")) {
+      one.classList.remove("stepped", "active");
+      one.querySelector("a[aria-current=step]")?.removeAttribute("aria-current");
     }
   }
 
+  // ### The step follows the scrolling
+  //
+  // It is that of the line which has come nearest to where a line is looked at. What the panel itself
+  // scrolls is left out.
+  #followed = false;
+
+  #follow() {
+    if (!this.open || !this.follows || performance.now() < this.#quiet || this.#followed) return;
+    this.#followed = true;
+    requestAnimationFrame(async () => {
+      const { steps } = this.#run;
+      const away = (line) => Math.abs(document.getElementById(`L${line}`).getBoundingClientRect().top - innerHeight * GOAL);
+      const lines = [...new Set(this.#order.map((at) => steps[at].line))].filter((line) => document.getElementById(`L${line}`));
+      const nearest = lines.reduce((a, b) => (away(b) < away(a) ? b : a));
+      if (nearest !== steps[this.#step].line) await this.go(ofLine(steps, this.#order, nearest, this.#step));
+      this.#followed = false;
+    });
+  }
+
+  // Inside of the panel, and where the focus is nowhere.
   #key(event) {
-    if (event.target.matches("input, select, textarea") || event.ctrlKey || event.altKey || event.metaKey) return;
-    const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (move) this.go(this.#step + move);
-    else if (event.key === "Escape" && this.element.classList.contains("docked")) this.fold(true);
+    const { target, key } = event;
+    const here = this.element.contains(target) || target === document.body;
+    if (!this.open || !here || target.matches("input, select, textarea") || event.ctrlKey || event.altKey || event.metaKey) return;
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    if (by) this.#move(by);
+    else if (key === "Escape") this.close();
     else return;
     event.preventDefault();
   }
@@ -267,7 +325,7 @@ export class Panel extends EventTarget {
       if (!start) return;
       const [x, y] = [event.clientX - start.clientX, event.clientY - start.clientY];
       start = null;
-      if (Math.abs(x) > SWIPE && Math.abs(x) > 2 * Math.abs(y)) this.go(this.#step - Math.sign(x));
+      if (Math.abs(x) > SWIPE && Math.abs(x) > 2 * Math.abs(y)) this.#move(-Math.sign(x));
     });
   }
 }
@@ -291,11 +349,14 @@ function fetched(address) {
 const beside = (name) => new URL(name, location.href.split("#")[0]).href;
 const number = (word) => Number(word.replace("inf", "Infinity"));
 
+// Whole numbers are numbers of tokens, or of places: nothing is large or small among them.
+const kindOf = (dtype) => (dtype === "bool" ? "mask" : dtype.includes("int") ? "whole" : "values");
+
 function tensor(record, [name, axes, index]) {
   const [whole, slice, dtype, axis, low, mean, high, data] = record.tensors[index];
   return {
     ...{ name, axes, low, mean, high, shape: slice ?? whole, data: data ? data.split(" ").map(number) : [] },
-    kind: axis === null ? (dtype === "bool" ? "mask" : "values") : "weights",
+    kind: axis === null ? kindOf(dtype) : "weights",
     axis: axis ?? undefined,
     whole: slice ? whole : undefined,
   };
@@ -308,7 +369,8 @@ export async function recorded(address) {
     title: "The recorded run",
     limit: record.limit,
     more: left ? `${left} more steps, in further rounds of these lines, are left out.` : "",
-    steps: record.steps.map(([line, parts]) => ({ line, bound: parts.map(([name]) => name).join(", ") })),
+    start: record.start,
+    steps: record.steps.map(([line, parts, pass]) => ({ line, pass, bound: parts.map(([name]) => name).join(", ") })),
     value: async (step) => record.steps[step][1].map((part) => tensor(record, part)),
   };
 }
@@ -334,12 +396,11 @@ export async function tell(name, axes, sizes, index) {
 
 // ## Begin
 //
-// Called when the section comes into view. Where the page can run the reader's own text, a button
-// fetches what that needs.
+// Called when the reader asks for it: the panel is at the first step of the page's own. Where the page
+// can run the reader's own text, a button fetches what that needs.
 export async function start(section) {
   const [run] = await Promise.all([recorded(beside(section.dataset.trace)), styled("live.css")]);
   const panel = new Panel(section);
-  await panel.show(run);
   if (section.dataset.live) {
     const own = make("button", { type: "button", textContent: `Run it with your own text (${section.dataset.size})` });
     own.addEventListener("click", () => {
@@ -348,5 +409,6 @@ export async function start(section) {
     });
     panel.details.append(own);
   }
+  await panel.show(run);
   return panel;
 }

@@ -1,5 +1,5 @@
 // What can be started on a page: the recorded run, the questions about shapes, a model that writes.
-// Each is fetched when it comes into view, or when it is asked for. This is a plain script behind
+// Each is fetched when it is asked for. This is a plain script behind
 // literate.js, whose functions it uses.
 
 function starter(className, text, act) {
@@ -29,15 +29,18 @@ for (const figure of every("[data-write]")) {
   figure.prepend(starter("live first", `Write your own (${size} MB)`, write));
 }
 
-// ## The recorded run can be stepped through once it is in view
+// ## The recorded run
 
-const run = document.querySelector("section.run");
-const seen = (entries, watch) => {
-  if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-  watch.disconnect();
-  import("./panel.js").then(({ start }) => start(run));
-};
-if (run) new IntersectionObserver(seen).observe(run);
+// A button in the place of the step that is there without a script. The panel is fetched with it.
+for (const section of every("section.run")) {
+  let panel = null;
+  const step = async () => {
+    panel ??= await (await import("./panel.js")).start(section);
+    await panel.go(panel.step);
+    panel.after.focus({ preventScroll: true });
+  };
+  section.querySelector("details")?.replaceWith(starter("go", "Step through the recorded run", step));
+}
 
 // ## Edit
 //

@@ -101,7 +101,7 @@ function described(name, node) {
     total += one;
   }
   const about = { name, axes: graph.axes[node[6]], shape, low, mean: total / data.length, high };
-  if (!isSoftmax(node)) return { ...about, data: data.slice(), kind: node[7] === "bool" ? "mask" : "values" };
+  if (!isSoftmax(node)) return { ...about, data: data.slice(), kind: node[7] === "bool" ? "mask" : node[7]?.includes("int") ? "whole" : "values" };
   return { ...about, data: data.slice(), kind: "weights", axis: node[2][1] < 0 ? node[2][1] + shape.length : node[2][1] };
 }
 

@@ -16,6 +16,7 @@ from torch.testing import assert_close
 from tests.browser.conftest import MHA, addresses_asked, barriers, low, model_of
 
 TEXT = "But soft, what light through yonder window"
+BEGIN = "Step through the recorded run"
 BUTTON = re.compile(r"own text \(0\.\d MB\)")
 
 
@@ -58,7 +59,7 @@ def without_head(layer: int, head: int) -> Iterator[None]:
 def start(page: Page, address: str, text: str | None = TEXT) -> None:
     r"""Open a page, click the button, and wait for what the text gave."""
     page.goto(address, wait_until="networkidle")
-    page.locator("section.run").scroll_into_view_if_needed()
+    page.get_by_role("button", name=BEGIN).click()
     page.get_by_role("button", name=BUTTON).click()
     expect(page.locator(".next li")).to_have_count(8, timeout=60_000)
     if text is not None:
@@ -158,7 +159,8 @@ def test_attention_is_told_in_words_and_by_the_keyboard(
     start(page, address + MHA)
     steps = graph_of(site, MHA)["steps"]
     bound = [step["bound"] for step in steps if step["layer"] in (None, 0)]
-    for _ in range(bound.index("attn")):
+    at = int(page.locator("section.run .where").inner_text().split()[1])
+    for _ in range(bound.index("attn") + 1 - at):
         page.get_by_role("button", name="Next step").click()
     expect(page.locator(".numbers")).to_contain_text("it sums to one")
     page.locator("section.run canvas").focus()
@@ -190,8 +192,10 @@ def test_it_works_offline_once_it_is_fetched(page: Page, address: str) -> None:
     page.context.set_offline(True)
     give(page, "ROMEO:")
     page.get_by_role("combobox", name="Layer").select_option("2")
+    where = page.locator("section.run .where")
+    at = int(where.inner_text().split()[1])
     page.get_by_role("button", name="Next step").click()
-    expect(page.locator("section.run .where")).to_contain_text("step 2 of")
+    expect(where).to_contain_text(f"step {at + 1} of")
     page.context.set_offline(False)
 
 
@@ -213,7 +217,7 @@ def test_what_could_not_be_fetched_can_be_tried_again(browser: Browser, address:
         page = context.new_page()
         page.route("**/weights/**", lambda route: route.abort())
         page.goto(address + MHA, wait_until="networkidle")
-        page.locator("section.run").scroll_into_view_if_needed()
+        page.get_by_role("button", name=BEGIN).click()
         page.get_by_role("button", name=BUTTON).click()
         again = page.get_by_role("button", name="Try again")
         expect(again).to_be_enabled()
@@ -241,7 +245,7 @@ def test_it_can_be_used_by_everybody_on_any_screen(screen: Page, address: str) -
 
 def test_the_keyboard_alone_does_everything(page: Page, address: str) -> None:
     page.goto(address + MHA, wait_until="networkidle")
-    page.locator("section.run").scroll_into_view_if_needed()
+    page.get_by_role("button", name=BEGIN).click()
     page.get_by_role("button", name=BUTTON).focus()
     page.keyboard.press("Enter")
     # When all is there, the reader is where the text is typed.

@@ -186,7 +186,7 @@ def test_measured_shapes_are_shown_at_the_end_of_their_lines(mha: Page) -> None:
         })"""
     )
     letters = [content for code, content, *_ in shapes if code.startswith("scores = ")]
-    assert letters[0].strip('"').split(" (")[0] in ("i j b h", "i i b h")
+    assert letters[0].strip('"').split(" (")[0] == "i j b h"
     titles = [title for _, _, title, _, _ in shapes]
     assert any("[seq_len_q, seq_len_k, batch_size, heads]" in title for title in titles)
     assert len(shapes) > 10
@@ -212,7 +212,7 @@ def test_nothing_moves_while_a_page_comes_and_is_read(page: Page, address: str, 
 
 # What a reader has to ask for, by a key, a look or a click.
 ASKED_FOR = re.compile(
-    r"search|about\.json|quiz|compare|trace|panel|grid|live|own_text|worker|weights|writing"
+    r"search|about\.json|quiz|compare|trace|panel|grid|steps|live|own_text|worker|weights|writing"
 )
 
 
@@ -228,10 +228,10 @@ def test_nothing_is_fetched_before_it_is_asked_for(page: Page, address: str) -> 
     page.wait_for_load_state("networkidle")
     assert asked and not list(filter(ASKED_FOR.search, asked))
     # The recorded run comes into view; what can be started from there waits for a click.
-    page.locator("section.run").scroll_into_view_if_needed()
+    page.get_by_role("button", name="Step through the recorded run").click()
     page.locator("section.run canvas").wait_for()
     found = {one.rpartition("/")[2] for one in asked if ASKED_FOR.search(one)}
-    assert found == {"panel.js", "grid.js", "live.css", "trace.json"}
+    assert found == {"panel.js", "grid.js", "steps.js", "live.css", "trace.json"}
 
 
 def test_without_scripts_all_is_there_to_read_and_no_button(plain: Page, address: str) -> None:
@@ -239,9 +239,9 @@ def test_without_scripts_all_is_there_to_read_and_no_button(plain: Page, address
     assert plain.locator("h1").inner_text().startswith("Multi-Head Attention")
     assert plain.locator(".line[id]").count() > 60
     assert plain.locator("math").count() > 3
-    for place in (".katex-html", ".row .note", ".shape", "section.run td"):
+    for place in (".katex-html", ".row .note", ".shape", "section.run summary"):
         expect(plain.locator(place).first).to_be_visible()
-    expect(plain.locator("section.run")).to_contain_text("step 1 of")
+    expect(plain.locator("section.run")).to_contain_text("steps, with the numbers of each line")
     expect(plain.locator(".quiz")).to_have_count(0)
     # Nor is room kept for what doesn't come.
     content = "getComputedStyle(document.querySelector('.md-header__inner'), '::after').content"

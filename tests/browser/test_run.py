@@ -68,6 +68,9 @@ def after() -> None:
     """
 '''
 LAST = 3 + 2 + 6 + 1
+# The first step in a function that is given tensors.
+START = 3
+BEGIN = "Step through the recorded run"
 
 
 def expected() -> dict[str, Tensor]:
@@ -90,18 +93,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def opened(browser: Browser, address: str, **options: Any) -> Iterator[Page]:
-    r"""The page with its run in view, the panel ready; nothing may go wrong, or move by itself."""
+def opened(browser: Browser, address: str, begin: bool = True, **options: Any) -> Iterator[Page]:
+    r"""The page at the first step of its run; nothing may go wrong, or move by itself."""
     options = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce"} | options
     with browser.new_context(**options) as context:
         page = context.new_page()
         complaints = complaints_of(page)
         page.add_init_script(WATCH_JUMPS)
         page.goto(address, wait_until="networkidle")
-        page.locator("section.run").scroll_into_view_if_needed()
-        page.locator("section.run canvas").wait_for()
         page.evaluate("new Promise(requestAnimationFrame)")
         assert page.evaluate("moved") == []
+        if begin:
+            page.get_by_role("button", name=BEGIN).click()
+            page.locator("section.run canvas").wait_for()
         yield page
     assert complaints == []
 
@@ -121,10 +125,11 @@ def following(page: Page) -> Locator:
 
 
 def step_to(page: Page, step: int) -> None:
-    r"""Press the button until it is that step, from 1."""
-    while not where(page).inner_text().startswith(f"step {step} "):
+    r"""Press the buttons until it is that step, from 1."""
+    while (at := int(where(page).inner_text().split()[1])) != step:
         before = where(page).inner_text()
-        following(page).click()
+        name = "Next step" if at < step else "Previous step"
+        page.get_by_role("button", name=name).click()
         expect(where(page)).not_to_have_text(before)
 
 
@@ -151,25 +156,28 @@ def test_the_other_engine_has_the_same_run(site: Path) -> None:
         assert (site.parent / "other" / name).read_bytes() == (site / name).read_bytes()
 
 
-def test_buttons_step_and_the_line_lights_up_a_quarter_from_the_top(run: Page) -> None:
-    expect(where(run)).to_have_text(f"step 1 of {LAST} · line {line_of('query, key = torch')}")
-    assert run.locator(".line.stepped").count() == 0
-    following(run).click()
-    line = line_of("half = query")
-    expect(where(run)).to_have_text(f"step 2 of {LAST} · line {line}")
+def test_it_begins_where_the_idea_begins_and_the_line_lights_up(run: Page) -> None:
     lit = run.locator(".line.stepped")
+    line = line_of("scores = torch.einsum")
+    expect(where(run)).to_have_text(f"step {START} of {LAST} · line {line}")
     expect(lit).to_have_attribute("id", f"L{line}")
     expect(lit.locator("a[aria-current=step]")).to_have_count(1)
-    assert abs(lit.bounding_box()["y"] - 225) < 2
-    # Into the function, and back.
-    for text in ("scores = torch.einsum", "scores = attend", "weights = scores"):
-        following(run).click()
-        expect(lit).to_have_attribute("id", f"L{line_of(text)}")
+    # It was out of sight, and stands a third from the top now; its note is lit, too.
+    assert abs(lit.bounding_box()["y"] - 0.3 * 900) < 2
+    expect(run.locator(".row.active .line.stepped")).to_have_count(1)
+    following(run).click()
+    expect(lit).to_have_attribute("id", f"L{line_of('scores = attend')}")
+    following(run).click()
+    expect(lit).to_have_attribute("id", f"L{line_of('weights = scores')}")
+    top = run.evaluate("scrollY")
     run.get_by_role("button", name="Previous step").click()
     expect(lit).to_have_attribute("id", f"L{line_of('scores = attend')}")
+    # What can be seen already doesn't move.
+    assert run.evaluate("scrollY") == top
 
 
 def test_the_ends_are_ends(run: Page) -> None:
+    step_to(run, 1)
     before = run.get_by_role("button", name="Previous step")
     expect(before).to_have_attribute("aria-disabled", "true")
     before.press("Enter")
@@ -182,43 +190,88 @@ def test_the_ends_are_ends(run: Page) -> None:
     expect(run.locator("section.run .numbers")).to_contain_text("3 more steps")
 
 
-def test_arrow_keys_step_only_while_the_focus_is_inside(run: Page) -> None:
+def test_a_loop_says_which_pass_and_passes_can_be_left_out(run: Page) -> None:
+    step_to(run, 7)
+    line = line_of("many = torch")
+    expect(where(run)).to_have_text(f"step 7 of {LAST} · pass 2 of 9 · line {line}")
+    run.get_by_label("Each line once").check()
+    # The other passes are left out: this line has been seen.
+    following(run).click()
+    expect(where(run)).to_contain_text(f"step {LAST} of")
+    run.get_by_role("button", name="Previous step").click()
+    expect(where(run)).to_contain_text("step 6 of 12 · pass 1 of 9")
+    run.get_by_label("Each line once").uncheck()
+    following(run).click()
+    expect(where(run)).to_contain_text("pass 2 of 9")
+
+
+def test_arrow_keys_step_in_the_panel_and_where_the_focus_is_nowhere(run: Page) -> None:
+    expect(following(run)).to_be_focused()
     run.keyboard.press("ArrowRight")
-    expect(where(run)).to_contain_text("step 1 of")
-    following(run).focus()
-    run.keyboard.press("ArrowRight")
-    expect(where(run)).to_contain_text("step 2 of")
-    run.keyboard.press("ArrowRight")
+    expect(where(run)).to_contain_text("step 4 of")
     run.keyboard.press("ArrowLeft")
+    run.evaluate("document.activeElement.blur()")
+    run.keyboard.press("ArrowLeft")
+    expect(where(run)).to_contain_text("step 2 of")
+    # Not where they mean something else.
+    run.get_by_role("slider").or_(run.locator("section.run canvas")).first.focus()
+    run.keyboard.press("ArrowRight")
     expect(where(run)).to_contain_text("step 2 of")
     # One status says where it is now, and nothing else speaks.
     said = run.locator("section.run [role=status]")
     expect(said).to_have_count(1)
-    expect(said).to_have_text(re.compile(r"^step 2 of \d+, line \d+, half: seq_len 7, d_k 2$"))
 
 
-def test_escape_folds_the_panel_and_it_goes_back_into_the_page(run: Page) -> None:
-    following(run).click()
-    body = run.locator("section.run .body")
-    run.locator("section.run canvas").focus()
-    run.keyboard.press("Escape")
-    expect(body).to_be_hidden()
-    # The focus isn't lost.
-    expect(run.get_by_role("button", name="Unfold")).to_be_focused()
-    run.keyboard.press("Enter")
-    expect(body).to_be_visible()
-    run.get_by_role("button", name="Put the panel back").click()
-    expect(run.locator("section.run .docked")).to_have_count(0)
-    expect(run.locator(".line.stepped")).to_have_count(0)
+def test_scrolling_steps_for_those_who_ask_for_it(run: Page) -> None:
+    goal = "line => scrollTo(0, scrollY + document.getElementById(`L${line}`)\
+        .getBoundingClientRect().top - innerHeight * 0.3)"
+    goal = " ".join(goal.split())
+    step_to(run, START)
+    run.wait_for_function("performance.now() > 0")
+    run.evaluate(goal, line_of("weights = scores"))
+    expect(where(run)).to_contain_text("step 3 of")
+    run.get_by_label("Step by scrolling").check()
+    run.evaluate(goal, line_of("half = query"))
     expect(where(run)).to_contain_text("step 2 of")
+    run.evaluate(goal, line_of("weights = scores"))
+    expect(where(run)).to_contain_text("step 5 of")
+
+
+def test_it_closes_and_goes_on_where_it_was(run: Page) -> None:
+    following(run).click()
+    panel = run.locator("section.run .panel")
+    run.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(run.locator(".line.stepped, .row.active, .stepping")).to_have_count(0)
+    # The focus isn't lost.
+    begin = run.get_by_role("button", name=BEGIN)
+    expect(begin).to_be_focused()
+    run.keyboard.press("Enter")
+    expect(where(run)).to_contain_text("step 4 of")
+    run.get_by_role("button", name="Close").click()
+    expect(panel).to_be_hidden()
+
+
+def test_without_a_script_one_step_is_there_folded(browser: Browser, address: str) -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(address)
+        section = page.locator("section.run")
+        assert section.bounding_box()["height"] < 40
+        expect(section).to_contain_text(f"{LAST} steps, with the numbers of each line")
+        expect(section.locator("table")).to_be_hidden()
+        section.locator("summary").click()
+        expect(section).to_contain_text(
+            f"Step {START} of {LAST} · line {line_of('scores = torch')}"
+        )
+        expect(section.locator("table")).to_be_visible()
 
 
 def test_a_swipe_steps(browser: Browser, address: str) -> None:
     phone = {"viewport": {"width": 400, "height": 800}, "has_touch": True}
     with opened(browser, address, **phone) as page:
-        following(page).tap()
-        expect(where(page)).to_contain_text("step 2 of")
-        box = page.locator("section.run .numbers").bounding_box()
+        step_to(page, 2)
+        box = page.locator("section.run .shape-of").bounding_box()
         touch = page.context.new_cdp_session(page)
 
         def swipe(across: int, down: int) -> None:
@@ -240,6 +293,7 @@ def test_a_swipe_steps(browser: Browser, address: str) -> None:
 
 def test_the_values_are_those_of_torch(run: Page) -> None:
     by_torch = expected()
+    step_to(run, 1)
     # Two names on one line, and sliders for the axes that are neither rows nor columns.
     run.get_by_role("button", name="query", exact=True).click()
     assert torch.allclose(table(run), by_torch["query"][:, 0, 0], rtol=0.006)
@@ -279,6 +333,7 @@ def test_a_cell_is_read_by_pointer_and_by_keys(run: Page) -> None:
         assert cell.inner_text().startswith(f"seq_len {row}, d_k {column}: ")
         assert number == pytest.approx(key[row, 0, 0, column].item(), rel=0.006)
 
+    step_to(run, 1)
     says(0, 0)
     canvas.focus()
     for arrow in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"):
@@ -324,6 +379,7 @@ def test_one_colour_means_one_number_on_the_whole_page(
     browser: Browser, address: str, scheme: str
 ) -> None:
     with opened(browser, address, color_scheme=scheme) as page:
+        step_to(page, 1)
         page.get_by_role("button", name="query", exact=True).click()
         query = expected()["query"][:, 0, 0]
         row, column = divmod(int(query.argmax()), 2)
@@ -353,23 +409,33 @@ def test_nobody_meets_a_barrier_and_nothing_scrolls_sideways(
         table(page)
         found += barriers(page, "section.run")
         panel = page.locator("section.run .panel").bounding_box()
-        assert panel["height"] <= 400 and panel["y"] + panel["height"] == 800
-        for name in ("Previous step", "Next step"):
-            box = page.get_by_role("button", name=name).bounding_box()
-            assert min(box["width"], box["height"]) >= 44
-        # The line is in view above it.
         lit = page.locator(".line.stepped").bounding_box()
-        assert lit["y"] > 50 and (lit["y"] + lit["height"] <= panel["y"] or width > 1000)
+        if width == 400:
+            # Below the line, and the page can be scrolled up to its end.
+            assert panel["height"] <= 360 and panel["y"] + panel["height"] == 800
+            assert 50 < lit["y"] and lit["y"] + lit["height"] <= panel["y"]
+            for name in ("Previous step", "Next step", "Close"):
+                box = page.get_by_role("button", name=name).bounding_box()
+                assert min(box["width"], box["height"]) >= 44
+        else:
+            assert abs(panel["y"] - lit["y"]) < 2 or panel["y"] + panel["height"] >= 790
     assert found == []
 
 
-def test_on_a_wide_screen_the_panel_lies_over_the_notes(run: Page) -> None:
-    step_to(run, 3)
-    panel = run.locator("section.run .panel").bounding_box()
-    code = run.locator(".row:not(.wide) > .code").first.bounding_box()
-    note = run.locator(".row:not(.wide) > .note").first.bounding_box()
-    assert panel["x"] == pytest.approx(note["x"], abs=1)
-    assert panel["x"] + panel["width"] <= code["x"]
+@pytest.mark.parametrize("width", [1400, 1100])
+def test_on_a_wide_screen_the_panel_covers_neither_notes_nor_code(
+    browser: Browser, address: str, width: int
+) -> None:
+    with opened(browser, address, viewport={"width": width, "height": 900}) as page:
+        for step in range(START, 8):
+            step_to(page, step)
+            panel = page.locator("section.run .panel").bounding_box()
+            assert panel["x"] + panel["width"] <= width
+            assert panel["y"] >= 0 and panel["y"] + panel["height"] <= 900
+            ends = page.locator(".row > .note, .row > .code").evaluate_all(
+                "all => all.map(one => one.getBoundingClientRect().right)"
+            )
+            assert max(ends) <= panel["x"]
 
 
 @pytest.mark.parametrize(
@@ -382,8 +448,9 @@ def test_the_page_glides_only_for_those_who_like_it(
         page.evaluate(
             "() => { window.asked = []; window.scrollTo = (to) => asked.push(to.behavior); }"
         )
+        page.evaluate("document.body.style.paddingTop = '3000px'")
         following(page).click()
-        expect(where(page)).to_contain_text("step 2 of")
+        expect(where(page)).to_contain_text("step 4 of")
         assert page.evaluate("asked") == [behavior]
 
 
@@ -391,7 +458,7 @@ def test_quick_steps_end_at_the_last_one(run: Page) -> None:
     run.evaluate(
         """() => {
             const next = document.querySelector('section.run button[aria-label="Next step"]');
-            for (let at = 0; at < 4; at += 1) next.click();
+            for (let at = 0; at < 2; at += 1) next.click();
         }"""
     )
     expect(where(run)).to_contain_text("step 5 of")

@@ -50,6 +50,7 @@ def test_the_first_step_is_complete_and_escaped() -> None:
     record = record_of((2, {"more['<a>']": x}), (3, {"y": x}))
     step = first_step(with_axes(record, {}), SOURCE)
     assert step == {
+        "number": 1,
         "line": 2,
         "code": "x, weights = &lt;torch&gt;.rand(2), 1",
         "steps": 2,
