@@ -151,8 +151,9 @@ export class Grid {
       const narrow = whole ? 5.5 * digits + 4 : 0;
       return { gutter, numbers, cell: [Math.floor(Math.max(narrow, least[1], Math.min(room[0], 52))), Math.floor(Math.max(12, Math.min(room[1], 20)))] };
     }
-    const square = Math.max(...least, Math.floor(Math.min(room[0], Math.max(room[1], 5), 24)));
-    return { gutter, numbers, cell: [square, square] };
+    // Letters are higher than wide.
+    const square = Math.floor(Math.min(room[0], Math.max(room[1], 5), 24));
+    return { gutter, numbers, cell: [Math.max(least[1], square), Math.max(least[0], square)] };
   }
 
   // The numbers that are drawn.
