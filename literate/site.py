@@ -32,6 +32,7 @@ from literate.results import files
 from literate.results.fingerprints import fingerprint
 from literate.results.records import Result
 from literate.settings import Settings
+from literate.takeaway import twin
 from literate.takeaway.of_page import Taken
 from livepage.build import ASSETS as RUNS
 from livepage.build import Live, LiveError
@@ -209,7 +210,8 @@ def pages(
                 takeaways = replace(takeaways, live=size, flow=flow, compare=there)
                 takeaways = replace(takeaways, edit=editor and editor.offer(source.path))
                 written = page(source, links, formulas, measured, takeaways, references)
-                written = replace(written, problems=(*written.problems, *problems))
+                told = twin.of_page(source, links, measured.get(source.path))
+                written = replace(written, problems=(*written.problems, *problems), twin=told)
                 kept[source.path] = origin, written
             problems = [*written.problems, *names_in_notes.problems(source, names)]
             problems += rules.problems(source, site.settings.words)
@@ -223,7 +225,19 @@ def made_pages(site: Site) -> list[Page]:
     Those of the results, and the lists of papers and terms.
     """
     links = site.links
-    return [*result_pages.pages(links), *lists.pages(links)]
+    twins = {one.uri: twin.of_result(one, links) for one in links.results.values()}
+    made = [*result_pages.pages(links), *lists.pages(links)]
+    return [replace(one, twin=twins.get(one.uri, "")) for one in made]
+
+
+def for_programs(site: Site, pages: Sequence[Page]) -> dict[str, str]:
+    r"""
+    ## What programs read
+
+    The [twins](takeaway/twin.py) of the pages and what leads to them. An engine would take them for
+    pages, so they are put into the site when it is built.
+    """
+    return twin.for_programs(pages, site.links, site.url)
 
 
 def documents(site: Site, chosen: Iterable[str] | None = None) -> Iterator[Page]:
@@ -239,7 +253,8 @@ def documents(site: Site, chosen: Iterable[str] | None = None) -> Iterator[Page]
         written = document(path, links)
         text = (root / path).read_text(encoding="utf-8")
         misspelt = names_in_notes.problems_of_document(path, text, names)
-        yield replace(written, problems=tuple(sorted([*written.problems, *misspelt])))
+        found = tuple(sorted([*written.problems, *misspelt]))
+        yield replace(written, problems=found, twin=twin.of_document(path, text, links))
 
 
 def correct_pages(
@@ -342,15 +357,21 @@ def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
         yield f"assets/katex/fonts/{path.name}", path
 
 
-def write(site: Site, folder: Path, report: Callable[[str], None]) -> list[Path]:
+def write(
+    site: Site,
+    folder: Path,
+    report: Callable[[str], None],
+    written_pages: Sequence[Page] | None = None,
+) -> list[Path]:
     r"""
     ## Write the pages to a folder
 
     For any other engine that builds a site from Markdown. Nothing is written when a page has a
-    problem. Files that lie in the folder and are not part of the site stay.
+    problem. Files that lie in the folder and are not part of the site stay. The pages are made if
+    they are not given.
     """
     pages_by_uri: dict[str, str | bytes] = {}
-    for one in correct_pages(site, report):
+    for one in written_pages or correct_pages(site, report):
         pages_by_uri |= {one.uri: one.markdown, **one.files}
     pages_by_uri |= generated(site.settings) | site.search_index
     docs = site.settings.root / site.settings.docs
@@ -369,6 +390,15 @@ def write(site: Site, folder: Path, report: Callable[[str], None]) -> list[Path]
         beside.replace(target)
         written.append(target)
     return written
+
+
+def put(folder: Path, texts: Mapping[str, str]) -> None:
+    r"""
+    ## Put texts into a built site
+    """
+    for uri, text in texts.items():
+        (folder / uri).parent.mkdir(parents=True, exist_ok=True)
+        (folder / uri).write_text(text, encoding="utf-8")
 
 
 def _files(folder: Path) -> Iterator[Path]:

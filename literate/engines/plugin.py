@@ -110,6 +110,7 @@ class LiteratePlugin(BasePlugin):
             loaded, written = self._pages(config.site_url or "")
         except LiterateError as error:
             raise PluginError(f"\n{error}") from None
+        self.for_programs = site.for_programs(loaded, written)
         # The pages of results need no place in the navigation: what they are about leads to them.
         in_nav = {*loaded.uris.values(), *loaded.documents.values(), HOME}
         for page in written:
@@ -132,11 +133,12 @@ class LiteratePlugin(BasePlugin):
 
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         r"""
-        ### Leave no site map that is none
+        ### Add what programs read, and leave no site map that is none
 
         Without the address of the site the map would name no page. The packed one holds a date.
         """
         folder = Path(config.site_dir)
+        site.put(folder, self.for_programs)
         (folder / "sitemap.xml.gz").unlink(missing_ok=True)
         if not config.site_url:
             (folder / "sitemap.xml").unlink(missing_ok=True)

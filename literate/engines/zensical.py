@@ -56,7 +56,9 @@ def build(loaded: Site, destination: Path, report: Callable[[str], None]) -> Non
     folder = root / loaded.settings.store / "zensical"
     # What an earlier build left is not looked at: a page that is gone would still be built.
     shutil.rmtree(folder, ignore_errors=True)
-    site.write(replace(loaded, resolves_html=True, url=address), folder / "docs", report)
+    loaded = replace(loaded, resolves_html=True, url=address)
+    pages = site.correct_pages(loaded, report)
+    site.write(loaded, folder / "docs", report, pages)
     changes = yaml.safe_dump(derived(known, root, folder), allow_unicode=True)
     (folder / _SETTINGS).write_text(changes, encoding="utf-8")
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", _SETTINGS]
@@ -71,6 +73,7 @@ def build(loaded: Site, destination: Path, report: Callable[[str], None]) -> Non
     if not address:
         # It would name no page.
         (folder / "site" / "sitemap.xml").unlink(missing_ok=True)
+    site.put(folder / "site", site.for_programs(loaded, pages))
     shutil.rmtree(destination, ignore_errors=True)
     shutil.move(folder / "site", destination)
 

@@ -56,6 +56,7 @@ class Page:
     * `files` go with it, by where they go: its notebook, its snippets, what is
       [told about it](tooltips.py), and its [recorded run](../../livepage/trace.py)
     * `problems` is what its author has to correct; a site is built only when there are none
+    * `twin` is its [Markdown for programs](../takeaway/twin.py)
     """
 
     uri: str
@@ -64,6 +65,7 @@ class Page:
     markdown: str
     files: Mapping[str, str | bytes]
     problems: tuple[Problem, ...]
+    twin: str = ""
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,9 @@ def page(
         colab=html.escape(takeaways.colab or ""),
         module=_beside(links, uri, takeaways.snippets, ""),
         bare=_beside(links, uri, takeaways.bare, ""),
+        # Zensical would take the address for that of a page, were it not for the mark.
+        twin=links.beside(uri, posixpath.join(folder(uri), "index.md"))
+        + ("?" if links.resolves_html else ""),
         source=html.escape(takeaways.source or ""),
         compare=takeaways.compare and f"{links.beside(uri, takeaways.compare)}/?b={folder(uri)}",
         known=_known(source, links, references, _before(matter.know, source, notes)),

@@ -8,6 +8,7 @@ summary: Snippets and notebooks that run by themselves.
 * [addresses](addresses.py): where the links of a note lead when the note has left its file.
 * [licence](licence.py): of the package, and what a file says of its rights.
 * [snippet](snippet.py): a definition and all that it needs, in one file that runs by itself.
+* [twin](twin.py): a page as Markdown, for programs that read, and the file that leads to all.
 * [notebook_cells](notebook_cells.py): definitions, notes and the body of a function become the
   cells of a notebook.
 * [exercises](exercises.py): a hole for a line of the page, and a cell that judges what fills it.

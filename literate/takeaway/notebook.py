@@ -18,8 +18,6 @@ The same sources give the same bytes, so that a check can compare them.
 import json
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
-from importlib.metadata import packages_distributions
 from itertools import groupby
 from pathlib import Path
 
@@ -36,10 +34,8 @@ from literate.settings import Settings
 from literate.takeaway import exercises, notebook_cells
 from literate.takeaway.addresses import Addresses, with_addresses
 from literate.takeaway.notebook_cells import ENTRY, EXAMPLE, Body, Cell, code_cell, text_cell
-from literate.takeaway.snippet import import_lines, path_of, without
+from literate.takeaway.snippet import DISTRIBUTIONS, import_lines, path_of, without
 
-# What pip calls the packages that Python imports, of those that are installed.
-DISTRIBUTIONS = cache(packages_distributions)
 # What a notebook defines that no page does.
 BROUGHT = ("set_up_notebook", "show_shapes", "judge_line")
 # The ids of headings that fold what comes from other pages.

@@ -13,15 +13,20 @@ for a project that has notes of its own.
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib.metadata import packages_distributions
 from itertools import groupby
 
 from literate.problems import LiterateError, Problem
 from literate.python.closure import closure
-from literate.python.statements import Import, Piece, take_apart
+from literate.python.statements import Import, Piece, take_apart, third_party
 from literate.reading.source import Kind, Source, parse
 from literate.takeaway.licence import of_file
 
 WIDTH = 100
+# The first version of Python that snippets are run on.
+PYTHON = "3.11"
+# What pip calls the packages that Python imports, of those that are installed.
+DISTRIBUTIONS = cache(packages_distributions)
 # How a definition starts.
 STARTS = ("@", "async def ", "class ", "def ")
 
@@ -42,6 +47,7 @@ def snippets(
     names = [name] if name else _all_names(sources, module)
     found = closure(sources, module, names)
     blocks = [
+        _script(third_party(found.outside)),
         _header(found.pieces, sources, module, name, licence),
         import_lines(found.imports, found.lazy_annotations),
     ]
@@ -74,6 +80,17 @@ def path_of(module: str, source: Source) -> str:
     """
     folder = module.replace(".", "/")
     return f"{folder}/__init__.py" if source.path.endswith("__init__.py") else f"{folder}.py"
+
+
+def _script(packages: Iterable[str]) -> str:
+    r"""
+    What `uv run` and `pipx run` read, in the form of PEP 723: the packages that the file needs. The
+    versions of Python are those that this tool runs on itself.
+    """
+    needed = sorted({min(DISTRIBUTIONS().get(name, [name])) for name in packages})
+    listed = ", ".join(f'"{name}"' for name in needed)
+    lines = ["# /// script", f'# requires-python = ">={PYTHON}"', f"# dependencies = [{listed}]"]
+    return "\n".join([*lines, "# ///", ""])
 
 
 def _header(

@@ -73,7 +73,8 @@ def test_a_snippet_keeps_both_for_each_file_once() -> None:
         }
     )
     for text in snippets(sources, "p.c", "eighth", "BSD"):
-        assert text.startswith(
+        # The first lines are for `uv run`.
+        assert text.partition("# ///\n\n")[2].startswith(
             "# eighth from p/c.py\n# with code from p/a.py, where its notes are\n"
             "# with code from p/b.py, where its notes are\n# Licence: BSD\n"
             f"#\n# (c) C\n#\n{RIGHTS}\n"

@@ -81,6 +81,13 @@ FILES = {
     ''',
 }
 
+SCRIPT = """\
+# /// script
+# requires-python = ">=3.11"
+# dependencies = []
+# ///
+
+"""
 WITH_NOTES = '''\
 # area from pkg/wanted.py
 # with code from pkg/base.py, where its notes are
@@ -121,7 +128,7 @@ class Wanted(Base):
 
 def test_a_snippet_is() -> None:
     noted, bare = snippets(package(FILES), "pkg.wanted", "area")
-    assert noted == WITH_NOTES
+    assert noted == SCRIPT + WITH_NOTES
     noted = noted.replace("# Only once.\n", "").replace('    r"""\n    ## Area\n    """\n', "")
     assert bare == noted.replace('r"""Nothing but this."""', "pass")
 
@@ -129,12 +136,13 @@ def test_a_snippet_is() -> None:
 def test_a_snippet_of_a_module_has_all_that_it_defines_in_its_order() -> None:
     noted, _ = snippets(package(FILES), "pkg.wanted")
     assert noted.startswith(
-        "# Everything from pkg/wanted.py\n# with code from pkg/base.py, where its notes are\n"
+        f"{SCRIPT}# Everything from pkg/wanted.py\n"
+        "# with code from pkg/base.py, where its notes are\n"
     )
     assert run(noted)["example"]() == pytest.approx((0.5 + 1 / 3) ** 4 + 0.25)
     text = "b = 1\n\n\ndef a():\n    return c\n\n\nc = b\nd = c\n\n# Last.\ne = 2\n"
     copied, _ = snippets(package({"pkg/__init__.py": text}), "pkg")
-    assert copied == f"# Everything from pkg/__init__.py\n\n{text}"
+    assert copied == f"{SCRIPT}# Everything from pkg/__init__.py\n\n{text}"
 
 
 def test_a_module_that_has_nothing_to_copy_is_an_error() -> None:

@@ -1,0 +1,196 @@
+r"""
+---
+title: Twins
+summary: Beside each page stands its Markdown, for programs that read, and one file leads to all.
+---
+
+A program that answers questions about a page reads Markdown better than HTML with formulas in it.
+So each page has a *twin*, a file of Markdown in its folder: its notes, its code, the shapes that
+were measured, and links to the numbers that were recorded. Twins link to twins, and the file
+“llms.txt” links to all of them.
+"""
+
+import json
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from literate.measuring.measure import Measurement
+from literate.page.exhibit import caption_of
+from literate.page.links import Links, folder, relative
+from literate.page.page import Page
+from literate.reading.front_matter import of_source, opening, title_of
+from literate.reading.rows import Note, Row, rows
+from literate.reading.source import Source
+from literate.results import records
+from literate.results.records import Result
+from literate.takeaway.addresses import with_addresses
+
+SNIPPETS, GUIDE, ROBOTS = "snippets/index.json", "llms.txt", "robots.txt"
+
+
+def place(uri: str) -> str:
+    r"""
+    ## Where the twin of a page goes
+    """
+    return posixpath.join(folder(uri), "index.md")
+
+
+@dataclass(frozen=True)
+class Beside:
+    r"""
+    ## The addresses of twins, seen from one of them
+
+    They take the place of [addresses on the web](addresses.py#Addresses).
+    """
+
+    uri: str
+    links: Links
+
+    def of_module(self, source: Source, anchor: str = "") -> str | None:
+        r"""
+        ### That of a page
+        """
+        return self._to(self.links.uris[source.path], anchor)
+
+    def of_file(self, path: str, anchor: str = "") -> str | None:
+        r"""
+        ### That of a document or a result
+
+        None for any other file: it is not on the site.
+        """
+        if path in self.links.results:
+            return self._to(self.links.results[path].uri, anchor)
+        uri = self.links.documents.get(path)
+        return self._to(uri, anchor) if uri else None
+
+    def _to(self, uri: str, anchor: str) -> str:
+        address = relative(folder(self.uri), place(uri))
+        return f"{address}#{anchor}" if anchor else address
+
+
+def of_page(source: Source, links: Links, measurement: Measurement | None) -> str:
+    r"""
+    ## The twin of a page
+    """
+    matter, below, _ = of_source(source)
+    at = Beside(links.uris[source.path], links)
+    parts = [f"# {title_of(source)}", matter.summary, f"Source: `{source.path}`"]
+    if matter.paper:
+        paper = matter.paper
+        named = f"[{paper['title']}]({paper['link']})"
+        parts.append(f"Paper: {named}, {paper['authors']}, {paper['year']}")
+    for row in rows(source):
+        note = below if row is opening(source) else row.note
+        if note is not None:
+            parts.append(with_addresses(note, source.path, links.pages, at))
+        code = "".join(line.text for line in row.code).rstrip()
+        if code:
+            # More backticks than the code has itself.
+            fence = "````" if "```" in code else "```"
+            parts.append(f"{fence}python\n{code}\n{fence}")
+        if measurement is not None:
+            parts.append("\n".join(_shapes(row, measurement)))
+    return "\n\n".join(part for part in parts if part.strip()) + "\n"
+
+
+def _shapes(row: Row, measurement: Measurement) -> Iterator[str]:
+    for line in row.code:
+        for one in measurement.lines.get(line.number, ()):
+            shape = f"[{', '.join(one.axes)}]"
+            yield f"* Measured in line {line.number}: `{one.name}` is `{shape}`, {one.dtype}"
+
+
+def of_document(path: str, text: str, links: Links) -> str:
+    r"""
+    ## The twin of a document that is written by hand
+    """
+    lines = text.split("\n")
+    note = Note("comment", 1, tuple(lines))
+    return with_addresses(note, path, links.pages, Beside(links.documents[path], links)) + "\n"
+
+
+def of_result(result: Result, links: Links) -> str:
+    r"""
+    ## The twin of a result
+
+    All values and tables, number by number as they are in the file; the figures by their titles.
+    """
+    facts = {
+        "Command": f"`{result.command}`",
+        "Day": result.made,
+        "Machine": records.machine(result),
+        "Measured": ", ".join(f"`{one}`" for one in result.sources),
+        "File": f"[{result.path}]({relative(folder(result.uri), result.path)})",
+    }
+    parts = [f"# {result.title}", "\n".join(f"* {name}: {said}" for name, said in facts.items())]
+    values = [f"* {name}: {value}" for name, value in records.leaves(result.values)]
+    parts += ["## Values", "\n".join(values)] if values else []
+    for name, table in result.tables.items():
+        parts.append(f"## {caption_of(result, f'tables.{name}').words}")
+        heads = [f"{one.title} ({one.unit})" if one.unit else one.title for one in table.columns]
+        lines = [heads, ["---"] * len(heads)]
+        lines += [[str(row.get(one.name, "")) for one in table.columns] for row in table.rows]
+        parts.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
+    figures = [
+        f"* Figure: {caption_of(result, f'figures.{name}').words}" for name in result.figures
+    ]
+    parts += ["## Figures", "\n".join(figures)] if figures else []
+    return "\n\n".join(parts) + "\n"
+
+
+def for_programs(pages: Sequence[Page], links: Links, url: str) -> dict[str, str]:
+    r"""
+    ## What a site has for programs
+
+    The twins, the file that leads to all of them, the list of all snippets, and “robots.txt”, which
+    lets every program in. `url` is the address of the site, if that is known.
+    """
+    known = [one for one in pages if one.twin]
+    site_map = f"Sitemap: {posixpath.join(url, 'sitemap.xml')}\n" if url else ""
+    return {
+        **{place(one.uri): one.twin for one in known},
+        GUIDE: guide(known, links),
+        SNIPPETS: json.dumps(_snippets(pages), ensure_ascii=False, indent=1) + "\n",
+        ROBOTS: f"User-agent: *\nAllow: /\n{site_map}",
+    }
+
+
+def guide(pages: Sequence[Page], links: Links) -> str:
+    r"""
+    ## The file that leads to all others
+
+    In the form of [llms.txt](https://llmstxt.org/): what the site is, then its pages, folder by
+    folder, each with a sentence.
+    """
+    home = next((one for one in pages if one.uri == "index.md"), pages[0])
+    groups: dict[str, list[str]] = {}
+    for one in pages:
+        group = posixpath.dirname(one.uri) or "Site"
+        said = f": {one.summary}" if one.summary else ""
+        groups.setdefault(group, []).append(f"- [{one.title}]({place(one.uri)}){said}")
+    parts = [
+        f"# {home.title}",
+        f"> {home.summary}",
+        "Each page is an annotated module: notes, code, measured shapes. A number in a note links "
+        "to the run that recorded it; the pages below “results” have all values of these runs.",
+    ]
+    for name, entries in groups.items():
+        parts += [f"## {name}", "\n".join(entries)]
+    about = "every definition that can be copied, with the address of a file that runs by itself"
+    parts += ["## For programs", f"- [Snippets]({SNIPPETS}): {about}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _snippets(pages: Sequence[Page]) -> list[Mapping[str, str]]:
+    found = []
+    for page in pages:
+        inside = f"snippets/{page.uri.removesuffix('.md')}"
+        for uri in page.files:
+            if not uri.startswith(inside) or uri.endswith(".bare.py") or not uri.endswith(".py"):
+                continue
+            name = posixpath.basename(uri).removesuffix(".py") if uri != f"{inside}.py" else ""
+            bare = uri.removesuffix(".py") + ".bare.py"
+            told = {"name": name, "title": page.title, "page": place(page.uri)}
+            found.append({**told, "file": uri, "without_notes": bare})
+    return found
