@@ -64,7 +64,7 @@ class Session {
 
   // ## What is seen
   #build() {
-    this.runs = button(`Run`, () => this.run(), `Run (${KEY})`);
+    this.runs = button("Run", () => this.run(), `Run the page with your changes (${KEY})`);
     this.runs.className = "runs";
     this.runs.append(make("kbd", { textContent: KEY, ariaHidden: "true" }));
     this.stops = button("Stop", () => this.stop(), "End this run and start Python anew");

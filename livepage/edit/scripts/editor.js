@@ -217,6 +217,8 @@ export class Editor {
       }),
     ];
     this.view = new EditorView({ parent });
+    // What scrolls can be scrolled by the keyboard.
+    this.view.scrollDOM.tabIndex = 0;
   }
 
   // A text that begins anew, or a state that was left before.

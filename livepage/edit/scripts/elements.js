@@ -9,11 +9,9 @@ export function make(name, properties = {}, ...children) {
   return element;
 }
 
-export function button(text, act, label = "") {
-  const made = make("button", { type: "button", textContent: text, onclick: act });
-  if (label) made.title = label;
-  if (label) made.setAttribute("aria-label", label);
-  return made;
+// Its name is what stands on it; `title` says more.
+export function button(text, act, title = "") {
+  return make("button", { type: "button", textContent: text, onclick: act, title });
 }
 
 // Nothing is shown before its style has come.
