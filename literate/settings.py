@@ -50,6 +50,8 @@ class Settings:
       stands in for torch
     * `compare` maps a result to the folder of the site whose page compares its sources with each
       other: their pages lead there
+    * `differences` names a base class; each class below it [replaces a line](page/differences.py)
+      of another one
     * `katex` is the npm package that sets formulas, where the project has it, with those of the
       [fonts](page/fonts.py) beside it; they are [fetched](page/katex.py) where it has not
     * `store` keeps what was measured, until the sources change
@@ -70,6 +72,7 @@ class Settings:
     live: Mapping[str, Any] = field(default_factory=dict)
     edit: Mapping[str, Any] = field(default_factory=dict)
     compare: Mapping[str, str] = field(default_factory=dict)
+    differences: Mapping[str, Any] = field(default_factory=dict)
     katex: str = ""
     store: str = ".cache/literate"
     strict: bool = True

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from literate.measuring.measure import Bench, Measurement, measure
-from literate.page import fonts, katex, lists, result_pages, search
+from literate.page import differences, fonts, katex, lists, result_pages, search
+from literate.page.changes import Changes
 from literate.page.documents import document
 from literate.page.finished import Finished, made_from
 from literate.page.formulas import Formulas
@@ -43,7 +44,7 @@ ASSETS = Path(__file__).parent / "engines" / "assets"
 THEME = Path(__file__).parent / "engines" / "theme"
 
 # What pages need of an engine, beside what its settings name.
-SHEETS = ("assets/katex/katex.min.css", "assets/literate.css")
+SHEETS = ("assets/katex/katex.min.css", "assets/literate.css", "assets/forms.css")
 SCRIPTS = ("assets/literate.js", "assets/start.js")
 EXTENSIONS: Mapping[str, Mapping[str, object]] = {
     "footnotes": {},
@@ -194,6 +195,9 @@ def pages(
     links = site.links
     taken = Taken(site.settings, site.sources.values(), site.uris, site.url)
     references = network(site.sources.values())
+    setting = site.settings.differences
+    found = differences.find(site.sources, references, setting)
+    changes = Changes(found, setting, measured, references)
     names = names_in_notes.names(site.sources.values(), site.settings.root)
     kept = finished.pages if finished else {}
     shown = live(site.settings, lambda runs: runs.shown(one.path for one in chosen))
@@ -209,7 +213,7 @@ def pages(
                 there = compared.get(source.path, "")
                 takeaways = replace(takeaways, live=size, flow=flow, compare=there)
                 takeaways = replace(takeaways, edit=editor and editor.offer(source.path))
-                written = page(source, links, formulas, measured, takeaways, references)
+                written = page(source, links, formulas, measured, takeaways, references, changes)
                 told = twin.of_page(source, links, measured.get(source.path))
                 written = replace(written, problems=(*written.problems, *problems), twin=told)
                 kept[source.path] = origin, written

@@ -115,8 +115,8 @@ A page runs if a trained model can have its module in it. These can't, or not ye
   weights down. Spelled out it would be another page.
 * [Cross-attention](../labml_nn/transformers/variants/cross_attention.py): it needs a second text,
   which a language model hasn't.
-* [The cache](../labml_nn/transformers/kv_cache.py): it runs as the step of writing, on the first
-  page.
+* [The cache](../labml_nn/transformers/kv_cache.py): it runs as the step of writing, on its
+  own page and on the first one.
 * [Absorbed attention](../labml_nn/transformers/memory/absorbed_attention.py), [score
   functions](../labml_nn/transformers/memory/score_functions.py), [rotary
   pairs](../labml_nn/transformers/positions/rotary_pairs.py), [rotary

@@ -204,6 +204,12 @@ def example(
 
     A text at once, and in two pieces with a cache. The logits of the last positions are equal.
 
+    ### In your browser
+
+    A model writes twice with the same random numbers, with a cache and without, and says how fast.
+
+    [What it wrote in a browser, and how fast](../../results/writing.json#tables.written)
+
     ### Exercises
 
     ??? question "Why are keys and values kept, and queries not?"

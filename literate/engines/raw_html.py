@@ -23,7 +23,8 @@ PRIORITY = 22
 
 _CODE = re.compile(
     r'^(<div class="code"[^\n]*?)(<pre\b.*?</pre>(?:<div class="actions">[^\n]*?</div>)?)'
-    r'|^(<(?:figure class="exhibit"|section class="run")[^>\n]*>)([^\n]*)(?=</(?:figure|section)>$)'
+    r'|^(<(?:figure class="exhibit[^"]*"|section class="run"|div class="gallery")[^>\n]*>)([^\n]*)'
+    r"(?=</(?:figure|section|div)>$)"
     r'|^()(<details class="uses">[^\n]*</details>)$',
     re.MULTILINE | re.DOTALL,
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import yaml
 
-from literate.page import exhibit
+from literate.page import exhibit, forms
 from literate.page.checked_numbers import resolved
 from literate.page.links import Links
 from literate.page.page import Page, stated
@@ -91,7 +91,7 @@ def _written(note: Note, path: str, links: Links, problems: list[Problem]) -> It
         if isinstance(part, Note):
             yield from (_linked(span, path, links, problems) for span in spans(part))
         else:
-            yield f"\n\n{exhibit.show_exhibit(part, path, links)}\n\n"
+            yield f"\n\n{forms.show_exhibit(part, path, links)}\n\n"
 
 
 def _linked(span: Span, path: str, links: Links, problems: list[Problem]) -> str:

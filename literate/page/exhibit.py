@@ -13,7 +13,7 @@ import html
 import math
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -40,11 +40,13 @@ class Exhibit:
 
     * `caption` is the text of its link, `target` where that leads
     * `line` is the line of the file where the paragraph begins
+    * `form` is the title of the link: as what it is shown
     """
 
     caption: str
     target: str
     line: int
+    form: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,16 +74,19 @@ class Spot:
     links: Links
 
 
-def parts(note: Note, path: str, links: Links) -> Iterator[Note | Exhibit]:
+def parts(
+    note: Note, path: str, links: Links, forms: Collection[str] = ()
+) -> Iterator[Note | Exhibit]:
     r"""
     ## Take the exhibits out of a note
 
-    An exhibit is a paragraph that is nothing but a link to a figure or a table. What stands before
-    and behind it are notes again, which keep their lines. `path` is the file of the note.
+    An exhibit is a paragraph that is nothing but a link to a figure or a table, or to a page if its
+    title is one of the `forms` in which a page is shown on another. What stands before and behind
+    it are notes again, which keep their lines. `path` is the file of the note.
     """
     begin = 0
     for first, last, one in alone(note):
-        if _is_exhibit(one.target, path, links):
+        if one.form in forms or _is_exhibit(one.target, path, links):
             if first > begin:
                 yield Note(note.kind, note.first + begin, note.texts[begin:first])
             yield one
@@ -113,7 +118,8 @@ def alone(note: Note) -> Iterator[tuple[int, int, Exhibit]]:
         found = list(targets(text))
         if len(found) == 1 and found[0].after == len(text) and opening(text, found[0]) == 0:
             caption = text[1 : text.rindex("]", 0, found[0].start)]
-            yield before + 1, after, Exhibit(caption, found[0].text, note.first + before + 1)
+            line = note.first + before + 1
+            yield before + 1, after, Exhibit(caption, found[0].text, line, found[0].title)
 
 
 def opening(text: str, target: Target) -> int | None:
@@ -155,16 +161,30 @@ def show_exhibit(
 
     As HTML on one line. `formula` sets those in the caption.
     """
+    return show(*meant(one, path, links, formula))
+
+
+def meant(
+    one: Exhibit, path: str, links: Links, formula: Callable[[Span], str] | None = None
+) -> tuple[Result, str, Caption, Spot]:
+    r"""
+    ## What an exhibit means
+
+    The result, the dotted name there, what it is called, and where it is shown.
+    """
     file, anchor = linked(path, one.target)
     result, place, _ = links.result(file, anchor, one.target)
     note = Note("comment", one.line, tuple(one.caption.split("\n")))
-    caption = Caption("".join(_words(span, formula) for span in spans(note)), plain(note))
+    caption = Caption("".join(words(span, formula) for span in spans(note)), plain(note))
     if not caption.words:
         caption = caption_of(result, place)
-    return show(result, place, caption, Spot(path, links.uri(path), links))
+    return result, place, caption, Spot(path, links.uri(path), links)
 
 
-def _words(span: Span, formula: Callable[[Span], str] | None) -> str:
+def words(span: Span, formula: Callable[[Span], str] | None = None) -> str:
+    r"""
+    ## The words of a caption
+    """
     if span.kind == "inline" and formula is not None:
         return formula(span)
     if span.kind == "code":
@@ -179,7 +199,7 @@ def show(result: Result, place: str, caption: Caption, at: Spot) -> str:
     `place` is its dotted name.
     """
     thing = result.find(place)[1]
-    run, now = _run(result, place, at), since(result, at)
+    run, now = run_of(result, place, at), since(result, at)
     if isinstance(thing, Table):
         return HTML.figure(_table(thing, at), caption.html, run, now, thing.live, at)
     content = HTML.picture(thing.picture, html.escape(f"{caption.words}: {thing.title}"))
@@ -195,9 +215,9 @@ def caption_of(result: Result, place: str) -> Caption:
     return Caption(escaped(words), words)
 
 
-def _run(result: Result, place: str, at: Spot) -> str:
+def run_of(result: Result, place: str, at: Spot) -> str:
     r"""
-    The run that something comes from.
+    ## The run that something comes from
     """
     command = HTML.code(escaped(result.command))
     if at.uri != result.uri:

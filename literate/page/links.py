@@ -57,6 +57,8 @@ class Links:
       MkDocs, which resolves those in Markdown only, does not
     * `results` are the [results](../results/records.py) by the path of their file from the root,
       and `recorded` is the folder that these files are in
+    * `shown_on` is the page that notes of another page are shown on, where they are: addresses are
+      seen from there
     """
 
     pages: Mapping[str, Source]
@@ -67,6 +69,7 @@ class Links:
     resolves_html: bool = False
     results: Mapping[str, Result] = field(default_factory=dict)
     recorded: str = "results"
+    shown_on: str = ""
 
     def resolve(self, path: str, target: str) -> str:
         r"""
@@ -93,15 +96,19 @@ class Links:
             uri, anchor = result.uri, quote(place)
         else:
             uri = self._document(linked, target)
-        if not file:
+        if not file and not self.shown_on:
             return f"#{anchor}"
         document = relative(posixpath.dirname(self.uri(path)), uri)
         return f"{document}#{anchor}" if anchor else document
 
     def uri(self, path: str) -> str:
         r"""
-        ### The page that is made from a file
+        ### The page that shows a file
+
+        It is made from it, unless the notes of the file are shown elsewhere.
         """
+        if self.shown_on:
+            return self.shown_on
         return self.uris[path] if path in self.uris else self.documents[path]
 
     def is_result(self, linked: str) -> bool:
@@ -139,9 +146,9 @@ class Links:
         For HTML. If the engine leaves that as it is, pages have the addresses of folders: that of
         `transformers/mha.md` is `transformers/mha/`.
         """
-        if path == linked and anchor:
+        if path == linked and anchor and not self.shown_on:
             return f"#{anchor}"
-        return self.between(self.uris[path], self.uris[linked], anchor)
+        return self.between(self.uri(path), self.uris[linked], anchor)
 
     def between(self, here: str, there: str, anchor: str = "") -> str:
         r"""
@@ -224,13 +231,15 @@ class Target:
     ## A target in a text
 
     `start` and `end` are its place in the text, without the angle brackets it may stand in; `after`
-    is where what belongs to the link ends, or None for the line that defines a reference.
+    is where what belongs to the link ends, or None for the line that defines a reference. `title`
+    is what stands in quotation marks behind the target.
     """
 
     start: int
     end: int
     text: str
     after: int | None = None
+    title: str = ""
 
 
 def targets(text: str) -> Iterator[Target]:
@@ -247,7 +256,8 @@ def targets(text: str) -> Iterator[Target]:
             start, end = start + 1, end - 1
         if start < end:
             closed = match["before"].startswith("]")
-            yield Target(start, end, text[start:end], match.end() if closed else None)
+            title = (match["title"] or "").strip()[1:-1]
+            yield Target(start, end, text[start:end], match.end() if closed else None, title)
 
 
 def folder(uri: str) -> str:

@@ -58,24 +58,32 @@ class Listing:
         self.shapes = PageShapes(source, measurement) if measurement else None
         self._needs_legend = bool(self.shapes and self.shapes.legend)
 
-    def of(self, row: Row, anchored: str) -> str:
+    def of(self, row: Row, anchored: str = "", page: str = "") -> str:
         r"""
         ### The code of a row
 
         The definition named `anchored` has its anchor in the note. Of several with one name, as a
-        property and its setter, the first one has it.
+        property and its setter, the first one has it. If the code is shown on another page, the
+        numbers of its lines lead to its own, which is at the address `page`.
         """
         first = {one.name: one.line for one in reversed(self.source.definitions)}
         names = {line: html.escape(name) for name, line in first.items() if name != anchored}
         shown = []
         for line in row.code:
-            at = line.number
             if line.kind == "blank":
                 shown.append(CODE.line())
                 continue
-            shape, code = self._shape(at), self._lines[at - 1]
-            shown.append(CODE.line(at, names.get(at, ""), shape, code, _indent(line.text)))
+            name = "" if page else names.get(line.number, "")
+            shown.append(self.line(line.number, name, page))
         return "\n".join(shown)
+
+    def line(self, number: int, name: str = "", page: str = "") -> str:
+        r"""
+        ### One line of code
+        """
+        indent = _indent(self.source.lines[number - 1].text)
+        code = self._lines[number - 1]
+        return CODE.line(number, name, self._shape(number), code, indent, page)
 
     def legend(self, row: Row) -> dict[str, str]:
         r"""

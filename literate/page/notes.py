@@ -13,13 +13,14 @@ import html
 import re
 import textwrap
 from collections import Counter
+from typing import Any
 
 from literate.measuring import claims
 from literate.measuring.measure import Measurement
-from literate.page import exhibit, highlight
+from literate.page import exhibit, forms, highlight
 from literate.page.checked_numbers import resolved
 from literate.page.formulas import FormulaError, Formulas
-from literate.page.links import Links
+from literate.page.links import Links, UnknownTarget
 from literate.page.templates import CODE
 from literate.problems import Problem
 from literate.python.scopes import places
@@ -45,14 +46,20 @@ class Notes:
     ## The notes of a source
 
     `problems` is what their author has to correct. A symbol of the formulas can be pointed at if it
-    stands more than once on the page, or in its code too.
+    stands more than once on the page, or in its code too. `elsewhere` shows
+    [parts of other pages](elsewhere.py), where notes may ask for them.
     """
 
     def __init__(
-        self, source: Source, links: Links, formulas: Formulas, measurement: Measurement | None
+        self,
+        source: Source,
+        links: Links,
+        formulas: Formulas,
+        measurement: Measurement | None,
+        elsewhere: Any = None,
     ) -> None:
         self.source, self.links, self.formulas = source, links, formulas
-        self.measurement = measurement
+        self.measurement, self.elsewhere = measurement, elsewhere
         self.problems: list[Problem] = []
         count = Counter(
             key
@@ -122,13 +129,24 @@ class Notes:
         ### A note as Markdown
         """
         path, pieces = self.source.path, []
-        for part in exhibit.parts(note, path, self.links):
+        elsewhere = self.elsewhere.forms if self.elsewhere else ()
+        for part in exhibit.parts(note, path, self.links, elsewhere):
             if isinstance(part, Note):
                 pieces += [self._span(span, row) for span in spans(part)]
+                continue
+            if part.form not in elsewhere:
+                shown = forms.show_exhibit(part, path, self.links, self._formula)
             else:
-                shown = exhibit.show_exhibit(part, path, self.links, self._formula)
-                pieces.append(f"\n\n{shown}\n\n")
+                shown = self._elsewhere(part)
+            pieces.append(f"\n\n{shown}\n\n")
         return "".join(pieces).strip("\n")
+
+    def _elsewhere(self, one: exhibit.Exhibit) -> str:
+        try:
+            return self.elsewhere.show(one, self.source.path, self.links)
+        except UnknownTarget as error:
+            self.report(one.line, str(error))
+            return ""
 
     def _span(self, span: Span, row: Row) -> str:
         if span.kind == "code":

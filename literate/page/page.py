@@ -21,7 +21,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from literate.measuring.measure import Measurement
+from literate.page.changes import Changes
 from literate.page.columns import Beside, bands, is_wide
+from literate.page.differences import Difference
+from literate.page.elsewhere import Elsewhere
 from literate.page.formulas import Formulas
 from literate.page.links import Links, folder
 from literate.page.listing import Listing
@@ -32,7 +35,7 @@ from literate.problems import Problem
 from literate.python.references import Network, network
 from literate.reading import front_matter
 from literate.reading.notes import literal
-from literate.reading.rows import rows
+from literate.reading.rows import Row, rows
 from literate.reading.source import Source
 from livepage import trace
 from livepage.edit.files import Offer
@@ -118,22 +121,30 @@ def page(
     measurements: Mapping[str, Measurement],
     takeaways: Takeaways = NOTHING,
     references: Network | None = None,
+    changes: Changes | None = None,
 ) -> Page:
     r"""
     ## Write a page
 
-    `references` are those of all pages; they are found anew if they are not given.
+    `references` are those of all pages; they are found anew if they are not given. So are the
+    `changes`, of which there are none then.
     """
     uri = links.uris[source.path]
     measurement = measurements.get(source.path)
     record = measurement.record if measurement else {}
     references = references or network(links.pages.values())
-    notes = Notes(source, links, formulas, measurement)
+    changes = changes or Changes({}, {}, measurements, references)
+    elsewhere = Elsewhere(formulas, measurements, references, changes)
+    notes = Notes(source, links, formulas, measurement, elsewhere)
     code = Listing(source, links, references, measurement)
     matter, below, problems = front_matter.of_source(source)
     written: list[dict[str, Any]] = []
     after, columns = [], []
+    change, inside = None, None
     for row in rows(source):
+        if inside and row.lines and row.lines[0].number <= inside.last:
+            _add(written[-1], row, change, notes, code)
+            continue
         is_module = row is front_matter.opening(source)
         heading, note = notes.heading(below if is_module else row.note, row)
         # What the example says under headings of its own is read after its code.
@@ -159,10 +170,19 @@ def page(
                 # The empty name is that of the module.
                 "snippet": anchored and _beside(links, uri, takeaways.snippets, anchored),
                 "bare": anchored and _beside(links, uri, takeaways.bare, anchored),
+                "change": {"notes": [], "code": ""},
             }
         )
+        change = changes.found.get((source.path, anchored))
+        inside = row.documents if change else None
+        if change:
+            shown = changes.in_context(change, source.path, links)
+            verdict = changes.verdict(change, links)
+            written[-1]["change"] = {"verdict": verdict, "code": shown, "notes": []}
+            columns[-1] = Beside(note, shown.count("\n"), is_headed, wide)
     for row, band in zip(written, bands(columns), strict=True):
-        row["kinds"] = _kinds(row["is_module"], band, row["heading"])
+        row["kinds"] = _kinds(row["is_module"], band, row["heading"], matter.layout)
+        row["kinds"] += " exhibit-row" if row["change"]["code"] else ""
     title = front_matter.title_of(source)
     markdown = TEMPLATES.get_template("page.md.jinja").render(
         title=stated(title),
@@ -198,18 +218,19 @@ def page(
     return Page(uri, title, matter.summary, markdown, texts, found)
 
 
-def _kinds(is_module: bool, is_band: bool, heading: str) -> str:
+def _kinds(is_module: bool, is_band: bool, heading: str, layout: str) -> str:
     r"""
     How a row is laid out: the style sheet knows these names.
 
-    * `intro`: what a module is for is read before its first import, in two columns
+    * `intro`: what a module is for is read before its first import, in two columns, unless the
+      page has a `layout` of its own
     * `wide`: the note runs over both columns
     * `part` and `method` begin level with their heading, which no note above pushes down
     """
     level = re.search(r"<h(\d)|aria-level=\"(\d)", heading)
     depth = int(level[1] or level[2]) if level else 0
     names = {
-        "intro": is_module,
+        layout or "intro": is_module,
         "wide": is_band and not is_module,
         "part": depth in (1, 2),
         "method": depth > 2,
@@ -229,6 +250,21 @@ def _editor(links: Links, uri: str, offer: Offer) -> dict[str, Any]:
         "form": offer.form,
         "record": links.beside(uri, offer.form["record"]) if "record" in offer.form else "",
     }
+
+
+def _add(
+    written: dict[str, Any], row: Row, change: Difference, notes: Notes, code: Listing
+) -> None:
+    r"""
+    Put a row inside the class of a difference to what is written of the class.
+    """
+    lines = [one.number for one in row.code if one.number in change.attributes]
+    attribute = change.attributes[lines[0]] if lines else ""
+    text = notes.markdown(row.note, row) if row.note else ""
+    if text:
+        line = change.first if attribute == "before" else ""
+        written["change"]["notes"].append({"kind": attribute or "also", "line": line, "note": text})
+    written["code"] += "\n" + code.of(row)
 
 
 def _before(know: str, source: Source, notes: Notes) -> list[str]:

@@ -22,3 +22,5 @@ TEMPLATES = jinja2.Environment(
 )
 # The macros of code and notes, as functions.
 CODE: Any = TEMPLATES.get_template("code.html.jinja").module
+# Those of the forms in which a page shows tables and parts of other pages.
+FORMS: Any = TEMPLATES.get_template("forms.html.jinja").module

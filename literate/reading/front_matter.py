@@ -35,12 +35,14 @@ class FrontMatter:
 
     `paper` is empty where a page has none; else it has exactly the keys title, authors, year and
     link. `terms` are those that the page explains, each with a sentence. `know` has the paths of
-    pages that should be read before, with commas between them.
+    pages that should be read before, with commas between them. `layout` is that of a page which
+    leads to others, and shows what is there.
     """
 
     title: str = ""
     summary: str = ""
     know: str = ""
+    layout: str = ""
     paper: dict[str, str] = field(default_factory=dict)
     terms: dict[str, str] = field(default_factory=dict)
 

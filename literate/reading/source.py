@@ -128,6 +128,12 @@ class Source:
         """
         return len(self.lines[line - 1].text.encode()[:column].decode(errors="ignore"))
 
+    def definition_named(self, name: str) -> "Definition | None":
+        r"""
+        ### The first definition of a name
+        """
+        return next((one for one in self.definitions if one.name == name), None)
+
     def definition_at(self, line: int) -> Definition | None:
         r"""
         ### The innermost definition around a line

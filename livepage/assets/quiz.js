@@ -102,7 +102,7 @@ export function judge(text, shapes, sizes) {
 // ## The questions of a page
 
 function questions(tensors) {
-  const lines = [...document.querySelectorAll(".line:has(> .shape)")];
+  const lines = [...document.querySelectorAll(".line[id]:has(> .shape)")];
   return lines.flatMap((line) => {
     const byName = new Map();
     for (const [name, axes, lengths] of tensors[line.id.slice(1)] ?? []) {

@@ -12,7 +12,8 @@ function starter(className, text, act) {
 // ## What shape is this?
 
 // The questions are at the end of a page with shapes.
-const lastRow = document.querySelector(".row:has(.shape)") && every(".row").at(-1);
+// What is shown of other pages has none.
+const lastRow = document.querySelector(".line[id] > .shape") && every(".row").at(-1);
 if (lastRow) {
   const quiz = make("section", "quiz");
   const ask = async () => (await import("./quiz.js")).start(quiz, await about(location.href));
@@ -27,6 +28,16 @@ for (const figure of every("[data-write]")) {
   const size = (figure.dataset.bytes / 1e6).toFixed(1);
   const write = async (button) => (await import("./writing.js")).start(figure, button);
   figure.prepend(starter("live first", `Write your own (${size} MB)`, write));
+}
+
+// ## Texts type themselves, and a model goes on from the reader's beginning
+
+const typed = document.querySelector("figure.typed");
+if (typed) import("./typed.js").then(({ start }) => start(typed));
+
+for (const form of every("form.go-on")) {
+  const go = () => import("./go_on.js").then(({ start }) => start(form));
+  form.querySelector("button").addEventListener("click", go);
 }
 
 // ## The recorded run

@@ -1,4 +1,4 @@
-r"""The model that writes on the home page, with its cache and without, compared with torch."""
+r"""The model that writes on the page of the cache, with it and without, compared with torch."""
 
 import json
 import re
@@ -13,11 +13,12 @@ from tests.browser.conftest import addresses_asked, barriers, low, model_of
 
 BUTTON = re.compile(r"\(0\.\d MB\)")
 PROMPT = "JULIET:\nO "
+PLACE = "transformers/kv_cache/"
 
 
 def start(page: Page, address: str) -> None:
-    r"""Open the home page, and fetch the model."""
-    page.goto(address, wait_until="networkidle")
+    r"""Open the page of the cache, and fetch the model."""
+    page.goto(f"{address}{PLACE}", wait_until="networkidle")
     page.get_by_role("button", name=BUTTON).click()
     expect(page.locator("form.writing")).to_be_visible(timeout=60_000)
 
@@ -111,7 +112,7 @@ def test_it_writes_offline_once_it_is_fetched(page: Page, address: str) -> None:
 
 
 def test_the_keyboard_alone_does_everything(page: Page, address: str) -> None:
-    page.goto(address, wait_until="networkidle")
+    page.goto(f"{address}{PLACE}", wait_until="networkidle")
     page.get_by_role("button", name=BUTTON).focus()
     page.keyboard.press("Enter")
     expect(page.get_by_label("The text begins with")).to_be_focused(timeout=60_000)

@@ -2,24 +2,37 @@ r"""
 ---
 title: A Museum of Mistakes
 summary: What published attentions do wrong, what it costs, and tests that find it in yours.
+layout: gallery
 ---
 
 Attention is ten lines, and each of them can be wrong in such a way that everything has the right
 shape and the model trains. All mistakes here were made in public, in tutorials, courses and
-libraries, two of PyTorch's own tutorials among them, by people who know what they do. So care isn't
-enough: it takes tests.
+libraries, two of PyTorch's own tutorials among them. So care isn't enough: it takes tests.
 
-Each exhibit is the right code with [one line replaced](one_line.py). We trained it and wrote down
-the loss that a training prints and the [honest loss](../../training/leaks.py), from prefixes alone.
+The *printed loss* is what a training program prints: how badly the model predicts each letter of a
+text that it wasn't trained on. The [*honest loss*](../../training/leaks.py) is the same where the
+model gets only the letters before, as when it writes. If a model can see the letter that it should
+predict, the first is low and the second is not.
+
+[Inverted: this line shows the future and hides the past](masks.py#MaskInverted "difference")
+
 Of [22](../../../results/mistakes.json#values.mistakes) mistakes,
 [9](../../../results/mistakes.json#values.look_better) print a loss that is *better* than the right
-model's by more than 0.1:
-
-[The printed loss of each exhibit, beside the right
-one](../../../results/mistakes.json#figures.losses)
+model's by more than 0.1. (The right model's own two losses differ because the honest one is
+measured at [24](../../../results/mistakes.json#values.sizes.n_places) places of the text, which
+happen to be a little easier.)
 
 **[Test your own attention](attention_tests.py#check_attention)** with one call, which needs PyTorch
 and nothing else and names the mistake. Or [paste it](pasted.py): it is tested in your browser.
+
+## The mistakes
+
+Each is the right code with [one line replaced](one_line.py), and we trained it. Those that print
+the best loss come first; the last ones do no harm in training.
+
+[All mistakes](../../../results/mistakes.json#tables.mistakes "gallery")
+
+## The rooms
 
 What is right:
 

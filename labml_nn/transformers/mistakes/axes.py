@@ -34,11 +34,6 @@ class SoftmaxOverQueries(Mistake):
     model](https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/146),
     whose author called it a big bug. The reader who found it saw no difference in the quality of
     images: without a mask there is no future to leak.
-
-    Printed loss
-    [0.299](../../../results/mistakes.json#tables.mistakes.SoftmaxOverQueries.printed),
-    honest loss
-    [5.471](../../../results/mistakes.json#tables.mistakes.SoftmaxOverQueries.honest).
     """
 
     # The last axis is that of the keys, the one before it that of the queries.
@@ -56,11 +51,6 @@ class SoftmaxOverHeads(Mistake):
     the heads get axes before it. The heads now share out each pair of positions among them, hidden
     pairs too: where all heads have the same score, each gets an equal part. (With minus infinity in
     all heads, the result would be NaN. The published line hides by a large number.)
-
-    Printed loss
-    [2.145](../../../results/mistakes.json#tables.mistakes.SoftmaxOverHeads.printed),
-    honest loss
-    [2.820](../../../results/mistakes.json#tables.mistakes.SoftmaxOverHeads.honest).
     """
 
     # Axis 1 is that of the heads, since they have an axis.
@@ -81,11 +71,6 @@ class ViewForSplit(Mistake):
     Somebody who trained nanoGPT's small model [reported a loss of
     1.2164](https://github.com/karpathy/nanoGPT/issues/234), where others get 1.47. Nobody found out
     why. A line like this one is how such a number can come about.
-
-    Printed loss
-    [1.199](../../../results/mistakes.json#tables.mistakes.ViewForSplit.printed),
-    honest loss
-    [4.089](../../../results/mistakes.json#tables.mistakes.ViewForSplit.honest).
     """
 
     # The same shape from another cut.
@@ -103,11 +88,6 @@ class ViewForMerge(Mistake):
     in [a transformer from scratch](https://github.com/jsbaan/transformer-from-scratch/pull/6) until
     2026, behind a test that trained the model and passed, and in a [series of
     videos](https://github.com/ajhalthor/Transformer-Neural-Network/pull/4).
-
-    Printed loss
-    [1.253](../../../results/mistakes.json#tables.mistakes.ViewForMerge.printed),
-    honest loss
-    [2.525](../../../results/mistakes.json#tables.mistakes.ViewForMerge.honest).
     """
 
     # Positions and heads are still in the other order.

@@ -47,11 +47,6 @@ class StrictMask(Mistake):
     “Before” is taken to mean *before*, and a position doesn't see itself. The first one then sees
     nothing at all. Our attention lets it take nothing, so training goes on. With the line above,
     the loss is NaN from the first step on.
-
-    Printed loss
-    [2.087](../../../results/mistakes.json#tables.mistakes.StrictMask.printed),
-    honest loss
-    [2.044](../../../results/mistakes.json#tables.mistakes.StrictMask.honest).
     """
 
     # The diagonal is hidden as well.

@@ -38,11 +38,6 @@ class MaskUnused(Mistake):
     has an “attn_mask” that goes nowhere. Four models of the transformers library [saw the
     future](https://github.com/huggingface/transformers/issues/48745), from one release to the next,
     because they asked for the mask of an encoder.
-
-    Printed loss
-    [0.044](../../../results/mistakes.json#tables.mistakes.MaskUnused.printed),
-    honest loss
-    [6.839](../../../results/mistakes.json#tables.mistakes.MaskUnused.honest).
     """
 
     # The mask is made, and then nobody uses it.
@@ -64,11 +59,6 @@ class MaskOnlyInTraining(Mistake):
     This is the one leak of the page that makes the printed loss *worse*. The model has learned to
     look back only, and can't use the future. Its honest loss is nearly that of the right model: it
     is trained well and reported badly.
-
-    Printed loss
-    [3.151](../../../results/mistakes.json#tables.mistakes.MaskOnlyInTraining.printed),
-    honest loss
-    [2.095](../../../results/mistakes.json#tables.mistakes.MaskOnlyInTraining.honest).
     """
 
     # In evaluation nothing is hidden.
@@ -84,11 +74,6 @@ class MaskOffByOne(Mistake):
 
     The diagonal above the main one is visible, and that is where the answer is. Often written
     `triu` with a diagonal of 2, by somebody who counts from the wrong side.
-
-    Printed loss
-    [0.043](../../../results/mistakes.json#tables.mistakes.MaskOffByOne.printed),
-    honest loss
-    [6.387](../../../results/mistakes.json#tables.mistakes.MaskOffByOne.honest).
     """
 
     # The next token is the answer.
@@ -105,11 +90,6 @@ class MaskInverted(Mistake):
     True means *may look* to `scaled_dot_product_attention` of PyTorch, and *must not look* to its
     `MultiheadAttention`. A mask for one of them, given to the other, shows the future and hides the
     past.
-
-    Printed loss
-    [0.042](../../../results/mistakes.json#tables.mistakes.MaskInverted.printed),
-    honest loss
-    [4.213](../../../results/mistakes.json#tables.mistakes.MaskInverted.honest).
     """
 
     # What should be hidden is shown, and the past is hidden.
@@ -126,11 +106,6 @@ class MaskAfterSoftmax(Mistake):
     What is hidden has a weight of zero, as it should. But the other weights no longer sum to one,
     and by how much they fall short tells how well the hidden keys fit. A model learns to read that.
     An image model of timm [had it](https://github.com/huggingface/pytorch-image-models/pull/2236).
-
-    Printed loss
-    [1.560](../../../results/mistakes.json#tables.mistakes.MaskAfterSoftmax.printed),
-    honest loss
-    [4.205](../../../results/mistakes.json#tables.mistakes.MaskAfterSoftmax.honest).
     """
 
     # The hidden scores are still in the sum.
@@ -146,11 +121,6 @@ class MaskAsZeros(Mistake):
 
     A score of zero is a score like any other, and its weight is $e^0$ before the division. Also
     written `mask * scores`.
-
-    Printed loss
-    [0.919](../../../results/mistakes.json#tables.mistakes.MaskAsZeros.printed),
-    honest loss
-    [5.506](../../../results/mistakes.json#tables.mistakes.MaskAsZeros.honest).
     """
 
     # A score of zero hides nothing.

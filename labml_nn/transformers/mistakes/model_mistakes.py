@@ -34,11 +34,6 @@ class PositionsOfTheBatch(Mistake):
 
     A test that looks at the first sequence only may pass. So [the
     test](model_tests.py#each_sequence_alone) looks at them all.
-
-    Printed loss
-    [2.392](../../../results/mistakes.json#tables.mistakes.PositionsOfTheBatch.printed),
-    honest loss
-    [2.379](../../../results/mistakes.json#tables.mistakes.PositionsOfTheBatch.honest).
     """
 
     of = RightModel
@@ -56,11 +51,6 @@ class NoResidual(Mistake):
     A part's result takes the place of what went in, and is not added to it. Four layers deep, the
     model hardly learns more than how often each character comes. It can't learn [a single
     batch](training_tests.py#learns) by heart.
-
-    Printed loss
-    [3.349](../../../results/mistakes.json#tables.mistakes.NoResidual.printed),
-    honest loss
-    [3.314](../../../results/mistakes.json#tables.mistakes.NoResidual.honest).
     """
 
     of = RightLayer
@@ -85,11 +75,6 @@ class DropoutInEvaluation(Mistake):
 
     The right model with dropout has a printed loss of
     [2.144](../../../results/mistakes.json#tables.mistakes.RightAttention%20with%20dropout.printed).
-
-    Printed loss
-    [2.164](../../../results/mistakes.json#tables.mistakes.DropoutInEvaluation.printed),
-    honest loss
-    [2.130](../../../results/mistakes.json#tables.mistakes.DropoutInEvaluation.honest).
     """
 
     # Without dropout, there is nothing to leave on.
@@ -109,11 +94,6 @@ class TargetsNotShifted(Mistake):
     The model gets each character as its input and as its target. It learns to copy, perfectly. No
     test of a model can see it, because the model is right. Look [at a
     batch](training_tests.py#targets_follow_inputs).
-
-    Printed loss
-    [0.000](../../../results/mistakes.json#tables.mistakes.TargetsNotShifted.printed),
-    honest loss
-    [11.529](../../../results/mistakes.json#tables.mistakes.TargetsNotShifted.honest).
     """
 
     of = RightTraining
@@ -136,11 +116,6 @@ class TargetsShiftedTwice(Mistake):
 
     The batch is right, and so is the model. But the printed loss is not [the honest
     one](training_tests.py#honest).
-
-    Printed loss
-    [2.769](../../../results/mistakes.json#tables.mistakes.TargetsShiftedTwice.printed),
-    honest loss
-    [3.569](../../../results/mistakes.json#tables.mistakes.TargetsShiftedTwice.honest).
     """
 
     of = RightTraining
@@ -157,11 +132,6 @@ class SoftmaxTwice(Mistake):
 
     `cross_entropy` has a softmax of its own. The softmax of numbers between 0 and 1 is nearly even,
     so the loss can't fall far, and the gradient that is left is small.
-
-    Printed loss
-    [4.044](../../../results/mistakes.json#tables.mistakes.SoftmaxTwice.printed),
-    honest loss
-    [11.132](../../../results/mistakes.json#tables.mistakes.SoftmaxTwice.honest).
     """
 
     of = RightTraining
@@ -178,11 +148,6 @@ class GradientsKept(Mistake):
 
     Each step follows the sum of all gradients so far, shortened each time by the clipping. The
     model still learns, only worse.
-
-    Printed loss
-    [2.547](../../../results/mistakes.json#tables.mistakes.GradientsKept.printed),
-    honest loss
-    [2.546](../../../results/mistakes.json#tables.mistakes.GradientsKept.honest).
     """
 
     of = RightTraining

@@ -32,11 +32,6 @@ class QueryForAll(Mistake):
     largest.
 
     The [gradients](properties.py#every_matrix_is_used) show it too: the other two layers get none.
-
-    Printed loss
-    [2.338](../../../results/mistakes.json#tables.mistakes.QueryForAll.printed),
-    honest loss
-    [2.324](../../../results/mistakes.json#tables.mistakes.QueryForAll.honest).
     """
 
     # Three layers are made, and one of them is used three times.
@@ -73,11 +68,6 @@ class ScaledByModelWidth(Mistake):
     2026](https://github.com/Graylab/DL4Proteins-notebooks/issues/12).
 
     Training works around it: a model only has to learn longer queries. That is why nobody notices.
-
-    Printed loss
-    [2.194](../../../results/mistakes.json#tables.mistakes.ScaledByModelWidth.printed),
-    honest loss
-    [2.168](../../../results/mistakes.json#tables.mistakes.ScaledByModelWidth.honest).
     """
 
     # Too large a divisor: the scores are too small.
@@ -94,11 +84,6 @@ class Unscaled(Mistake):
     At this size it is no worse than the right one: the weights start so small that the scores are
     small as well. It becomes expensive with wide heads. Their scores saturate the softmax, and
     gradients vanish.
-
-    Printed loss
-    [2.072](../../../results/mistakes.json#tables.mistakes.Unscaled.printed),
-    honest loss
-    [2.049](../../../results/mistakes.json#tables.mistakes.Unscaled.honest).
     """
 
     # No divisor: the scores of wide heads are large.
@@ -114,11 +99,6 @@ class ScaledUp(Mistake):
 
     Scores come out $d_k$ times too large. In each head one key gets nearly all of the weight,
     almost from the start.
-
-    Printed loss
-    [2.509](../../../results/mistakes.json#tables.mistakes.ScaledUp.printed),
-    honest loss
-    [2.488](../../../results/mistakes.json#tables.mistakes.ScaledUp.honest).
     """
 
     # The root is right, the operator isn't.

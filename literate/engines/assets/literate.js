@@ -178,10 +178,10 @@ if (bar && noted.length) {
 
 function addButtons(block) {
   const lines = every(".line", block);
-  const numbered = lines.filter((line) => line.id);
-  if (!numbered.length) return;
-  const [first, last] = [numbered[0].id, numbered.at(-1).id];
-  const range = first === last ? `line ${first.slice(1)}` : `lines ${first.slice(1)} to ${last.slice(1)}`;
+  const numbers = lines.map((line) => line.querySelector("a[data-line]")?.dataset.line).filter(Boolean);
+  if (!numbers.length) return;
+  const [first, last] = [numbers[0], numbers.at(-1)];
+  const range = first === last ? `line ${first}` : `lines ${first} to ${last}`;
 
   const copies = make("button", "", "Copy");
   copies.setAttribute("aria-label", `Copy ${range}`);

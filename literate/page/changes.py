@@ -1,0 +1,222 @@
+r"""
+---
+title: Changes
+summary: A replaced line is shown where it belongs, with what the change did to two numbers.
+---
+
+A [difference](differences.py) is shown in three ways: on its own page, in the method that it is a
+line of; on any other page, if a note asks for it; and as a tile among all others.
+
+```
+[Inverted](masks.py#MaskInverted "difference")
+
+[All mistakes](../results/mistakes.json#tables.mistakes "gallery")
+```
+
+The two numbers of a difference come from the table that the settings name, where its first column
+has the name of the class. Both are marks on one scale, on which a line stands for the module
+without a change.
+"""
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from literate.measuring.measure import Measurement
+from literate.page.differences import Difference, label, parted
+from literate.page.exhibit import escaped, spelled, words
+from literate.page.highlight import visible
+from literate.page.links import Links
+from literate.page.listing import Listing
+from literate.page.templates import CODE, FORMS
+from literate.python.references import Network
+from literate.reading.notes import spans
+from literate.reading.rows import Note
+
+# Letters of a line on a tile, and how many stay before what differs.
+ROOM, BEFORE = 46, 12
+
+
+@dataclass(frozen=True)
+class Numbers:
+    r"""
+    ## What a change did
+
+    * `marks` are titles and numbers as a reader wants them, and whether each is better or worse
+      than without the change, by more than the margin of the settings: `good`, `bad`, or neither
+    * `places` are their places on the scale, in per cent, and `reference` is that of the first
+      without the change
+    """
+
+    marks: tuple[tuple[str, str, str], ...]
+    places: tuple[float, ...]
+    reference: float
+
+
+@dataclass(frozen=True)
+class Changes:
+    r"""
+    ## The differences of a project, to be shown
+
+    `found` has all of them by page and name, `setting` is the table of the settings.
+    """
+
+    found: Mapping[tuple[str, str], Difference]
+    setting: Mapping[str, Any]
+    measurements: Mapping[str, Measurement]
+    references: Network
+
+    def in_context(self, one: Difference, path: str, links: Links) -> str:
+        r"""
+        ### The lines around a change
+
+        Those of the method, as they are numbered on its own page, seen from the page of the file
+        `path`.
+        """
+        here = replace(links, shown_on=links.uri(path))
+        listing = Listing(one.of, here, self.references, self.measurements.get(one.of.path))
+        page = links.address(path, one.of.path, "")
+        old, new = _marked(one.before, one.after)
+        shown = []
+        for line in one.of.lines[one.within.line - 1 : one.within.last]:
+            at = line.number
+            if at == one.first:
+                removed = [CODE.removed(one.first + i, text, page) for i, text in enumerate(old)]
+                shown += [*removed, *(CODE.added(text) for text in new)]
+            if line.kind == "code" and not one.first <= at <= one.last:
+                shown.append(listing.line(at, page=page))
+        # The head of the method is no news.
+        head = sum(
+            line.kind == "code"
+            for line in one.of.lines[one.within.line - 1 : one.within.node.body[0].lineno - 1]
+        )
+        return "\n".join(shown[head:] if one.first >= one.within.node.body[0].lineno else shown)
+
+    def verdict(self, one: Difference, links: Links) -> str:
+        r"""
+        ### What it did to the numbers
+
+        Nothing, if none were recorded.
+        """
+        numbers = self.numbers(one, links)
+        return FORMS.verdict(numbers, self.reference(links)) if numbers else ""
+
+    def figure(self, one: Difference, caption: str, path: str, links: Links) -> str:
+        r"""
+        ### A change on another page
+        """
+        address = html.escape(links.address(path, one.source.path, one.definition.name))
+        code = self.in_context(one, path, links)
+        return FORMS.difference(caption, address, self.verdict(one, links), code)
+
+    def tiles(self, path: str, links: Links) -> str:
+        r"""
+        ### All changes as tiles
+
+        In the order of the first number; last those without numbers, as their pages have them.
+        """
+        found = [(self.numbers(one, links), one) for one in self.found.values()]
+        found.sort(key=lambda each: each[0].places[0] if each[0] else math.inf)
+        tiles = [self._tile(one, numbers, path, links) for numbers, one in found]
+        return FORMS.tiles(tiles, self.key(links))
+
+    def _tile(self, one: Difference, numbers: Numbers | None, path: str, links: Links) -> Any:
+        title = Note("comment", 1, (one.title,))
+        old, new = (" ".join(part.strip() for part in text) for text in (one.before, one.after))
+        return {
+            "title": "".join(words(span) for span in spans(title)),
+            "address": html.escape(links.address(path, one.source.path, one.definition.name)),
+            "old": _near(old, new),
+            "new": _near(new, old),
+            "numbers": numbers,
+            "published": [(html.escape(to), escaped(label(to))) for to in one.published[:2]],
+        }
+
+    def numbers(self, one: Difference, links: Links) -> Numbers | None:
+        r"""
+        ### The two numbers of a change
+        """
+        rows = self._rows(links)
+        row, right = rows.get(one.definition.name), rows.get(self.setting.get("reference", ""))
+        names = self.setting.get("marks", ())
+        if not row or not right or any(row.get(name) is None for name in names):
+            return None
+        top = max(other[name] for other in rows.values() for name in names if other.get(name))
+        margin = self.setting.get("margin", 0)
+        marks = []
+        for name in names:
+            change = row[name] - right[name]
+            kind = "good" if change < -margin else "bad" if change > margin else ""
+            column = self._columns(links)[name]
+            marks.append((escaped(column.title), spelled(row[name], column.digits), kind))
+        places = [100 * row[name] / top for name in names]
+        return Numbers(tuple(marks), tuple(places), 100 * right[names[0]] / top)
+
+    def reference(self, links: Links) -> list[tuple[str, str]]:
+        r"""
+        ### The numbers without a change
+        """
+        columns = self._columns(links)
+        right = self._rows(links)[self.setting["reference"]]
+        return [
+            (escaped(columns[name].title), spelled(right[name], columns[name].digits))
+            for name in self.setting["marks"]
+        ]
+
+    def key(self, links: Links) -> list[tuple[str, str]]:
+        r"""
+        ### What the marks mean
+
+        Nothing, where there is no table.
+        """
+        return self.reference(links) if self._rows(links) else []
+
+    def _table(self, links: Links) -> Any:
+        result = links.results.get(self.setting.get("result", ""))
+        return result and result.tables.get(self.setting["table"])
+
+    def _rows(self, links: Links) -> dict[str, Mapping[str, Any]]:
+        table = self._table(links)
+        return {row[table.columns[0].name]: row for row in table.rows} if table else {}
+
+    def _columns(self, links: Links) -> dict[str, Any]:
+        return {column.name: column for column in self._table(links).columns}
+
+
+def _marked(before: Sequence[str], after: Sequence[str]) -> tuple[list[str], list[str]]:
+    r"""
+    The lines of both as HTML, with what differs marked.
+    """
+    old, new = "\n".join(before), "\n".join(after)
+    begin, end = parted(old, new) if after else (0, 0)
+    return (
+        _pieces(old[:begin], old[begin : len(old) - end], old[len(old) - end :]).split("\n"),
+        _pieces(new[:begin], new[begin : len(new) - end], new[len(new) - end :]).split("\n")
+        if after
+        else [],
+    )
+
+
+def _pieces(start: str, middle: str, end: str) -> str:
+    lines = [CODE.differs(_plain(line)) if line else "" for line in middle.split("\n")]
+    return _plain(start) + "\n".join(lines) + _plain(end)
+
+
+def _near(text: str, other: str) -> str:
+    r"""
+    A line on a tile: of a long one, what is near the difference.
+    """
+    begin, end = parted(text, other)
+    start, middle, rest = text[:begin], text[begin : len(text) - end], text[len(text) - end :]
+    if len(text) > ROOM and begin > BEFORE and max(len(text), len(other)) > ROOM:
+        start = "… " + start[begin - BEFORE :].lstrip()
+    room = max(0, ROOM - len(start) - len(middle))
+    if len(rest) > room:
+        rest = rest[: max(0, room - 1)] + "…"
+    return _pieces(start, middle, rest)
+
+
+def _plain(text: str) -> str:
+    return visible(html.escape(text, quote=False))
