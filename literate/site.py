@@ -24,6 +24,7 @@ from literate.page.finished import Finished, made_from
 from literate.page.formulas import Formulas
 from literate.page.links import Links
 from literate.page.page import Page, page
+from literate.page.steps import steps
 from literate.problems import LiterateError, Problem
 from literate.python import names_in_notes
 from literate.python.references import network
@@ -198,6 +199,7 @@ def pages(
     setting = site.settings.differences
     found = differences.find(site.sources, references, setting)
     changes = Changes(found, setting, measured, references)
+    all_steps = steps(site.sources.values())
     names = names_in_notes.names(site.sources.values(), site.settings.root)
     kept = finished.pages if finished else {}
     shown = live(site.settings, lambda runs: runs.shown(one.path for one in chosen))
@@ -213,7 +215,9 @@ def pages(
                 there = compared.get(source.path, "")
                 takeaways = replace(takeaways, live=size, flow=flow, compare=there)
                 takeaways = replace(takeaways, edit=editor and editor.offer(source.path))
-                written = page(source, links, formulas, measured, takeaways, references, changes)
+                written = page(
+                    source, links, formulas, measured, takeaways, references, changes, all_steps
+                )
                 told = twin.of_page(source, links, measured.get(source.path))
                 written = replace(written, problems=(*written.problems, *problems), twin=told)
                 kept[source.path] = origin, written

@@ -29,6 +29,7 @@ from literate.page.formulas import Formulas
 from literate.page.links import Links, folder
 from literate.page.listing import Listing
 from literate.page.notes import Notes
+from literate.page.steps import Step, on_page
 from literate.page.templates import TEMPLATES
 from literate.page.tooltips import about
 from literate.problems import Problem
@@ -122,12 +123,13 @@ def page(
     takeaways: Takeaways = NOTHING,
     references: Network | None = None,
     changes: Changes | None = None,
+    steps: tuple[Step, ...] = (),
 ) -> Page:
     r"""
     ## Write a page
 
     `references` are those of all pages; they are found anew if they are not given. So are the
-    `changes`, of which there are none then.
+    `changes`, of which there are none then. `steps` are those of all [lists](steps.py).
     """
     uri = links.uris[source.path]
     measurement = measurements.get(source.path)
@@ -199,7 +201,8 @@ def page(
         + ("?" if links.resolves_html else ""),
         source=html.escape(takeaways.source or ""),
         compare=takeaways.compare and f"{links.beside(uri, takeaways.compare)}/?b={folder(uri)}",
-        known=_known(source, links, references, _before(matter.know, source, notes)),
+        step=_step(source, links, steps),
+        known=_known(source, links, references, _before(matter.know, source, notes), steps),
         rows=[row for row in written if row["heading"] or row["note"] or row["code"]],
         after=after,
         beside=any(row["at"] and row["note"] for row in written),
@@ -267,6 +270,27 @@ def _add(
     written["code"] += "\n" + code.of(row)
 
 
+def _step(source: Source, links: Links, steps: tuple[Step, ...]) -> dict[str, Any]:
+    r"""
+    Which step a page is, and which one is next.
+    """
+    here, later = on_page(source.path, steps)
+    if not here:
+        return {}
+
+    def address(path: str, anchor: str = "") -> str:
+        return html.escape(links.address(source.path, path, anchor))
+
+    following = (later.title, address(later.path, later.anchor)) if later else ()
+    return {
+        "numbers": " and ".join(str(one.number) for one in here),
+        "total": here[0].total,
+        "course": address(here[0].course),
+        "boxes": [(one.number, f"#{one.anchor}" if one.anchor else "") for one in here],
+        "next": following,
+    }
+
+
 def _before(know: str, source: Source, notes: Notes) -> list[str]:
     r"""
     The paths of the pages that the front matter tells a reader to know.
@@ -280,11 +304,22 @@ def _before(know: str, source: Source, notes: Notes) -> list[str]:
 
 
 def _known(
-    source: Source, links: Links, references: Network, before: list[str]
+    source: Source,
+    links: Links,
+    references: Network,
+    before: list[str],
+    steps: tuple[Step, ...],
 ) -> list[tuple[str, str]]:
     r"""
     The pages to know `before`, and those that the code takes names from: titles and addresses.
+    Nobody has to know what is a later step.
     """
+    here, _ = on_page(source.path, steps)
+    later = {
+        one.path
+        for one in steps
+        if here and one.course == here[0].course and one.number > here[-1].number
+    }
     used = dict.fromkeys([*before, *(one.path for one in references.references[source.path])])
     return [
         (
@@ -292,7 +327,7 @@ def _known(
             html.escape(links.address(source.path, path, "")),
         )
         for path in used
-        if path != source.path
+        if path != source.path and path not in later
     ][:MOST_KNOWN]
 
 

@@ -55,6 +55,10 @@ export function start(figure) {
       else type(at, false);
     });
   }
-  figure.addEventListener("live", () => turn++);
+  figure.addEventListener("live", () => {
+    turn++;
+    // None is shown now; so each of them can be chosen, the last one too.
+    for (const choice of choices) choice.checked = false;
+  });
   if (!still) choose(0);
 }

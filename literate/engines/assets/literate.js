@@ -432,6 +432,16 @@ for (const box of every(".task-list-item > input")) {
   });
 }
 
+// A page that is a step has the same boxes.
+for (const box of every(".step input")) {
+  const key = `ticked ${location.pathname}${box.dataset.step}`;
+  box.checked = key in localStorage;
+  box.addEventListener("change", () => {
+    if (box.checked) localStorage.setItem(key, "yes");
+    else localStorage.removeItem(key);
+  });
+}
+
 // ## Questions with answers to choose from
 
 const questionScript = new URL("questions.js", document.currentScript.src);
