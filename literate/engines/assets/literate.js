@@ -69,7 +69,8 @@ addEventListener("hashchange", () => {
 });
 
 document.addEventListener("click", (event) => {
-  const number = event.target.closest?.("a[data-line]")?.dataset.line;
+  // That of a line of another page leads there.
+  const number = event.target.closest?.(".line[id] > a[data-line]")?.dataset.line;
   if (!number || event.ctrlKey || event.metaKey) return;
   event.preventDefault();
   const from = event.shiftKey && lineNumbers.exec(location.hash)?.[1];
