@@ -2,28 +2,31 @@ r"""
 ---
 title: Course
 summary: Twelve steps of about ten minutes, from guessing letters to a modern transformer.
+layout: path
 terms: {overfitting: A model gets better on its training text and worse on any other.}
 ---
 
-You build a model that writes, in twelve steps of about ten minutes. Each step is a page or a part
-of one, and the answer to a failure of the step before. You need Python and a little PyTorch. The
-numbers are losses: what the model pays, on average, for a letter of a text that it has never seen.
-Tick off what you have read; your browser remembers it, and nobody else does. If you want to know
-first how a network learns at all, begin [at the bottom](../basics/__init__.py).
+You build a model that writes like Shakespeare, letter by letter, in twelve steps of about ten
+minutes. Each step is a page or a part of one, and the answer to a failure of the step before. You
+need Python and a little PyTorch. The text is *Tiny Shakespeare*, a million letters of his plays.
+The numbers are losses: the lower, the better the model predicts each next letter of a part of the
+text that it was not trained on. Tick off what you have read; your browser remembers it, and nobody
+else does. If you want to know first how a network learns at all, begin [at the
+bottom](../basics/__init__.py).
 
 **A loss, and how far counting gets**
 
-* [ ] **[A text and a loss](../training/data.py).** Before you can improve a model you have to
+* [ ] **1. [A text and a loss](../training/data.py).** Before you can improve a model you have to
   measure it. *Guessing:* [4.190](../../results/course.json#tables.steps.Guessing.loss)
-* [ ] **[Letters and pairs](../training/counting.py).** Guessing knows nothing of the text. Counting
-  letters gives [3.347](../../results/course.json#tables.steps.Counted%20letters.loss), and counting
-  pairs [2.482](../../results/course.json#tables.steps.Counted%20pairs.loss).
-* [ ] **[Longer contexts](../training/counting.py#BackOff).** A pair knows one letter. Counting four
-  letters back gives
+* [ ] **2. [Letters and pairs](../training/counting.py).** Guessing knows nothing of the text.
+  Counting letters gives [3.347](../../results/course.json#tables.steps.Counted%20letters.loss), and
+  counting pairs [2.482](../../results/course.json#tables.steps.Counted%20pairs.loss).
+* [ ] **3. [Longer contexts](../training/counting.py#BackOff).** A pair knows one letter. Counting
+  four letters back gives
   [1.688](../../results/course.json#tables.steps.Counting%20four%20letters%20back.loss). With more
   the loss goes up again, because more and more contexts were never seen. Remember 1.688: after the
   short runs of this page, none of the models below reaches it.
-* [ ] **[A table that learns](../training/loop.py).** A counted table can't be a part of anything
+* [ ] **4. [A table that learns](../training/loop.py).** A counted table can't be a part of anything
   larger, and a learned one can. It reaches
   [2.519](../../results/course.json#tables.steps.A%20learned%20table%20of%20pairs.loss) after 400
   steps at one rate, and [2.492](../../results/counting.json#values.learned) after 2,000 at a rate
@@ -31,16 +34,16 @@ first how a network learns at all, begin [at the bottom](../basics/__init__.py).
 
 **Looking back**
 
-* [ ] **[The mean of the past](one_attention.py#MeanOfThePast).** A table sees the last letter only.
-  The mean of all letters so far sees them all, and forgets which was the last:
+* [ ] **5. [The mean of the past](one_attention.py#MeanOfThePast).** A table sees the last letter
+  only. The mean of all letters so far sees them all, and forgets which was the last:
   [3.170](../../results/course.json#tables.steps.The%20mean%20of%20the%20past.loss), *worse* than
   the table.
-* [ ] **[One head](../transformers/ways/one_head_at_a_time.py).** A mean treats all letters alike. A
-  head chooses: [2.555](../../results/course.json#tables.steps.One%20head.loss). That is no better
-  than the table: without positions it can't tell which letter was the last but one.
-* [ ] **[Positions](../transformers/positional_encoding.py)** tell it:
+* [ ] **6. [One head](../transformers/ways/one_head_at_a_time.py).** A mean treats all letters
+  alike. A head chooses: [2.555](../../results/course.json#tables.steps.One%20head.loss). That is no
+  better than the table: without positions it can't tell which letter was the last but one.
+* [ ] **7. [Positions](../transformers/positional_encoding.py)** tell it:
   [2.492](../../results/course.json#tables.steps.One%20head,%20with%20positions.loss).
-* [ ] **[Many heads](../transformers/mha.py).** One head takes one average. With four heads, each
+* [ ] **8. [Many heads](../transformers/mha.py).** One head takes one average. With four heads, each
   a quarter as wide, there are as many weights, and the loss is
   [2.316](../../results/course.json#tables.steps.Many%20heads.loss). In a whole transformer of four
   layers we found *no* difference:
@@ -50,23 +53,23 @@ first how a network learns at all, begin [at the bottom](../basics/__init__.py).
 
 **A transformer**
 
-* [ ] **[The layer](../transformers/models.py).** Attention only takes averages. With a feed-forward
-  network, residual connections and normalisation one layer reaches
+* [ ] **9. [The layer](../transformers/models.py).** Attention only takes averages. With a
+  feed-forward network, residual connections and normalisation one layer reaches
   [2.134](../../results/course.json#tables.steps.One%20transformer%20layer.loss). Four reach
   [2.134](../../results/course.json#tables.steps.Four%20layers.loss), no better after so few steps.
   Without residual connections four layers stay at
   [3.348](../../results/without.json#tables.without.No%20residual%20connections.loss) even after
   1,000 steps.
-* [ ] **[The recipe](../transformers/basic/autoregressive_experiment.py).** The same model, and the
-  same highest learning rate, but the rate rises and falls, and long gradients are clipped:
+* [ ] **10. [The recipe](../transformers/basic/autoregressive_experiment.py).** The same model, and
+  the same highest learning rate, but the rate rises and falls, and long gradients are clipped:
   [2.125](../../results/course.json#tables.steps.The%20classic%20recipe.loss). In a short run that
   is no gain that three seeds could tell from noise. With 2,000 steps it reaches
   [1.684](../../results/recipes.json#tables.losses.classic.loss).
-* [ ] **[The cache](../transformers/kv_cache.py).** The loss stays, but writing is slow: each new
-  letter computes all the others again. With a cache, one more letter after 1,024 takes
+* [ ] **11. [The cache](../transformers/kv_cache.py).** The loss stays, but writing is slow: each
+  new letter computes all the others again. With a cache, one more letter after 1,024 takes
   [4.1](../../results/kv_cache.json#tables.tokens.1024.cached) ms in place of
   [211.4](../../results/kv_cache.json#tables.tokens.1024.without) ms.
-* [ ] **[The modern parts](../transformers/modern/__init__.py).** What has changed since 2017:
+* [ ] **12. [The modern parts](../transformers/modern/__init__.py).** What has changed since 2017:
   [1.747](../../results/course.json#tables.steps.The%20modern%20parts.loss) after as many steps, and
   with 2,000 steps [1.538](../../results/recipes.json#tables.losses.modern.loss). What each part is
   worth is the [ablation](../transformers/modern/ablation.py).
@@ -79,15 +82,18 @@ difference that is smaller than that between the lowest and the highest of three
 
 [The loss after each step](../../results/course.json#tables.steps)
 
-[The same as bars: what is counted, what is trained, and from the lowest to the highest of three
-seeds](../../results/course.json#figures.steps)
+[The same as bars: red is counted, blue is trained, and a mark goes from the lowest to the highest
+of three seeds](../../results/course.json#figures.steps)
 
 ## Where counting and training part
 
 Counting gives its answer at once, and more time doesn't help it. A transformer goes on learning.
-The classic one passes counting at 2,000 steps, with
-[1.678](../../results/longer.json#values.steps.2000), and after 8,000 steps it reaches
-[1.522](../../results/longer.json#values.steps.8000).
+After 2,000 steps the classic one is level with counting: three seeds end between
+[1.682](../../results/recipes.json#tables.losses.classic.low) and
+[1.686](../../results/recipes.json#tables.losses.classic.high), a fourth run at
+[1.678](../../results/longer.json#values.steps.2000), and none is ahead of 1.688 by more than seeds
+differ. After 4,000 steps it is ahead, with [1.591](../../results/longer.json#values.steps.4000),
+and after 8,000 steps it reaches [1.522](../../results/longer.json#values.steps.8000).
 
 [The loss of longer and longer trainings, and of counting](../../results/longer.json#figures.steps)
 
@@ -96,10 +102,10 @@ letters in the validation text, [21](../../results/counting.json#tables.contexts
 did. The transformer has no table: what it learns from one context changes its weights, and so what
 it makes of all others. That is how it can use 64 letters.
 
-But it needs text. With a sixteenth of the training text counting is better,
+But it needs text. With a sixteenth of the training text, counting is better:
 [2.428](../../results/longer.json#values.texts.16.counted) against
-[2.749](../../results/longer.json#values.texts.16.trained), and with a quarter the transformer,
-[2.033](../../results/longer.json#values.texts.4.trained) against
+[2.749](../../results/longer.json#values.texts.16.trained). With a quarter, the transformer is
+better: [2.033](../../results/longer.json#values.texts.4.trained) against
 [2.233](../../results/longer.json#values.texts.4.counted). With 15,685 characters, each of which it
 sees about 98 times, its loss is
 [5.215](../../results/longer.json#values.texts.64.trained), worse than guessing: it *overfits*.

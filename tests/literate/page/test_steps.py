@@ -58,7 +58,9 @@ def test_a_page_says_which_step_it_is_and_leads_to_the_next(tmp_path: Path) -> N
     assert boxes == ["", "#second"]
     last = rendered(written("pkg/b.py", tmp_path).markdown)
     assert "Step 3 of 3" in last.text(".//p[@class='step']")
-    assert [one.get("href") for one in last.all.iterfind(".//p[@class='step']/a")] == ["../__init__/"]
+    assert [one.get("href") for one in last.all.iterfind(".//p[@class='step']/a")] == [
+        "../__init__/"
+    ]
 
 
 def test_nobody_is_told_to_know_a_later_step(tmp_path: Path) -> None:
