@@ -2,6 +2,7 @@ r"""Pages that are edited and run in the browser, by Python over what stands in 
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -319,9 +320,20 @@ def compare(page: Page, address: str, site: Path, paths: list[str]) -> list[str]
             for line, told in found[path]["lines"].items()
             for one in told
         }
-        if shapes != known:
-            wrong.append(f"{path}: {sorted(shapes ^ known)[:4]}")
+        # Of what grows in a loop, the page names the axes of those that all its runs share.
+        several = {
+            place for place, times in Counter(one[:2] for one in shapes).items() if times > 1
+        }
+        more = {
+            one for one in shapes - known if one[:2] not in several and one[:2] in places(known)
+        }
+        if known - shapes or more:
+            wrong.append(f"{path}: {sorted((known - shapes) | more)[:4]}")
     return wrong
+
+
+def places(shapes: set[tuple[str, str, tuple[int, ...]]]) -> set[tuple[str, str]]:
+    return {one[:2] for one in shapes}
 
 
 def recorded(site: Path, path: str) -> set[tuple[str, str, tuple[int, ...]]]:
@@ -397,7 +409,7 @@ def test_a_model_trains_and_its_curve_lies_on_the_recorded_one(
     page.get_by_role("button", name=re.compile(r"^Train here")).click()
     says(page, "Ready")
     page.locator(".training select").first.select_option("A learned table of pairs")
-    page.get_by_label("Steps").fill("20")
+    page.get_by_role("spinbutton").fill("20")
     page.get_by_role("button", name="Train", exact=True).click()
     expect(page.locator(".editor .sample")).to_contain_text("After 20 steps", timeout=PATIENCE)
     says(page, "has not seen")
