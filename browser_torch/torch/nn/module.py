@@ -92,9 +92,12 @@ class Module:
                 what = "parameters" if isinstance(value, Parameter) else "module"
                 raise AttributeError(f"cannot assign {what} before Module.__init__() call")
             own.pop(name, None)
+            among = "_parameters" if isinstance(value, Parameter) else "_modules"
+            # What takes the place of another one keeps its place in the order.
             for kind in _KINDS:
-                own[kind].pop(name, None)
-            own["_parameters" if isinstance(value, Parameter) else "_modules"][name] = value
+                if kind != among:
+                    own[kind].pop(name, None)
+            own[among][name] = value
         elif isinstance(value, Buffer):
             self.register_buffer(name, value, value.persistent)
         elif name in own.get("_parameters", ()):
