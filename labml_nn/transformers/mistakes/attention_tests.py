@@ -33,36 +33,70 @@ have tests of a [whole model](model_tests.py).
 """
 
 import copy
+import traceback
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from labml_nn.transformers.mistakes.cache_tests import CACHE_TESTS
 from labml_nn.transformers.mistakes.comparison import Matrix, find_weights, roughen
 from labml_nn.transformers.mistakes.one_line import Mistake
 from labml_nn.transformers.mistakes.projections import ScaledByModelWidth
 from labml_nn.transformers.mistakes.properties import PROPERTIES, padding_hides
-from labml_nn.transformers.mistakes.suspects import name_mistakes
+from labml_nn.transformers.mistakes.suspects import name_mistakes, orders
+from labml_nn.transformers.mistakes.whole import Whole, run_tests
 
 
 def compared(x: Tensor, output: Tensor, matrices: list[Matrix], heads: int) -> str:
     r"""
     ## Compare, and say it
     """
-    # Query, key, value and output. Where heads share keys, or matrices have a low rank, there are
-    # others, and this comparison has no formula for them.
-    if len(matrices) != 4:
-        said = f"found {len(matrices)} matrices of {x.shape[-1]} x {x.shape[-1]}, expected four; "
-        return said + "return them by `weights`, or pass None if yours is another kind of attention"
+    # Names of what is wrong, found by making the same mistakes.
     names = name_mistakes(x, output, matrices, heads)
 
     # An empty list means that nothing is wrong, None that nothing we know gives this output.
     if names is None:
-        return "another result than the formula's, and by none of the usual mistakes or pairs"
+        return (
+            "another result than the formula's, and by none of the usual mistakes or pairs. If "
+            "yours is meant to be of another kind, pass weights=None"
+        )
 
     # Copied code often has two mistakes at once, and each hides the other. So both are named.
     return ", and ".join(names)
+
+
+def runs(run: Callable[[Tensor], Any], x: Tensor) -> str:
+    r"""
+    ## Can it be called?
+    """
+    # An error of yours is told with its line.
+    try:
+        result = run(x)
+    except Exception as error:
+        # The innermost line, which is most often yours.
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return (
+            f"the call fails with {type(error).__name__}: {error} (line {place.lineno}: "
+            f"{place.line}); say by `call` how to call it"
+        )
+
+    # Many modules give their weights, or a cache, beside the output.
+    # They need to say which of it is the output.
+    if isinstance(result, (tuple, list)):
+        return (
+            f"the result is a {type(result).__name__} of {len(result)}, not an output; say which "
+            "one is, for example call=lambda attention, x: attention(x)[0]"
+        )
+
+    # If the shape is wrong, no other test makes sense.
+    shape = list(result.shape) if isinstance(result, Tensor) else type(result).__name__
+    if shape != list(x.shape):
+        return f"an input of {list(x.shape)} gives {shape}; say by `call` what to do"
+
+    # It runs, and gives what an attention gives.
+    return ""
 
 
 def find_mistakes(
@@ -72,6 +106,8 @@ def find_mistakes(
     call: Callable[[nn.Module, Tensor], Tensor] = lambda attention, x: attention(x),
     masked: Callable[[nn.Module, Tensor, Tensor], Tensor] | None = None,
     weights: Callable[[nn.Module, int], list[Matrix]] | None = find_weights,
+    read: Callable[[nn.Module, list[Tensor]], Tensor] | None = None,
+    shifted: Callable[[nn.Module, Tensor, int], Tensor] | None = None,
 ) -> dict[str, str]:
     r"""
     ## Find what is wrong
@@ -84,6 +120,8 @@ def find_mistakes(
       the batch, queries and keys; without it, no padding is tried
     * `weights` gives four matrices with their biases, if [they can't be
       found](comparison.py#find_weights); with None nothing is compared
+    * `read` gives the output for parts of `x` that are read one after the other with a cache
+    * `shifted` gives the output if all positions are larger by a number
     """
     # Yours stays as it is. Random numbers of the caller do, too.
     # Fresh biases may be zero, and a mistake in one would not show: all become random.
@@ -100,17 +138,22 @@ def find_mistakes(
         def run(x: Tensor) -> Tensor:
             return call(attention, x)
 
-        # If the shape is wrong, no other test makes sense.
-        shape = list(run(x).shape)
-        if shape != list(x.shape):
-            return {"runs": f"an input of {list(x.shape)} gives {shape}; say by `call` what to do"}
+        # What can't be called can't be tested.
+        # (That includes a call that fails.)
+        said = runs(run, x)
+        if said:
+            return {"runs": said}
 
-        # The comparison first: it names the mistake.
+        # The comparison first: it names the mistake. An attention with other weights has no
+        # formula here, unless you say which of them are the four.
         found = {}
-        if weights:
+
+        # All four, or none.
+        matrices = weights(attention, d_model) if weights else []
+        if orders(matrices, heads, d_model) or (weights and weights is not find_weights):
             # Numbers are compared, so nothing is kept for a backward pass.
             with torch.no_grad():
-                found["comparison"] = compared(x, run(x), weights(attention, d_model), heads)
+                found["comparison"] = compared(x, run(x), matrices, heads)
 
         # The test before may have left it in training: each begins in evaluation.
         for test in PROPERTIES:
@@ -120,6 +163,13 @@ def find_mistakes(
         if masked:
             padded = padding_hides(lambda x, mask: masked(attention.eval(), x, mask), x)
             found["padding_hides"] = padded
+
+        # A cache and positions are those of any other model, with vectors for tokens.
+        if read or shifted:
+            whole = Whole(attention, x, x, predict=call, read=read, shifted=shifted)
+            # Without a cache of yours, only the positions are tried.
+            with torch.no_grad():
+                found |= run_tests(CACHE_TESTS if read else CACHE_TESTS[1:], whole)
 
     # An empty sentence is a test that has passed.
     return {name: sentence for name, sentence in found.items() if sentence}

@@ -69,6 +69,8 @@ def roughen(module: nn.Module) -> nn.Module:
 def find_weights(attention: nn.Module, d_model: int) -> list[Matrix]:
     r"""
     ## Find the matrices
+
+    An empty list, if the attention has other weights too: then it isn't the formula alone.
     """
     # What a list of heads has one by one is put together: the names differ in a number only.
     groups: dict[str, list[Tensor]] = {}
@@ -81,18 +83,22 @@ def find_weights(attention: nn.Module, d_model: int) -> list[Matrix]:
     matrices = {n: w for n, w in joined.items() if w.dim() == 2 and d_model in w.shape}
     turned = any(weight.shape[1] != d_model for weight in matrices.values())
     found: list[Matrix] = []
+    used = set(matrices)
     for name, weight in matrices.items():
         # PyTorch's linear layer has a row of weights for each feature that comes out.
         rows = weight.t() if turned else weight
 
         # A bias has its matrix's name, with “bias” instead of “weight”.
         bias = joined.get(name.replace("weight", "bias"))
+        used.add(name.replace("weight", "bias"))
         bias = torch.zeros(len(rows)).to(rows) if bias is None or bias.dim() != 1 else bias
 
-        # A matrix for three projections at once is cut into three.
-        if len(rows) % d_model == 0 and len(bias) == len(rows):
-            found += zip(rows.split(d_model), bias.split(d_model), strict=True)
-    return found
+        # A matrix for three projections at once is cut into three. Where heads share keys, there
+        # are smaller ones.
+        if len(bias) == len(rows):
+            whole = len(rows) % d_model == 0
+            found += zip(*(z.split(d_model) if whole else [z] for z in (rows, bias)), strict=True)
+    return found if used >= set(joined) else []
 
 
 def example(batch_size: int = 3, heads: int = 2, d_k: int = 5) -> tuple[list[Tensor], Sequence]:

@@ -6,107 +6,103 @@ summary: What a language model can be asked without knowing its inside.
 
 These tests know nothing about the inside of a model. They are handed a model and a batch as the
 training gets it, and find what [tests of an attention](attention_tests.py) can't see, such as
-positions on the wrong axis. Whether the targets are right and the training learns is the subject
-of [the next page](training_tests.py).
+positions on the wrong axis. [One call](language_model.py) runs them all. Whether the targets are
+right and the training learns is the subject of [another page](training_tests.py).
 
 **In:** a model, a batch, and how the two are used. **Out:** for each test a sentence that says what
 is wrong, or nothing. The batch comes first.
+
+Every row of the batch is looked at, since a mask can be applied to the first sequence alone. And
+two findings are kept apart that look alike: logits that change with a *later token*, and logits
+that change with the *length* of the text. The first model cheats. The second one may not.
 """
 
-import copy
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.transformers.mistakes.comparison import NEAR, off, roughen
+from labml_nn.transformers.mistakes.comparison import NEAR
+from labml_nn.transformers.mistakes.whole import Whole, cross_entropy
+
+# How the worst of all findings is told.
+SEES = "the model sees the future"
 
 
-def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+def other_tokens(tokens: Tensor) -> Tensor:
     r"""
-    ## The usual loss
+    ## Other tokens
 
-    Of logits `[batch_size, seq_len, n_vocab]` and targets `[batch_size, seq_len]`.
+    Each is replaced by another one that lies between the smallest and the largest.
     """
-    # All positions of all sequences in one list, since the function wants the classes on axis 1.
-    return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+    # One more, and after the largest the smallest.
+    low, high = tokens.min(), tokens.max()
+    return (tokens - low + 1) % (high - low + 1) + low
 
 
-def adam_step(model: nn.Module) -> Callable[[Tensor, Tensor], Any]:
+def place_of(found: Tensor, expected: Tensor) -> tuple[int, int] | None:
     r"""
-    ## A usual training
+    ## Where logits differ
 
-    A function that makes one step on inputs and targets.
+    The first sequence that differs, and its first position; or None.
     """
-    # Made once, because Adam remembers the gradients of earlier steps.
-    optimizer = torch.optim.Adam(model.parameters(), 3e-3)
+    # Of all classes the largest difference counts, in proportion to the largest logit.
+    difference = (found - expected).abs().amax(dim=-1)
 
-    # Gradients are cleared first; `backward` would add to them.
-    def step(inputs: Tensor, targets: Tensor) -> None:
-        optimizer.zero_grad()
-        cross_entropy(model(inputs), targets).backward()
-        optimizer.step()
+    # Written so that NaN is a difference.
+    differs = ~(difference < NEAR * expected.abs().max() + 1e-12)
 
-    # The function knows its model and its optimizer, and is told the batch.
-    return step
+    # A row of `nonzero` for each difference, in the order of a reader.
+    for row, position in differs.nonzero().tolist():
+        return row, position
+    return None
 
 
-@dataclass(frozen=True)
-class Whole:
+def model_finite(whole: Whole) -> str:
     r"""
-    ## What is tested
-
-    * `model` is a model as it is made, untrained
-    * `inputs` and `targets` are a small batch as the training gets it, the batch first
-    * `predict` calls the model: from tokens to logits, the batch first
-    * `loss` is that of your training, of logits and targets
-    * `make_step` is called with a model, and gives a function that makes one step of your training
-      on inputs and targets
-    * `n_steps` of them should be enough to learn the batch by heart
+    ## Are there numbers at all?
     """
-
-    # What you have to say: the model, and a batch of a few short sequences.
-    model: nn.Module
-
-    # Sequences that differ, with no padding in them.
-    inputs: Tensor
-    targets: Tensor
-    # How it is called and trained, if not in the usual way.
-    predict: Callable[[nn.Module, Tensor], Tensor] = lambda model, tokens: model(tokens)
-    loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy
-    make_step: Callable[[nn.Module], Callable[[Tensor, Tensor], Any]] = adam_step
-
-    # More than enough for sequences that differ from the first token on.
-    n_steps: int = 120
-
-    def rough(self) -> nn.Module:
-        r"""
-        ### A copy of the model with weights of some size
-        """
-        # Yours stays as it is. Fresh biases may be zero, and a mistake in one would not show.
-        return roughen(copy.deepcopy(self.model)).eval()
+    # The other tests would take NaN for a difference.
+    if whole.predict(whole.rough(), whole.inputs).isfinite().all():
+        return ""
+    return "the logits are NaN or infinite: an empty row of the mask, or a division by zero"
 
 
 def model_prefix(whole: Whole) -> str:
     r"""
     ## Do the first tokens suffice?
 
-    What the model says about a token may not depend on whether there is anything after it.
+    What the model says about a token may not depend on what comes after it.
     """
-    # Once with everything, then with the first token, the first two, and so on.
+    # What is said about the whole text.
     model, inputs = whole.rough(), whole.inputs
     logits = whole.predict(model, inputs)
+
+    # First the text keeps its length, and its end becomes another: after one token, after two ...
     for n in range(1, inputs.shape[1]):
-        # The last prediction of the shorter text must be the one of the longer text there.
-        if off(whole.predict(model, inputs[:, :n])[:, -1], logits[:, n - 1]) >= NEAR:
+        changed = torch.cat([inputs[:, :n], other_tokens(inputs)[:, n:]], dim=1)
+        place = place_of(whole.predict(model, changed)[:, :n], logits[:, :n])
+        if place:
             return (
-                f"the logits at position {n - 1} change when the tokens after it are cut off: "
-                "the model sees the future, or counts positions from the end"
+                f"the logits of sequence {place[0]} at position {place[1]} change when the tokens "
+                f"from position {n} on do: {SEES}"
             )
-    # Cut off anywhere, the beginning is predicted alike.
+
+    # Then the end is cut off.
+    for n in range(1, inputs.shape[1]):
+        shorter = whole.predict(model, inputs[:, :n])
+        place = place_of(shorter, logits[:, :n])
+        if place:
+            # The mask may be missing in short texts only: then their last token shows it.
+            changed = torch.cat([inputs[:, : n - 1], other_tokens(inputs)[:, n - 1 : n]], dim=1)
+            if n > 1 and place_of(whole.predict(model, changed)[:, :-1], shorter[:, :-1]):
+                return f"in a text of {n} tokens, the last one changes the logits before it: {SEES}"
+
+            # No later token changes anything, so it is the length itself.
+            return (
+                f"the logits of sequence {place[0]} at position {place[1]} depend on the length "
+                f"of the text ({n} tokens or {inputs.shape[1]}), though no later token changes "
+                "them: are positions counted from the end, or is something divided by the length?"
+            )
+    # Changed or cut off anywhere, the beginning is predicted alike.
     return ""
 
 
@@ -114,27 +110,48 @@ def each_sequence_alone(whole: Whole) -> str:
     r"""
     ## Does the company matter?
 
-    Each sequence of the batch, not only the first, must get the same logits alone.
+    No sequence of the batch, not only the first, may get other logits because of others.
     """
-    # Once all together, then each by itself.
+    # What is said about each of them in this company.
     model, inputs = whole.rough(), whole.inputs
     logits = whole.predict(model, inputs)
 
-    # A batch of one keeps its axis: `row : row + 1`.
-    wrong = [
-        row
-        for row in range(len(inputs))
-        if off(whole.predict(model, inputs[row : row + 1])[0], logits[row]) >= NEAR
-    ]
-    if not wrong:
-        return ""
+    # All sentences begin with the number of a row.
+    name = f"of {len(inputs)} gets other logits when"
 
-    # The first of them is enough to look at. If it is the first of the batch, the position of a
-    # sequence in the batch isn't the cause.
-    return (
-        f"sequence {wrong[0]} of {len(inputs)} gets other logits when it is alone: something "
-        "belongs to the axis of the batch (positions added along it?) or mixes the sequences"
-    )
+    # All others change, and this one stays.
+    for row in range(len(inputs)):
+        changed = other_tokens(inputs)
+        changed[row] = inputs[row]
+
+        # A row keeps its axis: `row : row + 1`.
+        if place_of(whole.predict(model, changed)[row : row + 1], logits[row : row + 1]):
+            # It may be the layout. Then the first sequence is right, and no past is needed.
+            past = torch.cat([other_tokens(inputs)[:, :-1], inputs[:, -1:]], dim=1)
+            if row > 0 and not place_of(whole.predict(model, past)[:, -1:], logits[:, -1:]):
+                # Code for the other layout runs, and reads the wrong way.
+                return (
+                    "a sequence is read across the batch: the model wants the sequence first. Say "
+                    "predict=lambda model, tokens: model(tokens.t()).transpose(0, 1)"
+                )
+            # A mean over the batch, a hidden state that is shared, a wrong view.
+            return f"sequence {row} {name} the others change: the sequences of a batch are mixed"
+
+    # The same sequences in another order.
+    place = place_of(whole.predict(model, inputs.roll(1, 0)).roll(-1, 0), logits)
+    if place:
+        return (
+            f"sequence {place[0]} {name} it has another place in the batch: "
+            "something belongs to the axis of the batch (positions added along it?)"
+        )
+
+    # Alone, in a batch of one.
+    for row in range(len(inputs)):
+        if place_of(whole.predict(model, inputs[row : row + 1]), logits[row : row + 1]):
+            return f"sequence {row} {name} it is alone: something depends on the batch's size"
+
+    # In all company, and in none, the same is said.
+    return ""
 
 
 def model_twice(whole: Whole) -> str:
@@ -145,14 +162,17 @@ def model_twice(whole: Whole) -> str:
     model, inputs = whole.rough(), whole.inputs
 
     # Bit by bit: the same program on the same numbers.
-    if whole.predict(model, inputs).equal(whole.predict(model, inputs)):
+    first, second = whole.predict(model, inputs), whole.predict(model, inputs)
+    if first.equal(second) or not first.isfinite().all():
         return ""
+
+    # A function doesn't know whether the model is in training.
     return "two calls in evaluation differ: dropout is on (a function needs to be told)"
 
 
-# In the order of what can go wrong: time, company, randomness. A model in which any of them fails
-# writes worse than its loss says.
-MODEL_TESTS = (model_prefix, each_sequence_alone, model_twice)
+# In the order of what can go wrong: numbers, randomness, time, company. A model in which any of
+# them fails writes worse than its loss says.
+MODEL_TESTS = (model_finite, model_twice, model_prefix, each_sequence_alone)
 
 
 def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[str, str]:
@@ -166,8 +186,8 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[st
     ??? question "A model adds the mean of the batch to each vector. Which test fails?"
         `each_sequence_alone`: with other company the mean is another.
 
-    ??? question "Why are weights made larger before a test?"
-        With small weights a mistake changes little, and could hide in the rounding.
+    ??? question "A model divides its logits by the number of tokens. Which sentence is said?"
+        `model_prefix` says that they depend on the length: no later token changes them.
 
     ??? question "A model counts its positions from the end of the text. Which test fails?"
         `model_prefix`. In a shorter text, each token has another position, and gets other logits.
@@ -179,5 +199,5 @@ def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[st
     # The loss that a training would compute of this batch.
     cross_entropy(whole.predict(whole.model, whole.inputs), whole.targets)
 
-    # Three empty sentences.
+    # Four empty sentences.
     return {test.__name__: test(whole) for test in MODEL_TESTS}

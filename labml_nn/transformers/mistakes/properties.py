@@ -1,7 +1,7 @@
 r"""
 ---
 title: Tests of an Attention, One by One
-summary: Five questions that any causal attention can be asked, each with what it means to fail.
+summary: Six questions that any causal attention can be asked, each with what it means to fail.
 ---
 
 You needn't know the right numbers to test an attention. A causal one must not change an output when
@@ -43,34 +43,87 @@ def same_twice(attention: nn.Module, run: Run, x: Tensor) -> str:
     return "two calls in evaluation differ: dropout is on. `dropout(x, p)` needs `self.training`"
 
 
+def gradient(run: Run, x: Tensor, rows: slice, positions: slice) -> Tensor:
+    r"""
+    ## What some outputs depend on
+
+    Inputs that matter to them have a gradient, whatever the weights are.
+    """
+    # A fresh copy, so that the gradient is of these outputs alone.
+    x = x.detach().clone().requires_grad_()
+    run(x)[rows, positions].square().sum().backward()
+
+    # An output that depends on nothing at all has no gradient.
+    return torch.zeros_like(x) if x.grad is None else x.grad
+
+
+def is_zero(part: Tensor, whole: Tensor) -> bool:
+    r"""
+    ## Is a part of a gradient zero?
+
+    Rounding leaves tiny gradients where a block is computed at once. A leak is larger.
+    """
+    # Written so that NaN is not zero.
+    return bool((part.abs() <= NEAR * whole.abs().max()).all())
+
+
 def nothing_from_the_future(attention: nn.Module, run: Run, x: Tensor) -> str:
     r"""
     ## Does anything come from the future?
+
+    All sequences are looked at: a mask can be there for the first one alone.
     """
     # In both modes, because some masks are there in one of them only.
     for training in (True, False):
         attention.train(training)
+        mode = "training" if training else "evaluation"
 
-        # One output at a time: what is too late for this one is allowed for the next.
+        # One position at a time: what is too late for this one is allowed for the next.
         for position in range(x.shape[1]):
-            # Inputs that matter to this output of the first sequence have a gradient.
-            x = x.detach().clone().requires_grad_()
-            run(x)[0, position].square().sum().backward()
+            found = gradient(run, x, slice(None), slice(position, position + 1))
 
-            # Rounding leaves tiny gradients where a block is computed at once. A leak is larger.
-            most = NEAR * x.grad.abs().max()
-
-            # Written so that NaN fails.
-            mode = "training" if training else "evaluation"
-            if not (x.grad[0, position + 1 :].abs() <= most).all():
+            # All inputs after it, of all sequences.
+            if not is_zero(found[:, position + 1 :], found):
                 return (
                     f"in {mode}, the output at position {position} depends on later inputs: the "
                     "mask leaks, the softmax is along another axis, or a view mixes positions"
                 )
+    return ""
 
-            # The other sequences must not matter.
-            if not (x.grad[1:].abs() <= most).all():
-                return f"in {mode}, a sequence depends on others: the batch is mixed up"
+
+def sequences_apart(attention: nn.Module, run: Run, x: Tensor) -> str:
+    r"""
+    ## Does a sequence depend on others?
+    """
+    for row in range(len(x)):
+        # All of its outputs, and all inputs of others.
+        found = gradient(run, x, slice(row, row + 1), slice(None))
+        others = torch.cat([found[:row], found[row + 1 :]])
+
+        # They must not matter.
+        if is_zero(others, found):
+            continue
+
+        # If the last position needs nothing of its own past, the axes have changed places.
+        # In a causal attention with the batch first, it needs them all.
+        last = gradient(run, x, slice(row, row + 1), slice(-1, None))
+        if is_zero(last[:, :-1], last):
+            # It reads along the batch, as if that were the text.
+            return (
+                "an output depends on the same position of other sequences, and on no other "
+                "position: the attention wants the sequence first. Say "
+                "call=lambda attention, x: attention(x.transpose(0, 1)).transpose(0, 1)"
+            )
+        # A mean over the batch, or a view that cuts elsewhere.
+        return f"sequence {row} depends on others: the batch is mixed up"
+
+    # Nothing comes from another sequence.
+    # Something can still depend on the place in the batch, or on how many there are.
+    together = run(x)
+    for row in range(len(x)):
+        # A row keeps its axis.
+        if off(run(x[row : row + 1]), together[row : row + 1]) >= NEAR:
+            return f"sequence {row} of {len(x)} gets another output when it is alone"
     return ""
 
 
@@ -140,7 +193,13 @@ def padding_hides(masked: Callable[[Tensor, Tensor], Tensor], x: Tensor) -> str:
 
 
 # Randomness first: what differs each time can't be tested further.
-PROPERTIES = (same_twice, nothing_from_the_future, every_matrix_is_used, stays_finite)
+PROPERTIES = (
+    same_twice,
+    nothing_from_the_future,
+    sequences_apart,
+    every_matrix_is_used,
+    stays_finite,
+)
 
 
 def example(
@@ -149,16 +208,19 @@ def example(
     r"""
     ## Example
 
-    The right attention has all five properties.
+    The right attention has all six properties.
 
     ### Exercises
 
-    ??? question "`x.grad[0, position + 1 :]` of the right attention is exactly zero. Why `NEAR`?"
+    ??? question "The gradient of the right attention is exactly zero there. Why `NEAR`?"
         An attention may hide by a large number instead of minus infinity, and compute a block at a
         time: then rounding is left.
 
     ??? question "Which property has an attention without any mask?"
         All but one: it is an encoder's attention, and sees the future.
+
+    ??? question "The mask is applied to `x[0]`. Why did a test of the first sequence pass it?"
+        Nothing is wrong there. A test that looks at one sequence speaks for one sequence.
 
     ??? question "Leave out `attention.train(training)`. Which mistake is no longer found?"
         A mask that is there in evaluation only, or a leak through dropout.

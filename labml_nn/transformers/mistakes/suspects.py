@@ -9,140 +9,170 @@ them on purpose, with the same weights. If the output is then the same, we know 
 two at once give that output, we know both: a narrow self-attention that is often copied divides by
 the root of the whole width *and* has no mask.
 
-**In:** an input, the output of an attention, and its four matrices. **Out:** the mistakes that it
-has, in words, or none.
+**In:** an input, the output of an attention, and its matrices. **Out:** the mistakes that it has,
+in words, or none.
+
+The steps of an attention, right and wrong, are on two pages of their own: [the
+first](switches.py) and [the last](weight_switches.py). This page goes through them as through a
+tree. What is right is tried first, then single mistakes, then pairs: the simplest explanation
+wins.
 
 [The printed loss of each exhibit, beside the right
 one](../../../results/mistakes.json#figures.losses)
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import permutations, product
+from collections.abc import Iterator, Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from labml_nn.transformers.mistakes.comparison import NEAR, Matrix, find_weights, off, roughen
+from labml_nn.transformers.mistakes.comparison import NEAR, find_weights, off, roughen
+from labml_nn.transformers.mistakes.orders import Matrices, orders
+from labml_nn.transformers.mistakes.switches import (
+    POSITIONS,
+    PROJECTIONS,
+    SHARES,
+    State,
+    Switch,
+    split,
+)
+from labml_nn.transformers.mistakes.weight_switches import (
+    MERGES,
+    OTHER_WEIGHTS,
+    SCALES,
+    WEIGHTS,
+    scale,
+)
 
 
-def look(scores: Tensor, allowed: Tensor) -> Tensor:
+def steps(heads: int, d_model: int, shared: bool, positions: Switch, rules: Switch) -> list[Switch]:
     r"""
-    ## Weights of what may be seen
+    ## All steps, with what is possible in each
     """
-    # A query that sees nothing takes nothing.
-    return scores.masked_fill(~allowed, -1e9).softmax(-1) * allowed
+    # Another number of heads, as in code that takes it from elsewhere.
+    views: Switch = [("", split(heads, False)), ("heads are split by a view", split(heads, True))]
+
+    # Any number that divides the width.
+    for n in range(1, d_model + 1):
+        if d_model % n == 0 and n != heads and not shared:
+            views.append((f"there are {n} heads, not {heads}", split(n, False)))
+
+    # Such code can still have the right scale.
+    # The heads are then split in one way, and the scale is that of another.
+    own = (f"the scale is that of {heads} heads", scale(lambda d_k, d: (heads / d) ** 0.5))
+
+    # With a key for each head, there is nothing to share.
+    shares = SHARES if shared else SHARES[:1]
+    return [PROJECTIONS, views, shares, positions, [*SCALES, own], rules, MERGES]
 
 
-# From scores and the causal mask to weights: the right way, then those that were published.
-WEIGHTS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "": look,
-    # Mistakes in the mask.
-    "there is no causal mask": lambda s, m: s.softmax(-1),
-    "the mask shows the next position too": lambda s, m: look(s, ~(~m).triu(2)),
-    "a position doesn't see itself": lambda s, m: look(s, m.tril(-1)),
-    "the mask is upside down": lambda s, m: look(s, ~m),
-    "the mask comes after the softmax": lambda s, m: s.softmax(-1) * m,
-    "hidden scores are zero": lambda s, m: s.masked_fill(~m, 0).softmax(-1),
-    # Mistakes in the axis of the softmax.
-    "the softmax is over the queries": lambda s, m: s.masked_fill(~m, -1e9).softmax(-2),
-    "the softmax is over the heads": lambda s, m: s.masked_fill(~m, -1e9).softmax(1),
-}
-
-# A head's width $d_k$ and the whole $d$ give the factor of the scores.
-SCALES: dict[str, Callable[[int, int], float]] = {
-    # The root of a head's width, as in the paper.
-    "": lambda d_k, d: d_k**-0.5,
-    "the scores are divided by the root of the whole width": lambda d_k, d: d**-0.5,
-    # No factor, or the wrong way round.
-    "the scores are not scaled": lambda d_k, d: 1.0,
-    "the scores are multiplied by the root": lambda d_k, d: d_k**0.5,
-    "the scores are divided by the width, not by its root": lambda d_k, d: 1 / d_k,
-}
-
-# Heads get an axis of their own, and lose it again: by the order of axes, or by a view alone.
-SPLIT: dict[str, Callable[[Tensor, int], Tensor]] = {
-    # The features become heads and features, and the heads go before the positions.
-    "": lambda z, heads: z.unflatten(-1, (heads, -1)).transpose(1, 2),
-    # The same shape, cut from memory without moving an axis.
-    "heads are split by a view": lambda z, heads: z.reshape(len(z), heads, z.shape[1], -1),
-}
-MERGE: dict[str, Callable[[Tensor], Tensor]] = {
-    # Back again: positions first, then the heads side by side.
-    "": lambda z: z.transpose(1, 2).flatten(2),
-    "heads are merged by a view": lambda z: z.reshape(len(z), z.shape[2], -1),
-}
-
-# Which of the four matrices serves as query, key, value and output.
-ROLES = {"": (0, 1, 2, 3), "one projection is used for query, key and value": (0, 0, 0, 3)}
-
-
-def attend(x: Tensor, matrices: Sequence[Matrix], heads: int, *switches: Callable) -> Tensor:
+def explore(
+    state: State, ways: Sequence[Switch], most: int, names: Sequence[str] = ()
+) -> Iterator[tuple[Sequence[str], State]]:
     r"""
-    ## An attention with switches
+    ## Go through the steps
 
-    `matrices` are those of query, key, value and output.
+    A tree: what two attentions have in common is computed once. At most `most` steps are wrong.
     """
-    weigh, scale, split, merge = switches
+    # All steps are done.
+    if not ways:
+        yield names, state
+        return
 
-    # Each switch is one line of an attention: split, scale, weigh, merge.
-    query, key, value = (split(F.linear(x, *matrix), heads) for matrix in matrices[:3])
-    scores = query @ key.transpose(-2, -1) * scale(x.shape[-1] // heads, x.shape[-1])
+    # Each way of doing the next step, the right ones first.
+    for name, step in ways[0]:
+        said = [*names, name] if name else names
 
-    # True from the diagonal down.
-    seq_len = x.shape[1]
-    weights = weigh(scores, x.new_ones(seq_len, seq_len, dtype=torch.bool).tril())
-    return F.linear(merge(weights @ value), *matrices[3])
+        # A branch with too many mistakes is not followed.
+        if len(said) > most:
+            continue
+
+        # A step can be impossible: not every number of heads divides what is there.
+        # Then there is nothing to follow, and no reason to stop.
+        try:
+            after = step(state)
+        except (RuntimeError, ValueError):
+            continue
+        # All that follows begins with what was computed so far.
+        yield from explore(after, ways[1:], most, said)
 
 
-def combinations(heads: int, d_model: int) -> Iterator[tuple[list[str], tuple, tuple]]:
+def agrees(found: Tensor, expected: Tensor) -> bool:
     r"""
-    ## At most two mistakes
+    ## Is it the same?
 
-    What is right first, then single mistakes, then pairs.
+    Where NaN is expected, anything may be.
     """
-    # Any number of heads that divides the width.
-    others = [n for n in range(1, d_model + 1) if d_model % n == 0 and n != heads]
-    counts = {"": heads} | {f"there are {n} heads, not {heads}": n for n in others}
+    # Those are the queries that see nothing at all.
+    known = expected.isfinite()
 
-    # Code that takes the number of heads from elsewhere can still have the right scale.
-    scales = SCALES | {f"the scale is that of {heads} heads": lambda d_k, d: (heads / d) ** 0.5}
-    switches = (ROLES, counts, WEIGHTS, scales, SPLIT, MERGE)
+    # Something must be left to compare.
+    if known.sum() * 8 < known.numel():
+        return False
 
-    # Every choice of every switch, if no more than two are wrong.
-    found = []
-    for picks in product(*(switch.items() for switch in switches)):
-        # A switch in its right position has no name.
-        names = [name for name, _ in picks if name]
-        if len(names) <= 2:
-            roles, *rest = (value for _, value in picks)
-            found.append((names, roles, tuple(rest)))
-
-    # Fewest mistakes first.
-    yield from sorted(found, key=lambda one: len(one[0]))
+    # A number that is NaN in yours, and isn't here, is a difference.
+    return off(found[known], expected[known]) < NEAR
 
 
-def name_mistakes(
-    x: Tensor, output: Tensor, matrices: Sequence[Matrix], heads: int
+def search(
+    x: Tensor, output: Tensor, matrices: Matrices, heads: int, limit: int
 ) -> list[str] | None:
+    r"""
+    ## The simplest explanation
+
+    With at most `limit` mistakes.
+    """
+    # As many as there are: 49, one, or none at all.
+    possible = orders(matrices, heads, x.shape[-1])
+
+    # Smaller matrices for keys mean that heads share them.
+    shared = any(len(order[1][0]) < len(order[0][0]) for order in possible[:1])
+
+    # Plain attentions in all orders of their matrices. Those that use positions or other weights
+    # in the likely orders only: as found, and with the key before the query.
+    likely = [order for number, order in enumerate(possible) if number in (0, 6)]
+    families = [
+        (possible, POSITIONS[:1], WEIGHTS),
+        (likely, POSITIONS, WEIGHTS),
+        (likely, POSITIONS[:1], OTHER_WEIGHTS),
+    ]
+
+    # The fewest mistakes first.
+    for most in range(limit + 1):
+        for some, positions, rules in families:
+            # All that can be done in each step.
+            ways = steps(heads, x.shape[-1], shared, positions, rules)
+            for order in some:
+                # Those with fewer mistakes were tried before.
+                # The first that gives the same numbers is the explanation.
+                for names, after in explore({"x": x, "matrices": order}, ways, most):
+                    if len(names) == most and agrees(output, after["result"]):
+                        return list(names)
+
+    # Something else is wrong.
+    return None
+
+
+def name_mistakes(x: Tensor, output: Tensor, matrices: Matrices, heads: int) -> list[str] | None:
     r"""
     ## Name the mistakes
 
     Of an `output` for `x`. Nothing wrong is an empty list,
     and nothing that we know is None.
     """
-    # Nobody says which matrix is which. They may also be the other way round, as in `x @ w`. So
-    # there are 24 orders, and 24 of the transposes; most often the first is right.
-    turned = [(weight.t(), bias) for weight, bias in matrices]
-    known = list(combinations(heads, x.shape[-1]))
-    for order in [*permutations(matrices), *permutations(turned)]:
-        # The first that gives the same numbers is the explanation.
-        for names, roles, switches in known:
-            found = attend(x, [order[role] for role in roles], *switches)
-            if off(output, found) < NEAR:
-                return names
+    # One mistake first, then two: with three, another explanation would often fit as well.
+    for limit in (1, 2):
+        names = search(x, output, matrices, heads, limit)
+        if names is not None:
+            return names
 
-    # Something else is wrong.
+        # A module that wants the sequence first, and gets the batch first, takes one for the other.
+        # So the axes are exchanged on the way in and on the way out.
+        turned = search(x.transpose(0, 1), output.transpose(0, 1), matrices, heads, limit - 1)
+        if turned is not None:
+            return ["the batch is taken for the sequence: it wants the sequence first", *turned]
+
+    # By none that we know.
     return None
 
 
@@ -152,8 +182,7 @@ def example(
     r"""
     ## Example
 
-    PyTorch's attention is right. Without a mask, and with another number of heads, its two mistakes
-    are named.
+    PyTorch's attention is right. Without a mask, the mistake is named.
 
     ### Exercises
 
@@ -187,5 +216,5 @@ def example(
         "output": causal,
         # An empty list.
         "right": name_mistakes(x, causal, matrices, heads),
-        "two mistakes": name_mistakes(x, plain, matrices, 1),
+        "wrong": name_mistakes(x, plain, matrices, heads),
     }

@@ -9,7 +9,7 @@ the loss, gradients that are never cleared. These tests look at a batch and at a
 the [tests of a model](model_tests.py) they find every mistake of the
 [museum's training](model_mistakes.py).
 
-**In:** [what is tested](model_tests.py#Whole). **Out:** for each test a sentence that says what is
+**In:** [what is tested](whole.py#Whole). **Out:** for each test a sentence that says what is
 wrong, or nothing.
 """
 
@@ -19,7 +19,10 @@ import torch
 import torch.nn.functional as F
 
 from labml_nn.transformers.mistakes.comparison import NEAR, off
-from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS, Whole, cross_entropy
+from labml_nn.transformers.mistakes.loss_names import name_loss
+from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS
+from labml_nn.transformers.mistakes.step_tests import same_step
+from labml_nn.transformers.mistakes.whole import Whole, cross_entropy, run_tests
 
 
 def targets_follow_inputs(whole: Whole) -> str:
@@ -66,16 +69,24 @@ def honest(whole: Whole) -> str:
     expected = torch.stack(losses).mean()
 
     # The loss of the training, in one call for all positions.
-    found = whole.loss(whole.predict(model, inputs), whole.targets)
+    logits = whole.predict(model, inputs)
+    found = whole.loss(logits, whole.targets)
     if off(found, expected) < NEAR:
         return ""
 
-    # Two causes look alike here, and another test tells them apart.
-    return (
-        f"the loss of the batch is {found:.4f}, from prefixes alone it is {expected:.4f}. If "
-        "model_prefix fails too, the model sees the future; if not, the loss is of other targets "
-        "(shifted twice?) or of something else than logits (a softmax before it?)"
-    )
+    # Both numbers are told, so that one can see how far they are apart.
+    # The loss itself is looked at first. If it is the usual one, the logits are to blame.
+    differ = f"the loss of the batch is {found:.4f}, from prefixes alone it is {expected:.4f}: "
+    name = name_loss(whole.loss, logits, text[:, 1:])
+    if name:
+        return differ + name
+
+    # A loss that is wrong on purpose, such as one with smoothed labels, isn't a mistake.
+    if off(cross_entropy(logits, text[:, 1:]), expected) < NEAR:
+        return ""
+
+    # The same loss of the same tokens: only what the model is shown differs.
+    return differ + "the logits change with what comes after a token (see model_prefix)"
 
 
 def forgets(whole: Whole) -> str:
@@ -135,26 +146,17 @@ def learns(whole: Whole, bar: float = 0.3) -> str:
 
 
 # The batch first: if it is wrong, nothing that comes after it can be right.
-WHOLE_TESTS = (targets_follow_inputs, honest, *MODEL_TESTS, forgets, learns)
+TRAINING_TESTS = (targets_follow_inputs, honest, forgets, same_step, learns)
+WHOLE_TESTS = (targets_follow_inputs, honest, *MODEL_TESTS, forgets, same_step, learns)
 
 
 def find_in_whole(whole: Whole) -> dict[str, str]:
     r"""
     ## All of these
 
-    From the names of the tests that fail to what is wrong. An error is a failure as well.
+    Of a model and of its training, from the names of the tests that fail to what is wrong.
     """
-    # Every test runs, even after one that fails.
-    found = {}
-    for test in WHOLE_TESTS:
-        try:
-            found[test.__name__] = test(whole)
-        # A model that can't be called is told like any other mistake.
-        except Exception as error:
-            found[test.__name__] = f"{type(error).__name__}: {error}"
-
-    # Tests that pass say nothing.
-    return {name: sentence for name, sentence in found.items() if sentence}
+    return run_tests(WHOLE_TESTS, whole)
 
 
 def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[str, str]:

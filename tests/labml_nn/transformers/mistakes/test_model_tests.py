@@ -16,6 +16,7 @@ from labml_nn.transformers.mistakes.training_tests import (
     learns,
     targets_follow_inputs,
 )
+from labml_nn.transformers.mistakes.whole import Whole, adam_step, cross_entropy
 
 BATCH_SIZE, SEQ_LEN, N_VOCAB = 3, 5, 11
 # In no window does a token come twice.
@@ -33,10 +34,10 @@ class Table(nn.Embedding):
         return self.change(super().forward(tokens))
 
 
-def whole(model: nn.Module | None = None, **options: Any) -> page.Whole:
+def whole(model: nn.Module | None = None, **options: Any) -> Whole:
     torch.manual_seed(1)
     given = {"n_steps": 5, "make_step": fast_step, **options}
-    return page.Whole(model or Table(), TEXT[:, :-1], TEXT[:, 1:], **given)
+    return Whole(model or Table(), TEXT[:, :-1], TEXT[:, 1:], **given)
 
 
 def fast_step(model: nn.Module, keeps: bool = False) -> Callable[[Tensor, Tensor], Any]:
@@ -46,7 +47,7 @@ def fast_step(model: nn.Module, keeps: bool = False) -> Callable[[Tensor, Tensor
     def step(inputs: Tensor, targets: Tensor) -> None:
         if not keeps:
             optimizer.zero_grad()
-        page.cross_entropy(model(inputs), targets).backward()
+        cross_entropy(model(inputs), targets).backward()
         optimizer.step()
 
     return step
@@ -62,8 +63,8 @@ def test_what_can_be_learned_by_heart_is() -> None:
     one = replace(one, inputs=one.inputs[:1], targets=one.targets[:1])
     assert find_in_whole(one) == {}
     assert "after 0 steps" in learns(replace(one, n_steps=0))
-    assert learns(replace(one, n_steps=120, make_step=page.adam_step), bar=2.5) == ""
-    assert learns(replace(one, n_steps=60, make_step=page.adam_step), bar=2.5) != ""
+    assert learns(replace(one, n_steps=120, make_step=adam_step), bar=2.5) == ""
+    assert learns(replace(one, n_steps=60, make_step=adam_step), bar=2.5) != ""
 
 
 def test_targets_are_compared_with_the_inputs() -> None:
@@ -89,10 +90,10 @@ def test_the_honest_loss_is_that_of_a_loop() -> None:
 
 
 LOSSES = {
-    "a softmax before it": lambda z, targets: page.cross_entropy(z.softmax(dim=-1), targets),
-    "shifted once more": lambda z, targets: page.cross_entropy(z[:, :-1], targets[:, 1:]),
-    "a little more": lambda z, targets: page.cross_entropy(z, targets) * 1.01,
-    "infinite": lambda z, targets: page.cross_entropy(z, targets) / 0,
+    "a softmax before it": lambda z, targets: cross_entropy(z.softmax(dim=-1), targets),
+    "shifted once more": lambda z, targets: cross_entropy(z[:, :-1], targets[:, 1:]),
+    "a little more": lambda z, targets: cross_entropy(z, targets) * 1.01,
+    "infinite": lambda z, targets: cross_entropy(z, targets) / 0,
 }
 
 
@@ -113,13 +114,15 @@ def test_the_future_shows_in_the_loss_and_at_a_position(leak: str) -> None:
     found = find_in_whole(whole(Table(LEAKS[leak])))
     assert {"honest", "model_prefix"} <= set(found)
     assert "each_sequence_alone" not in found
-    assert "the logits at position 0 change" in page.model_prefix(whole(Table(LEAKS[leak])))
+    said = page.model_prefix(whole(Table(LEAKS[leak])))
+    assert "of sequence 0 at position 0" in said
+    assert ("depend on the length" in said) == (leak == "the length")
 
 
 def test_only_the_first_sequence_may_be_right_and_it_is_found() -> None:
     place = torch.arange(BATCH_SIZE).view(-1, 1, 1)
     said = page.each_sequence_alone(whole(Table(lambda z: z * (1 + place[: len(z)]))))
-    assert said.startswith("sequence 1 of 3 gets other logits")
+    assert said.startswith("sequence 0 of 3 gets other logits when it has another place")
     assert page.each_sequence_alone(whole(Table(lambda z: z + z.sum(0)))).startswith("sequence 0")
 
 

@@ -1,0 +1,206 @@
+r"""
+---
+title: "Mistakes: Caches and Shared Keys"
+summary: Four wrong lines that no training shows, because training has no cache.
+---
+
+A cache is used when a model writes, and never when it is trained. So all losses are right, and the
+model writes nonsense: from the second token on, or after a long prompt, or in the middle of a chat.
+Other exhibits with a cache are on the page about [numbers and decoding](decoding.py).
+
+To find these mistakes, [read one text in three ways](cache_tests.py): what a model says with the
+cache must be what it says without. In which of the three ways it fails tells the mistake.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from labml_nn.transformers.mistakes.one_line import Mistake
+from labml_nn.transformers.mistakes.position_mistakes import RightRotary
+from labml_nn.transformers.mistakes.right_attention import RightAttention
+
+
+class RightCache(RightRotary):
+    r"""
+    ## The right way to read with a cache
+    """
+
+    def read(self, parts: list[Tensor]) -> Tensor:
+        r"""
+        ### Parts of a text, one after the other
+
+        The result is that of the whole, `[batch_size, seq_len, d_model]`.
+        """
+        # One entry for each part that was read, and how many positions that is.
+        keys, values, outputs, offset = [], [], [], 0
+        for part in parts:
+            # Heads before positions, as in the right attention.
+            shape = (*part.shape[:2], self.heads, self.d_k)
+            layers = (self.query, self.key, self.value)
+            query, key, value = (layer(part).view(shape).transpose(1, 2) for layer in layers)
+
+            # The first of them comes after all that was read.
+            query, key = self.turn(query, offset), self.turn(key, offset)
+
+            # What is new goes into the cache first, because a position also sees itself.
+            keys, values = [*keys, key], [*values, value]
+            key, value = torch.cat(keys, dim=2), torch.cat(values, dim=2)
+
+            # The new positions are the last ones: a piece of the lower right corner.
+            seen = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool)
+            mask = seen.tril(offset)
+
+            # All keys so far, of which the mask leaves the right ones.
+            z = F.scaled_dot_product_attention(query, key, value, mask)
+            outputs.append(self.output(z.transpose(1, 2).flatten(2)))
+
+            # As many positions more as there were in this part.
+            offset += part.shape[1]
+        return torch.cat(outputs, dim=1)
+
+
+class PrefillUnmasked(Mistake):
+    r"""
+    ## A prompt without a mask
+
+    “With a cache there is one new token, and it may see everything.” But the first call has the
+    whole prompt. Its positions see each other's future, and what they computed stays in the cache.
+    [TinyLLM](https://github.com/Mikyx-1/TinyLLM/issues/18) had it.
+    """
+
+    of = RightCache
+    # Right for one new token, wrong for several.
+    right = "mask = seen.tril(offset)"
+
+    # Nothing is hidden.
+    wrong = "mask = seen"
+
+
+class OffsetJumps(Mistake):
+    r"""
+    ## An offset that jumps with the prompt
+
+    The offset grows by the length of the prompt in each call, not by the length of the part. After
+    a prompt of one token there is no difference. It was in
+    [tiny-llm](https://github.com/skyzh/tiny-llm/issues/46), a course on serving models.
+    """
+
+    of = RightCache
+    # How many positions were read.
+    right = "offset += part.shape[1]"
+
+    # The first part is the prompt. Each new token lands a prompt further on. (The mask lets it see
+    # everything, as a larger offset hides less.)
+    wrong = "offset += parts[0].shape[1]"
+
+
+class NoPositionForOne(Mistake):
+    r"""
+    ## No position for a single token
+
+    A shortcut for “nothing to turn” takes a part of one token for a text of one token, whose
+    position would be 0. A model of [mlx-lm](https://github.com/ml-explore/mlx-lm/issues/93) did so.
+    """
+
+    of = RightCache
+    # A single token has an offset, too.
+    right = "query, key = self.turn(query, offset), self.turn(key, offset)"
+
+    # It is turned only if it has company.
+    wrong = "query, key = (z if len(z[0, 0]) == 1 else self.turn(z, offset) for z in (query, key))"
+
+
+class RightGrouped(RightAttention):
+    r"""
+    ## Heads that share keys
+
+    As in [grouped-query attention](../memory/grouped_query.py), with two heads for one key.
+    """
+
+    def __init__(self, d_model: int, heads: int, dropout_prob: float = 0.0) -> None:
+        r"""
+        * `d_model`, `heads` and `dropout_prob` are those of the right attention
+        """
+        super().__init__(d_model, heads, dropout_prob)
+        # Half as many heads of keys and values.
+        self.key = nn.Linear(d_model, d_model // 2)
+        self.value = nn.Linear(d_model, d_model // 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        r"""
+        ### Attend
+
+        From `[batch_size, seq_len, d_model]` to the same shape.
+        """
+        # There are fewer heads of keys: their number is what is left, -1.
+        layers = (self.query, self.key, self.value)
+        shape = (*x.shape[:2], -1, self.d_k)
+        query, key, value = (layer(x).view(shape).transpose(1, 2) for layer in layers)
+
+        # Heads 0 and 1 get the first key, heads 2 and 3 the second.
+        key, value = (z.repeat_interleave(2, dim=1) for z in (key, value))
+
+        # The kernel scales, hides the future, and takes the mean.
+        z = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+        return self.output(z.transpose(1, 2).flatten(2))
+
+
+class KeysInTurns(Mistake):
+    r"""
+    ## `repeat` for `repeat_interleave`
+
+    Keys 0, 1, 0, 1 in place of 0, 0, 1, 1. Trained so, a model is as good as any, since nobody says
+    which heads belong together. With the weights of another model every second head gets a key that
+    isn't its own. The [ONNX operator](https://github.com/onnx/onnx/pull/7274) for attention was
+    defined so, and [hypercloning](https://github.com/apple/ml-hypercloning/issues/1) cloned heads
+    so.
+    """
+
+    of = RightGrouped
+    # Each key twice, side by side.
+    right = "repeat_interleave(2, dim=1)"
+
+    # All keys, and then all keys again.
+    wrong = "repeat(1, 2, 1, 1)"
+
+
+CACHE_EXHIBITS = (PrefillUnmasked, OffsetJumps, NoPositionForOne, KeysInTurns)
+
+
+def example(
+    batch_size: int = 3, heads: int = 5, d_k: int = 2, seq_len: int = 7
+) -> dict[str, Tensor]:
+    r"""
+    ## Example
+
+    How far reading with a cache is from the whole: a prompt of three tokens, then one by one.
+
+    ### Find the bug
+
+    ??? question "`mask = None if past is not None else causal`. When is it wrong?"
+        When several tokens come at once and there is a past: in a chat that goes on, and in
+        speculative decoding.
+
+    ??? question "Without the cache all is well. With it, the first new token is right. What next?"
+        Look at what changes between the first and the second call: the offset, and what was put
+        into the cache.
+
+    ??? question "`torch.cat([key, past_key], dim=2)`. Which test finds it?"
+        Reading token by token: the cache has the order of time reversed.
+    """
+    # The parts of the text, in the order in which they are read.
+    x = torch.randn(batch_size, seq_len, heads * d_k)
+    parts = [x[:, :3], *x[:, 3:].split(1, dim=1)]
+    found = {}
+
+    # The whole is always the right one: only `read` is wrong.
+    for kind in (RightCache, *(one.make() for one in CACHE_EXHIBITS[:3])):
+        attention = kind(heads * d_k, heads)
+        # For each position, the largest difference of all sequences and features.
+        far = attention.read(parts) - RightRotary.forward(attention, x)
+        found[kind.__name__] = far.abs().amax(dim=(0, 2))
+
+    # Half as many heads of keys need an even number of heads.
+    grouped = RightGrouped(2 * heads * d_k, 2 * heads)
+    return found | {"grouped": grouped(torch.cat([x, x], dim=-1))}

@@ -1,0 +1,119 @@
+r"""
+---
+title: Test Your Language Model
+summary: One call for a whole model, and one for a training step; mistakes are named.
+---
+
+```python
+check_language_model(model, tokens)
+```
+
+**In:** a model that gives logits, and a few sequences of tokens, `[batch_size, seq_len]`. **Out:**
+nothing, if all is right; else an `AssertionError` that says what is wrong. A model of the
+transformers library goes in as it is, so does nanoGPT with its pair of logits and loss, and so does
+a plain module. It takes seconds for a model of a million parameters.
+
+It needs PyTorch and nothing else: the button above `check_language_model` copies all that belongs
+to it. From a terminal, [a command](command.py) does the same:
+
+```sh
+python -m labml_nn.transformers.mistakes transformers:RoFormerForCausalLM
+python -m labml_nn.transformers.mistakes my_file.py:MyModel
+```
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from labml_nn.transformers.mistakes.cache_tests import CACHE_TESTS
+from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS
+from labml_nn.transformers.mistakes.training_tests import TRAINING_TESTS
+from labml_nn.transformers.mistakes.whole import Whole, run_tests
+
+
+def find_in_language_model(model: nn.Module, tokens: Tensor, **options: Any) -> dict[str, str]:
+    r"""
+    ## Find what is wrong
+
+    From the names of the tests that fail to sentences. Say what is unusual about your model:
+
+    * `predict` calls it, if its logits can't be found: from the model and tokens to logits
+    * `read` gives the logits of a text that is read with a cache, in a list of parts
+    * `shifted` gives the logits if all positions are larger by a number; it is for models that
+      should know distances only
+    """
+    # The tests ask nothing of targets. No gradient is needed, so nothing is kept for one.
+    with torch.no_grad(), torch.random.fork_rng():
+        torch.manual_seed(1)
+        # Random numbers of the caller stay as they are.
+        return run_tests((*MODEL_TESTS, *CACHE_TESTS), Whole(model, tokens, tokens, **options))
+
+
+def complain(found: dict[str, str]) -> None:
+    r"""
+    ## Say it
+    """
+    if found:
+        # An assertion is a test for any framework as it stands.
+        # One line for each test.
+        lines = [f"* {name}: {sentence}" for name, sentence in found.items()]
+        raise AssertionError("\n".join([f"{len(found)} of the tests fail:", *lines]))
+
+
+def check_language_model(model: nn.Module, tokens: Tensor, **options: Any) -> None:
+    r"""
+    ## Check your language model
+
+    The options are those of [find_in_language_model](language_model.py#find_in_language_model).
+    """
+    # An empty dictionary is no complaint.
+    complain(find_in_language_model(model, tokens, **options))
+
+
+def check_training_step(model: nn.Module, inputs: Tensor, targets: Tensor, **options: Any) -> None:
+    r"""
+    ## Check your training step
+
+    The options are those of [Whole](whole.py#Whole): `make_step` gets a model, and gives a function
+    that makes one step on inputs and targets, and `loss` is your loss of logits and targets.
+    """
+    # Here gradients are needed: it is about them.
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+
+        # The batch is looked at first, then the loss, then steps.
+        complain(run_tests(TRAINING_TESTS, Whole(model, inputs, targets, **options)))
+
+
+def example(batch_size: int = 3, seq_len: int = 5, n_vocab: int = 11) -> dict[str, str]:
+    r"""
+    ## Example
+
+    A table of what follows what passes. With the next token's row added, it doesn't.
+
+    ### Exercises
+
+    ??? question "Your model passes, and its loss is still too good. What is left?"
+        The data and the loss. `check_training_step` looks at both.
+
+    ??? question "Why at least two sequences, and why different ones?"
+        A model that mixes up the sequences of a batch shows it with two, and a copy of a sequence
+        would hide it.
+
+    ??? question "Which mistake can `check_language_model` not find?"
+        A wrong scale, for instance: such a model is another good model. [Check its
+        attention](attention_tests.py), which is compared with the formula.
+    """
+    # Different sequences, of random tokens.
+    tokens = torch.randint(n_vocab, (batch_size, seq_len))
+    table = nn.Embedding(n_vocab, n_vocab)
+
+    # No error: it looks at one token at a time.
+    check_language_model(table, tokens)
+
+    # What stands at the next position is added: the mistake is in how it is called.
+    return find_in_language_model(
+        table, tokens, predict=lambda model, x: model(x) + model(x).roll(-1, dims=1)
+    )

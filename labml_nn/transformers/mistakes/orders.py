@@ -1,0 +1,110 @@
+r"""
+---
+title: Which Matrix Is Which
+summary: Four matrices of an attention, found by their sizes, in all orders that are possible.
+---
+
+An attention has matrices for queries, keys, values and the output. Nobody says which is which, and
+they come in many shapes: four of the same size, one for all three projections, smaller ones where
+heads share keys, and each of them perhaps the other way round. With random weights only the right
+order gives the right output, so all of them can be tried.
+
+**In:** the matrices that were [found](comparison.py#find_weights). **Out:** lists of four, in the
+order of query, key, value and output.
+
+[The printed loss of each exhibit, beside the right
+one](../../../results/mistakes.json#figures.losses)
+"""
+
+from collections.abc import Sequence
+from itertools import permutations
+
+import torch
+from torch import Tensor
+
+from labml_nn.transformers.mistakes.comparison import Matrix
+
+Matrices = Sequence[Matrix]
+
+
+def orders(matrices: Matrices, heads: int, d_model: int) -> list[Matrices]:
+    r"""
+    ## Which matrix is which
+
+    Nobody says it, so all orders of query, key, value and output are possible. What is not four
+    matrices of the right sizes has none.
+    """
+    square = [one for one in matrices if one[0].shape == (d_model, d_model)]
+    others = [one for one in matrices if one[0].shape != (d_model, d_model)]
+
+    # Four of the same size, in any order. They may also be the other way round, as in `x @ w`.
+    if len(square) == 4 and not others:
+        turned = [(weight.t(), bias) for weight, bias in square]
+
+        # One matrix for all three may have the parts of a head side by side, as in GPT-NeoX.
+        # The first axis is cut into heads, and each head into its three parts.
+        mixed = [torch.cat([one[i] for one in square[:3]]) for i in (0, 1)]
+        by_head = [z.unflatten(0, (heads, 3, -1)).movedim(1, 0).flatten(1, 2) for z in mixed]
+
+        # One more order, beside those of whole matrices.
+        together = [*zip(*by_head, strict=True), square[3]]
+        return [*permutations(square), together, *permutations(turned)]
+
+    # Where heads share keys, the matrices of keys and values are smaller, or one for both.
+    # The one for both may happen to be as large as the others.
+    if len(square) == 3 and not others:
+        return [[one, *halves(two), three] for one, two, three in permutations(square, 3)]
+
+    # It is smaller.
+    if len(square) == 2 and len(others) == 1:
+        return [[one, *halves(others[0]), two] for one, two in permutations(square)]
+
+    # There is one for keys, and one for values.
+    if len(square) == 2 and len(others) == 2 and others[0][0].shape == others[1][0].shape:
+        pairs = [others, others[::-1]]
+        return [[one, *pair, two] for one, two in permutations(square) for pair in pairs]
+
+    # Or all three are in one matrix.
+    if len(square) == len(others) == 1:
+        weight, bias = others[0]
+        # Queries first; keys and values share what is left.
+        rest = (weight[d_model:], bias[d_model:])
+        return [[(weight[:d_model], bias[:d_model]), *halves(rest), square[0]]]
+
+    # Something else, such as a fifth matrix.
+    return []
+
+
+def halves(matrix: Matrix) -> list[Matrix]:
+    r"""
+    ## Keys and values from one matrix
+    """
+    # The first half is the keys', the second the values'.
+    weight, bias = matrix
+    return list(zip(weight.chunk(2), bias.chunk(2), strict=True))
+
+
+def example(heads: int = 2, d_k: int = 5) -> tuple[int, int, Tensor]:
+    r"""
+    ## Example
+
+    Four matrices of one size have 49 orders, and those of shared keys have one or a few.
+
+    ### Exercises
+
+    ??? question "Why may a wrong order never pass?"
+        The weights are random. Another order gives another output, unless two matrices are equal.
+
+    ??? question "Why is it impossible to tell a query from a key by the scores alone?"
+        It isn't: the causal mask has a direction. Without a mask, exchanged queries and keys give
+        the same scores, transposed.
+    """
+    d_model = heads * d_k
+
+    # A weight and a bias for each.
+    square = [(torch.randn(d_model, d_model), torch.randn(d_model)) for _ in range(4)]
+    shared = (torch.randn(2 * d_k, d_model), torch.randn(2 * d_k))
+
+    # Queries, keys and values of shared heads: the second of two squares is the output.
+    few = orders([square[0], shared, square[1]], heads, d_model)
+    return len(orders(square, heads, d_model)), len(few), few[0][1][0]

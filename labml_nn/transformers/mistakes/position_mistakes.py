@@ -1,0 +1,124 @@
+r"""
+---
+title: "Mistakes: Positions"
+summary: Rotary positions with pairs of features that don't fit, which train and aren't relative.
+---
+
+[Rotary positions](../rotary.py) turn pairs of features, each pair at its own speed. Two pairings
+are in use: a feature and its neighbour, or a feature and the one half a head further on. Each has a
+table of angles and a rotation that fit each other, and both tables have the same shape.
+
+To find this mistake, [shift the whole text](cache_tests.py#shift_changes_nothing): a score of
+rotary positions depends on the distance alone, so nothing may change. Mistakes with offsets are
+with [the caches](caches.py).
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from labml_nn.transformers.mistakes.one_line import Mistake
+from labml_nn.transformers.mistakes.right_attention import RightAttention
+
+
+class RightRotary(RightAttention):
+    r"""
+    ## The right attention with rotary positions
+    """
+
+    def turn(self, z: Tensor, offset: int = 0) -> Tensor:
+        r"""
+        ### Turn pairs of features
+
+        Queries or keys, whose first position is `offset`.
+        """
+        # One speed for each pair, from one turn in six positions to one in thousands.
+        half = self.d_k // 2
+        speeds = 10_000.0 ** (-torch.arange(half) / half)
+
+        # Position times speed, `[seq_len, d_k]`: both features of a pair have the same angle.
+        angles = (torch.arange(z.shape[2]) + offset).unsqueeze(1) * speeds
+        angles = angles.repeat(1, 2)
+
+        # The pairs here are halves: the first feature goes with the first of the second half.
+        first, second = z.chunk(2, dim=-1)
+        return z * angles.cos() + torch.cat([-second, first], dim=-1) * angles.sin()
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        r"""
+        ### Attend
+
+        From `[batch_size, seq_len, d_model]` to the same shape.
+        """
+        # Heads before positions, as in the right attention.
+        shape = (*x.shape[:2], self.heads, self.d_k)
+        layers = (self.query, self.key, self.value)
+        query, key, value = (layer(x).view(shape).transpose(1, 2) for layer in layers)
+
+        # Values have no positions: only scores should depend on distances.
+        query, key = self.turn(query, offset), self.turn(key, offset)
+
+        # The kernel scales, hides the future, and takes the mean.
+        z = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+        return self.output(z.transpose(1, 2).flatten(2))
+
+
+class PairsMixed(Mistake):
+    r"""
+    ## The table of neighbours, the rotation of halves
+
+    The two come from two files, each right by itself. What is turned then isn't a pair: one of its
+    features goes at one speed, the other at another one, so lengths change and scores depend on
+    where in the text they are. A [course on
+    GPT](https://github.com/raiyanyahya/how-to-train-your-gpt/issues/6) had it, and so did the
+    [transformers library](https://github.com/huggingface/transformers/issues/47328) and
+    [candle](https://github.com/huggingface/candle/issues/3948).
+
+    Trained from nothing, the model makes do with it: see the losses above. With the weights of
+    another model, which expect the right pairs, it writes nonsense.
+    """
+
+    of = RightRotary
+    # Halves: the table is repeated as a whole.
+    right = "angles = angles.repeat(1, 2)"
+
+    # Neighbours: each angle is repeated. The shape is the same.
+    wrong = "angles = angles.repeat_interleave(2, dim=1)"
+
+
+POSITION_EXHIBITS = (PairsMixed,)
+
+
+def example(
+    batch_size: int = 3, heads: int = 5, d_k: int = 2, seq_len: int = 7
+) -> dict[str, Tensor]:
+    r"""
+    ## Example
+
+    How much an output changes when all positions are larger by 100.
+
+    ### Find the bug
+
+    ??? question "`cos = table.cos(); x * cos + rotate_half(x) * cos`. What is wrong?"
+        The second factor must be the sine. With two cosines it is no rotation, and a shift shows
+        it.
+
+    ??? question "The table is cut by `table[:x.shape[1]]`, and there is a cache. What then?"
+        Each new token is at position 0. Only a comparison with and without the cache finds it.
+
+    ??? question "Why does a head of width 2 hide `PairsMixed`?"
+        It has one pair only: the table of neighbours and that of halves are the same.
+    """
+    # Two features more than the axes say: with one pair, nothing can be mixed.
+    # (A head of width 4 has two.)
+    width = 2 * d_k * heads
+    x = torch.randn(batch_size, seq_len, width)
+    found = {}
+
+    # Both have the same shape.
+    # The right one gives zeros, up to rounding.
+    for kind in (RightRotary, PairsMixed.make()):
+        # At positions 100 to 106, and at 0 to 6.
+        attention = kind(width, heads)
+        found[kind.__name__] = (attention(x, 100) - attention(x)).abs().amax(dim=(0, 2))
+    return found

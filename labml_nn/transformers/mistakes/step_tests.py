@@ -1,0 +1,204 @@
+r"""
+---
+title: Test Your Training Step
+summary: One step beside the plain one, on the same batch, with the mistake named.
+---
+
+```python
+check_training_step(make_step, model, inputs, targets)
+```
+
+**In:** a function that makes your step for a model, a model, and a batch. **Out:** nothing, if all
+is right; else an `AssertionError` that names the mistake.
+
+A step can be wrong, and its loss falls all the same: gradients of parts that are added up and not
+averaged, a clipping that comes after the optimizer, weights that no optimizer knows. These three
+passed our own tests until somebody tried. So here we look at the gradients *at the moment at which
+the optimizer uses them*, and compare them with those of one plain backward pass of the mean loss.
+Which optimizer it is, and with which learning rate, doesn't matter.
+"""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from labml_nn.transformers.mistakes.whole import Whole, adam_step, cross_entropy
+
+Gradients = dict[str, Tensor]
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+def quiet(model: nn.Module) -> nn.Module:
+    r"""
+    ## Without dropout
+
+    Else two gradients of the same batch differ without a mistake.
+    """
+    for module in model.modules():
+        for name, value in list(vars(module).items()):
+            # A layer has it as `p`, an attention as a number with “drop” in its name.
+            # Other numbers stay as they are.
+            number = isinstance(value, float) and "drop" in name
+            if number or (name == "p" and isinstance(module, nn.Dropout)):
+                setattr(module, name, 0.0)
+    return model
+
+
+def plain(whole: Whole, model: nn.Module, loss: Loss = cross_entropy) -> Gradients:
+    r"""
+    ## The gradients of one plain backward pass
+    """
+    # A copy, whose gradients are nobody's.
+    model = copy.deepcopy(model).train()
+    model.zero_grad()
+
+    # The whole batch at once, and the mean of its losses.
+    loss(whole.predict(model, whole.inputs), whole.targets).backward()
+    return {name: w.grad for name, w in model.named_parameters() if w.grad is not None}
+
+
+def watch(whole: Whole, model: nn.Module) -> tuple[Gradients, Gradients]:
+    r"""
+    ## The gradients that your optimizer uses
+
+    And those that are there after the step.
+    """
+    # An optimizer knows weights, not their names. Nothing is left of other gradients.
+    model.zero_grad()
+    names = {id(weight): name for name, weight in model.named_parameters()}
+    used: Gradients = {}
+
+    # PyTorch calls this before the step of any optimizer.
+    def look(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        for group in optimizer.param_groups:
+            for weight in group["params"]:
+                # A weight without a gradient stands still.
+                if weight.grad is not None and id(weight) in names:
+                    used[names[id(weight)]] = weight.grad.detach().clone()
+
+    # Your function may need several calls until the optimizer makes a step.
+    step = whole.make_step(model)
+    # From here on, every optimizer is watched.
+    handle = register_optimizer_step_pre_hook(look)
+    try:
+        for _ in range(8):
+            step(whole.inputs, whole.targets)
+            # One step of the optimizer is enough.
+            if used:
+                break
+    # Other optimizers of this process shall not be watched.
+    finally:
+        handle.remove()
+    # What is left when your function is done.
+    after = {n: w.grad.detach() for n, w in model.named_parameters() if w.grad is not None}
+    return used, after
+
+
+def together(gradients: Gradients, names: list[str]) -> Tensor:
+    r"""
+    ## One long vector
+    """
+    # In double precision, since it is a sum over all weights.
+    return torch.cat([gradients[name].double().flatten() for name in names])
+
+
+def ratio(found: Tensor, expected: Tensor) -> float | None:
+    r"""
+    ## How many times the expected vector
+
+    Or None if the vector points elsewhere.
+    """
+    # The best factor, and what it can't explain.
+    times = (found @ expected / (expected @ expected)).item()
+    return times if (found - times * expected).norm() < 1e-3 * found.norm() else None
+
+
+def name_step(whole: Whole, model: nn.Module) -> tuple[str, float]:
+    r"""
+    ## One step beside the plain one
+
+    A sentence, and how many times the plain gradient was used.
+    """
+    # The step changes the weights of a copy: its gradients are compared with those at the old ones.
+    expected = plain(whole, model)
+    used, after = watch(whole, copy.deepcopy(model))
+
+    # An optimizer of your own, which PyTorch doesn't know, can't be watched.
+    if not used:
+        return "", 1.0
+
+    # A weight with a gradient should move.
+    missing = [name for name, gradient in expected.items() if name not in used and gradient.any()]
+    if missing:
+        return f"{', '.join(missing)} get a gradient, and no optimizer knows them", 1.0
+
+    # All weights that both know.
+    # In one order for both, as long vectors.
+    names = [name for name in expected if name in used]
+    found = together(used, names)
+    times = ratio(found, together(expected, names))
+    if times is None:
+        # A wrong loss is the subject of another test. This one is about the step.
+        times = ratio(found, together(plain(whole, model, whole.loss), names))
+    if times is None:
+        # The gradient may be of one part of the batch.
+        for n in range(2, len(whole.inputs) + 1):
+            # The part that comes last, with gradients of its own.
+            last = [part[-1] for part in (whole.inputs.chunk(n), whole.targets.chunk(n))]
+            part = Whole(model, *last, predict=whole.predict)
+            if ratio(found, together(plain(part, model), names)) is not None:
+                return f"only the last of {n} parts counts: gradients are cleared between them", 1.0
+        # Dropout of a function that can't be turned off, for instance, or other data.
+        return "the gradient isn't that of the mean loss of this batch", 1.0
+    # What the optimizer used is compared with what is left.
+    if times > 1.01:
+        return f"the gradient is {times:.3g} times that of the mean loss: parts are added up", times
+
+    # Gradients that are cleared at the end of a step are gone, which does no harm.
+    left = together(after, names) if all(name in after for name in names) else found
+    if 0 < left.norm() < 0.99 * found.norm():
+        return "gradients are clipped after the optimizer has used them", times
+    return "", times
+
+
+def same_step(whole: Whole) -> str:
+    r"""
+    ## With large gradients, and with small ones
+
+    Clipping hides a wrong size, and shows only where gradients are large. So the step is made
+    twice.
+    """
+    # Weights are doubled until no usual clipping would leave their gradients as they are.
+    rough = quiet(whole.rough())
+    for _ in range(6):
+        gradients = plain(whole, rough)
+        if together(gradients, list(gradients)).norm() > 20:
+            break
+        # Twice the weights. In place, since the step below
+        # is made with this model.
+        for weight in rough.parameters():
+            weight.data *= 2
+
+    # A wrong place of the clipping shows here.
+    said, large = name_step(whole, rough)
+    if said:
+        return said
+
+    # A model that knows the batch has small ones. No clipping touches those.
+    learned = quiet(copy.deepcopy(whole.model))
+    usual = adam_step(learned)
+
+    # Sixty steps bring the loss of one batch down.
+    for _ in range(60):
+        usual(whole.inputs, whole.targets)
+    # A wrong size of the gradient shows here.
+    said, small = name_step(whole, learned)
+
+    # The same factor below one at both places is no clipping.
+    if not said and max(large, small) < 0.99 and abs(large - small) < 0.01 * small:
+        return f"the gradient is {small:.3g} times that of the mean loss: divided once too often"
+    return said

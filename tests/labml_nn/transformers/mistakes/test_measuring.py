@@ -1,0 +1,55 @@
+import pytest
+import torch
+from torch import Tensor, nn
+
+from labml_nn.transformers.mistakes.measuring import (
+    LearnsFirst,
+    MoreThanOne,
+    RightScore,
+    SeenTwice,
+    shared,
+    sum_of_all,
+)
+
+N_VOCAB = 5
+WINDOWS = torch.tensor([[0, 1, 2, 3], [4, 3, 2, 1]])
+
+
+def table() -> nn.Embedding:
+    torch.manual_seed(1)
+    return nn.Embedding(N_VOCAB, N_VOCAB)
+
+
+def total(kind: type) -> float:
+    def score(window: Tensor) -> Tensor:
+        return kind(table()).score(window)
+
+    return sum_of_all(score, WINDOWS[:1], N_VOCAB)
+
+
+def test_the_right_score_is_that_of_a_loop_and_learns_afterwards() -> None:
+    model = table()
+    found = RightScore(model, 0.5).score(WINDOWS)
+    logits = model.weight.log_softmax(dim=-1)
+    first = torch.stack([-logits[a, b] for a, b in ((0, 1), (1, 2), (2, 3))])
+    assert torch.allclose(found[0], first)
+    # The second window is told by a model that has learned the first.
+    assert (
+        found[1] - torch.stack([-logits[a, b] for a, b in ((4, 3), (3, 2), (2, 1))])
+    ).abs().max() > 0.01
+    assert model.weight.equal(table().weight)
+
+
+def test_a_sum_tells_what_is_no_distribution() -> None:
+    assert total(RightScore) == pytest.approx(1.0, abs=1e-5)
+    assert total(SeenTwice.make()) == pytest.approx(1.0, abs=1e-5)
+    assert total(LearnsFirst.make()) > 1.01
+    assert total(MoreThanOne.make()) == pytest.approx(0.5 + 0.5 * N_VOCAB, abs=1e-4)
+
+
+def test_shared_pieces_tell_what_was_seen_twice() -> None:
+    train, held_out = torch.arange(100), torch.arange(200, 240)
+    assert shared(train, held_out, 8) == 0.0
+    seen = SeenTwice.make()(table()).training_text(train, held_out)
+    assert shared(seen, held_out, 8) == 1.0
+    assert RightScore(table()).training_text(train, held_out) is train
