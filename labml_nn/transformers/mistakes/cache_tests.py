@@ -116,7 +116,8 @@ def blame(wrong: dict[str, tuple[int, int]], n: int) -> str:
             "at the state that it begins with"
         )
 
-    # All three ways are right.
+    # All three ways are right, and there is nothing
+    # to be said.
     return ""
 
 
@@ -151,7 +152,7 @@ def shift_changes_nothing(whole: Whole) -> str:
 CACHE_TESTS: tuple[Callable[[Whole], str], ...] = (cache_agrees, shift_changes_nothing)
 
 
-def example(batch_size: int = 3, heads: int = 2, d_k: int = 6, seq_len: int = 7) -> list[str]:
+def example(batch_size: int = 3, heads: int = 5, d_k: int = 2, seq_len: int = 7) -> list[str]:
     r"""
     ## Example
 
@@ -173,13 +174,14 @@ def example(batch_size: int = 3, heads: int = 2, d_k: int = 6, seq_len: int = 7)
         chat goes on.
     """
     # Vectors take the place of tokens: the tests don't mind.
-    x = torch.randn(batch_size, seq_len, heads * d_k)
+    width = 2 * heads * d_k
+    x = torch.randn(batch_size, seq_len, width)
     said = []
     for kind in (RightCache, OffsetJumps.make()):
         # No weights are shared: each is looked at by itself.
         # How the whole is read, and how parts are.
         whole = Whole(
-            kind(heads * d_k, heads),
+            kind(width, heads),
             x,
             x,
             predict=lambda attention, x: attention(x),

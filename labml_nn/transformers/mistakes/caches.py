@@ -190,17 +190,18 @@ def example(
         Reading token by token: the cache has the order of time reversed.
     """
     # The parts of the text, in the order in which they are read.
-    x = torch.randn(batch_size, seq_len, heads * d_k)
+    # (Turning needs heads of an even width.)
+    width = 2 * heads * d_k
+    x = torch.randn(batch_size, seq_len, width)
     parts = [x[:, :3], *x[:, 3:].split(1, dim=1)]
     found = {}
 
     # The whole is always the right one: only `read` is wrong.
     for kind in (RightCache, *(one.make() for one in CACHE_EXHIBITS[:3])):
-        attention = kind(heads * d_k, heads)
+        attention = kind(width, heads)
         # For each position, the largest difference of all sequences and features.
         far = attention.read(parts) - RightRotary.forward(attention, x)
         found[kind.__name__] = far.abs().amax(dim=(0, 2))
 
     # Half as many heads of keys need an even number of heads.
-    grouped = RightGrouped(2 * heads * d_k, 2 * heads)
-    return found | {"grouped": grouped(torch.cat([x, x], dim=-1))}
+    return found | {"grouped": RightGrouped(width, 2 * heads)(x)}

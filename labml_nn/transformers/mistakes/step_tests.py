@@ -29,7 +29,6 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from labml_nn.transformers.mistakes.whole import Whole, adam_step, cross_entropy
 
 Gradients = dict[str, Tensor]
-Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def quiet(model: nn.Module) -> nn.Module:
@@ -48,7 +47,11 @@ def quiet(model: nn.Module) -> nn.Module:
     return model
 
 
-def plain(whole: Whole, model: nn.Module, loss: Loss = cross_entropy) -> Gradients:
+def plain(
+    whole: Whole,
+    model: nn.Module,
+    loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy,
+) -> Gradients:
     r"""
     ## The gradients of one plain backward pass
     """

@@ -170,24 +170,33 @@ def rotary(
     return step
 
 
-# Without rotation first. Three bases are in use: that of the paper, Llama 3's and Qwen's.
-POSITIONS: Switch = [("", lambda s: s)]
-for base in (1e4, 5e5, 1e6):
-    # Both kinds of pairs are in use, and both directions.
-    for pairs in (False, True):
-        POSITIONS += [("", rotary(pairs, pairs, base, (sign, sign))) for sign in (1, -1)]
-for pairs in (False, True):
+def position_switch() -> Switch:
+    r"""
+    ## Ways to turn queries and keys
+    """
+    # Without rotation first. Three bases are in use: that of the paper, Llama 3's and Qwen's.
+    found: Switch = [("", lambda s: s)]
+    for base in (1e4, 5e5, 1e6):
+        # Both kinds of pairs are in use, and both directions.
+        for pairs in (False, True):
+            found += [("", rotary(pairs, pairs, base, (sign, sign))) for sign in (1, -1)]
+
     # What is wrong: a table for one kind of pairs, and a rotation of the other.
-    POSITIONS += [
-        (
-            "rotary pairs are mixed: the table is for other pairs than those that are turned",
-            rotary(not pairs, pairs),
-        ),
+    mixed = "rotary pairs are mixed: the table is for other pairs than those that are turned"
+    for pairs in (False, True):
+        found.append((mixed, rotary(not pairs, pairs)))
+
         # One of the two is forgotten, or one has the other's sign.
-        ("only queries are turned by their positions", rotary(pairs, pairs, turns=(1, 0))),
-        ("only keys are turned by their positions", rotary(pairs, pairs, turns=(0, 1))),
-        ("queries and keys are turned in opposite directions", rotary(pairs, pairs, turns=(1, -1))),
-    ]
+        for turns, name in (
+            ((1, 0), "only queries are turned by their positions"),
+            ((0, 1), "only keys are turned by their positions"),
+            ((1, -1), "queries and keys are turned in opposite directions"),
+        ):
+            found.append((name, rotary(pairs, pairs, turns=turns)))
+    return found
+
+
+POSITIONS = position_switch()
 
 
 def example(batch_size: int = 3, seq_len: int = 7, d_k: int = 2) -> dict[str, Tensor]:
@@ -206,7 +215,8 @@ def example(batch_size: int = 3, seq_len: int = 7, d_k: int = 2) -> dict[str, Te
     ??? question "Four heads of queries and two of keys. Which head of keys does query head 1 use?"
         Head 0: heads 0 and 1 are neighbours and share it. With `repeat` it would be head 1.
     """
-    # One query and one key, at all positions.
+    # One query and one key, at all positions: only what they are turned by
+    # can make a difference.
     query, key = torch.randn(2, batch_size, 1, 1, 2 * d_k).expand(-1, -1, 1, seq_len, -1)
     # A table of halves, then one of neighbours.
     found = {}
