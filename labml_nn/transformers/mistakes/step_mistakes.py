@@ -78,8 +78,8 @@ class ClearedBetweenParts(Mistake):
     r"""
     ## Cleared between the parts
 
-    Whoever has learned that gradients must be cleared, clears them before each `backward`. Then the
-    last part alone counts, and the others only cost time.
+    If you have learned that gradients must be cleared, you may clear them before each `backward`.
+    Then the last part alone counts, and the others only cost time.
     """
 
     of = RightParts

@@ -117,7 +117,7 @@ def angles(z: Tensor, by_neighbours: bool, base: float) -> Tensor:
     r"""
     ## The table of rotary angles
 
-    For each feature, `[seq_len, d_k]`.
+    For each position and each feature of a head.
     """
     # Speeds fall from one to nearly zero, by the same factor from pair to pair.
     half = z.shape[-1] // 2
