@@ -182,21 +182,3 @@ def main(arguments: list[str] | None = None) -> int:
 
     # For programs, which don't read.
     return 1 if found else 0
-
-
-def example() -> tuple[dict[str, Any], int]:
-    r"""
-    ## Example
-
-    PyTorch's own attention wants three inputs, and says so.
-
-    ### Exercises
-
-    ??? question "Why are there three heads of width 8, and not four of width 4?"
-        With equal numbers, heads and features could change places without a difference.
-
-    ??? question "Which exit status does a wrong attention give, and who reads it?"
-        1. A program that runs tests for you stops there.
-    """
-    # What would be guessed, and what the command says.
-    return guess(nn.MultiheadAttention), main(["torch.nn:MultiheadAttention"])

@@ -29,7 +29,11 @@ from torch import Tensor, nn
 from labml_nn.transformers.mistakes.attention_tests import find_mistakes
 from labml_nn.transformers.mistakes.guesses import SIZES, Way, guess_arguments, ways
 from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS, Whole
-from labml_nn.transformers.mistakes.properties import nothing_from_the_future, same_twice
+from labml_nn.transformers.mistakes.properties import (
+    nothing_from_the_future,
+    same_twice,
+    sequences_apart,
+)
 
 # What the text is called in error messages.
 FILE = "pasted.py"
@@ -106,8 +110,8 @@ def best_way(attention: nn.Module, answers: dict[str, Any]) -> tuple[Way | None,
             if list(output.shape) != list(x.shape):
                 failed = failed or f"an input of {list(x.shape)} gives {list(output.shape)}"
                 continue
-            # Two quick tests tell the ways apart.
-            tests = (same_twice, nothing_from_the_future)
+            # Three quick tests tell the ways apart.
+            tests = (same_twice, nothing_from_the_future, sequences_apart)
             wrong = sum(
                 bool(test(attention, lambda x, w=way: w(attention, x), x)) for test in tests
             )

@@ -115,36 +115,29 @@ def agrees(found: Tensor, expected: Tensor) -> bool:
 
 
 def search(
-    x: Tensor, output: Tensor, matrices: Matrices, heads: int, limit: int
+    x: Tensor, output: Tensor, possible: Sequence[Matrices], heads: int, limit: int, plain: bool
 ) -> list[str] | None:
     r"""
     ## The simplest explanation
 
-    With at most `limit` mistakes.
+    With at most `limit` mistakes, in one of the `possible` orders of the matrices.
     """
-    # As many as there are: 49, one, or none at all.
-    possible = orders(matrices, heads, x.shape[-1])
+    # Plain attentions first. Then those that use positions or other weights. There are many of
+    # them, so they may have a single mistake.
+    kinds = [(POSITIONS[:1], WEIGHTS, limit)]
+    if not plain:
+        kinds += [(POSITIONS, WEIGHTS, 1), (POSITIONS[:1], OTHER_WEIGHTS, 1)]
 
-    # Smaller matrices for keys mean that heads share them.
-    shared = any(len(order[1][0]) < len(order[0][0]) for order in possible[:1])
-
-    # Plain attentions in all orders of their matrices. Those that use positions or other weights
-    # in the likely orders only: as found, and with the key before the query.
-    likely = [order for number, order in enumerate(possible) if number in (0, 6)]
-    families = [
-        (possible, POSITIONS[:1], WEIGHTS),
-        (likely, POSITIONS, WEIGHTS),
-        (likely, POSITIONS[:1], OTHER_WEIGHTS),
-    ]
-
-    # The fewest mistakes first.
-    for most in range(limit + 1):
-        for some, positions, rules in families:
-            # All that can be done in each step.
+    # In each order, the fewest mistakes first.
+    for positions, rules, highest in kinds:
+        for order in possible:
+            # Smaller matrices for keys mean that heads share them.
+            shared = len(order[1][0]) < len(order[0][0])
+            # All that can be done in each step, right or wrong.
             ways = steps(heads, x.shape[-1], shared, positions, rules)
-            for order in some:
-                # Those with fewer mistakes were tried before.
+            for most in range(highest + 1):
                 # The first that gives the same numbers is the explanation.
+                # Those with fewer mistakes were tried before.
                 for names, after in explore({"x": x, "matrices": order}, ways, most):
                     if len(names) == most and agrees(output, after["result"]):
                         return list(names)
@@ -160,15 +153,20 @@ def name_mistakes(x: Tensor, output: Tensor, matrices: Matrices, heads: int) -> 
     Of an `output` for `x`. Nothing wrong is an empty list,
     and nothing that we know is None.
     """
-    # One mistake first, then two: with three, another explanation would often fit as well.
-    for limit in (1, 2):
-        names = search(x, output, matrices, heads, limit)
+    # The likely orders first: as found, and with the key before the query. With three mistakes,
+    # another explanation would often fit as well, so two are the limit.
+    possible = orders(matrices, heads, x.shape[-1])
+    likely = [order for number, order in enumerate(possible) if number in (0, 6)]
+    others = [order for number, order in enumerate(possible) if number not in (0, 6)]
+    for some, plain in ((likely, False), (others, True)):
+        # As it should be, with the batch first.
+        names = search(x, output, some, heads, 2, plain)
         if names is not None:
             return names
 
         # A module that wants the sequence first, and gets the batch first, takes one for the other.
         # So the axes are exchanged on the way in and on the way out.
-        turned = search(x.transpose(0, 1), output.transpose(0, 1), matrices, heads, limit - 1)
+        turned = search(x.transpose(0, 1), output.transpose(0, 1), some, heads, 1, plain)
         if turned is not None:
             return ["the batch is taken for the sequence: it wants the sequence first", *turned]
 
