@@ -30,7 +30,7 @@ class RightCache(RightRotary):
         r"""
         ### Parts of a text, one after the other
 
-        The result is that of the whole, `[batch_size, seq_len, d_model]`.
+        The result is that of the whole text.
         """
         # One entry for each part that was read, and how many positions that is.
         keys, values, outputs, offset = [], [], [], 0
@@ -131,7 +131,7 @@ class RightGrouped(RightAttention):
         r"""
         ### Attend
 
-        From `[batch_size, seq_len, d_model]` to the same shape.
+        The shapes are those of the [right attention](right_attention.py#RightAttention.forward).
         """
         # There are fewer heads of keys: their number is what is left, -1.
         layers = (self.query, self.key, self.value)
@@ -186,7 +186,7 @@ def example(
         Look at what changes between the first and the second call: the offset, and what was put
         into the cache.
 
-    ??? question "`torch.cat([key, past_key], dim=2)`. Which test finds it?"
+    ??? question "The new key stands before those of the cache. Which test finds it?"
         Reading token by token: the cache has the order of time reversed.
     """
     # The parts of the text, in the order in which they are read.

@@ -11,7 +11,7 @@ fine attention too, but not that of the paper. Without any scale our model reach
 implementation with the same weights shows the mistake.
 
 **In:** an attention and its output. **Out:** how far that is from what the same weights give in
-[plain code](suspects.py#attend), which our tests compare with PyTorch's own attention.
+[plain code](suspects.py), which our tests compare with PyTorch's own attention.
 
 [The printed loss of each exhibit, beside the right
 one](../../../results/mistakes.json#figures.losses)

@@ -39,9 +39,9 @@ def find_in_language_model(model: nn.Module, tokens: Tensor, **options: Any) -> 
 
     From the names of the tests that fail to sentences. Say what is unusual about your model:
 
-    * `predict` calls it, if its logits can't be found: from the model and tokens to logits
-    * `read` gives the logits of a text that is read with a cache, in a list of parts
-    * `shifted` gives the logits if all positions are larger by a number; it is for models that
+    * “predict” calls it, if its logits can't be found: from the model and tokens to logits
+    * “read” gives the logits of a text that is read with a cache, in a list of parts
+    * “shifted” gives the logits if all positions are larger by a number; it is for models that
       should know distances only
     """
     # The tests ask nothing of targets. No gradient is needed, so nothing is kept for one.

@@ -68,7 +68,7 @@ class RightScore:
         r"""
         ### The loss of each token
 
-        Of windows with one token more than the result, `[n_windows, seq_len]`.
+        Of windows, each with one token more than the result has losses.
         """
         # A list that grows, window by window.
         self.losses: list[Tensor] = []

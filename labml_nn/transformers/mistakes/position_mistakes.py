@@ -48,7 +48,7 @@ class RightRotary(RightAttention):
         r"""
         ### Attend
 
-        From `[batch_size, seq_len, d_model]` to the same shape.
+        The shapes are those of the [right attention](right_attention.py#RightAttention.forward).
         """
         # Heads before positions, as in the right attention.
         shape = (*x.shape[:2], self.heads, self.d_k)

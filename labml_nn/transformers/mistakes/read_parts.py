@@ -76,7 +76,7 @@ class Counts(nn.Embedding):
         r"""
         ### Logits and a cache
 
-        From `[batch_size, seq_len]` to logits, `[batch_size, seq_len, n_vocab]`.
+        From the tokens of each sequence to a row of logits for each token.
         """
         sums = super().forward(tokens).cumsum(dim=1)
 
