@@ -113,9 +113,9 @@ def test_a_shape_shows_the_numbers_of_the_run(mha: Page, repository: Path, site:
     # What draws it is fetched first.
     card.locator("canvas").first.wait_for()
     expect(card).to_contain_text(f"min {low}, mean {mean}, max {high}")
-    expect(card).to_contain_text("scores: float32 [seq_len_q 7, seq_len_q 7, batch_size 3")
+    expect(card).to_contain_text("scores: float32 [seq_len_q 7, seq_len_k 11, batch_size 3")
     picture = card.locator("canvas").first
-    assert "rows seq_len_q, columns seq_len_q" in picture.get_attribute("aria-label")
+    assert "rows seq_len_q, columns seq_len_k" in picture.get_attribute("aria-label")
     colours = picture.evaluate(
         """one => new Set(new Uint32Array(
             one.getContext('2d').getImageData(0, 0, one.width, one.height).data.buffer)).size"""
