@@ -69,7 +69,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_package_holds_the_modules_and_the_files_they_read(installed: Path) -> None:
-    packages = {"labml_nn", "literate", "livepage"}
+    packages = {"browser_torch", "labml_nn", "literate", "livepage"}
     apart = {"bin", *(one.name for one in installed.glob("*.dist-info"))}
     assert {one.name for one in installed.iterdir()} - apart == packages
     held = {one.relative_to(installed) for one in installed.rglob("*") if one.is_file()}
