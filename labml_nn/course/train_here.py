@@ -41,7 +41,8 @@ SEQ_LEN, BATCH_SIZE, D_MODEL, HEADS = 32, 12, 64, 4
 # So much of the text is read; all of it would have to be fetched and encoded first.
 CHARACTERS = 200_000
 
-# How many steps show what a model can learn, within a minute on two cores.
+# How many steps show what a model can learn, within a minute on two cores. A step of four layers
+# takes longer than one of a single head, so those models get fewer.
 STEPS = {
     "A learned table of pairs": 300,
     "The mean of the past": 200,
@@ -66,11 +67,18 @@ class Unmasked(nn.Module):
     """
 
     def __init__(self, look: nn.Module) -> None:
+        r"""
+        * `look` is the part that should only look back
+        """
         super().__init__()
         self.look = look
 
     def forward(self, *, mask: Tensor, **tensors: Tensor) -> Tensor:
-        # True everywhere: each position sees all others.
+        r"""
+        Calls the part; the shapes are those that it takes and gives.
+        """
+        # True everywhere: each position sees all others, and with them the letter that it should
+        # predict.
         return self.look(mask=torch.ones_like(mask), **tensors)
 
 
@@ -80,15 +88,18 @@ def without_mask(model: nn.Module) -> bool:
 
     Tells whether the model has one that can be left out.
     """
-    # A stack of layers keeps its mask.
+    # A stack of layers keeps its mask in a buffer, which is made once. It is filled in place, so
+    # that all layers see the change.
     if isinstance(getattr(model, "mask", None), Tensor):
         model.mask.fill_(True)
         return True
 
-    # The models that look back once make theirs in each call.
+    # The models that look back once make theirs in each call, so the part that gets it is wrapped.
     if hasattr(model, "look_back"):
         model.look_back = Unmasked(model.look_back)
         return True
+
+    # A table has nothing to hide, and the modern model tells its attention to be causal.
     return False
 
 
@@ -98,12 +109,14 @@ def optimizers(name: str, model: nn.Module, times: float) -> Sequence[Optimizer]
 
     Their rates are the usual ones, `times` a number.
     """
+    # Muon takes the matrices of the modern layers, and AdamW everything else.
     if name == "The modern parts":
         found = muon_and_adamw(model)
     else:
         found = [adamw(model, RATE_OF_TABLE if "table" in name else RATE)]
 
-    # The loop takes the highest rate from here.
+    # A schedule multiplies the rate that it finds here. So the whole curve of rates is raised, and
+    # not its top alone.
     for group in (group for optimizer in found for group in optimizer.param_groups):
         group["lr"] *= times
     return found
@@ -115,16 +128,22 @@ def settings(name: str) -> dict[str, Any]:
 
     Only the last two have a schedule, and clip their gradients.
     """
+    # The classic one rises and falls; the modern one is a straight line to zero.
     if name == "The classic recipe":
         return {"schedule": learning_rate, "clip": clip_gradients}
     if name == "The modern parts":
         return {"schedule": linear, "clip": clip_gradients}
+
+    # One rate from the first step to the last. With ten times the rate, nothing holds the first
+    # steps back: that is why these runs jump about.
     return {"schedule": lambda step, steps: 1.0, "clip": lambda model: None}
 
 
 def choices() -> Iterator[dict[str, Any]]:
     r"""
     ## What can be chosen
+
+    The page asks for it before it trains anything.
     """
     yield {"choices": [{"name": name, "steps": steps} for name, steps in STEPS.items()]}
 
@@ -136,7 +155,7 @@ def train_here(
     masked: bool = True,
     samples: int = 4,
     seed: int = 1,
-    characters: int = CHARACTERS,
+    text: str = "",
 ) -> Iterator[dict[str, Any]]:
     r"""
     ## Train, and tell
@@ -145,17 +164,20 @@ def train_here(
     * `times` multiplies the learning rate
     * `masked` is false to leave out the mask
     * `samples` is how often the model writes something
-    * `characters` is how much of the text is read
+    * `text` is what is read; if it is empty, the beginning of Tiny Shakespeare
     """
-    # The same text, weights and batches as in the recorded run.
-    tokenizer, text, held_out = prepare(tiny_shakespeare()[:characters], SEQ_LEN)
-    batches = RandomWindows(text, SEQ_LEN, BATCH_SIZE, seed)
+    # The same text, weights and batches as in the recorded run: the batches depend on the seed
+    # alone, and the weights are drawn right after it is set.
+    text = text or tiny_shakespeare()[:CHARACTERS]
+    tokenizer, training, held_out = prepare(text, SEQ_LEN)
+    batches = RandomWindows(training, SEQ_LEN, BATCH_SIZE, seed)
     torch.manual_seed(seed)
     model = steps_of_course(len(tokenizer), D_MODEL, HEADS, SEQ_LEN)[name][0]()
     if not masked and not without_mask(model):
         yield {"note": f"“{name}” has no mask that could be left out."}
 
-    # One step at a time: between two of them the page can draw, pause or stop.
+    # One step at a time: between two of them the page can draw, pause or stop. The optimizers keep
+    # their averages, so it is the same training as in one go.
     chosen, how = optimizers(name, model, times), settings(name)
     for step in range(steps):
         losses: list[Tensor] = []
@@ -165,24 +187,28 @@ def train_here(
             chosen,
             steps,
             start=step,
+            # Answering yes ends the loop after this one step.
             after_step=lambda _, loss, losses=losses: losses.append(loss) or True,
             **how,
         )
         yield {"step": step + 1, "loss": losses[0].item()}
-        # Writing draws random numbers of its own.
+
+        # Writing draws random numbers. They come from a generator of its own, or a run that writes
+        # more often would be another run.
         if (step + 1) % max(1, steps // samples) == 0:
             generator = torch.Generator().manual_seed(seed)
             written = write(model, tokenizer, "ROMEO:\n", 80, SEQ_LEN, 0.8, generator)
             yield {"sample": written, "step": step + 1}
+
     # Some of the held-out text is enough to see whether the loss is honest.
     yield {"validation": evaluate(model, held_out[:4000], SEQ_LEN)}
 
 
-def example(steps: int = 2) -> list[dict[str, Any]]:
+def example(steps: int = 2) -> Tensor:
     r"""
     ## Example
 
-    Two steps of a head that sees everything.
+    The first losses of a head that sees everything, on an alphabet over and over.
 
     ### Exercises
 
@@ -196,5 +222,10 @@ def example(steps: int = 2) -> list[dict[str, Any]]:
     ??? question "Which models have no mask to leave out?"
         The table looks at one letter only, and the modern parts tell their attention to be causal.
     """
-    given = {"masked": False, "samples": 1, "characters": 3000}
-    return list(train_here("One head, with positions", steps, **given))
+    # Long enough for a held-out part of two windows.
+    text = "abcdefghijklmnopqrstuvwxyz" * 30
+    given = {"masked": False, "samples": 1, "text": text}
+    told = train_here("One head, with positions", steps, **given)
+
+    # One loss for each step: `[steps]`.
+    return torch.tensor([one["loss"] for one in told if "loss" in one])
