@@ -55,7 +55,8 @@ STEPS = {
     "The modern parts": 100,
 }
 
-# A table has a longer way to go, so its rate is ten times as high.
+# A step moves each weight by the rate at most. From zero to the logit of a rare pair is a long way,
+# so the rate of the table is ten times as high.
 RATE, RATE_OF_TABLE = 3e-3, 3e-2
 
 
@@ -109,7 +110,8 @@ def optimizers(name: str, model: nn.Module, times: float) -> Sequence[Optimizer]
 
     Their rates are the usual ones, `times` a number.
     """
-    # Muon takes the matrices of the modern layers, and AdamW everything else.
+    # Muon takes the matrices of the modern layers, and AdamW everything else. All other models have
+    # AdamW alone.
     if name == "The modern parts":
         found = muon_and_adamw(model)
     else:
@@ -145,6 +147,7 @@ def choices() -> Iterator[dict[str, Any]]:
 
     The page asks for it before it trains anything.
     """
+    # The page fills its list with the names, and its field with the usual number of steps.
     yield {"choices": [{"name": name, "steps": steps} for name, steps in STEPS.items()]}
 
 
@@ -173,6 +176,8 @@ def train_here(
     batches = RandomWindows(training, SEQ_LEN, BATCH_SIZE, seed)
     torch.manual_seed(seed)
     model = steps_of_course(len(tokenizer), D_MODEL, HEADS, SEQ_LEN)[name][0]()
+
+    # Saying so is better than training as if nothing had been asked.
     if not masked and not without_mask(model):
         yield {"note": f"“{name}” has no mask that could be left out."}
 
@@ -191,6 +196,7 @@ def train_here(
             after_step=lambda _, loss, losses=losses: losses.append(loss) or True,
             **how,
         )
+        # The loss of the batch before the step, so the first is that of a model that only guesses.
         yield {"step": step + 1, "loss": losses[0].item()}
 
         # Writing draws random numbers. They come from a generator of its own, or a run that writes
@@ -222,10 +228,11 @@ def example(steps: int = 2) -> Tensor:
     ??? question "Which models have no mask to leave out?"
         The table looks at one letter only, and the modern parts tell their attention to be causal.
     """
-    # Long enough for a held-out part of two windows.
+    # Long enough for a held-out part of two windows. Each letter tells which one is next, so even
+    # a model with a mask would learn this text quickly.
     text = "abcdefghijklmnopqrstuvwxyz" * 30
     given = {"masked": False, "samples": 1, "text": text}
     told = train_here("One head, with positions", steps, **given)
 
-    # One loss for each step: `[steps]`.
+    # One loss for each step, `[steps]`. The sample and the validation loss are left out.
     return torch.tensor([one["loss"] for one in told if "loss" in one])
