@@ -152,6 +152,7 @@ def main(arguments: list[str] | None = None) -> int:
     # One name is enough for most classes.
     parser.add_argument("name", metavar="FILE:CLASS", help="or MODULE:CLASS")
     parser.add_argument("--arguments", metavar="PYTHON", help="a dict, in place of guesses")
+    # An attention that was made by hand may have other sizes.
     parser.add_argument("--heads", type=int, default=HEADS, help="of an attention")
     parser.add_argument("--width", type=int, default=D_MODEL, help="of an attention")
     said = parser.parse_args(arguments)

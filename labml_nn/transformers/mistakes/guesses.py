@@ -27,12 +27,16 @@ from torch import Tensor, nn
 
 # What published code calls the width, the number of heads, and so on.
 NAMES = {
+    # The width of a position and, where only one is named, of what goes in and comes out.
     "d_model": "d_model embed_dim n_embd emb_dim embed_size hidden_size dim d_embed embedding_dim "
     "embd_dim d_in d_out in_dim out_dim input_dim output_dim width model_dim emb k d c",
+    # Heads, and the width of one of them.
     "heads": "heads n_heads num_heads n_head nhead num_attention_heads nheads h",
     "d_k": "d_k d_v d_head head_dim head_size dim_head dim_k dim_v",
+    # The greatest length of a text, for which masks are made in advance.
     "seq_len": "seq_len block_size context_length max_len max_seq_len n_ctx max_length "
     "context_size sequence_length max_position_embeddings n_positions t",
+    # What only whole models have.
     "n_vocab": "n_vocab vocab_size vocab n_tokens num_tokens ntoken tgt_vocab_size",
     "n_layers": "n_layers n_layer num_layers num_hidden_layers depth n_blocks layers",
     "d_ff": "d_ff ff_dim hidden_dim ffn_dim mlp_dim d_hidden dim_feedforward intermediate_size",
@@ -44,7 +48,9 @@ SIZES: dict[str, Any] = {
     "d_model": 24,
     "heads": 3,
     "d_k": 8,
+    # Longer than the text of the tests, as most masks are.
     "seq_len": 16,
+    # A tiny model is as right or wrong as a large one.
     "n_vocab": 19,
     "n_layers": 2,
     "d_ff": 32,
@@ -64,6 +70,8 @@ def meaning(name: str) -> str:
     # Any kind of dropout has the word in its name.
     if "drop" in name.lower():
         return "dropout"
+
+    # Capitals make no difference: some write “T” and “C”.
     return next((one for one, names in NAMES.items() if name.lower() in names.split()), "")
 
 
@@ -74,6 +82,7 @@ def guess_arguments(cls: type, text: str) -> tuple[dict[str, Any], list[str]]:
     And those that have no default and can't be guessed. `text` is the source, because a
     configuration is known only by what is read from it: `config.n_head`.
     """
+    # Dropout is on: some mistakes are there with dropout only.
     sizes = SIZES | {"dropout": 0.1}
     found: dict[str, Any] = {}
     unknown = []
@@ -84,11 +93,13 @@ def guess_arguments(cls: type, text: str) -> tuple[dict[str, Any], list[str]]:
         # Everything that is read from a configuration, wherever in the text.
         if name in CONFIGS:
             read = dict.fromkeys(re.findall(rf"\b{name}\.(\w+)", text))
+            # (A dictionary keeps the order, and each name once.)
             known = {one: sizes[meaning(one)] for one in read if meaning(one)}
             found[name] = SimpleNamespace(**known)
         # A name that says what it is. What has a default keeps it, but for the sizes of the test.
         elif meaning(name):
             found[name] = sizes[meaning(name)]
+        # Without a default, it has to be said.
         elif parameter.default is parameter.empty:
             unknown.append(name)
     return found, unknown
@@ -118,6 +129,7 @@ class Way:
         """
         # True from the diagonal down: position $i$ sees itself and all before it.
         shows = torch.ones(n, n, dtype=torch.bool).tril()
+        # Added to a score, minus infinity hides it, and zero leaves it as it is.
         added = torch.zeros(n, n).masked_fill(~shows, -torch.inf)
         mask = {"true shows": shows, "true hides": ~shows, "added": added}[self.mask]
 
@@ -130,12 +142,16 @@ class Way:
 
         `x` has the batch first, whatever the attention wants.
         """
+        # The same numbers; only the order of the axes changes.
         turned = x.transpose(0, 1) if self.layout == "sequence first" else x
+        # An attention with a mask of its own has no argument for one.
         mask = {} if self.mask == "none" else {self.name: self.causal_mask(x.shape[1])}
+        # Query, key and value are the same input: self-attention.
         output = attention(*[turned] * self.inputs, **mask)
 
         # Weights or a cache may come with the result, which is the first.
         output = output[0] if isinstance(output, tuple | list) else output
+        # Back again, so that nobody else needs to know.
         return output.transpose(0, 1) if self.layout == "sequence first" else output
 
 
@@ -151,8 +167,10 @@ def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
 
     `answers` are what somebody has said, by the names of [Way](guesses.py#Way).
     """
+    # Every mask has the word in its name.
     parameters = inspect.signature(forward).parameters
     masks = [name for name in parameters if "mask" in name.lower()]
+    # What must be given, and is no mask, is an input. What has a default isn't needed.
     named = [
         name
         for name, one in parameters.items()
@@ -160,15 +178,18 @@ def ways(forward: Callable, answers: dict[str, Any]) -> Iterator[Way]:
     ]
     # An attention that builds its own mask has no argument for one.
     meanings = (*MEANINGS, "none") if masks else ("none",)
+    # For each part of a way, all that it can be. The likelier ones come first.
     every = {
         "layout": LAYOUTS,
         "inputs": [max(1, len(named))],
+        # Without a mask there is one shape as good as any.
         "mask": meanings,
         "shape": SHAPES if masks else SHAPES[:1],
         "name": masks[:1] or [""],
     }
     # What was said is no longer tried.
     every |= {key: [value] for key, value in answers.items() if key in every}
+    # Each with each: at most 32 ways.
     for values in product(*every.values()):
         yield Way(**dict(zip(every, values, strict=True)))
 

@@ -16,10 +16,7 @@ With a mask that is never used, the printed loss is
 [0.044](../../../results/mistakes.json#tables.mistakes.MaskUnused.printed), which looks wonderful.
 """
 
-import ast
-import linecache
 import math
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,70 +25,30 @@ from torch import Tensor, nn
 
 from labml_nn.transformers.mistakes.attention_tests import find_mistakes
 from labml_nn.transformers.mistakes.guesses import SIZES, Way, guess_arguments, ways
-from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS, Whole
+from labml_nn.transformers.mistakes.model_tests import MODEL_TESTS
+from labml_nn.transformers.mistakes.pasted_text import (
+    COPIED,
+    classes_in,
+    failed_line,
+    line_of,
+    run_text,
+    value_of,
+)
 from labml_nn.transformers.mistakes.properties import (
     nothing_from_the_future,
     same_twice,
     sequences_apart,
 )
-
-# What the text is called in error messages.
-FILE = "pasted.py"
-
-# Words of a finding, and what its line looks like: the likeliest first.
-PLACES = (
-    (r"divided|scale|multiplied", (r"sqrt|\*\*\s*-?\(?\s*0?\.5", r"scale")),
-    (r"softmax is over", (r"softmax",)),
-    (r"dropout", (r"F\.dropout", r"dropout\w*\(")),
-    (r"after the softmax|hidden scores", (r"masked_fill|where\(", r"\* *mask")),
-    (r"split by a view|heads, not", (r"\.(view|reshape)\(",)),
-    (r"merged by a view", (r"\.(view|reshape)\(",)),
-    (r"one projection", (r"\b(q|k|v|query|keys?|values?)\w*\s*=\s*self\.",)),
-    (r"mask|later inputs|future|see itself", (r"masked_fill|\+ *mask", r"mask *=", r"softmax")),
-    (r"NaN|infinite", (r"-?inf\b", r"softmax", r"exp\(")),
-)
+from labml_nn.transformers.mistakes.whole import Whole, find_logits, run_tests
 
 
-def run_text(text: str) -> dict[str, Any]:
+def badness(attention: nn.Module, way: Way, x: Tensor) -> int:
     r"""
-    ## Run what was pasted
-
-    What most such code imports is there already. The classes that it defines are those of a module.
+    ## How many quick tests fail in a way to call it
     """
-    # Tests copy the module, and errors show its lines: both look here for the text.
-    linecache.cache[FILE] = len(text), None, text.splitlines(keepends=True), FILE
-    names = {"__name__": "pasted", "torch": torch, "nn": nn, "F": nn.functional}
-    names |= {"math": math, "Tensor": Tensor}
-    exec(compile(text, FILE, "exec", dont_inherit=True), names)
-    return names
-
-
-def classes_in(names: dict[str, Any]) -> list[str]:
-    r"""
-    ## The modules that it defines
-
-    The one to test comes first: an attention by its name, else the last, which most often puts the
-    others together.
-    """
-    found = [
-        name
-        for name, one in names.items()
-        if isinstance(one, type) and issubclass(one, nn.Module) and one.__module__ == "pasted"
-    ]
-    # The sort keeps the order otherwise.
-    return sorted(reversed(found), key=lambda name: "attention" not in name.lower())
-
-
-def value_of(text: str) -> Any:
-    r"""
-    ## What somebody typed for an argument
-
-    A number, true or false; anything else is a text.
-    """
-    try:
-        return ast.literal_eval(text)
-    except (SyntaxError, ValueError):
-        return text
+    # Three quick tests tell the ways apart: what is read along the wrong axis fails one of them.
+    tests = (same_twice, nothing_from_the_future, sequences_apart)
+    return sum(bool(test(attention, lambda x: way(attention, x), x)) for test in tests)
 
 
 def best_way(attention: nn.Module, answers: dict[str, Any]) -> tuple[Way | None, str]:
@@ -100,22 +57,23 @@ def best_way(attention: nn.Module, answers: dict[str, Any]) -> tuple[Way | None,
 
     And the error of the first way, if it runs in none.
     """
+    # The same input for all ways: 5 sequences of 7 tokens. If there were as many sequences as
+    # tokens, a mask would fit along both axes.
     torch.manual_seed(1)
     x = torch.randn(5, 7, SIZES["d_model"])
+    # Nothing is found yet, and anything is better than that.
     best, fewest, failed = None, math.inf, ""
     for way in ways(attention.forward, answers):
         # Most ways don't run, and that is how we know that they are none.
         try:
             output = way(attention.eval(), x)
+            # Some run, and give something else.
             if list(output.shape) != list(x.shape):
                 failed = failed or f"an input of {list(x.shape)} gives {list(output.shape)}"
                 continue
-            # Three quick tests tell the ways apart.
-            tests = (same_twice, nothing_from_the_future, sequences_apart)
-            wrong = sum(
-                bool(test(attention, lambda x, w=way: w(attention, x), x)) for test in tests
-            )
+            wrong = badness(attention, way, x)
         except Exception as error:
+            # The first error is that of the likeliest way.
             failed = failed or f"{type(error).__name__}: {error}"
             continue
         # The first of equally good ones: batch first, and a mask that is used.
@@ -124,32 +82,14 @@ def best_way(attention: nn.Module, answers: dict[str, Any]) -> tuple[Way | None,
     return best, failed
 
 
-def line_of(sentence: str, text: str) -> int | None:
-    r"""
-    ## The line that it is likely in
-
-    None, if nothing in the text looks like it.
-    """
-    lines = [line.partition("#")[0] for line in text.split("\n")]
-    # A matrix that is never used has a name, and a line that makes it.
-    if unused := re.search(r"no gradient comes to (?:\w+\.)*?(\w+)\.weight", sentence):
-        patterns: tuple[str, ...] = (rf"self\.{unused[1]}\s*=",)
-    else:
-        patterns = next((one for words, one in PLACES if re.search(words, sentence)), ())
-    # Of several lines the last one: a constructor comes before `forward`.
-    for pattern in patterns:
-        fits = [at for at, line in enumerate(lines, 1) if re.search(pattern, line)]
-        if fits:
-            return fits[-1]
-    return None
-
-
 def is_model(module: nn.Module) -> bool:
     r"""
     ## An attention, or a whole model?
 
     What has a table of tokens reads tokens.
     """
+    # The table is somewhere within it. (One for positions counts, too, and then the text says by
+    # an error that it wants vectors.)
     return any(isinstance(one, nn.Embedding) for one in module.modules())
 
 
@@ -157,20 +97,29 @@ def findings(module: nn.Module, way: Way | None) -> dict[str, str]:
     r"""
     ## Run the tests
     """
+    # An attention is called in the way that was found. Padding and a cache are not tried, since
+    # nobody has said how.
     if way:
         return find_mistakes(module, SIZES["d_model"], SIZES["heads"], way)
 
-    # A text of tokens, and logits for each, alone or first of several results.
-    tokens = torch.randint(SIZES["n_vocab"], (3, 8))
-
-    def predict(model: nn.Module, tokens: Tensor) -> Tensor:
-        output = model(tokens)
-        return output[0] if isinstance(output, tuple | list) else output
-
+    # A model gets a text of tokens, and gives logits for each, alone or first of several results.
     # Nothing is trained here, so the targets don't matter.
-    whole = Whole(module, tokens[:, :-1], tokens[:, 1:], predict=predict)
-    said = {test.__name__: test(whole) for test in MODEL_TESTS}
-    return {name: sentence for name, sentence in said.items() if sentence}
+    tokens = torch.randint(SIZES["n_vocab"], (3, 8))
+    predict = lambda model, tokens: find_logits(model(tokens))  # noqa: E731
+    return run_tests(MODEL_TESTS, Whole(module, tokens[:, :-1], tokens[:, 1:], predict=predict))
+
+
+def shown(value: Any) -> str:
+    r"""
+    ## An argument as it is shown
+    """
+    # A configuration by what is in it. It would show nothing but its address otherwise.
+    # Anything else as it would be typed.
+    return (
+        ", ".join(f"{k}={v}" for k, v in vars(value).items())
+        if hasattr(value, "__dict__")
+        else repr(value)
+    )
 
 
 def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -181,20 +130,30 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
     `class`, its `arguments` as texts, and the parts of the [way](guesses.py#Way).
     """
     try:
+        # Errors of the text itself are told below, with their line.
         names = run_text(text)
         classes = classes_in(names)
         if not classes:
             yield {"failed": "There is no class here that inherits from nn.Module."}
             return
+
         # What was said goes before what was guessed.
+        # The first class is the likeliest one.
         chosen = answers.get("class", classes[0])
+        # (A class that is no longer in the text can't be tested.)
         chosen = chosen if chosen in classes else classes[0]
+
+        # An empty field of the form says nothing.
         arguments, unknown = guess_arguments(names[chosen], text)
         said = answers.get("arguments", {})
         arguments |= {name: value_of(one) for name, one in said.items() if one != ""}
+
+        # All of it is told, so that it can be corrected.
         assumed = {"classes": classes, "class": chosen}
         assumed["arguments"] = {name: shown(value) for name, value in arguments.items()}
+        # These have no default and a name that says nothing.
         assumed["unknown"] = [name for name in unknown if name not in arguments]
+
         # Without an argument that nobody knows, nothing can be made.
         if assumed["unknown"]:
             yield {"assumed": assumed}
@@ -203,72 +162,29 @@ def check(text: str, answers: dict[str, Any]) -> Iterator[dict[str, Any]]:
         # Dropout is on, since some mistakes are there with dropout only.
         torch.manual_seed(1)
         module = names[chosen](**arguments)
+
+        # Only an attention has more than one way.
         way, failed = None, ""
         if not is_model(module):
             way, failed = best_way(module, answers)
+
+        # What is assumed comes before the tests, which take longer.
         assumed["way"] = way and vars(way)
         yield {"assumed": assumed}
+        # It may be an attention to something else, with two inputs that differ.
         if failed and not way:
             yield {"failed": f"It runs in no way that we know. In the first: {failed}"}
             return
+
+        # Each sentence with the line that it is likely about.
         found = findings(module, way).items()
-        lines = [{"test": t, "sentence": s, "line": line_of(s, text)} for t, s in found]
-        yield {"found": lines}
+        yield {"found": [{"test": t, "sentence": s, "line": line_of(s, text)} for t, s in found]}
     except Exception as error:
+        # Whatever goes wrong in the reader's code is an answer, too.
         yield {"failed": f"{type(error).__name__}: {error}", "line": failed_line(error)}
 
 
-def shown(value: Any) -> str:
-    r"""
-    ## An argument as it is shown
-    """
-    # A configuration by what is in it.
-    return (
-        ", ".join(f"{k}={v}" for k, v in vars(value).items())
-        if hasattr(value, "__dict__")
-        else repr(value)
-    )
-
-
-def failed_line(error: BaseException) -> int | None:
-    r"""
-    ## The line of an error
-
-    The innermost one of what was pasted.
-    """
-    if isinstance(error, SyntaxError):
-        return error.lineno
-    lines, trace = [], error.__traceback__
-    while trace:
-        # Other files have lines, too.
-        if trace.tb_frame.f_code.co_filename == FILE:
-            lines.append(trace.tb_lineno)
-        trace = trace.tb_next
-    return lines[-1] if lines else None
-
-
-# Two mistakes that are often copied together: no mask, and the root of the whole width.
-COPIED = """
-class SelfAttention(nn.Module):
-    def __init__(self, embed_size, heads):
-        super().__init__()
-        self.heads = heads
-        self.embed_size = embed_size
-        self.queries = nn.Linear(embed_size, embed_size)
-        self.keys = nn.Linear(embed_size, embed_size)
-        self.values = nn.Linear(embed_size, embed_size)
-        self.fc_out = nn.Linear(embed_size, embed_size)
-
-    def forward(self, x):
-        b, t, _ = x.shape
-        q, k, v = (f(x).view(b, t, self.heads, -1) for f in (self.queries, self.keys, self.values))
-        energy = torch.einsum("nqhd,nkhd->nhqk", q, k)
-        attention = torch.softmax(energy / self.embed_size ** 0.5, dim=3)
-        return self.fc_out(torch.einsum("nhql,nlhd->nqhd", attention, v).flatten(2))
-"""
-
-
-def example() -> list[dict[str, Any]]:
+def example(batch_size: int = 3, seq_len: int = 7) -> tuple[Tensor, list[dict[str, Any]]]:
     r"""
     ## Example
 
@@ -276,13 +192,19 @@ def example() -> list[dict[str, Any]]:
 
     ### Exercises
 
-    ??? question "Why does the pasted class not need its imports?"
-        Most people copy a class without the first lines of its file, so they are there already.
-
     ??? question "The page assumes the wrong class. What happens?"
         The tests run on that one. Choose another in the form, and the test runs again.
 
-    ??? question "Why is a line only “likely”?"
-        A mistake is found by its numbers. That its line has a square root in it is a guess.
+    ??? question "Of two ways to call it, one fails two quick tests and the other one. Which is it?"
+        The second. An attention with a mistake is tested as it is meant to be called, so that the
+        mistake alone is told.
     """
-    return list(check(COPIED, {}))
+    # It is called in the way that is found for it.
+    attention = run_text(COPIED)["SelfAttention"](SIZES["d_model"], SIZES["heads"])
+    way, _ = best_way(attention, {})
+    # One that runs: the batch first, without a mask.
+    assert way is not None
+    output = way(attention, torch.randn(batch_size, seq_len, SIZES["d_model"]))
+
+    # The output has the right shape, and two things are wrong.
+    return output, list(check(COPIED, {}))

@@ -76,7 +76,8 @@ class Counts(nn.Embedding):
         r"""
         ### Logits and a cache
 
-        From the tokens of each sequence to a row of logits for each token.
+        From tokens, `[batch_size, seq_len]`, to a row of logits for each, and the sum of all rows,
+        which is for the next call.
         """
         sums = super().forward(tokens).cumsum(dim=1)
 
@@ -98,11 +99,11 @@ class Counts(nn.Embedding):
             self.logits, self.state = logits, state
 
 
-def example(batch_size: int = 3, seq_len: int = 7, n_vocab: int = 11) -> Tensor:
+def example(batch_size: int = 3, seq_len: int = 7, n_vocab: int = 11) -> tuple[Tensor, Tensor]:
     r"""
     ## Example
 
-    In parts of two tokens and of five.
+    In parts of two tokens and of five, and at once. Both give the same logits.
 
     ### Exercises
 
@@ -117,4 +118,7 @@ def example(batch_size: int = 3, seq_len: int = 7, n_vocab: int = 11) -> Tensor:
     found = read_by(whole, whole.model, [2, seq_len - 2])
     # None would mean that there is no cache.
     assert found is not None
-    return found
+
+    # Nothing was read before.
+    at_once = whole.model(tokens).logits
+    return found, at_once

@@ -15,6 +15,8 @@ size stands here under all the names that it has.
 import inspect
 from typing import Any
 
+from torch import Tensor, nn
+
 # A size, and what configurations call it. No two axes of a model should have the same length where
 # it can be helped.
 NAMES: tuple[tuple[Any, str], ...] = (
@@ -97,7 +99,7 @@ class Settings:
         self.vocab_size, self.n_embd, self.activation = vocab_size, n_embd, activation
 
 
-def example() -> tuple[int, int, str]:
+def example() -> tuple[Tensor, str]:
     r"""
     ## Example
 
@@ -115,5 +117,7 @@ def example() -> tuple[int, int, str]:
     """
     # No library is needed for it: any class with such arguments will do.
     small = tiny(Settings)
-    # 64, 32 and “gelu”.
-    return small.vocab_size, small.n_embd, small.activation
+
+    # Its table has 64 rows of 32 numbers, and not 50,257 of 768.
+    table = nn.Embedding(small.vocab_size, small.n_embd).weight
+    return table, small.activation

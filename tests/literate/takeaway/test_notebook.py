@@ -438,6 +438,28 @@ def example(n: int = 3) -> list[torch.Tensor]:
     ]
 
 
+def test_shapes_come_in_the_order_in_which_the_example_binds_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Python keeps a name that an inner function uses apart from the others, from A to Z.
+    example = f"""{HEAD}
+import torch
+def example(n: int = 3) -> torch.Tensor:
+    x = torch.zeros(n, 2)
+    c, b = x[0], x[:, 0]
+    a = [(lambda: (x, b, c))() for _ in range(2)]
+    return (d := a[0][0])
+"""
+    run_notebook(build(package({"pkg/a.py": example}), "pkg.a"))
+    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()[1:]] == [
+        "x",
+        "c",
+        "b",
+        "d",
+        "result",
+    ]
+
+
 def test_an_example_that_fails_leaves_no_profiler_behind() -> None:
     names, before = set_up({}), sys.getprofile()
     with pytest.raises(ZeroDivisionError):

@@ -1,0 +1,198 @@
+r"""
+---
+title: Read a Pasted Text
+summary: What classes a pasted text defines, and in which of its lines a mistake is likely.
+know: properties.py
+---
+
+**In:** a text that somebody has pasted, and a sentence about what is wrong. **Out:** the classes of
+the text, and the number of a line. The [next page](pasted.py) tests them.
+
+A test finds a mistake by numbers. It knows nothing of lines. So the line is guessed: where the
+scale is wrong, we look for a root, and where the mask leaks, for what fills it in. An error of the
+text itself has a line that Python tells.
+
+With a mask that is never used, the printed loss is
+[0.044](../../../results/mistakes.json#tables.mistakes.MaskUnused.printed), and one line was to be
+looked at.
+"""
+
+import ast
+import linecache
+import math
+import re
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+# What the text is called in error messages.
+FILE = "pasted.py"
+
+# Words of a finding, and what its line looks like: the likeliest first.
+PLACES = (
+    # The scores and their softmax.
+    (r"divided|scale|multiplied", (r"sqrt|\*\*\s*-?\(?\s*0?\.5", r"scale")),
+    (r"softmax is over", (r"softmax",)),
+    # Dropout by a function comes before a layer: the layer knows whether the model trains.
+    (r"dropout", (r"F\.dropout", r"dropout\w*\(")),
+    (r"after the softmax|hidden scores", (r"masked_fill|where\(", r"\* *mask")),
+    # Views, and the projections before them.
+    (r"split by a view|heads, not", (r"\.(view|reshape)\(",)),
+    (r"merged by a view", (r"\.(view|reshape)\(",)),
+    (r"one projection", (r"\b(q|k|v|query|keys?|values?)\w*\s*=\s*self\.",)),
+    # The mask last, since its words are in many sentences.
+    (r"mask|later inputs|future|see itself", (r"masked_fill|\+ *mask", r"mask *=", r"softmax")),
+    (r"NaN|infinite", (r"-?inf\b", r"softmax", r"exp\(")),
+)
+
+
+def run_text(text: str) -> dict[str, Any]:
+    r"""
+    ## Run what was pasted
+
+    What most such code imports is there already. The classes that it defines are those of a module.
+    """
+    # Tests copy the module, and errors show its lines: both look here for the text.
+    linecache.cache[FILE] = len(text), None, text.splitlines(keepends=True), FILE
+
+    # Most people copy a class without the first lines of its file.
+    names = {"__name__": "pasted", "torch": torch, "nn": nn, "F": nn.functional}
+    # Some write `nn.functional`, some `F`.
+    names |= {"math": math, "Tensor": Tensor}
+
+    # The text gets no flags of this file.
+    exec(compile(text, FILE, "exec", dont_inherit=True), names)
+    return names
+
+
+def classes_in(names: dict[str, Any]) -> list[str]:
+    r"""
+    ## The modules that it defines
+
+    The one to test comes first: an attention by its name, else the last, which most often puts the
+    others together.
+    """
+    # Only classes that were made by the text itself, none that it has imported.
+    # Each of them has the name of the module in which it was made.
+    found = [
+        name
+        for name, one in names.items()
+        if isinstance(one, type) and issubclass(one, nn.Module) and one.__module__ == "pasted"
+    ]
+    # The sort keeps the order otherwise.
+    return sorted(reversed(found), key=lambda name: "attention" not in name.lower())
+
+
+def line_of(sentence: str, text: str) -> int | None:
+    r"""
+    ## The line that a mistake is likely in
+
+    None, if nothing in the text looks like it.
+    """
+    # Words in a comment are no code.
+    lines = [line.partition("#")[0] for line in text.split("\n")]
+
+    # A matrix that is never used has a name, and a line that makes it.
+    if unused := re.search(r"no gradient comes to (?:\w+\.)*?(\w+)\.weight", sentence):
+        patterns: tuple[str, ...] = (rf"self\.{unused[1]}\s*=",)
+    else:
+        # The first words that fit decide. A sentence that nothing fits has no line.
+        patterns = next((one for words, one in PLACES if re.search(words, sentence)), ())
+
+    # Of several lines the last one: a constructor comes before `forward`.
+    for pattern in patterns:
+        # Lines are counted from one, as in an editor.
+        fits = [at for at, line in enumerate(lines, 1) if re.search(pattern, line)]
+        if fits:
+            return fits[-1]
+    return None
+
+
+def failed_line(error: BaseException) -> int | None:
+    r"""
+    ## The line of an error
+
+    The innermost one of what was pasted.
+    """
+    # A text that can't be read was never run.
+    if isinstance(error, SyntaxError):
+        return error.lineno
+
+    # From the outermost call to the innermost one.
+    # An error knows the calls that led to it.
+    lines, trace = [], error.__traceback__
+    while trace:
+        # Other files have lines, too.
+        if trace.tb_frame.f_code.co_filename == FILE:
+            lines.append(trace.tb_lineno)
+        # One call further in.
+        trace = trace.tb_next
+    return lines[-1] if lines else None
+
+
+def value_of(text: str) -> Any:
+    r"""
+    ## What somebody typed for an argument
+
+    A number, true or false; anything else is a text.
+    """
+    # Nothing is run here, unlike with `eval`.
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        # A word without quotes: the name of an activation, for example.
+        return text
+
+
+# Two mistakes that are often copied together: no mask, and the root of the whole width.
+COPIED = """
+class SelfAttention(nn.Module):
+    def __init__(self, embed_size, heads):
+        super().__init__()
+        self.heads = heads
+        self.embed_size = embed_size
+        self.queries = nn.Linear(embed_size, embed_size)
+        self.keys = nn.Linear(embed_size, embed_size)
+        self.values = nn.Linear(embed_size, embed_size)
+        self.fc_out = nn.Linear(embed_size, embed_size)
+
+    def forward(self, x):
+        b, t, _ = x.shape
+        q, k, v = (f(x).view(b, t, self.heads, -1) for f in (self.queries, self.keys, self.values))
+        energy = torch.einsum("nqhd,nkhd->nhqk", q, k)
+        attention = torch.softmax(energy / self.embed_size ** 0.5, dim=3)
+        return self.fc_out(torch.einsum("nhql,nlhd->nqhd", attention, v).flatten(2))
+"""
+
+
+def example(
+    batch_size: int = 3, heads: int = 2, d_k: int = 5, seq_len: int = 7
+) -> tuple[Tensor, int | None]:
+    r"""
+    ## Example
+
+    The class of a text, called; and the line of its scale.
+
+    ### Exercises
+
+    ??? question "Why does the pasted class not need its imports?"
+        Most people copy a class without the first lines of its file, so they are there already.
+
+    ??? question "Why is a line only “likely”?"
+        A mistake is found by its numbers. That its line has a square root in it is a guess.
+
+    ??? question "Why the last of several lines that fit?"
+        A constructor makes what `forward` uses, and it comes first. Most mistakes are in `forward`.
+    """
+    # The text defines one class.
+    names = run_text(COPIED)
+    (name,) = classes_in(names)
+
+    # It is made and called like any other class.
+    # Its shapes are right, as those of nearly all mistakes.
+    x = torch.randn(batch_size, seq_len, heads * d_k)
+    output = names[name](heads * d_k, heads)(x)
+
+    # Line 16 of the text, the one with the root.
+    return output, line_of("the scores are divided by the root of the whole width", COPIED)
