@@ -1,8 +1,6 @@
 r"""Optimizers."""
 
 import math
-from collections import defaultdict
-from collections.abc import Callable
 from typing import Any
 
 from torch._absent import absent
@@ -10,119 +8,11 @@ from torch._dtypes import float32
 from torch._making import zeros_like
 from torch._memory import Operation, bits, run
 from torch._raw import contiguous
-from torch._tape import enable_grad, no_grad
 from torch._tensor import Tensor
 from torch.optim import lr_scheduler
+from torch.optim.optimizer import Optimizer
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "Adagrad", "lr_scheduler"]
-
-
-class Optimizer:
-    r"""Parameters in groups, and a state for each."""
-
-    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
-        if isinstance(params, Tensor):
-            raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, "
-                f"but got torch.{'Float'}Tensor"
-            )
-        self.defaults = defaults
-        self.state: dict[Tensor, dict[str, Any]] = defaultdict(dict)
-        self.param_groups: list[dict[str, Any]] = []
-        given = list(params)
-        if not given:
-            raise ValueError("optimizer got an empty parameter list")
-        groups = given if isinstance(given[0], dict) else [{"params": given}]
-        for group in groups:
-            self.add_param_group(group)
-
-    def add_param_group(self, param_group: dict[str, Any]) -> None:
-        r"""More parameters, with options of their own."""
-        if not isinstance(param_group, dict):
-            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
-        group = dict(param_group)
-        given = group["params"]
-        given = [given] if isinstance(given, Tensor) else list(given)
-        parameters = [one[1] if isinstance(one, tuple) else one for one in given]
-        for one in parameters:
-            if not isinstance(one, Tensor):
-                raise TypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is {type(one)}"
-                )
-            if not one.is_leaf:
-                raise ValueError("can't optimize a non-leaf Tensor")
-        known = {id(one) for other in self.param_groups for one in other["params"]}
-        if known & {id(one) for one in parameters}:
-            raise ValueError("some parameters appear in more than one parameter group")
-        group["params"] = parameters
-        for name, value in self.defaults.items():
-            group.setdefault(name, value)
-        self.param_groups.append(group)
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        r"""Forgets the gradients."""
-        for group in self.param_groups:
-            for one in group["params"]:
-                if set_to_none or one.grad is None:
-                    one.grad = None
-                else:
-                    one.grad = one.grad.detach() * 0
-
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        r"""Changes every parameter that has a gradient."""
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        with no_grad():
-            for group in self.param_groups:
-                for one in group["params"]:
-                    if one.grad is not None:
-                        self.update(one, one.grad, group, self.state[one])
-        return loss
-
-    def update(
-        self, parameter: Tensor, gradient: Tensor, group: dict[str, Any], state: dict[str, Any]
-    ) -> None:
-        r"""Changes one parameter."""
-        raise NotImplementedError
-
-    def state_dict(self) -> dict[str, Any]:
-        r"""State and options, with numbers in place of parameters."""
-        number = {
-            id(one): place
-            for place, one in enumerate(
-                one for group in self.param_groups for one in group["params"]
-            )
-        }
-        return {
-            "state": {number[id(one)]: state for one, state in self.state.items()},
-            "param_groups": [
-                {**group, "params": [number[id(one)] for one in group["params"]]}
-                for group in self.param_groups
-            ],
-        }
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        r"""Takes over state and options."""
-        if len(state_dict["param_groups"]) != len(self.param_groups):
-            raise ValueError("loaded state dict has a different number of parameter groups")
-        parameters = [one for group in self.param_groups for one in group["params"]]
-        self.state = defaultdict(dict)
-        for place, state in state_dict["state"].items():
-            self.state[parameters[place]] = {
-                name: value.clone() if isinstance(value, Tensor) else value
-                for name, value in state.items()
-            }
-        for group, loaded in zip(self.param_groups, state_dict["param_groups"], strict=True):
-            group.update({name: value for name, value in loaded.items() if name != "params"})
-
-    def __repr__(self) -> str:
-        lines = []
-        for place, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {place}")
-            lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
-        return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
 
 
 def _check_rate(lr: Any) -> None:
@@ -353,3 +243,6 @@ class Adagrad(Optimizer):
 
 
 __getattr__ = absent("module 'torch.optim'", lambda: list(globals()), {})
+
+# As in PyTorch: the module is imported, and not an attribute.
+del optimizer  # noqa: F821
