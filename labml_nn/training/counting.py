@@ -12,6 +12,7 @@ terms:
   cross entropy: The mean of −ln p of the right tokens; the loss of a language model.
   n-gram: A run of n neighbouring tokens.
   nat: The unit of a loss with natural logarithms; one nat is 1.44 bits.
+  perplexity: e to the cross entropy; a model that guesses among so many tokens has the same loss.
 ---
 
 Before you train a network, find out what counting can do. It is exact, it takes seconds, and a
@@ -158,6 +159,9 @@ class BackOff:
 
         In [windows](data.py#fixed_windows) of `seq_len` letters, as for every other model. What
         came before the window is out of sight; otherwise counting would look better than it is.
+
+        Papers often give $e$ to the loss instead, the *perplexity*: with 1.688 nats it is 5.4, as
+        if there were 5.4 letters to guess among.
         """
         total = 0.0
         for place in range(1, len(text)):

@@ -44,6 +44,7 @@ class Entry:
     * `name` is the definition that it belongs to
     * `heading` and `note` are the words of its note
     * `names` are the names in its code
+    * `terms` are what the page explains, at the top of it; of “a long name (ALN)” both names
     """
 
     anchor: str
@@ -51,6 +52,7 @@ class Entry:
     heading: str = ""
     note: str = ""
     names: str = ""
+    terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,20 @@ def of_source(source: Source) -> Entries:
     paper = ", ".join(text for key, text in matter.paper.items() if key != "link")
     terms = " ".join(f"{term}: {sentence}" for term, sentence in matter.terms.items())
     said = [matter.summary, plain(note), f"Paper: {paper}" if paper else "", terms]
-    top = Entry("", note=" ".join(filter(None, said)))
+    explained = tuple(name for term in matter.terms for name in _names_of(term))
+    top = Entry("", note=" ".join(filter(None, said)), terms=explained)
     found = [_entry(source, row) for row in rows(source)]
     return Entries(
         front_matter.title_of(source), (top, *(one for one in found if one.anchor or one.note))
     )
+
+
+def _names_of(term: str) -> list[str]:
+    r"""
+    A term, and what it is called for short, as in “rotary positions (RoPE)”. Where one sentence
+    explains several, each of them.
+    """
+    return [name.strip() for name in re.split(r"[(),]", term) if name.strip()]
 
 
 def _entry(source: Source, row: Row) -> Entry:
@@ -104,6 +115,14 @@ def _heading(note: Note) -> tuple[str, Note]:
         return "", note
     words = plain(Note(note.kind, note.first + first, (match[1],)))
     return words, Note(note.kind, note.first + first + 1, note.texts[first + 1 :])
+
+
+def _values(entry: Entry) -> tuple[object, ...]:
+    r"""
+    Hardly any entry has terms; they are left out where there are none.
+    """
+    *rest, terms = astuple(entry)
+    return (*rest, terms) if terms else tuple(rest)
 
 
 def of_document(text: str, name: str) -> Entries:
@@ -159,7 +178,7 @@ def index(
         pages.append((uri, of_document(path.read_text(encoding="utf-8"), path.stem)))
     pages += [(uri, of_result(result)) for uri, result in results.items()]
     listed = [
-        [page.title, f"{folder(uri)}/".removeprefix("/"), [astuple(one) for one in page.entries]]
+        [page.title, f"{folder(uri)}/".removeprefix("/"), [*map(_values, page.entries)]]
         for uri, page in pages
     ]
     data = json.dumps(listed, ensure_ascii=False, separators=(",", ":"))

@@ -1,5 +1,6 @@
 r"""The search of the site, used in a browser: how it opens, what it finds, where it leads."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -107,10 +108,16 @@ FIRST = [
     ("projection to heads", "Multi-Head Attention › PrepareForMultiHeadAttention"),
     ("positional enc", "Positional Encodings"),
     ("rotary", "Rotary Positions"),
+    # A term leads to the page that explains it, a short name too.
+    ("softmax", "Attention, One Head at a Time"),
+    ("DPO", "Preferences"),
+    ("RoPE", "Rotary Positions"),
+    ("perplexity", "Counting Letters"),
+    ("Direct Preference Optimization", "Preferences"),
 ]
 
 
-def test_names_their_parts_and_headings_are_found_first(mha: Page) -> None:
+def test_names_parts_headings_and_terms_are_found_first(mha: Page) -> None:
     assert [(query, titles(ask(mha, query))[0]) for query, _ in FIRST] == FIRST
 
 
@@ -125,6 +132,14 @@ def test_words_of_a_page_are_found_on_the_first_screen(mha: Page) -> None:
     assert mha.locator("dialog [role=status]").inner_text() == "No results"
     row = ask(mha, "einsum").filter(has_text="MultiHeadAttention.get_scores").first
     assert row.locator("mark").inner_text() == "einsum"
+
+
+def test_no_result_shows_tex(mha: Page) -> None:
+    for query in ("softmax", "DPO", "RoPE", "perplexity", "gradient", "sum", "log"):
+        shown = ask(mha, query).all_inner_texts()
+        assert shown
+        # A backslash, or the braces of an index.
+        assert [one for one in shown if re.search(r"\\[a-z]+|[_^]\{", one)] == [], query
 
 
 @pytest.mark.parametrize("width", [1400, 400])

@@ -13,6 +13,7 @@ terms:
   causal mask: Lets a position look at itself and at earlier positions only.
   head: One of several attentions that work side by side, each on its own features.
   self-attention: Attention whose queries, keys and values come from the same sequence.
+  softmax: Turns scores into weights that are positive and sum to one.
 ---
 
 A model that looks at one word at a time can't know who *sat*, or what *it* refers to: the answer is

@@ -25,11 +25,11 @@
 
   addEventListener("search-index", ({ detail }) => {
     entries = detail.flatMap(([title, address, found]) =>
-      found.map(([anchor, name, heading, note, names]) => {
+      found.map(([anchor, name, heading, note, names, terms = []]) => {
         const own = anchor && anchor === name ? name.split(".").at(-1) : "";
         // The top of a page has the title of the page as its heading.
         const shown = heading || (anchor ? "" : title);
-        return { title, address, anchor, name, own, heading: shown, note, names };
+        return { title, address, anchor, name, own, heading: shown, note, names, terms };
       }),
     );
     update();
@@ -64,8 +64,16 @@
     return expression.test(entry.note) ? 2 : 0;
   }
 
+  // What a page is worth that is about what was asked: it explains a term of that name, or its
+  // title begins with it. Such a page comes before a definition that is only called so.
+  function explains(entry, query) {
+    if (entry.anchor) return 0;
+    if (entry.terms.some((term) => term.toLowerCase() === query)) return 20;
+    return entry.title.toLowerCase().startsWith(query) ? 8 : 0;
+  }
+
   // Every word must be in the entry, or in what it belongs to, and at least one in the entry.
-  function score(entry, words) {
+  function score(entry, words, query) {
     const found = words.map((one) => worth(entry, one));
     const around = `${entry.title} ${entry.name}`;
     const missing = words.filter((one, at) => !found[at] && !one.expression.test(around));
@@ -75,17 +83,18 @@
     const label = labels.find((text) => words.every(({ expression }) => expression.test(text)));
     const length = words.reduce((sum, { word }) => sum + word.length, 0);
     const named = label ? (4 * length) / label.length + (entry.anchor ? 0 : 4) : 0;
-    return found.reduce((sum, one) => sum + one, named);
+    return found.reduce((sum, one) => sum + one, named + explains(entry, query));
   }
 
   // The results
 
   function update() {
     if (!entries) return;
-    const asked = input.value.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
+    const query = input.value.trim().toLowerCase();
+    const asked = query.match(/[\p{L}\p{N}_]+/gu) ?? [];
     const words = asked.map((word) => ({ word, expression: pattern(word) }));
     const found = entries
-      .map((entry) => ({ entry, value: words.length ? score(entry, words) : 0 }))
+      .map((entry) => ({ entry, value: words.length ? score(entry, words, query) : 0 }))
       .filter(({ value }) => value)
       // Of two that are worth the same, what has a heading of its own comes first.
       .sort((one, other) => other.value - one.value || !one.entry.heading - !other.entry.heading);

@@ -34,7 +34,7 @@ def test_every_entry_leads_to_an_anchor_of_the_built_site(site: Path) -> None:
         page = (site / address / "index.html").read_text(encoding="utf-8")
         ids = set(Shown(page).values("id"))
         assert title
-        for anchor, name, _, _, _ in entries:
+        for anchor, name, *_ in entries:
             assert not anchor or anchor in ids, f"{address}#{anchor}"
             assert not name or name in ids, f"{address}#{name}"
             checked += 1
@@ -55,7 +55,7 @@ PAGE = '''r"""
 title: A page
 summary: It has rows.
 paper: { title: On rows, authors: R. Ow, year: 2020, link: "https://a.b" }
-terms: { knot: It is tied. }
+terms: { "knot (KN), loop": It is tied. }
 ---
 
 The *first* note of `MANY`.
@@ -90,12 +90,13 @@ def _hidden(): return Net
 
 
 def test_rows_become_entries() -> None:
-    said = "It has rows. The first note of MANY. Paper: On rows, R. Ow, 2020 knot: It is tied."
+    said = "It has rows. The first note of MANY. Paper: On rows, R. Ow, 2020"
+    said = f"{said} knot (KN), loop: It is tied."
     trap = "Twice <img src=x onerror=alert(1)> the width"
     assert of_source(parse(PAGE, "a/page.py")) == Entries(
         "A page",
         (
-            Entry("", note=said),
+            Entry("", note=said, terms=("knot", "KN", "loop")),
             Entry("L12", names="MANY inf math"),
             Entry("Net", "Net", "A net", "It has d_k knots.", "Net"),
             Entry("Net.__init__", "Net.__init__", "Make it", "", "D_K __init__ d_k int self"),
@@ -163,6 +164,7 @@ def test_documents_and_sources_stand_in_one_index(tmp_path: Path) -> None:
         ("p", ""),
         ("Start", "guides/start/"),
     ]
+    assert listed[0][2][0][5] == ["knot", "KN", "loop"]
     assert listed[0][2][2] == ["Net", "Net", "A net", "It has d_k knots.", "Net"]
     assert listed[2][2][-1] == ["start", "", "Start", "Here.", ""]
 

@@ -8,6 +8,7 @@ import markdown
 import pytest
 
 from literate.reading import front_matter
+from literate.reading.notes import spans
 from literate.reading.plain import plain
 from literate.reading.rows import Note, rows
 from literate.reading.source import read
@@ -67,7 +68,7 @@ def test_of_every_note_of_the_project_the_words_are_those_that_markdown_shows() 
         ("| a | b |\n|---|:-:|\n| 1 | 2 |", "a | b 1 | 2"),
         ("```python\nx = *a*\n```\nafter", "x = *a* after"),
         ("\n    indented *code*", "indented *code*"),
-        (r"with $d_k$ of $\sqrt{x}$", r"with d_k of \sqrt{x}"),
+        (r"with $d_k$ of $\sqrt{x}$", "with d_k of √x"),
         ("before\n$$\n\\frac{a}{b}\n$$\nafter", "before after"),
         (r"\*no emphasis\* and \_this\_", "*no emphasis* and _this_"),
         ("<img src=x onerror=alert(1)> &lt;", "<img src=x onerror=alert(1)> &lt;"),
@@ -77,6 +78,35 @@ def test_of_every_note_of_the_project_the_words_are_those_that_markdown_shows() 
 )
 def test_marks_go_and_words_stay(text: str, words: str) -> None:
     assert plain(note(text)) == words
+
+
+@pytest.mark.parametrize(
+    ("tex", "words"),
+    [
+        (r"\frac{\alpha}{r} B^\top", "α/r Bᵀ"),
+        (r"\frac{a + b}{2}, \tfrac12", "(a + b)/2, 1/2"),
+        (r"\sqrt{8} = 2.83, \sqrt{a + b}", "√8 = 2.83, √(a + b)"),
+        (r"\ln 4 \approx 1.386", "ln 4 ≈ 1.386"),
+        (r"e^{\Delta_t A}", "e^(Δ_t A)"),
+        (r"3 \cdot 64 = 3{,}072", "3 · 64 = 3,072"),
+        (r"\operatorname{Re}(q \bar{k})", "Re(q k)"),
+        (r"\pi_{\text{ref}} \,\|\, \pi", "π_ref ‖ π"),
+    ],
+)
+def test_a_formula_is_what_somebody_would_type_without_tex(tex: str, words: str) -> None:
+    assert plain(note(f"${tex}$")) == words
+
+
+def test_no_note_of_the_project_leaves_tex() -> None:
+    left = {
+        words
+        for path in SOURCES
+        for row in rows(read(path))
+        if row.note
+        for span in spans(row.note)
+        if span.kind == "inline" and "\\" in (words := plain(note(f"${span.content}$")))
+    }
+    assert left == set()
 
 
 def test_in_a_document_written_by_hand_tags_are_tags() -> None:
