@@ -27,9 +27,12 @@ endif
 # The folder of the built website, for `make purge`.
 SITE ?= site
 
-# Arguments for the program that `make test`, `make train`, `make results`, `make serve` and
-# `make bench-site` run.
+# Arguments for the program that `make test`, `make train`, `make results`, `make serve`, `make bench`
+# and `make bench-site` run.
 ARGS ?=
+
+# The experiment of `make bench`.
+NAME ?=
 
 run := .venv/bin/python
 install := $(run) -m pip install --disable-pip-version-check --constraint constraints.txt
@@ -96,8 +99,8 @@ soak: $(made)/train ## Run what takes longer: fifty kills, and three seeds of ea
 	$(run) -m tests.soak $(ARGS)
 
 results: $(made)/site ## Train the recipes from three seeds, and the models that run in the browser
-	$(run) benchmarks/recipes.py $(ARGS)
-	$(run) benchmarks/live.py
+	$(run) -m benchmarks recipes $(ARGS)
+	$(run) -m benchmarks live
 
 proof: $(made)/test ## Compare changed pages with the code of others, and break them; their row of the table
 	$(run) -m tests.proof $(ARGS)
@@ -113,8 +116,8 @@ whole: $(made)/test ## Test on the whole standard library, of which `make test` 
 
 check: lint test whole site ## lint, test, whole and site, one after another
 
-bench: $(made)/train ## Run the benchmarks
-	@for script in benchmarks/*.py; do echo "== $$script"; $(run) "$$script" || exit 1; done
+bench: $(made)/site ## Record one result, make bench NAME=encoders; without a name, list them
+	$(run) -m benchmarks $(NAME) $(ARGS)
 
 # ANCHOR names the folder `docs` of the site that this one descends from; see the program's --help.
 bench-site: $(made)/test node_modules/.made benchmarks/figures/node_modules/.made ## Print the figures of the site

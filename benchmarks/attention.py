@@ -25,6 +25,8 @@ from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
 # Positions, sequences in a batch, heads, features, rounds.
 FULL = (1024, 4, 8, 512, 7)
 QUICK = (128, 2, 4, 64, 3)
+# The memory of each kind is measured in a process of its own.
+ITSELF = (sys.executable, "-m", "benchmarks", "attention")
 # What the others are compared with.
 BASE = "fused, flag"
 
@@ -119,7 +121,7 @@ def main() -> int:
 
     memory = {}
     for name in KINDS:
-        command = [sys.executable, __file__, *sys.argv[1:], "--memory-of", name]
+        command = [*ITSELF, *sys.argv[1:], "--memory-of", name]
         memory[name] = statistics.median(
             int(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
             for _ in range(3)

@@ -7,32 +7,33 @@ differences of many steps are compared with the exact derivatives, and the passe
 are timed. The result is results/autograd.json, to which the pages refer. It takes two minutes.
 """
 
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from statistics import mean, median
 
-# As `python benchmarks/autograd.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+import torch.nn.functional as F
+from torch import Tensor
 
-import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
-from torch import Tensor  # noqa: E402
-
-from benchmarks.record import write  # noqa: E402
-from labml_nn.basics.autograd import cross_entropy  # noqa: E402
-from labml_nn.basics.autograd_experiment import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from labml_nn.basics.autograd import cross_entropy
+from labml_nn.basics.autograd_experiment import (
     CONTEXT,
     parameters,
     predict,
     update,
 )
-from labml_nn.training.data import prepare, tiny_shakespeare  # noqa: E402
+from labml_nn.training.data import prepare, tiny_shakespeare
 
 SEEDS = (1, 2, 3)
 STEPS, BATCH_SIZE = 5000, 256
+SOURCES = [
+    "labml_nn/basics/autograd.py",
+    "labml_nn/basics/autograd_experiment.py",
+    "labml_nn/training/data.py",
+]
+# How often a pass is timed.
+TIMES = 200
 # Steps of the finite differences.
 EXPONENTS = range(-12, 0)
 
@@ -49,8 +50,10 @@ def batch(tokens: Tensor, size: int = BATCH_SIZE) -> tuple[Tensor, Tensor]:
     return tokens[places[:, None] + torch.arange(CONTEXT)], tokens[places + CONTEXT]
 
 
-def train(seed: int, training: Tensor, held_out: Tensor, n_vocab: int) -> dict[str, list]:
+def trained(seed: int) -> dict[str, list]:
     r"""The losses of both on the way, and at the end on the validation text."""
+    tokenizer, training, held_out = prepare(tiny_shakespeare(), 64)
+    n_vocab = len(tokenizer)
     ours = parameters(n_vocab, seed)
     theirs = [weight.value.clone().requires_grad_() for weight in ours]
     losses: dict[str, list] = {"ours": [], "PyTorch's": [], "end": []}
@@ -99,10 +102,10 @@ def differences(seed: int, tokens: Tensor, n_vocab: int) -> dict[str, dict[int, 
     return errors
 
 
-def milliseconds(call: Callable[[], object], times: int = 200) -> float:
+def milliseconds(call: Callable[[], object]) -> float:
     r"""The median time of one call, of the processor, on one thread: others may be at work."""
     taken = []
-    for _ in range(times):
+    for _ in range(TIMES):
         start = time.process_time()
         call()
         taken.append(1000 * (time.process_time() - start))
@@ -129,14 +132,12 @@ def timed(tokens: Tensor, n_vocab: int) -> dict[str, float]:
     }
 
 
-def main() -> None:
-    r"""Train, differentiate, and write down what came out."""
-    torch.set_num_threads(1)
-    tokenizer, training, validation = prepare(tiny_shakespeare(), 64)
+def measure(runner: Runner) -> Report:
+    r"""Train, differentiate, and take the times."""
+    tokenizer, training, _ = prepare(tiny_shakespeare(), 64)
     n_vocab = len(tokenizer)
-    runs = [train(seed, training, validation, n_vocab) for seed in SEEDS]
+    runs = runner.all([(trained, seed) for seed in SEEDS])
     ends = list(zip(*(run["end"] for run in runs), strict=True))
-    print(ends, flush=True)
     errors: dict[str, dict[int, list[float]]] = {}
     for seed in SEEDS:
         for name, rows in differences(seed, training, n_vocab).items():
@@ -148,18 +149,8 @@ def main() -> None:
     }
     best = {name: min(rows.values()) for name, rows in middle.items()}
     times = timed(training, n_vocab)
-    print(best, times, flush=True)
-    write(
-        "autograd",
-        title="Our own autograd, PyTorch's, and finite differences",
-        command="python benchmarks/autograd.py",
-        sources=[
-            "labml_nn/basics/autograd.py",
-            "labml_nn/basics/autograd_experiment.py",
-            "labml_nn/training/data.py",
-            "benchmarks/autograd.py",
-        ],
-        values={
+    return {
+        "values": {
             "ours": mean(ends[0]),
             "pytorchs": mean(ends[1]),
             "lowest": min(ends[0]),
@@ -171,7 +162,7 @@ def main() -> None:
             "parameters": sum(weight.value.numel() for weight in parameters(n_vocab, 1)),
             **times,
         },
-        figures={
+        "figures": {
             "steps": {
                 "title": "Error of a finite difference, as a share of the derivative (medians)",
                 "x": {"title": "Step h", "scale": "log"},
@@ -190,8 +181,12 @@ def main() -> None:
                 ],
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Our own autograd, PyTorch's, and finite differences",
+    sources=SOURCES,
+    measure=measure,
+    small={"SEEDS": (1, 2), "STEPS": 100, "EXPONENTS": range(-3, 0), "TIMES": 2},
+)

@@ -25,9 +25,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-# As `python benchmarks/build.py` from a checkout, nothing needs to be installed.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from literate.python import names_in_notes
 from literate.reading.rows import rows
 from literate.reading.source import parse

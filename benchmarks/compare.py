@@ -15,59 +15,55 @@ The result is results/compare.json.
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-# As `python benchmarks/compare.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
-import torch  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
-from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
-
-from benchmarks.families import VARIANTS  # noqa: E402
-from benchmarks.record import write  # noqa: E402
-from labml_nn.transformers.fused_attention import FusedAttention  # noqa: E402
-from labml_nn.transformers.kv_cache import CachedAttention  # noqa: E402
-from labml_nn.transformers.memory.absorbed_attention import AbsorbedLatentAttention  # noqa: E402
-from labml_nn.transformers.memory.flash import TiledAttention  # noqa: E402
-from labml_nn.transformers.memory.flash_backward import FlashAttention  # noqa: E402
-from labml_nn.transformers.memory.flex import FlexAttention, alibi  # noqa: E402
-from labml_nn.transformers.memory.grouped_query import GroupedQueryAttention  # noqa: E402
-from labml_nn.transformers.memory.latent_attention import LatentAttention  # noqa: E402
-from labml_nn.transformers.memory.learned_sink import LearnedSinkAttention  # noqa: E402
-from labml_nn.transformers.memory.sliding_window import (  # noqa: E402
+from benchmarks.families import VARIANTS
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.tables import column
+from benchmarks.record import ROOT
+from labml_nn.transformers.fused_attention import FusedAttention
+from labml_nn.transformers.kv_cache import CachedAttention
+from labml_nn.transformers.memory.absorbed_attention import AbsorbedLatentAttention
+from labml_nn.transformers.memory.flash import TiledAttention
+from labml_nn.transformers.memory.flash_backward import FlashAttention
+from labml_nn.transformers.memory.flex import FlexAttention, alibi
+from labml_nn.transformers.memory.grouped_query import GroupedQueryAttention
+from labml_nn.transformers.memory.latent_attention import LatentAttention
+from labml_nn.transformers.memory.learned_sink import LearnedSinkAttention
+from labml_nn.transformers.memory.sliding_window import (
     RollingAttention,
     SlidingWindowAttention,
 )
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask  # noqa: E402
-from labml_nn.transformers.modern.attention import ModernAttention  # noqa: E402
-from labml_nn.transformers.positions.alibi import AlibiAttention  # noqa: E402
-from labml_nn.transformers.positions.rotary_attention import RotaryAttention  # noqa: E402
-from labml_nn.transformers.positions.rotary_scaling import scaled_rotary  # noqa: E402
-from labml_nn.transformers.positions.shaw_relative import ShawAttention  # noqa: E402
-from labml_nn.transformers.positions.transformer_xl import TransformerXLAttention  # noqa: E402
-from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies  # noqa: E402
-from labml_nn.transformers.variants.cross_attention import CrossAttention  # noqa: E402
-from labml_nn.transformers.variants.delta_rule import DeltaRuleAttention  # noqa: E402
-from labml_nn.transformers.variants.differential_attention import (  # noqa: E402
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from labml_nn.transformers.modern.attention import ModernAttention
+from labml_nn.transformers.positions.alibi import AlibiAttention
+from labml_nn.transformers.positions.rotary_attention import RotaryAttention
+from labml_nn.transformers.positions.rotary_scaling import scaled_rotary
+from labml_nn.transformers.positions.shaw_relative import ShawAttention
+from labml_nn.transformers.positions.transformer_xl import TransformerXLAttention
+from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
+from labml_nn.transformers.variants.cross_attention import CrossAttention
+from labml_nn.transformers.variants.delta_rule import DeltaRuleAttention
+from labml_nn.transformers.variants.differential_attention import (
     DifferentialAttention,
 )
-from labml_nn.transformers.variants.gated_attention import GatedAttention  # noqa: E402
-from labml_nn.transformers.variants.linear_attention import LinearAttention  # noqa: E402
-from labml_nn.transformers.variants.query_key_norm import QueryKeyNormAttention  # noqa: E402
-from labml_nn.transformers.variants.soft_cap import SoftCapAttention  # noqa: E402
-from labml_nn.transformers.ways.batch_first import BatchFirstAttention  # noqa: E402
-from labml_nn.transformers.ways.folded_heads import NarrowSelfAttention  # noqa: E402
-from labml_nn.transformers.ways.one_head_at_a_time import OneHeadAtATime  # noqa: E402
-from literate.reading.front_matter import of_source  # noqa: E402
-from literate.reading.source import read  # noqa: E402
+from labml_nn.transformers.variants.gated_attention import GatedAttention
+from labml_nn.transformers.variants.linear_attention import LinearAttention
+from labml_nn.transformers.variants.query_key_norm import QueryKeyNormAttention
+from labml_nn.transformers.variants.soft_cap import SoftCapAttention
+from labml_nn.transformers.ways.batch_first import BatchFirstAttention
+from labml_nn.transformers.ways.folded_heads import NarrowSelfAttention
+from labml_nn.transformers.ways.one_head_at_a_time import OneHeadAtATime
+from literate.reading.front_matter import of_source
+from literate.reading.source import read
 
 HEADS, D_MODEL, SEQ_LEN = 4, 64, 64
 D_K = D_MODEL // HEADS
@@ -285,9 +281,8 @@ def losses(name: str, key: str, column: str) -> dict[str, float]:
     return {row[key]: row[column] for row in table["rows"]}
 
 
-def main() -> None:
-    r"""Measure all, and write it down."""
-    torch.set_num_threads(1)
+def measure(runner: Runner) -> Report:
+    r"""Measure all, and put it beside the losses of other results."""
     variants = {page or "mha": row for row, page in VARIANTS.items()}
     of_variants = losses("families", "attention", "loss")
     of_positions = losses("extrapolation", "positions", "at64")
@@ -305,7 +300,6 @@ def main() -> None:
                 "remark": entry.remark,
             }
         )
-        print(*list(rows[-1].values())[1:7])
     curves = [
         {"page": f"{FOLDER}/{entry.page}.py", "line": line, "run": run, "figure": figure}
         for entry in ENTRIES
@@ -316,44 +310,39 @@ def main() -> None:
         if line
         for figure in figures
     ]
-    write(
-        "compare",
-        title="All attentions: parameters, cache, FLOPs and loss",
-        command="python benchmarks/compare.py",
-        sources=[
-            *(f"{FOLDER}/{entry.page}.py" for entry in ENTRIES),
-            "benchmarks/compare.py",
-            "benchmarks/families.py",
-        ],
-        values={"d_model": D_MODEL, "heads": HEADS, "positions": SEQ_LEN, "bytes": 4},
-        tables={
+    return {
+        "values": {"d_model": D_MODEL, "heads": HEADS, "positions": SEQ_LEN, "bytes": 4},
+        "tables": {
             "attentions": {
                 "columns": [
-                    {"name": "attention", "title": "Attention"},
-                    {"name": "page", "title": "Page"},
-                    {"name": "parameters", "title": "Parameters"},
-                    {"name": "token", "title": "Cache, one token", "unit": "bytes"},
-                    {"name": "kept", "title": "Cache, 64 tokens", "unit": "bytes"},
-                    {"name": "flops", "title": "Forward pass", "unit": "FLOPs"},
-                    {"name": "variants", "title": "Loss among variants", "digits": 3},
-                    {"name": "positions", "title": "Loss among positions", "digits": 3},
-                    {"name": "code", "title": "Code"},
-                    {"name": "remark", "title": "Remark"},
+                    column("attention", "Attention"),
+                    column("page", "Page"),
+                    column("parameters", "Parameters"),
+                    column("token", "Cache, one token", unit="bytes"),
+                    column("kept", "Cache, 64 tokens", unit="bytes"),
+                    column("flops", "Forward pass", unit="FLOPs"),
+                    column("variants", "Loss among variants", 3),
+                    column("positions", "Loss among positions", 3),
+                    column("code", "Code"),
+                    column("remark", "Remark"),
                 ],
                 "rows": rows,
             },
             "curves": {
                 "columns": [
-                    {"name": "page", "title": "Page"},
-                    {"name": "line", "title": "Line"},
-                    {"name": "run", "title": "Result"},
-                    {"name": "figure", "title": "Figure"},
+                    column("page", "Page"),
+                    column("line", "Line"),
+                    column("run", "Result"),
+                    column("figure", "Figure"),
                 ],
                 "rows": curves,
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="All attentions: parameters, cache, FLOPs and loss",
+    sources=[*(f"{FOLDER}/{entry.page}.py" for entry in ENTRIES), "benchmarks/families.py"],
+    measure=measure,
+)

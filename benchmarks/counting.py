@@ -7,34 +7,31 @@ results/counting.json, to which the pages refer.
 """
 
 import math
-import sys
-from pathlib import Path
 from statistics import mean, stdev
 
-# As `python benchmarks/counting.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+from torch import nn
 
-from torch import nn  # noqa: E402
-
-from benchmarks.record import write  # noqa: E402
-from labml_nn.training.counting import BackOff, count_letters, count_pairs  # noqa: E402
-from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare  # noqa: E402
-from labml_nn.training.loop import adamw, evaluate, train  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.tables import column
+from labml_nn.training.counting import BackOff, count_letters, count_pairs
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
+from labml_nn.training.loop import adamw, evaluate, train
 
 SEQ_LEN, STEPS, BATCH_SIZE, ESTIMATES = 64, 2000, 12, 1000
+# The longest context that is counted.
+MOST = 6
 PROMPT, WRITTEN = "ROMEO:\n", 120
 
 
-def main() -> None:
-    r"""Count, train, and write down what came out."""
+def measure(runner: Runner) -> Report:
+    r"""Count, train, and let both write."""
     tokenizer, train_tokens, validation_tokens = prepare(tiny_shakespeare(), SEQ_LEN)
     training, validation = tokenizer.decode(train_tokens), tokenizer.decode(validation_tokens)
 
     rows, samples = [], []
     guessing = BackOff("", 0, tokenizer.symbols)
     samples.append({"model": "guessing", "sample": guessing.write(PROMPT, WRITTEN, seed=1)})
-    for n_letters in range(7):
+    for n_letters in range(MOST + 1):
         model = BackOff(training, n_letters, tokenizer.symbols)
         places = range(n_letters, len(validation))
         unseen = sum(not model.total[validation[at - n_letters : at]] for at in places)
@@ -48,7 +45,6 @@ def main() -> None:
             "unlimited": model.loss(validation, len(validation)),
         }
         rows.append(row)
-        print(row, flush=True)
         name = {0: "letters", 1: "pairs"}.get(n_letters, f"{n_letters} letters of context")
         samples.append({"model": name, "sample": model.write(PROMPT, WRITTEN, seed=1)})
 
@@ -60,22 +56,17 @@ def main() -> None:
     # The same table, learned. Zeros make it guess at first.
     learned = []
     for seed in range(1, 4):
-        table = nn.Embedding(len(tokenizer), len(tokenizer))
-        nn.init.zeros_(table.weight)
+        learner = nn.Embedding(len(tokenizer), len(tokenizer))
+        nn.init.zeros_(learner.weight)
         windows = RandomWindows(train_tokens, SEQ_LEN, BATCH_SIZE, seed)
-        start = evaluate(table, validation_tokens, SEQ_LEN)
-        train(table, windows.at, [adamw(table, rate=0.03, weight_decay=0.0)], STEPS)
-        learned.append((start, evaluate(table, validation_tokens, SEQ_LEN)))
-        print(f"learned table, seed {seed}: {learned[-1]}", flush=True)
+        start = evaluate(learner, validation_tokens, SEQ_LEN)
+        train(learner, windows.at, [adamw(learner, rate=0.03, weight_decay=0.0)], STEPS)
+        learned.append((start, evaluate(learner, validation_tokens, SEQ_LEN)))
 
     best = min(rows, key=lambda row: row["validation"])
     letters = count_letters(train_tokens, len(tokenizer))
-    path = write(
-        "counting",
-        title="Counting letters on Tiny Shakespeare",
-        command="python benchmarks/counting.py",
-        sources=[f"labml_nn/training/{page}.py" for page in ("counting", "data", "loop")],
-        values={
+    return {
+        "values": {
             "guessing": math.log(len(tokenizer)),
             "letters": -letters[validation_tokens].log().mean().item(),
             "pairs": -pairs[validation_tokens[:-1], validation_tokens[1:]].log().mean().item(),
@@ -86,26 +77,26 @@ def main() -> None:
             "learned_highest": max(loss for _, loss in learned),
             "untrained": mean(loss for loss, _ in learned),
         },
-        tables={
+        "tables": {
             "contexts": {
                 "columns": [
-                    {"name": "letters", "title": "Letters of context"},
-                    {"name": "contexts", "title": "Different contexts"},
-                    {"name": "unseen", "title": "Never seen", "unit": "%", "digits": 1},
-                    {"name": "training", "title": "Training loss", "unit": "nats", "digits": 3},
-                    {"name": "validation", "title": "Validation loss", "unit": "nats", "digits": 3},
+                    column("letters", "Letters of context"),
+                    column("contexts", "Different contexts"),
+                    column("unseen", "Never seen", 1, "%"),
+                    column("training", "Training loss", 3, "nats"),
+                    column("validation", "Validation loss", 3, "nats"),
                 ],
                 "rows": [{name: row[name] for name in row if name != "unlimited"} for row in rows],
             },
             "samples": {
                 "columns": [
-                    {"name": "model", "title": "Model"},
-                    {"name": "sample", "title": "Sample"},
+                    column("model", "Model"),
+                    column("sample", "Sample"),
                 ],
                 "rows": samples,
             },
         },
-        figures={
+        "figures": {
             "contexts": {
                 "title": "Loss against letters of context",
                 "x": {"title": "Letters of context"},
@@ -116,9 +107,13 @@ def main() -> None:
                 ],
             }
         },
-    )
-    print(path)
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Counting letters on Tiny Shakespeare",
+    sources=[f"labml_nn/training/{page}.py" for page in ("counting", "data", "loop")],
+    measure=measure,
+    small={"STEPS": 2, "ESTIMATES": 2, "WRITTEN": 2, "MOST": 3},
+    threads=None,
+)

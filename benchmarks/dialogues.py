@@ -3,39 +3,34 @@ What does each part of fine-tuning on dialogues do, and what do preferences do t
 
 Three models read the facts, and are fine-tuned with one thing changed at a time; then each learns
 from pairs of answers, with several values of beta. The result is results/dialogues.json, to which
-the pages of fine-tuning on dialogues and preferences refer. It takes ten minutes of one core. With
-a folder as argument, what has been computed is kept there, and a run that was stopped goes on.
+the pages of fine-tuning on dialogues and preferences refer. It takes ten minutes of one core.
 """
 
-import copy
 import math
 import random
-import sys
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from statistics import mean
+from typing import Any
 
-# As `python benchmarks/dialogues.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+import torch.nn.functional as F
+from matplotlib.figure import Figure
+from torch import Tensor
 
-import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from torch import Tensor  # noqa: E402
-
-from benchmarks.pictures import heat_map, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.fine_tuning import dialogue_experiment as answering  # noqa: E402
-from labml_nn.fine_tuning import packing  # noqa: E402
-from labml_nn.fine_tuning import preference_experiment as preferring  # noqa: E402
-from labml_nn.fine_tuning.dialogues import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import Found, ends, mean_curve, mean_of, numbers
+from benchmarks.library.tables import column
+from benchmarks.pictures import heat_map, new, svg
+from labml_nn.fine_tuning import dialogue_experiment as answering
+from labml_nn.fine_tuning import packing
+from labml_nn.fine_tuning import preference_experiment as preferring
+from labml_nn.fine_tuning.dialogues import (
     IGNORED,
     ChatTokenizer,
     side_by_side,
 )
-from labml_nn.fine_tuning.facts import (  # noqa: E402
+from labml_nn.fine_tuning.facts import (
     Fact,
     all_facts,
     dialogue,
@@ -43,12 +38,13 @@ from labml_nn.fine_tuning.facts import (  # noqa: E402
     split_facts,
     text_to_read,
 )
-from labml_nn.fine_tuning.packing import PackedTransformer, pack  # noqa: E402
-from labml_nn.fine_tuning.preferences import log_probabilities  # noqa: E402
-from labml_nn.training.sampling import draw, generate, greedy  # noqa: E402
-from labml_nn.transformers.mha import causal_mask  # noqa: E402
+from labml_nn.fine_tuning.packing import PackedTransformer, pack
+from labml_nn.fine_tuning.preferences import log_probabilities
+from labml_nn.training.sampling import draw, generate, greedy
+from labml_nn.transformers.mha import causal_mask
 
 SEEDS = (1, 2, 3)
+Weights = Mapping[str, Tensor]
 READING, STEPS, PREFERRING = 2000, 80, 40
 KEYS = ("taught", "stops", "loss")
 MARGINS = [half / 2 for half in range(-10, 11)]
@@ -60,7 +56,7 @@ SOURCES += [
     f"labml_nn/transformers/{name}.py"
     for name in ("feed_forward", "fused_attention", "mha", "models", "positional_encoding")
 ]
-SOURCES += ["labml_nn/transformers/basic/autoregressive_model.py", "benchmarks/dialogues.py"]
+SOURCES += ["labml_nn/transformers/basic/autoregressive_model.py"]
 
 FACTS = all_facts()
 TAUGHT, HELD_OUT = split_facts(FACTS)
@@ -69,27 +65,20 @@ TOKENIZER = ChatTokenizer(TEXT)
 BEGIN, ASSISTANT, END = (TOKENIZER.marks[f"<{name}>"] for name in ("begin", "assistant", "end"))
 
 
-KEPT = Path(sys.argv[1]) if len(sys.argv) > 1 else None
-
-
-def once(name: str, compute: Callable[[], object]) -> object:
-    r"""What was computed, which is kept under a name."""
-    file = KEPT / f"{name.replace(' ', '-')}.pt" if KEPT else None
-    if file and file.exists():
-        return torch.load(file, weights_only=False)
-    found = compute()
-    if file:
-        torch.save(found, file)
-    return found
-
-
-def reader(seed: int) -> tuple[PackedTransformer, float]:
-    r"""A model that has read the text, and the seconds that it took."""
+def reader(seed: int) -> dict[str, Any]:
+    r"""The weights of a model that has read the text, and the seconds that it took."""
     torch.manual_seed(seed)
     model = answering.small_model(TOKENIZER)
     start = time.process_time()
     answering.read(model, TOKENIZER.encode(TEXT), READING, seed)
-    return model, time.process_time() - start
+    return {"weights": model.state_dict(), "seconds": time.process_time() - start}
+
+
+def with_weights(weights: Weights) -> PackedTransformer:
+    r"""A model that was trained."""
+    model = answering.small_model(TOKENIZER)
+    model.load_state_dict(weights)
+    return model
 
 
 def continuations(model: PackedTransformer, prompts: Sequence[str]) -> list[str]:
@@ -101,8 +90,9 @@ def continuations(model: PackedTransformer, prompts: Sequence[str]) -> list[str]
     return [TOKENIZER.decode(column) for column in new.t()]
 
 
-def before_tuning(model: PackedTransformer) -> dict[str, float]:
+def before_tuning(seed: int, weights: Weights) -> dict[str, float]:
     r"""What the model that has only read does with held-out facts."""
+    model = with_weights(weights)
 
     def right(prompts: list[str]) -> float:
         found = zip(continuations(model, prompts), HELD_OUT, strict=True)
@@ -168,13 +158,12 @@ CHANGES: dict[str, tuple[Change, dict[str, object]]] = {
 }
 
 
-def tuned(
-    name: str, base: PackedTransformer, seed: int
-) -> tuple[PackedTransformer, dict[str, float], list[list[float]]]:
+def tuned(name: str, seed: int, weights: Weights) -> dict[str, Any]:
     r"""A fine-tuned model, what it can do, and its right answers on the way."""
     change, settings = CHANGES[name]
+    base = with_weights(weights)
     torch.manual_seed(seed)
-    model = copy.deepcopy(base) if "scratch" not in settings else answering.small_model(TOKENIZER)
+    model = base if "scratch" not in settings else answering.small_model(TOKENIZER)
     model.__class__ = Mixed
     model.seen, model.run_on = "seen" in settings, "run_on" in settings
     batch_at = change(answering.packed_batches(TOKENIZER, TAUGHT, seed))
@@ -203,13 +192,25 @@ def tuned(
         "loss": loss,
         "seconds": seconds,
     }
-    print(name, seed, found, given[:3], flush=True)
-    return model, found, curve
+    return {"weights": model.state_dict(), "found": found, "curve": curve}
 
 
 def right(model: PackedTransformer, facts: Sequence[Fact]) -> float:
     r"""The share of right answers, each the likeliest."""
     return share_right(facts, answering.ask(model, TOKENIZER, facts))
+
+
+def answered(seed: int, weights: Weights) -> dict[str, Any]:
+    r"""What a fine-tuned model draws, and the log-probabilities of its pairs."""
+    model = fine_tuned(weights)
+    return {"drawn": drawn(model), "pairs": of_pairs(model, HELD_OUT)}
+
+
+def fine_tuned(weights: Weights) -> PackedTransformer:
+    r"""A model that was fine-tuned as on the page."""
+    model = with_weights(weights)
+    model.__class__ = Mixed
+    return model.eval()
 
 
 def drawn(model: PackedTransformer) -> dict[str, float]:
@@ -227,11 +228,9 @@ def of_pairs(model: PackedTransformer, facts: Sequence[Fact]) -> list[float]:
     return [one.mean().item() for one in halves]
 
 
-def preferred(
-    base: PackedTransformer, seed: int, beta: float | None
-) -> tuple[dict[str, float], list[list[float]]]:
+def preferred(seed: int, beta: float | None, weights: Weights) -> dict[str, Any]:
     r"""What training on pairs does; without a beta, fine-tuning on the chosen answers alone."""
-    model = copy.deepcopy(base)
+    model = fine_tuned(weights)
     curve = [[0, *of_pairs(model, HELD_OUT)]]
 
     def measure(step: int, loss: Tensor) -> None:
@@ -252,8 +251,7 @@ def preferred(
     model.eval()
     found = drawn(model) | {"greedy": right(model, HELD_OUT)}
     found |= {"chosen": curve[-1][1], "rejected": curve[-1][2]}
-    print("preferred", seed, beta, found, curve, flush=True)
-    return found, curve
+    return {"found": found, "curve": curve}
 
 
 def filled() -> dict[str, float]:
@@ -302,105 +300,102 @@ def lines(names: dict[str, list[list[float]]]) -> list[dict[str, object]]:
     return [{"name": name, "points": points} for name, points in names.items()]
 
 
-def means(curves: Sequence[Sequence[Sequence[float]]], column: int) -> list[list[float]]:
-    r"""The mean of a column over the seeds, at each step."""
-    return [[at[0][0], mean(one[column] for one in at)] for at in zip(*curves, strict=True)]
+def three(name: str, found: Sequence[Found]) -> dict[str, float]:
+    r"""Mean, lowest and highest of the seeds, each with the name before it."""
+    values = numbers(found, name)
+    return {name: mean(values), **ends(values, f"{name}_")}
 
 
-def spread(name: str, found: Sequence[dict[str, float]], key: str) -> dict[str, float]:
-    r"""Mean, lowest and highest of the seeds."""
-    values = [one[key] for one in found]
-    return {name: mean(values), f"{name}_low": min(values), f"{name}_high": max(values)}
+def measure(runner: Runner) -> dict[str, Any]:
+    r"""Let three models read, fine-tune each in every way, and go on with pairs of answers."""
+    read = runner.all([(reader, seed) for seed in SEEDS])
 
+    def from_each(function: Callable, *about: Any, models: Sequence[Found] = read) -> list[Any]:
+        r"""A run for each seed, from the weights of a model."""
+        pairs = zip(SEEDS, models, strict=True)
+        return runner.all([(function, seed, *about, one["weights"]) for seed, one in pairs])
 
-def main() -> None:
-    r"""Train them all, and write down what came out."""
-    sources = fingerprints(SOURCES)
-    read = [once(f"read {seed}", lambda seed=seed: reader(seed)) for seed in SEEDS]
-    bases, reading = zip(*read, strict=True)
-    before = [
-        once(f"before {seed}", lambda one=one: before_tuning(one))
-        for seed, one in zip(SEEDS, bases, strict=True)
-    ]
-    print(before, flush=True)
-
-    rows, curves, seconds, answerers = [], {}, [], []
+    changes = {}
     for name in CHANGES:
-        runs = [
-            once(f"{name} {seed}", lambda name=name, base=base, seed=seed: tuned(name, base, seed))
-            for base, seed in zip(bases, SEEDS, strict=True)
-        ]
-        found = [one[1] for one in runs]
-        row = {"change": name} | spread("held_out", found, "held_out")
-        rows.append(row | {key: mean(one[key] for one in found) for key in KEYS})
-        if runs[0][2]:
-            curves[name] = means([one[2] for one in runs], 1)
-        if name == "as on the page":
-            answerers = [one[0] for one in runs]
-            seconds = [one["seconds"] for one in found]
+        pairs = zip(SEEDS, read, strict=True)
+        changes[name] = runner.all([(tuned, name, seed, one["weights"]) for seed, one in pairs])
+    answerers = changes["as on the page"]
+    return {
+        "read": read,
+        "before": from_each(before_tuning),
+        "changes": changes,
+        "answered": from_each(answered, models=answerers),
+        "preferred": {
+            beta: from_each(preferred, beta, models=answerers) for beta in (*BETAS, None)
+        },
+    }
 
-    first = [drawn(one) for one in answerers]
-    start = {"training": "before"} | spread("short", first, "short")
-    start["right"] = mean(one["right"] for one in first)
-    pairs = [of_pairs(one, HELD_OUT) for one in answerers]
+
+def report(measured: dict[str, Any]) -> Report:
+    r"""What each part of the fine-tuning does, and what the pairs do."""
+    before, read = measured["before"], measured["read"]
+    rows, curves = [], {}
+    for name, runs in measured["changes"].items():
+        found = [one["found"] for one in runs]
+        row = {"change": name} | three("held_out", found)
+        rows.append(row | {key: mean_of(found, key) for key in KEYS})
+        if runs[0]["curve"]:
+            curves[name] = mean_curve([one["curve"] for one in runs])
+    seconds = [one["found"]["seconds"] for one in measured["changes"]["as on the page"]]
+
+    first = [one["drawn"] for one in measured["answered"]]
+    pairs = [one["pairs"] for one in measured["answered"]]
+    start = {"training": "before"} | three("short", first)
+    start["right"] = mean_of(first, "right")
     start |= {"chosen": mean(one[0] for one in pairs), "rejected": mean(one[1] for one in pairs)}
     preferences, falls = [start], {}
-    for beta in (*BETAS, None):
-        runs = [
-            once(f"beta {beta} {seed}", lambda m=one, seed=seed, b=beta: preferred(m, seed, b))
-            for one, seed in zip(answerers, SEEDS, strict=True)
-        ]
-        found = [one[0] for one in runs]
+    for beta, runs in measured["preferred"].items():
+        found = [one["found"] for one in runs]
         name = f"beta {beta:g}" if beta else "chosen answers only"
-        row = {"training": name} | spread("short", found, "short")
-        means_of = ("right", "greedy", "chosen", "rejected")
-        row |= {key: mean(one[key] for one in found) for key in means_of}
+        row = {"training": name} | three("short", found)
+        row |= {key: mean_of(found, key) for key in ("right", "greedy", "chosen", "rejected")}
         preferences.append(row)
         falls[name] = {
-            way: means([one[1] for one in runs], column)
-            for way, column in (("chosen", 1), ("rejected", 2))
+            way: mean_curve([one["curve"] for one in runs], place)
+            for way, place in (("chosen", 1), ("rejected", 2))
         }
     start["greedy"] = rows[0]["held_out"]
-
-    write(
-        "dialogues",
-        title="Fine-tuning on dialogues, and preferences",
-        command="python benchmarks/dialogues.py",
-        sources=sources,
-        values={
+    parameters = sum(one.numel() for one in with_weights(read[0]["weights"]).parameters())
+    return {
+        "values": {
             "before": {key: mean(one[key] for one in before) for key in before[0]},
             "filled": filled(),
-            "parameters": sum(one.numel() for one in bases[0].parameters()),
-            "seconds": {"reading": mean(reading), "fine_tuning": mean(seconds)},
+            "parameters": parameters,
+            "seconds": {"reading": mean_of(read, "seconds"), "fine_tuning": mean(seconds)},
         },
-        tables={
+        "tables": {
             "changes": {
                 "columns": [
-                    {"name": "change", "title": "Fine-tuning"},
-                    {"name": "held_out", "title": "Right, held out", "digits": 2},
-                    {"name": "held_out_low", "title": "Lowest", "digits": 2},
-                    {"name": "held_out_high", "title": "Highest of three seeds", "digits": 2},
-                    {"name": "taught", "title": "Right, taught", "digits": 2},
-                    {"name": "stops", "title": "Answers that end", "digits": 2},
-                    {"name": "loss", "title": "Loss, held out", "unit": "nats", "digits": 3},
+                    column("change", "Fine-tuning"),
+                    column("held_out", "Right, held out", 2),
+                    column("held_out_low", "Lowest", 2),
+                    column("held_out_high", "Highest of three seeds", 2),
+                    column("taught", "Right, taught", 2),
+                    column("stops", "Answers that end", 2),
+                    column("loss", "Loss, held out", 3, "nats"),
                 ],
                 "rows": rows,
             },
             "preferences": {
                 "columns": [
-                    {"name": "training", "title": "Trained on pairs with"},
-                    {"name": "short", "title": "Short, drawn", "digits": 2},
-                    {"name": "short_low", "title": "Lowest", "digits": 2},
-                    {"name": "short_high", "title": "Highest of three seeds", "digits": 2},
-                    {"name": "right", "title": "Right, drawn", "digits": 2},
-                    {"name": "greedy", "title": "Right, likeliest", "digits": 2},
-                    {"name": "chosen", "title": "ln p of chosen", "unit": "nats", "digits": 1},
-                    {"name": "rejected", "title": "ln p of rejected", "unit": "nats", "digits": 1},
+                    column("training", "Trained on pairs with"),
+                    column("short", "Short, drawn", 2),
+                    column("short_low", "Lowest", 2),
+                    column("short_high", "Highest of three seeds", 2),
+                    column("right", "Right, drawn", 2),
+                    column("greedy", "Right, likeliest", 2),
+                    column("chosen", "ln p of chosen", 1, "nats"),
+                    column("rejected", "ln p of rejected", 1, "nats"),
                 ],
                 "rows": preferences,
             },
         },
-        figures={
+        "figures": {
             "curves": {
                 "title": "Right answers to held-out questions",
                 "x": {"title": "Steps of fine-tuning"},
@@ -435,8 +430,14 @@ def main() -> None:
                 "picture": svg(window(), "dialogues-window"),
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Fine-tuning on dialogues, and preferences",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SEEDS": (1, 2), "READING": 2, "STEPS": 2, "PREFERRING": 10},
+    threads=None,
+)

@@ -4,25 +4,19 @@ Curves and pictures of functions: nothing is trained, and it takes a few seconds
 The result is results/drawings.json, to which the pages of these functions refer.
 """
 
-import sys
-from pathlib import Path
+import torch
+import torch.nn.functional as F
+from matplotlib.axes import Axes
 
-# As `python benchmarks/drawings.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-
-from benchmarks.pictures import ACCENT, INK, SECOND, heat_map, new, svg  # noqa: E402
-from benchmarks.record import write  # noqa: E402
-from labml_nn.training.data import CharTokenizer  # noqa: E402
-from labml_nn.training.loop import learning_rate  # noqa: E402
-from labml_nn.transformers.kv_cache import CachedTransformer  # noqa: E402
-from labml_nn.transformers.positional_encoding import sinusoidal_positions  # noqa: E402
-from labml_nn.transformers.rms_norm import rms_norm  # noqa: E402
-from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.tables import column
+from benchmarks.pictures import ACCENT, INK, SECOND, heat_map, new, svg
+from labml_nn.training.data import CharTokenizer
+from labml_nn.training.loop import learning_rate
+from labml_nn.transformers.kv_cache import CachedTransformer
+from labml_nn.transformers.positional_encoding import sinusoidal_positions
+from labml_nn.transformers.rms_norm import rms_norm
+from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 
 SOURCES = [
     "labml_nn/training/loop.py",
@@ -31,7 +25,6 @@ SOURCES = [
     "labml_nn/transformers/positional_encoding.py",
     "labml_nn/transformers/rms_norm.py",
     "labml_nn/transformers/rotary.py",
-    "benchmarks/drawings.py",
 ]
 WIDTHS = (4, 16, 32, 64, 128)
 
@@ -116,22 +109,18 @@ def largest_weight(d_k: int, scale: float) -> float:
     return scores.softmax(dim=-1).amax(dim=-1).mean().item()
 
 
-def main() -> None:
+def measure(runner: Runner) -> Report:
     r"""Draw them all."""
     x = torch.linspace(-4, 4, 81)
     encodings = sinusoidal_positions(128, 101)
     near = (encodings[50] * encodings).sum(dim=-1)
-    write(
-        "drawings",
-        title="Functions of the lessons, drawn",
-        command="python benchmarks/drawings.py",
-        sources=SOURCES,
-        tables={
+    return {
+        "tables": {
             "scale": {
                 "columns": [
-                    {"name": "d_k", "title": "Features of a head"},
-                    {"name": "unscaled", "title": "Largest weight, unscaled", "digits": 2},
-                    {"name": "scaled", "title": "Scaled", "digits": 2},
+                    column("d_k", "Features of a head"),
+                    column("unscaled", "Largest weight, unscaled", 2),
+                    column("scaled", "Scaled", 2),
                 ],
                 "rows": [
                     {
@@ -143,7 +132,7 @@ def main() -> None:
                 ],
             }
         },
-        figures={
+        "figures": {
             "sines": {
                 "title": "each row is the vector of one position; one colour is positive, the "
                 "other negative",
@@ -209,8 +198,12 @@ def main() -> None:
                 ],
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Functions of the lessons, drawn",
+    sources=SOURCES,
+    measure=measure,
+    threads=None,
+)

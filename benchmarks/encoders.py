@@ -3,39 +3,32 @@ What does it give to see both sides of a gap, and what is it good for?
 
 Small encoders are trained to fill gaps in Tiny Shakespeare for 600 steps, from three seeds each,
 with one thing changed at a time. Then one of them learns to tell questions from statements. The
-result is results/encoders.json, to which the pages of labml_nn/encoders refer. What is trained
-already is kept in the file of `--kept`.
+result is results/encoders.json, to which the pages of labml_nn/encoders refer.
 """
 
-import argparse
-import json
 import math
 import re
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
-# As `python benchmarks/encoders.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import Tensor, nn
 
-import torch  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-
-from benchmarks.pictures import ACCENT, INK, SECOND, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.encoders.classifier import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import Found, Runs, mark, mean_of, name_rows, numbers, spread
+from benchmarks.library.tables import column, low_and_high, table
+from benchmarks.pictures import ACCENT, SECOND, new, svg
+from labml_nn.encoders.classifier import (
     Classifier,
     Labelled,
     questions,
     side_by_side,
 )
-from labml_nn.encoders.experiment import (  # noqa: E402
+from labml_nn.encoders.experiment import (
     D_MODEL,
     SEQ_LEN,
     SIZES,
@@ -47,19 +40,19 @@ from labml_nn.encoders.experiment import (  # noqa: E402
     share_right,
     small_encoder,
 )
-from labml_nn.encoders.masked_model import (  # noqa: E402
+from labml_nn.encoders.masked_model import (
     IGNORED,
     BertEncoder,
     MaskedModel,
     MaskTokenizer,
 )
-from labml_nn.encoders.modern_encoder import ModernEncoder, with_rotary  # noqa: E402
-from labml_nn.training.data import prepare, tiny_shakespeare  # noqa: E402
-from labml_nn.training.loop import adamw, train  # noqa: E402
-from labml_nn.transformers.fused_attention import FusedAttention  # noqa: E402
-from labml_nn.transformers.mha import causal_mask  # noqa: E402
-from labml_nn.transformers.models import TransformerLayer  # noqa: E402
-from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies  # noqa: E402
+from labml_nn.encoders.modern_encoder import ModernEncoder, with_rotary
+from labml_nn.training.data import prepare, tiny_shakespeare
+from labml_nn.training.loop import adamw, train
+from labml_nn.transformers.fused_attention import FusedAttention
+from labml_nn.transformers.mha import causal_mask
+from labml_nn.transformers.models import TransformerLayer
+from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 
 SEEDS, STEPS, TUNING_STEPS, EVERY = (1, 2, 3), 600, 120, 20
 FOLDER = "labml_nn/transformers"
@@ -211,7 +204,7 @@ def single_gaps(tokens: Tensor, tokenizer: MaskTokenizer) -> tuple[Tensor, Tenso
     return tokens.masked_fill(gap, tokenizer.mask), tokens.masked_fill(~gap, IGNORED)
 
 
-def fill(name: str, seed: int, kept: Path) -> dict[str, Any]:
+def fill(name: str, seed: int) -> dict[str, Any]:
     r"""Train one model on gaps and measure it."""
     letters, training, validation = prepare(tiny_shakespeare(), SEQ_LEN)
     tokenizer = MaskTokenizer(letters)
@@ -243,7 +236,7 @@ def fill(name: str, seed: int, kept: Path) -> dict[str, Any]:
         "curve": [mean(losses[at : at + EVERY]) for at in range(0, STEPS, EVERY)],
     }
     if name == "40 % chosen":
-        torch.save(model.state_dict(), kept.with_suffix(f".{seed}.pt"))
+        found["weights"] = model.state_dict()
         found["guesses"] = [guesses(model, tokenizer, line) for line in LINES]
     return found
 
@@ -253,15 +246,15 @@ def next_letters(batch_at: Callable[[int], tuple[Tensor, Tensor]]) -> Callable:
     return lambda step: (batch_at(step)[0][:-1], batch_at(step)[0][1:])
 
 
-def classify(seed: int, kept: Path) -> dict[str, Any]:
-    r"""Fine-tune from a seed, with all that is compared."""
+def classify(seed: int, weights: dict[str, Tensor]) -> dict[str, Any]:
+    r"""Fine-tune a model that was trained with a seed, with all that is compared."""
     letters, training, validation = prepare(tiny_shakespeare(), SEQ_LEN)
     tokenizer = MaskTokenizer(letters)
     # One order of sentences for each seed, so that the labels are others, too.
     taught = questions(letters.decode(training), SEQ_LEN - 2, seed)
     asked = questions(letters.decode(validation), SEQ_LEN - 2)
     pretrained = MaskedModel(small_encoder(len(tokenizer)), bias=False)
-    pretrained.load_state_dict(torch.load(kept.with_suffix(f".{seed}.pt")))
+    pretrained.load_state_dict(weights)
     torch.manual_seed(seed)
     untrained = small_encoder(len(tokenizer))
     found: dict[str, Any] = {
@@ -304,112 +297,73 @@ def without_mask(
     return {"changed": changed, "right": share_right(model, tokenizer, asked)}
 
 
-def run_all(kept: Path) -> dict[str, Any]:
-    r"""All runs, those that are kept and those that have to be trained."""
-    found = json.loads(kept.read_text()) if kept.exists() else {"sources": fingerprints(SOURCES)}
-    for seed in SEEDS:
-        for name in (*RUNS, "classifier"):
-            key = f"{name}, {seed}"
-            if key not in found:
-                classifies = name == "classifier"
-                found[key] = classify(seed, kept) if classifies else fill(name, seed, kept)
-                kept.write_text(json.dumps(found))
-                print(key, {k: v for k, v in found[key].items() if k != "curve"}, flush=True)
-    return found
+def measure(runner: Runner) -> tuple[Runs, list[dict[str, Any]]]:
+    r"""All models that fill gaps, and one of them as a classifier, from each seed."""
+    filled = runner.runs(fill, RUNS, SEEDS)
+    of_seeds = zip(SEEDS, filled["40 % chosen"], strict=True)
+    classified = runner.all([(classify, seed, one["weights"]) for seed, one in of_seeds])
+    return filled, classified
 
 
-def bars(found: dict[str, Any], names: dict[str, str], title: str, measured: dict[str, str]) -> str:
+def bars(filled: Runs, names: dict[str, str], title: str, measured: dict[str, str]) -> str:
     r"""The mean of three seeds, and their range as a line; a colour for each thing measured."""
     figure, (axes,) = new(6.4, 0.5 * len(names) + 1.0)
     for (key, label), colour in zip(measured.items(), (ACCENT, SECOND), strict=False):
         for at, name in enumerate(names):
-            runs = [found[f"{name}, {seed}"][key] for seed in SEEDS]
-            axes.plot([min(runs), max(runs)], [at, at], color=colour, linewidth=3)
-            axes.plot(
-                [mean(runs)],
-                [at],
-                color=colour,
-                marker="o",
-                markersize=8,
+            mark(
+                axes,
+                at,
+                numbers(filled[name], key),
+                colour,
                 linestyle="",
                 label=label if at == 0 else None,
             )
     if len(measured) > 1:
         axes.legend(frameon=False, fontsize=9)
-    axes.set_yticks(range(len(names)), list(names.values()), fontsize=11)
     axes.set_ylim(-0.5, len(names) - 0.5)
-    axes.invert_yaxis()
-    axes.grid(axis="x", color=INK, alpha=0.12, linewidth=0.8)
-    axes.set_xlabel("Loss in gaps (nats)", fontsize=12)
-    axes.tick_params(axis="y", length=0)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    name_rows(axes, list(names.values()), "Loss in gaps (nats)")
     return svg(figure, title)
 
 
-def shares(found: dict[str, Any]) -> str:
+def shares(classified: Sequence[Found]) -> str:
     r"""Right answers with 100 and with 1,000 labels; a mark for each seed."""
     figure, (axes,) = new(6.4, 2.8)
     ways = ("counting", "from scratch", "pretrained")
     for at, way in enumerate(ways):
         for shift, n_labels, colour in ((-0.12, 100, SECOND), (0.12, 1000, ACCENT)):
-            runs = [found[f"classifier, {seed}"][f"{way}, {n_labels}"] for seed in SEEDS]
             label = f"{n_labels:,} labels" if at == 0 else None
-            axes.plot([min(runs), max(runs)], [at + shift] * 2, color=colour, linewidth=3)
-            axes.plot(
-                [mean(runs)],
-                [at + shift],
-                color=colour,
-                marker="o",
-                markersize=8,
-                label=label,
-                linestyle="",
-            )
-    axes.set_yticks(range(len(ways)), ["counting words", *ways[1:]], fontsize=11)
+            right = numbers(classified, f"{way}, {n_labels}")
+            mark(axes, at + shift, right, colour, label=label, linestyle="")
     axes.set_ylim(-0.5, len(ways) - 0.5)
-    axes.invert_yaxis()
-    axes.grid(axis="x", color=INK, alpha=0.12, linewidth=0.8)
-    axes.set_xlabel("Share of right answers", fontsize=12)
+    name_rows(axes, ["counting words", *ways[1:]], "Share of right answers")
+    axes.tick_params(axis="y", length=3.5)
     axes.legend(frameon=False, fontsize=9)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
     return svg(figure, "encoders-shares")
 
 
-def table(found: dict[str, Any], names: dict[str, str], first: str) -> dict[str, Any]:
-    r"""A row for each of these."""
+def encoders(filled: Runs, names: dict[str, str], first: str, single: bool) -> dict[str, Any]:
+    r"""A row for each of these; with `single`, also the loss in a single gap."""
     rows: list[dict[str, Any]] = []
     for name, title in names.items():
-        runs = [found[f"{name}, {seed}"] for seed in SEEDS]
-        losses = [one["loss"] for one in runs]
-        rows.append(
-            {
-                "name": title,
-                "parameters": runs[0]["parameters"],
-                "loss": mean(losses),
-                "low": min(losses),
-                "high": max(losses),
-                "seconds": mean(one["seconds"] for one in runs),
-            }
-        )
-        if name in OBJECTIVES:
-            rows[-1]["single"] = mean(one["single"] for one in runs)
+        found = filled[name]
+        row = {"name": title, "parameters": found[0]["parameters"]}
+        row |= spread("loss", numbers(found, "loss"))
+        row["seconds"] = mean_of(found, "seconds")
+        if single:
+            row["single"] = mean_of(found, "single")
+        rows.append(row)
     columns = [
-        {"name": "name", "title": first},
-        {"name": "parameters", "title": "Parameters"},
-        {"name": "loss", "title": "Loss in gaps", "unit": "nats", "digits": 3},
-        {"name": "low", "title": "lowest", "digits": 3},
-        {"name": "high", "title": "highest", "digits": 3},
-        {"name": "single", "title": "Single gaps", "unit": "nats", "digits": 3},
-        {"name": "seconds", "title": "Training", "unit": "s", "digits": 0},
+        column("name", first),
+        column("parameters", "Parameters"),
+        column("loss", "Loss in gaps", 3, "nats"),
+        *low_and_high(),
+        *([column("single", "Single gaps", 3, "nats")] if single else []),
+        column("seconds", "Training", 0, "s"),
     ]
-    if names is ENCODERS:
-        columns = [one for one in columns if one["name"] != "single"]
-        rows = [{k: v for k, v in one.items() if k != "single"} for one in rows]
-    return {"columns": columns, "rows": rows}
+    return table(columns, rows)
 
 
-def classes(found: dict[str, Any]) -> dict[str, Any]:
+def classes(classified: Sequence[Found]) -> dict[str, Any]:
     r"""A row for each way to classify."""
     ways = {
         f"{way}, {n} labels": f"{way}, {n}"
@@ -417,39 +371,22 @@ def classes(found: dict[str, Any]) -> dict[str, Any]:
         for way in ("counting", "from scratch", "pretrained")
     }
     ways |= {"first token, 1000 labels": "first token", "frozen, 1000 labels": "frozen"}
-    rows = []
-    for title, key in ways.items():
-        runs = [found[f"classifier, {seed}"][key] for seed in SEEDS]
-        rows.append({"way": title, "right": mean(runs), "low": min(runs), "high": max(runs)})
-    columns = [
-        {"name": "way", "title": "Classifier"},
-        {"name": "right", "title": "Right", "digits": 3},
-        {"name": "low", "title": "lowest", "digits": 3},
-        {"name": "high", "title": "highest", "digits": 3},
+    rows = [
+        {"way": title, **spread("right", numbers(classified, key))} for title, key in ways.items()
     ]
-    return {"columns": columns, "rows": rows}
+    return table([column("way", "Classifier"), column("right", "Right", 3), *low_and_high()], rows)
 
 
-def main() -> None:
-    r"""Train what isn't trained, and write down what came out."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kept", type=Path, default=ROOT / "runs/encoders.json")
-    kept = parser.parse_args().kept
-    torch.set_num_threads(1)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    found = run_all(kept)
-    classified = [found[f"classifier, {seed}"] for seed in SEEDS]
+def report(found: tuple[Runs, list[dict[str, Any]]]) -> Report:
+    r"""What both kinds of runs have found."""
+    filled, classified = found
     curves = {name: ENCODERS[name] for name in ("BERT", "BERT, rotary positions", "both sides")}
-    filled = [
-        {"line": line, "guesses": "; ".join(found["40 % chosen, 1"]["guesses"][at])}
+    guessed = [
+        {"line": line, "guesses": "; ".join(filled["40 % chosen"][0]["guesses"][at])}
         for at, line in enumerate(LINES)
     ]
-    write(
-        "encoders",
-        title="Encoders that fill gaps and classify",
-        command="python benchmarks/encoders.py",
-        sources={path: found["sources"][path] for path in SOURCES},
-        values={
+    return {
+        "values": {
             "steps": STEPS,
             "tuning_steps": TUNING_STEPS,
             "asked": classified[0]["asked"],
@@ -463,23 +400,17 @@ def main() -> None:
             },
             "tuning_seconds": mean(one["seconds"] for one in classified),
         },
-        tables={
-            "encoders": table(found, ENCODERS, "Encoder"),
-            "objectives": table(found, OBJECTIVES, "Training"),
-            "classes": classes(found),
-            "filled": {
-                "columns": [
-                    {"name": "line", "title": "Line"},
-                    {"name": "guesses", "title": "Guesses"},
-                ],
-                "rows": filled,
-            },
+        "tables": {
+            "encoders": encoders(filled, ENCODERS, "Encoder", single=False),
+            "objectives": encoders(filled, OBJECTIVES, "Training", single=True),
+            "classes": classes(classified),
+            "filled": table([column("line", "Line"), column("guesses", "Guesses")], guessed),
         },
-        figures={
+        "figures": {
             "sides": {
                 "title": "The loss in gaps",
                 "picture": bars(
-                    found,
+                    filled,
                     OBJECTIVES,
                     "encoders-sides",
                     {"loss": "15 % of all letters hidden", "single": "a single letter hidden"},
@@ -487,9 +418,9 @@ def main() -> None:
             },
             "parts": {
                 "title": "The loss in gaps with each encoder",
-                "picture": bars(found, ENCODERS, "encoders-parts", {"loss": ""}),
+                "picture": bars(filled, ENCODERS, "encoders-parts", {"loss": ""}),
             },
-            "shares": {"title": "Right answers", "picture": shares(found)},
+            "shares": {"title": "Right answers", "picture": shares(classified)},
             "curves": {
                 "title": "The training loss in gaps",
                 "x": {"title": "Step"},
@@ -499,15 +430,20 @@ def main() -> None:
                         "name": title,
                         "points": [
                             [EVERY * (at + 1), loss]
-                            for at, loss in enumerate(found[f"{name}, 1"]["curve"])
+                            for at, loss in enumerate(filled[name][0]["curve"])
                         ],
                     }
                     for name, title in curves.items()
                 ],
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Encoders that fill gaps and classify",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 20, "TUNING_STEPS": 2},
+)

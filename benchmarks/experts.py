@@ -4,30 +4,24 @@ What do experts give at the same work for each token, and who keeps them busy?
 A small transformer with one of several layers in the place of its feed-forward network is trained
 on Tiny Shakespeare for 1,000 steps, from three seeds. The loads of the experts are those of 200
 windows of the validation text. The result is results/experts.json, to which the pages of
-labml_nn/experts refer. What is trained already is kept in the file of `--kept`.
+labml_nn/experts refer.
 """
 
-import argparse
-import json
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from statistics import mean
 from typing import Any
 
-# As `python benchmarks/experts.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import Tensor, nn
 
-import torch  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-
-from benchmarks.pictures import ACCENT, INK, heat_map, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.experts.balancing import BiasedRouter, routers  # noqa: E402
-from labml_nn.experts.experiment import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import Found, Runs, drawn, mean_of, numbers, spread
+from benchmarks.library.tables import column, table
+from benchmarks.pictures import ACCENT, INK, heat_map, new, svg
+from labml_nn.experts.balancing import BiasedRouter, routers
+from labml_nn.experts.experiment import (
     D_FF,
     D_MODEL,
     N_ACTIVE,
@@ -36,17 +30,17 @@ from labml_nn.experts.experiment import (  # noqa: E402
     held_out_load,
     small_model,
 )
-from labml_nn.experts.mixture import Mixture  # noqa: E402
-from labml_nn.experts.shared_expert import SharedMixture  # noqa: E402
-from labml_nn.training.data import (  # noqa: E402
+from labml_nn.experts.mixture import Mixture
+from labml_nn.experts.shared_expert import SharedMixture
+from labml_nn.training.data import (
     CharTokenizer,
     RandomWindows,
     fixed_windows,
     prepare,
     tiny_shakespeare,
 )
-from labml_nn.training.loop import adamw, evaluate, train  # noqa: E402
-from labml_nn.transformers.swiglu import SwiGLU  # noqa: E402
+from labml_nn.training.loop import adamw, evaluate, train
+from labml_nn.transformers.swiglu import SwiGLU
 
 SEEDS, STEPS, SEQ_LEN, BATCH_SIZE = (1, 2, 3), 1000, 64, 16
 FOLDER = "labml_nn/transformers"
@@ -88,15 +82,15 @@ LAYERS: dict[str, tuple[Layer, str]] = {
 
 
 COLUMNS = [
-    {"name": "layer", "title": "In place of the network"},
-    {"name": "parameters", "title": "Parameters"},
-    {"name": "active", "title": "Active"},
-    {"name": "most", "title": "Greatest load", "digits": 2},
-    {"name": "least", "title": "Least load", "digits": 2},
-    {"name": "loss", "title": "Loss", "unit": "nats", "digits": 3},
-    {"name": "low", "title": "lowest", "digits": 3},
-    {"name": "high", "title": "highest", "digits": 3},
-    {"name": "seconds", "title": "Training", "unit": "s", "digits": 0},
+    column("layer", "In place of the network"),
+    column("parameters", "Parameters"),
+    column("active", "Active"),
+    column("most", "Greatest load", 2),
+    column("least", "Least load", 2),
+    column("loss", "Loss", 3, "nats"),
+    column("low", "lowest", 3),
+    column("high", "highest", 3),
+    column("seconds", "Training", 0, "s"),
 ]
 SIZES_AND_TIME = ("parameters", "active", "seconds")
 
@@ -139,7 +133,7 @@ def letters(model: nn.Module, tokenizer: CharTokenizer, tokens: Tensor) -> dict[
     return found
 
 
-def run(name: str, seed: int) -> dict[str, Any]:
+def trained(name: str, seed: int) -> dict[str, Any]:
     r"""Train one model and measure it."""
     tokenizer, training, validation = prepare(tiny_shakespeare(), SEQ_LEN)
     make, way = LAYERS[name]
@@ -165,43 +159,17 @@ def run(name: str, seed: int) -> dict[str, Any]:
     return found
 
 
-def run_all(kept: Path) -> dict[str, Any]:
-    r"""All runs, those that are kept and those that have to be trained."""
-    found = json.loads(kept.read_text()) if kept.exists() else {"sources": fingerprints(SOURCES)}
-    for seed in SEEDS:
-        for name in LAYERS:
-            key = f"{name}, {seed}"
-            if key not in found:
-                found[key] = run(name, seed)
-                kept.write_text(json.dumps(found))
-                few = {k: v for k, v in found[key].items() if k not in ("letters", "greatest")}
-                print(key, few, flush=True)
-    return found
+def measure(runner: Runner) -> Runs:
+    r"""Each layer, from each seed."""
+    return runner.runs(trained, LAYERS, SEEDS)
 
 
-def losses(found: dict[str, Any]) -> str:
-    r"""The losses: the mean of three seeds, and their range as a line."""
-    figure, (axes,) = new(6.4, 3.4)
-    for at, name in enumerate(LAYERS):
-        runs = [found[f"{name}, {seed}"]["loss"] for seed in SEEDS]
-        axes.plot([min(runs), max(runs)], [at, at], color=ACCENT, linewidth=3)
-        axes.plot([mean(runs)], [at], color=ACCENT, marker="o", markersize=8)
-    axes.set_yticks(range(len(LAYERS)), list(LAYERS), fontsize=11)
-    axes.invert_yaxis()
-    axes.grid(axis="x", color=INK, alpha=0.12, linewidth=0.8)
-    axes.set_xlabel("Loss (nats)", fontsize=12)
-    axes.tick_params(axis="y", length=0)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    return svg(figure, "experts-losses")
-
-
-def loads(found: dict[str, Any], ways: tuple[str, ...]) -> str:
+def loads(runs: Runs, ways: tuple[str, ...]) -> str:
     r"""A bar for each expert of the second layer, of the first seed; 1 is an equal share."""
     figure, all_axes = new(6.4, 2.4, columns=len(ways))
-    highest = max(max(found[f"{way}, 1"]["loads"][-1]) for way in ways)
+    highest = max(max(runs[way][0]["loads"][-1]) for way in ways)
     for axes, way in zip(all_axes, ways, strict=True):
-        axes.bar(range(1, N_EXPERTS + 1), found[f"{way}, 1"]["loads"][-1], color=ACCENT)
+        axes.bar(range(1, N_EXPERTS + 1), runs[way][0]["loads"][-1], color=ACCENT)
         axes.axhline(1, color=INK, linewidth=0.8, linestyle="--")
         axes.set(ylim=(0, 1.05 * highest), xticks=[1, N_EXPERTS], xlabel="expert")
         axes.set_title(way, fontsize=10)
@@ -211,59 +179,45 @@ def loads(found: dict[str, Any], ways: tuple[str, ...]) -> str:
     return svg(figure, "experts-loads")
 
 
-def map_of_letters(found: dict[str, Any]) -> str:
+def map_of_letters(runs: Runs) -> str:
     r"""Which share of a letter's choices goes to which expert of the first layer."""
     figure, (axes,) = new(6.4, 5.2)
-    one = found["experts, bias, 1"]["letters"]
+    one = runs["experts, bias"][0]["letters"]
     names = [{" ": "space", "\n": "line"}.get(name, name) for name in one["letters"]]
     heat_map(axes, one["shares"][0], names, [str(n + 1) for n in range(N_EXPERTS)])
     axes.set_xlabel("expert")
     return svg(figure, "experts-letters")
 
 
-def row(name: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
+def row(name: str, runs: Sequence[Found]) -> dict[str, Any]:
     r"""What the table says about a layer."""
-    found = [one["loss"] for one in runs]
     loads = [layer for one in runs for layer in one.get("loads", ())]
     return {
         "layer": name,
         "parameters": runs[0]["parameters"],
         "active": runs[0]["active"],
-        "loss": mean(found),
-        "low": min(found),
-        "high": max(found),
+        **spread("loss", numbers(runs, "loss")),
         "most": mean(map(max, loads)) if loads else "–",
         "least": mean(map(min, loads)) if loads else "–",
-        "seconds": mean(one["seconds"] for one in runs),
+        "seconds": mean_of(runs, "seconds"),
     }
 
 
-def change(runs: dict[str, list[dict[str, Any]]], name: str, other: str) -> dict[str, float]:
+def change(runs: Runs, name: str, other: str) -> dict[str, float]:
     r"""By how much the loss changes with another layer, seed by seed: the least and the most."""
     both = zip(runs[name], runs[other], strict=True)
     found = [new["loss"] - old["loss"] for old, new in both]
     return {"least": min(found), "most": max(found)}
 
 
-def main() -> None:
-    r"""Train what isn't trained, and write down what came out."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kept", type=Path, default=ROOT / "runs/experts.json")
-    kept = parser.parse_args().kept
-    torch.set_num_threads(1)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    found = run_all(kept)
-
-    runs = {name: [found[f"{name}, {seed}"] for seed in SEEDS] for name in LAYERS}
+def report(runs: Runs) -> Report:
+    r"""The losses, the loads, and which letters go where."""
     balanced = ("experts, no balancing", "experts, loss", "experts, bias")
+    losses = {name: numbers(of, "loss") for name, of in runs.items()}
     rows = [row(name, of) for name, of in runs.items()]
     guessed = [one["letters"]["guessed"] for one in runs["experts, bias"]]
-    write(
-        "experts",
-        title="Experts in a small transformer",
-        command="python benchmarks/experts.py",
-        sources={path: found["sources"][path] for path in SOURCES},
-        values={
+    return {
+        "values": {
             "steps": STEPS,
             "change": {
                 "loss": change(runs, "experts, no balancing", "experts, loss"),
@@ -286,26 +240,25 @@ def main() -> None:
             "highest": max(load for one in runs[balanced[0]] for load in map(max, one["loads"])),
             "notebook_seconds": sum(one["seconds"] for one in rows if one["layer"] in balanced),
         },
-        tables={
-            "layers": {"columns": COLUMNS, "rows": rows},
-            "balancing": {
-                "columns": [one for one in COLUMNS if one["name"] not in SIZES_AND_TIME],
-                "rows": [
-                    {key: cell for key, cell in one.items() if key not in SIZES_AND_TIME}
-                    for one in rows
-                    if one["layer"] in balanced
-                ],
-            },
+        "tables": {
+            "layers": table(COLUMNS, rows),
+            "balancing": table(
+                [one for one in COLUMNS if one["name"] not in SIZES_AND_TIME],
+                [one for one in rows if one["layer"] in balanced],
+            ),
         },
-        figures={
-            "losses": {"title": "The loss with each layer", "picture": losses(found)},
+        "figures": {
+            "losses": {
+                "title": "The loss with each layer",
+                "picture": drawn(losses, "Loss (nats)", "experts-losses"),
+            },
             "loads": {
                 "title": "The load of each expert of the second layer",
-                "picture": loads(found, balanced),
+                "picture": loads(runs, balanced),
             },
             "letters": {
                 "title": "Which experts of the first layer a letter goes to",
-                "picture": map_of_letters(found),
+                "picture": map_of_letters(runs),
             },
             "greatest": {
                 "title": "The greatest load in the second layer",
@@ -316,15 +269,20 @@ def main() -> None:
                         "name": way,
                         "points": [
                             [20 * at + 20, load[-1]]
-                            for at, load in enumerate(found[f"{way}, 1"]["greatest"])
+                            for at, load in enumerate(runs[way][0]["greatest"])
                         ],
                     }
                     for way in balanced
                 ],
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Experts in a small transformer",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 20},
+)

@@ -1,28 +1,18 @@
 r"""What happens to each kind of positions in texts longer than those of training?
 
-    python benchmarks/extrapolation.py
-
 The small transformer is trained with each of them, with windows of 64 characters of Tiny
 Shakespeare, from the same three seeds. Then its loss over the beginning of the held-out tenth is
 measured with windows of 64 to 512. The means of the seeds go to `results/extrapolation.json`, which
 the page `positions/extrapolation.py` shows. They don't depend on how busy the machine is.
 """
 
-import argparse
-import sys
-import time
-from concurrent.futures import ProcessPoolExecutor
-from itertools import product
-from multiprocessing import get_context
-from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import torch
 
-# As `python benchmarks/extrapolation.py` from a checkout, nothing needs to be installed.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from benchmarks import record
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.tables import column
 from labml_nn.training.data import prepare, tiny_shakespeare
 from labml_nn.transformers.positions.extrapolation import (
     KINDS,
@@ -71,33 +61,32 @@ SOURCES = [
 ]
 
 
-def measure(job: tuple[str, int, argparse.Namespace]) -> tuple[dict, dict]:
+D_MODEL, LAYERS, STEPS = 64, 3, 500
+
+
+def trained(kind: str, seed: int) -> dict[str, Any]:
     r"""Train one, and return its losses by length and by position, by its name.
 
     A rotary one is measured with each kind of scaling as well.
     """
-    kind, seed, options = job
-    torch.set_num_threads(1)
-    start = time.perf_counter()
     tokenizer, tokens, validation = prepare(tiny_shakespeare(), TRAINED_LEN)
     held_out = validation[: WINDOWS * max(LENGTHS) + 1]
     torch.manual_seed(seed)
-    model = make_model(kind, len(tokenizer), max(LENGTHS), options.d_model, HEADS, options.layers)
-    train_short(model, tokens, TRAINED_LEN, options.steps, seed)
-    print(f"{kind}, seed {seed}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-    lengths = {kind: losses_at(model, held_out, LENGTHS)}
+    model = make_model(kind, len(tokenizer), max(LENGTHS), D_MODEL, HEADS, LAYERS)
+    train_short(model, tokens, TRAINED_LEN, STEPS, seed)
+    lengths: dict[str, dict[int, float]] = {kind: losses_at(model, held_out, LENGTHS)}
     positions = {kind: in_bins(model, held_out)}
     for scaling, title in SCALINGS.items() if kind == "rotary" else []:
         # A table for each length: the longer the text, the more the frequencies are stretched.
         lengths[title] = {}
         for length in LENGTHS:
-            d_k = options.d_model // HEADS
+            d_k = D_MODEL // HEADS
             use_rotary(model, scaled_rotary(scaling, d_k, length, TRAINED_LEN))
             lengths[title] |= losses_at(model, held_out, [length])
 
         # The last one is for the longest windows.
         positions[title] = in_bins(model, held_out)
-    return lengths, positions
+    return {"lengths": lengths, "positions": positions}
 
 
 def in_bins(model: torch.nn.Module, tokens: torch.Tensor) -> list[list[float]]:
@@ -106,27 +95,21 @@ def in_bins(model: torch.nn.Module, tokens: torch.Tensor) -> list[list[float]]:
     return [[(at + 1) * BIN, loss.item()] for at, loss in enumerate(losses)]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--d-model", type=int, default=64)
-    parser.add_argument("--layers", type=int, default=3)
-    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
-    parser.add_argument("--processes", type=int, default=1, help="how many are trained at a time")
-    options = parser.parse_args()
-    fingerprints = record.fingerprints(SOURCES)
+def measure(runner: Runner) -> list[dict[str, Any]]:
+    r"""All kinds of positions, from each seed; those of one kind stand together."""
+    return runner.all([(trained, kind, seed) for kind in KINDS for seed in SEEDS])
 
-    found: dict[str, list[dict[int, float]]] = {}
+
+def report(trainings: list[dict[str, Any]]) -> Report:
+    r"""Losses by the length of the window, and along the longest one."""
+    found: dict[str, list[dict[str, float]]] = {}
     along: dict[str, list[list[list[float]]]] = {}
-    with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
-        for lengths, windows in pool.map(measure, product(KINDS, options.seeds, [options])):
-            for name, losses in lengths.items():
-                found.setdefault(name, []).append(losses)
-                along.setdefault(name, []).append(windows[name])
+    for one in trainings:
+        for name, losses in one["lengths"].items():
+            found.setdefault(name, []).append(losses)
+            along.setdefault(name, []).append(one["positions"][name])
     curves = {
-        name: {length: mean(one[length] for one in runs) for length in LENGTHS}
+        name: {length: mean(one[str(length)] for one in runs) for length in LENGTHS}
         for name, runs in found.items()
     }
     positions = {
@@ -135,14 +118,11 @@ def main() -> None:
     }
     # How far the seeds are apart, at the length where they are furthest apart.
     spreads = {
-        name: max(max(one[n] for one in runs) - min(one[n] for one in runs) for n in LENGTHS)
+        name: max(
+            max(one[str(n)] for one in runs) - min(one[str(n)] for one in runs) for n in LENGTHS
+        )
         for name, runs in found.items()
     }
-    print(f"{'positions':>22}", *(f"{length:6}" for length in LENGTHS), "spread")
-    for name, losses in curves.items():
-        numbers = [*losses.values(), spreads[name]]
-        print(f"{name:>22}", *(f"{number:6.3f}" for number in numbers))
-
     rows = [
         {
             "positions": name,
@@ -151,27 +131,23 @@ def main() -> None:
         }
         for name, losses in curves.items()
     ]
-    columns = [{"name": "positions", "title": "Positions"}] + [
+    columns = [column("positions", "Positions")] + [
         {"name": f"at{length}", "title": str(length), "unit": "nats", "digits": 3}
         for length in LENGTHS
     ]
-    columns.append({"name": "spread", "title": "Seeds apart, at most", "digits": 3})
+    columns.append(column("spread", "Seeds apart, at most", 3))
     loss = {"title": "Loss", "unit": "nats a character"}
-    path = record.write(
-        "extrapolation",
-        title="Trained on windows of 64 characters, evaluated on longer ones",
-        command="python benchmarks/extrapolation.py",
-        sources=fingerprints,
-        values={
-            "steps": options.steps,
-            "d_model": options.d_model,
-            "n_layers": options.layers,
+    return {
+        "values": {
+            "steps": STEPS,
+            "d_model": D_MODEL,
+            "n_layers": LAYERS,
             "trained_len": TRAINED_LEN,
-            "seeds": len(options.seeds),
+            "seeds": len(SEEDS),
             "evaluated": WINDOWS * max(LENGTHS),
         },
-        tables={"losses": {"columns": columns, "rows": rows}},
-        figures={
+        "tables": {"losses": {"columns": columns, "rows": rows}},
+        "figures": {
             "lengths": {
                 "title": "Loss in longer windows than those of training",
                 "x": {"title": "Characters in a window", "scale": "log"},
@@ -188,9 +164,13 @@ def main() -> None:
                 "lines": [{"name": name, "points": points} for name, points in positions.items()],
             },
         },
-    )
-    print(path)
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Trained on windows of 64 characters, evaluated on longer ones",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 2, "WINDOWS": 2},
+)

@@ -7,36 +7,31 @@ of: the largest score, with the usual learning rate and with ten times that; the
 token; what a window costs a model that was trained without one; and how much of its weight a head
 gives to tokens that don't matter. None of it depends on how busy the machine is.
 
-The result is results/families.json. What is trained already is kept in the file of `--kept`.
+The result is results/families.json.
 """
 
-import argparse
-import json
-import sys
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from statistics import mean
+from typing import Any
 
-# As `python benchmarks/families.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
 
-import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-
-from benchmarks.pictures import ACCENT, SECOND, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.training import loop  # noqa: E402
-from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import Runs, mean_curve, mean_of, means, numbers, spread
+from benchmarks.library.tables import column
+from benchmarks.pictures import ACCENT, SECOND, new, svg
+from labml_nn.training import loop
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
+from labml_nn.transformers.basic.autoregressive_model import (
     AutoregressiveTransformer,
 )
-from labml_nn.transformers.basic.comparison_experiment import put_in_place  # noqa: E402
-from labml_nn.transformers.memory.sliding_window import SlidingWindowAttention  # noqa: E402
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask  # noqa: E402
-from labml_nn.transformers.variants.differential_attention import (  # noqa: E402
+from labml_nn.transformers.basic.comparison_experiment import put_in_place
+from labml_nn.transformers.memory.sliding_window import SlidingWindowAttention
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from labml_nn.transformers.variants.differential_attention import (
     DifferentialAttention,
 )
 
@@ -71,7 +66,6 @@ SOURCES = [
     f"{FOLDER}/models.py",
     f"{FOLDER}/positional_encoding.py",
     *(f"{FOLDER}/{page}.py" for page in VARIANTS.values() if page),
-    "benchmarks/families.py",
 ]
 
 
@@ -111,7 +105,7 @@ def seen(model: AutoregressiveTransformer, inputs: Tensor) -> dict[str, float]:
     return {"score": max(scores, default=0), "first": mean(weights or [0])}
 
 
-def run(name: str, seed: int, rate: float) -> dict[str, object]:
+def trained(name: str, seed: int, rate: float) -> dict[str, object]:
     r"""Trains one model and measures it."""
     tokenizer, training, validation = prepare(tiny_shakespeare(), SIZES["seq_len"])
     torch.manual_seed(seed)
@@ -192,24 +186,19 @@ def find(attention: Callable[[], nn.Module], seed: int, steps: int = 600) -> dic
         share = weights.gather(0, at)[0].abs() / weights.abs().sum(dim=0)
         hits = (logits.argmax(dim=-1) == right).double().mean().item()
         measured.append({"noise": 1 - share.mean().item(), "right": hits})
-    return mean_of(measured)
+    return means(measured)
 
 
-def mean_of(runs: list[dict[str, float]]) -> dict[str, float]:
-    r"""The mean over the seeds, name by name."""
-    return {name: mean(one[name] for one in runs) for name in runs[0]}
-
-
-def score_curves(found: dict) -> str:
+def score_curves(runs: dict[float, Runs]) -> str:
     r"""The largest score while training, with both learning rates."""
     figure, all_axes = new(4.6, 3.2, columns=2)
     styles = dict(zip(LIMITED, ((ACCENT, "-"), (SECOND, "-"), (ACCENT, ":")), strict=True))
-    for axes, rate in zip(all_axes, (RATE, 10 * RATE), strict=True):
+    for axes, (rate, of_rate) in zip(all_axes, runs.items(), strict=True):
         for name in LIMITED:
-            curves = [found[f"{name}, {seed}, {rate:g}"]["curve"] for seed in SEEDS]
+            curves = [one["curve"] for one in of_rate[name]]
             steps = [step for step, _ in curves[0]]
-            means = [mean(point[1] for point in points) for points in zip(*curves, strict=True)]
-            axes.plot(steps, means, color=styles[name][0], linestyle=styles[name][1], label=name)
+            middle = [y for _, y in mean_curve(curves)]
+            axes.plot(steps, middle, color=styles[name][0], linestyle=styles[name][1], label=name)
         axes.set(yscale="log", ylim=(1, 200), xlabel="step", xticks=[0, 250, 500])
         axes.set_title("the usual rate" if rate == RATE else "ten times the rate", fontsize=9)
     all_axes[0].set(ylabel="largest score")
@@ -217,7 +206,7 @@ def score_curves(found: dict) -> str:
     return svg(figure, "scores")
 
 
-def loss_ranges(rows: list[dict]) -> str:
+def loss_ranges(rows: list[dict[str, Any]]) -> str:
     r"""The loss of each variant: a dot for the mean, a line from the lowest seed to the highest."""
     figure, (axes,) = new(4.6, 2.8)
     for at, row in enumerate(reversed(rows)):
@@ -229,67 +218,52 @@ def loss_ranges(rows: list[dict]) -> str:
     return svg(figure, "losses")
 
 
-def main() -> None:
-    r"""Train what isn't trained, and write down what came out."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--kept", type=Path, default=ROOT / "runs/families.json")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    options.kept.parent.mkdir(parents=True, exist_ok=True)
-    kept: dict = json.loads(options.kept.read_text()) if options.kept.exists() else {}
-    sources = fingerprints(SOURCES)
-    if kept.setdefault("sources", sources) != sources:
-        sys.exit(f"error: {options.kept} holds runs of other sources; delete it")
-    jobs = [(name, seed, RATE) for seed in SEEDS for name in VARIANTS]
-    jobs += [(name, seed, 10 * RATE) for seed in SEEDS for name in LIMITED]
-    for name, seed, rate in jobs:
-        label = f"{name}, {seed}, {rate:g}"
-        if label not in kept:
-            kept[label] = run(name, seed, rate)
-            options.kept.write_text(json.dumps(kept))
-            print(f"{label}: {kept[label]['loss']:.4f}", flush=True)
+# What must be found, and the layers that have to find it.
+SEARCHES: dict[str, Callable[[], nn.Module]] = {
+    "two heads": lambda: MultiHeadAttention(2, 32, 0.0),
+    "one head": lambda: MultiHeadAttention(1, 32, 0.0),
+    "one differential head": lambda: DifferentialAttention(1, 32, 0.0),
+}
 
-    rows = []
-    for name in VARIANTS:
-        runs = [kept[f"{name}, {seed}, {RATE:g}"] for seed in SEEDS]
-        losses = [one["loss"] for one in runs]
-        rows.append(
-            {
-                "attention": name,
-                "loss": mean(losses),
-                "low": min(losses),
-                "high": max(losses),
-                "parameters": runs[0]["parameters"],
-                "first": mean(one["first"] for one in runs) or "–",
-            }
-        )
-    limits = []
-    for rate in (RATE, 10 * RATE):
-        for name in LIMITED:
-            runs = [kept[f"{name}, {seed}, {rate:g}"] for seed in SEEDS]
-            limits.append(
-                {
-                    "run": name if rate == RATE else f"{name}, ten times the rate",
-                    "score": mean(one["score"] for one in runs),
-                    "loss": mean(one["loss"] for one in runs),
-                    "low": min(one["loss"] for one in runs),
-                    "high": max(one["loss"] for one in runs),
-                }
-            )
-    plain = [kept[f"multi-head attention, {seed}, {RATE:g}"] for seed in SEEDS]
-    searches = {
-        "two heads": lambda: MultiHeadAttention(2, 32, 0.0),
-        "one head": lambda: MultiHeadAttention(1, 32, 0.0),
-        "one differential head": lambda: DifferentialAttention(1, 32, 0.0),
+
+def searched(name: str, seed: int) -> dict[str, float]:
+    r"""One of them, trained to find."""
+    return find(SEARCHES[name], seed)
+
+
+def measure(runner: Runner) -> tuple[dict[float, Runs], Runs]:
+    r"""All variants at the usual rate, some at ten times of it, and those that search."""
+    rates = {
+        RATE: runner.runs(trained, VARIANTS, SEEDS, RATE),
+        10 * RATE: runner.runs(trained, LIMITED, SEEDS, 10 * RATE),
     }
-    write(
-        "families",
-        title="Variants of attention in a small transformer, and what each is about",
-        command="python benchmarks/families.py",
-        sources=sources,
-        values={
+    return rates, runner.runs(searched, SEARCHES, SEEDS)
+
+
+def report(found: tuple[dict[float, Runs], Runs]) -> Report:
+    r"""Losses, limits of scores, and the noise of those that search."""
+    rates, searches = found
+    rows = [
+        {
+            "attention": name,
+            **spread("loss", numbers(runs, "loss")),
+            "parameters": runs[0]["parameters"],
+            "first": mean_of(runs, "first") or "–",
+        }
+        for name, runs in rates[RATE].items()
+    ]
+    limits = [
+        {
+            "run": name if rate == RATE else f"{name}, ten times the rate",
+            "score": mean_of(of_rate[name], "score"),
+            **spread("loss", numbers(of_rate[name], "loss")),
+        }
+        for rate, of_rate in rates.items()
+        for name in LIMITED
+    ]
+    plain = rates[RATE]["multi-head attention"]
+    return {
+        "values": {
             "steps": STEPS,
             "layers": LAYERS,
             **{name: SIZES[name] for name in ("d_model", "heads", "seq_len")},
@@ -299,52 +273,54 @@ def main() -> None:
                 for name, n_sinks in (("none", "0"), ("one", "1"), ("four", "4"))
             },
         },
-        tables={
+        "tables": {
             "losses": {
                 "columns": [
-                    {"name": "attention", "title": "Attention"},
-                    {"name": "loss", "title": "Loss, mean of three seeds", "digits": 3},
-                    {"name": "low", "title": "lowest", "digits": 3},
-                    {"name": "high", "title": "highest", "digits": 3},
-                    {"name": "parameters", "title": "Parameters"},
-                    {"name": "first", "title": "Weight on the first token", "digits": 3},
+                    column("attention", "Attention"),
+                    column("loss", "Loss, mean of three seeds", 3),
+                    column("low", "lowest", 3),
+                    column("high", "highest", 3),
+                    column("parameters", "Parameters"),
+                    column("first", "Weight on the first token", 3),
                 ],
                 "rows": rows,
             },
             "limits": {
                 "columns": [
-                    {"name": "run", "title": "Attention"},
-                    {"name": "score", "title": "Largest score", "digits": 1},
-                    {"name": "loss", "title": "Loss", "digits": 3},
-                    {"name": "low", "title": "lowest", "digits": 3},
-                    {"name": "high", "title": "highest", "digits": 3},
+                    column("run", "Attention"),
+                    column("score", "Largest score", 1),
+                    column("loss", "Loss", 3),
+                    column("low", "lowest", 3),
+                    column("high", "highest", 3),
                 ],
                 "rows": limits,
             },
             "noise": {
                 "columns": [
-                    {"name": "attention", "title": "Attention"},
-                    {"name": "noise", "title": "Weight on the other 31 tokens", "digits": 3},
-                    {"name": "right", "title": "Right answers", "digits": 3},
+                    column("attention", "Attention"),
+                    column("noise", "Weight on the other 31 tokens", 3),
+                    column("right", "Right answers", 3),
                 ],
-                "rows": [
-                    {"attention": name, **mean_of([find(make, seed) for seed in SEEDS])}
-                    for name, make in searches.items()
-                ],
+                "rows": [{"attention": name, **means(runs)} for name, runs in searches.items()],
             },
         },
-        figures={
+        "figures": {
             "scores": {
                 "title": "The largest score while training, mean of three seeds",
-                "picture": score_curves(kept),
+                "picture": score_curves(rates),
             },
             "losses": {
                 "title": "Loss after 500 steps: mean and range of three seeds",
                 "picture": loss_ranges(rows),
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Variants of attention in a small transformer, and what each is about",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 25},
+)

@@ -5,40 +5,34 @@ The result is results/family_drawings.json, to which the pages of these function
 """
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from statistics import mean
 
-# As `python benchmarks/family_drawings.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
 
-import torch  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from torch import Tensor  # noqa: E402
-
-from benchmarks.family_numbers import SEEDS, recall, tables  # noqa: E402
-from benchmarks.pictures import ACCENT, INK, SECOND, heat_map, new, svg  # noqa: E402
-from benchmarks.record import write  # noqa: E402
-from labml_nn.basics import byte_pairs  # noqa: E402
-from labml_nn.optimizers import schedules  # noqa: E402
-from labml_nn.optimizers.adamw import AdamW  # noqa: E402
-from labml_nn.optimizers.muon import singular_values  # noqa: E402
-from labml_nn.training import strategies  # noqa: E402
-from labml_nn.training.data import tiny_shakespeare  # noqa: E402
-from labml_nn.transformers.mha import causal_mask  # noqa: E402
-from labml_nn.transformers.positions.alibi import AlibiAttention  # noqa: E402
-from labml_nn.transformers.positions.rotary_pairs import rotate_neighbours  # noqa: E402
-from labml_nn.transformers.positions.rotary_scaling import scaled_rotary  # noqa: E402
-from labml_nn.transformers.positions.shaw_relative import distances  # noqa: E402
-from labml_nn.transformers.positions.transformer_xl import encode_distances  # noqa: E402
-from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies  # noqa: E402
-from labml_nn.transformers.variants import linear_attention  # noqa: E402
-from labml_nn.transformers.variants.cross_attention import padding_mask  # noqa: E402
-from labml_nn.transformers.variants.soft_cap import soft_cap  # noqa: E402
+from benchmarks.family_numbers import SEEDS, recall, tables
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.pictures import ACCENT, INK, SECOND, heat_map, new, svg
+from labml_nn.basics import byte_pairs
+from labml_nn.optimizers import schedules
+from labml_nn.optimizers.adamw import AdamW
+from labml_nn.optimizers.muon import singular_values
+from labml_nn.training import strategies
+from labml_nn.training.data import tiny_shakespeare
+from labml_nn.transformers.mha import causal_mask
+from labml_nn.transformers.positions.alibi import AlibiAttention
+from labml_nn.transformers.positions.rotary_pairs import rotate_neighbours
+from labml_nn.transformers.positions.rotary_scaling import scaled_rotary
+from labml_nn.transformers.positions.shaw_relative import distances
+from labml_nn.transformers.positions.transformer_xl import encode_distances
+from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
+from labml_nn.transformers.variants import linear_attention
+from labml_nn.transformers.variants.cross_attention import padding_mask
+from labml_nn.transformers.variants.soft_cap import soft_cap
 
 POSITIONS = "alibi rotary_pairs rotary_scaling shaw_relative transformer_xl"
 VARIANTS = "cross_attention delta_rule linear_attention query_key_norm soft_cap"
@@ -312,19 +306,19 @@ PICTURES = (
 )
 
 
-def main() -> None:
+def measure(runner: Runner) -> Report:
     r"""Draw them all."""
     made = tables()
-    write(
-        "family_drawings",
-        title="Functions of the variants, drawn",
-        command="python benchmarks/family_drawings.py",
-        sources=SOURCES,
-        values={"characters": characters_per_token(tiny_shakespeare()[:100_000], 300)[-1]},
-        tables=made,
-        figures=drawn(PICTURES) | {"kept": kept(made["backward"]["rows"])},
-    )
+    return {
+        "values": {"characters": characters_per_token(tiny_shakespeare()[:100_000], 300)[-1]},
+        "tables": made,
+        "figures": drawn(PICTURES) | {"kept": kept(made["backward"]["rows"])},
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Functions of the variants, drawn",
+    sources=SOURCES,
+    measure=measure,
+    threads=None,
+)

@@ -6,42 +6,36 @@ fastest turn counts, so other work on the machine hardly shows. It takes two min
 compiler.
 """
 
-import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
-# As `python benchmarks/fast_parts.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import Tensor
 
-import torch  # noqa: E402
-from torch import Tensor  # noqa: E402
-
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.training.fast.compiled import between_products  # noqa: E402
-from labml_nn.training.fast.one_projection import from_three  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from labml_nn.training.fast.compiled import between_products
+from labml_nn.training.fast.one_projection import from_three
+from labml_nn.transformers.basic.autoregressive_model import (
     AutoregressiveTransformer,
 )
-from labml_nn.transformers.mha import MultiHeadAttention  # noqa: E402
+from labml_nn.transformers.mha import MultiHeadAttention
 
 SOURCES = [
     "labml_nn/training/fast/compiled.py",
     "labml_nn/training/fast/one_projection.py",
     "labml_nn/transformers/basic/autoregressive_model.py",
     "labml_nn/transformers/mha.py",
-    "benchmarks/fast_parts.py",
 ]
 # The small transformer has 128 features, and its batches 768 tokens.
 WIDTHS, TOKENS = (32, 64, 128, 256, 512), (192, 768, 3072, 12288, 49152)
+TURNS = 60
 Work = Callable[[], object]
 
 
-def fastest(works: dict[str, Work], turns: int = 60) -> dict[str, float]:
+def fastest(works: dict[str, Work]) -> dict[str, float]:
     r"""Milliseconds of each, in the fastest of so many turns."""
     found: dict[str, list[float]] = {name: [] for name in works}
-    for turn in range(turns + 3):
+    for turn in range(TURNS + 3):
         for name, work in works.items():
             begin = time.perf_counter()
             work()
@@ -99,9 +93,8 @@ def lines(make: Callable[[int], dict[str, Work]], sizes: Sequence[int]) -> list[
     return [{"name": name, "points": found} for name, found in points.items()]
 
 
-def main() -> None:
-    r"""Measure, and write down what came out."""
-    sources = fingerprints(SOURCES)
+def measure(runner: Runner) -> Report:
+    r"""Measure all of them."""
     figures = {
         "projections": (
             "queries, keys and values of 768 tokens, in three products and in one",
@@ -119,12 +112,8 @@ def main() -> None:
             lines(small_operations, TOKENS),
         ),
     }
-    write(
-        "fast_parts",
-        title="Some measures by themselves, at several sizes",
-        command="python benchmarks/fast_parts.py",
-        sources=sources,
-        figures={
+    return {
+        "figures": {
             name: {
                 "title": title,
                 "x": {"title": size, "scale": "log"},
@@ -133,8 +122,13 @@ def main() -> None:
             }
             for name, (title, size, found) in figures.items()
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Some measures by themselves, at several sizes",
+    sources=SOURCES,
+    measure=measure,
+    small={"WIDTHS": (32, 64), "TOKENS": (192, 768), "TURNS": 2},
+    threads=None,
+)

@@ -6,32 +6,28 @@ different ways for 200 steps, from three seeds each. The result is results/grpo.
 pages on reinforcement learning refer. It takes about ten minutes of one core.
 """
 
-import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-# As `python benchmarks/grpo.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import Tensor
 
-import torch  # noqa: E402
-from torch import Tensor  # noqa: E402
-
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.reinforcement.grpo import group_advantages  # noqa: E402
-from labml_nn.reinforcement.grpo_experiment import improve  # noqa: E402
-from labml_nn.reinforcement.imitation import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import Found, Runs
+from benchmarks.library.tables import column
+from labml_nn.reinforcement.grpo import group_advantages
+from labml_nn.reinforcement.grpo_experiment import improve
+from labml_nn.reinforcement.imitation import (
     Sizes,
     answer,
     imitate,
     measure,
     solved_batches,
 )
-from labml_nn.reinforcement.ppo import Critic  # noqa: E402
-from labml_nn.reinforcement.verifier import (  # noqa: E402
+from labml_nn.reinforcement.ppo import Critic
+from labml_nn.reinforcement.verifier import (
     END,
     answer_mask,
     draw_questions,
@@ -39,10 +35,10 @@ from labml_nn.reinforcement.verifier import (  # noqa: E402
     solve,
     verify,
 )
-from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
+from labml_nn.transformers.basic.autoregressive_model import (
     AutoregressiveTransformer,
 )
-from labml_nn.transformers.models import Generator  # noqa: E402
+from labml_nn.transformers.models import Generator
 
 SEEDS = (1, 2, 3)
 STEPS = 200
@@ -53,7 +49,7 @@ REINFORCEMENT = ("grpo", "grpo_experiment", "imitation", "ppo", "verifier")
 TRANSFORMER = "feed_forward kv_cache mha models positional_encoding basic/autoregressive_model"
 SOURCES = [f"labml_nn/reinforcement/{name}.py" for name in REINFORCEMENT]
 SOURCES += [f"labml_nn/transformers/{name}.py" for name in TRANSFORMER.split()]
-SOURCES += ["labml_nn/training/loop.py", "labml_nn/training/sampling.py", "benchmarks/grpo.py"]
+SOURCES += ["labml_nn/training/loop.py", "labml_nn/training/sampling.py"]
 
 Model = AutoregressiveTransformer
 History = list[dict[str, float]]
@@ -114,19 +110,59 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-# The critics of PPO, for a look at what they have learned.
-CRITICS: list[Critic] = []
+def started_at(seed: int) -> dict[str, Any]:
+    r"""The weights of a model that has imitated, how good it is, and the processor's seconds."""
+    begin = time.process_time()
+    model = started(seed, START)
+    seconds = time.process_time() - begin
+    return {"weights": model.state_dict(), "end": measure(model, SIZES), "seconds": seconds}
 
 
-def way(name: str, model: Model, seed: int) -> tuple[Model, History, list[float]]:
-    r"""Train a copy in one of the ways; also how many answers were right, whatever was checked."""
+def with_weights(weights: Mapping[str, Tensor]) -> Model:
+    r"""A model that was trained."""
+    model = Model(*SIZES.of_model())
+    model.load_state_dict(weights)
+    return model
+
+
+IMITATIONS: dict[str, Callable[[int], Callable[[int], tuple[Tensor, Tensor]]]] = {
+    "Imitation of the same 50": lambda seed: solved_batches(SIZES, seed),
+    "Imitation of 3,200 right answers": fresh_batches,
+}
+
+
+def imitated(name: str, seed: int, weights: Mapping[str, Tensor]) -> dict[str, Any]:
+    r"""Imitation goes on, with the same answers or with new ones."""
+    begin, model = time.process_time(), with_weights(weights)
+    imitate(model, IMITATIONS[name](seed), STEPS)
+    return {"seconds": time.process_time() - begin, "end": measure(model, SIZES)}
+
+
+def reinforced(name: str, seed: int, weights: Mapping[str, Tensor]) -> dict[str, Any]:
+    r"""
+    Train a copy in one of the ways: how good it gets, the history, how many answers were right on
+    the way, whatever was checked; and with PPO, what its critic expects.
+    """
+    begin, model = time.process_time(), with_weights(weights)
+    critics: list[Critic] = []
+    model, history, right = way(name, model, seed, critics)
+    found: dict[str, Any] = {"seconds": time.process_time() - begin, "end": measure(model, SIZES)}
+    if critics:
+        found["expected"] = values_of_answers(critics[0], model)
+    return found | {"history": history, "right": right}
+
+
+def way(
+    name: str, model: Model, seed: int, critics: list[Critic]
+) -> tuple[Model, History, list[float]]:
+    r"""Train a copy in one of the ways; the critic of PPO is added to the list."""
     options, right = dict(WAYS[name]), []
     if name == "PPO with GAE":
         base = copy_of(model)
         torch.manual_seed(seed)
         base.generator = Generator(1, SIZES.d_model)
         critic = Critic(base)
-        CRITICS.append(critic)
+        critics.append(critic)
         options["advantages"] = lambda asked, said, got: critic.advantages(
             asked, said, got.flatten()
         )
@@ -159,8 +195,9 @@ def values_of_answers(critic: Critic, model: Model) -> dict[str, list[float]]:
     }
 
 
-def every(values: list[float], parts: int = STEPS // EACH) -> list[float]:
+def every(values: list[float]) -> list[float]:
     r"""Means of equal stretches."""
+    parts = STEPS // EACH
     size = len(values) // parts
     return [mean(values[at * size : (at + 1) * size]) for at in range(parts)]
 
@@ -183,60 +220,52 @@ def row(name: str, ends: list[dict[str, float]], seconds: list[float]) -> dict[s
         "loss": mean(end["loss"] for end in ends),
         "seconds": mean(seconds),
     }
-    print(found, flush=True)
     return found
 
 
-def main() -> None:
-    r"""Train them all, and write down what came out."""
-    sources = fingerprints(SOURCES)
-    clock = time.process_time
-    begin = clock()
-    starts = {seed: started(seed, START) for seed in SEEDS}
-    seconds = [(clock() - begin) / len(SEEDS)] * len(SEEDS)
-    ends = [measure(model, SIZES) for model in starts.values()]
-    rows = [row("Start: 50 solved questions", ends, seconds)]
+def measure_all(runner: Runner) -> dict[str, Any]:
+    r"""The start, and all ways to go on, from each seed."""
+    starts = runner.all([(started_at, seed) for seed in SEEDS])
 
-    # Imitation goes on, with the same answers or with new ones.
-    for name, batches in (
-        ("Imitation of the same 50", lambda seed: solved_batches(SIZES, seed)),
-        ("Imitation of 3,200 right answers", fresh_batches),
-    ):
-        ends, seconds = [], []
-        for seed, model in starts.items():
-            begin, model = clock(), copy_of(model)
-            imitate(model, batches(seed), STEPS)
-            seconds.append(clock() - begin)
-            ends.append(measure(model, SIZES))
-        rows.append(row(name, ends, seconds))
+    def from_start(function: Callable, names: Iterable[str]) -> Runs:
+        jobs = [
+            (function, name, seed, start["weights"])
+            for name in names
+            for seed, start in zip(SEEDS, starts, strict=True)
+        ]
+        found = runner.all(jobs)
+        return {name: found[at * len(SEEDS) :][: len(SEEDS)] for at, name in enumerate(names)}
 
-    histories: dict[str, list[History]] = {}
-    rights: dict[str, list[list[float]]] = {}
-    training, expected = [], []
-    for name in WAYS:
-        ends, seconds = [], []
-        histories[name], rights[name] = [], []
-        for seed, start in starts.items():
-            begin = clock()
-            model, history, right = way(name, start, seed)
-            seconds.append(clock() - begin)
-            ends.append(measure(model, SIZES))
-            if name == "PPO with GAE":
-                expected.append(values_of_answers(CRITICS[-1], model))
-            histories[name].append(history)
-            rights[name].append(right)
-        rows.append(row(name, ends, seconds))
+    return {
+        "starts": starts,
+        "imitations": from_start(imitated, IMITATIONS),
+        "ways": from_start(reinforced, WAYS),
+    }
+
+
+def report(found: dict[str, Any]) -> Report:
+    r"""Right answers of each way, and how it went."""
+    starts, ways = found["starts"], found["ways"]
+
+    def row_of(name: str, runs: Sequence[Found]) -> dict[str, Any]:
+        return row(name, [one["end"] for one in runs], [one["seconds"] for one in runs])
+
+    rows = [row_of("Start: 50 solved questions", starts)]
+    rows += [row_of(name, runs) for name, runs in (found["imitations"] | ways).items()]
+    training = []
+    for name, runs in ways.items():
         training.append({"way": name})
         for key in ("kl", "entropy", "silent", "length", "clipped"):
-            runs = [[step[key] for step in history] for history in histories[name]]
-            training[-1][key] = mean(every(run)[-1] for run in runs)
+            curves = [[step[key] for step in one["history"]] for one in runs]
+            training[-1][key] = mean(every(curve)[-1] for curve in curves)
         training[-1]["silent"] *= 100
         training[-1]["clipped"] *= 100
-        print(training[-1], flush=True)
+    expected = [one["expected"] for one in ways["PPO with GAE"]]
+    rights = {name: [one["right"] for one in runs] for name, runs in ways.items()}
 
     def lines(key: str, *names: str) -> list[dict[str, Any]]:
         return [
-            line(name, [[step[key] for step in history] for history in histories[name]])
+            line(name, [[step[key] for step in one["history"]] for one in ways[name]])
             for name in names
         ]
 
@@ -244,39 +273,35 @@ def main() -> None:
     compared += ("No mean, rewards 1 and 2", "PPO with GAE")
     x = {"title": "Steps"}
     order = "Only the order is checked"
-    write(
-        "grpo",
-        title="Sorting six digits: imitation, and rewards from a verifier",
-        command="python benchmarks/grpo.py",
-        sources=sources,
-        values={"steps": STEPS, "start": START, "seeds": len(SEEDS)},
-        tables={
+    return {
+        "values": {"steps": STEPS, "start": START, "seeds": len(SEEDS)},
+        "tables": {
             "ways": {
                 "columns": [
-                    {"name": "way", "title": "After the start, 200 steps of"},
-                    {"name": "greedy", "title": "Right", "unit": "%", "digits": 1},
-                    {"name": "low", "title": "Lowest", "digits": 1},
-                    {"name": "high", "title": "Highest of three seeds", "digits": 1},
-                    {"name": "drawn", "title": "Right if drawn", "unit": "%", "digits": 1},
-                    {"name": "any", "title": "One of eight right", "unit": "%", "digits": 1},
-                    {"name": "loss", "title": "Loss of right answers", "digits": 3},
-                    {"name": "seconds", "title": "CPU time", "unit": "s", "digits": 1},
+                    column("way", "After the start, 200 steps of"),
+                    column("greedy", "Right", 1, "%"),
+                    column("low", "Lowest", 1),
+                    column("high", "Highest of three seeds", 1),
+                    column("drawn", "Right if drawn", 1, "%"),
+                    column("any", "One of eight right", 1, "%"),
+                    column("loss", "Loss of right answers", 3),
+                    column("seconds", "CPU time", 1, "s"),
                 ],
                 "rows": rows,
             },
             "training": {
                 "columns": [
-                    {"name": "way", "title": "The last 20 steps of"},
-                    {"name": "kl", "title": "KL", "unit": "nats a token", "digits": 3},
-                    {"name": "entropy", "title": "Entropy", "unit": "nats a token", "digits": 3},
-                    {"name": "silent", "title": "Silent groups", "unit": "%", "digits": 1},
-                    {"name": "length", "title": "Tokens of an answer", "digits": 2},
-                    {"name": "clipped", "title": "Beyond the clip", "unit": "%", "digits": 2},
+                    column("way", "The last 20 steps of"),
+                    column("kl", "KL", 3, "nats a token"),
+                    column("entropy", "Entropy", 3, "nats a token"),
+                    column("silent", "Silent groups", 1, "%"),
+                    column("length", "Tokens of an answer", 2),
+                    column("clipped", "Beyond the clip", 2, "%"),
                 ],
                 "rows": training,
             },
         },
-        figures={
+        "figures": {
             "rewards": {
                 "title": "Right answers among those that are drawn in training",
                 "x": x,
@@ -326,8 +351,14 @@ def main() -> None:
                 ],
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Sorting six digits: imitation, and rewards from a verifier",
+    sources=SOURCES,
+    measure=measure_all,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 4, "START": 2, "EACH": 2},
+    threads=None,
+)

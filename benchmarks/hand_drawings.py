@@ -1,26 +1,20 @@
 r"""
-Pictures of small examples that can be followed by hand: `python benchmarks/hand_drawings.py`. Every
-number in them is computed by the page that shows it. It takes a few seconds.
+Pictures of small examples that can be followed by hand.
+
+Every number in them is computed by the page that shows it. It takes a few seconds.
 """
 
-import sys
-from pathlib import Path
+import torch
+from matplotlib.patches import Rectangle
+from torch import Tensor
 
-# As `python benchmarks/hand_drawings.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-import torch  # noqa: E402
-from matplotlib.patches import Rectangle  # noqa: E402
-from torch import Tensor  # noqa: E402
-
-from benchmarks.pictures import ACCENT, SECOND, heat_map, new, svg  # noqa: E402
-from benchmarks.record import write  # noqa: E402
-from labml_nn.course.one_attention import MeanOfThePast  # noqa: E402
-from labml_nn.transformers.mha import causal_mask  # noqa: E402
-from labml_nn.transformers.variants.delta_rule import delta_steps  # noqa: E402
-from labml_nn.transformers.variants.linear_attention import step_by_step  # noqa: E402
-from labml_nn.transformers.ways.one_head_at_a_time import answer, causal_attention  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.pictures import ACCENT, SECOND, heat_map, new, svg
+from labml_nn.course.one_attention import MeanOfThePast
+from labml_nn.transformers.mha import causal_mask
+from labml_nn.transformers.variants.delta_rule import delta_steps
+from labml_nn.transformers.variants.linear_attention import step_by_step
+from labml_nn.transformers.ways.one_head_at_a_time import answer, causal_attention
 
 SOURCES = [
     "labml_nn/course/one_attention.py",
@@ -121,20 +115,20 @@ def cut() -> str:
     return svg(figure, "hand_drawings-cut")
 
 
-def main() -> None:
-    r"""Draw all, and write them down."""
+def measure(runner: Runner) -> Report:
+    r"""Draw them all."""
     drawn = {"flow": flow, "triangles": triangles, "overwritten": overwritten, "cut": cut}
-    write(
-        "hand_drawings",
-        title="Small examples that can be followed by hand",
-        command="python benchmarks/hand_drawings.py",
-        sources=SOURCES,
-        figures={
+    return {
+        "figures": {
             name: {"title": str(draw.__doc__).rstrip("."), "picture": draw()}
             for name, draw in drawn.items()
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Small examples that can be followed by hand",
+    sources=SOURCES,
+    measure=measure,
+    threads=None,
+)

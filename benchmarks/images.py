@@ -3,37 +3,30 @@ What does a vision transformer need to read digits, and can two encoders name wh
 
 Classifiers of drawn digits and pairs of encoders for images and captions are trained for 800 steps,
 from three seeds, whole and with one part of them left out or changed. The result is
-results/images.json, to which the pages of labml_nn/images refer. What is trained already is kept in
-the file of `--kept`.
+results/images.json, to which the pages of labml_nn/images refer.
 """
 
-import argparse
-import json
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import groupby
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
-# As `python benchmarks/images.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+import torch.nn.functional as F
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path as Outline
+from torch import Tensor, nn
 
-import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.patches import PathPatch  # noqa: E402
-from matplotlib.path import Path as Outline  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-
-from benchmarks.pictures import ACCENT, INK, heat_map, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.images.clip import CLIP  # noqa: E402
-from labml_nn.images.digits import DISTORTIONS, Pairs, caption, digits_at, draw  # noqa: E402
-from labml_nn.images.experiment import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import Found, Runs, ends, mean_of, numbers
+from benchmarks.library.tables import table
+from benchmarks.pictures import ACCENT, INK, heat_map, new, svg
+from labml_nn.images.clip import CLIP
+from labml_nn.images.digits import DISTORTIONS, Pairs, caption, digits_at, draw
+from labml_nn.images.experiment import (
     SIZES,
     classifier,
     digit_gradients,
@@ -42,9 +35,9 @@ from labml_nn.images.experiment import (  # noqa: E402
     looks,
     pair_gradients,
 )
-from labml_nn.images.vit import ViT, patches  # noqa: E402
-from labml_nn.training.loop import adamw, train  # noqa: E402
-from labml_nn.transformers.fused_attention import FusedAttention  # noqa: E402
+from labml_nn.images.vit import ViT, patches
+from labml_nn.training.loop import adamw, train
+from labml_nn.transformers.fused_attention import FusedAttention
 
 SEEDS, STEPS, N_IMAGES = (1, 2, 3), 800, 20
 FOLDER = "labml_nn/transformers"
@@ -247,19 +240,10 @@ def compare(name: str, seed: int) -> dict[str, Any]:
     return found
 
 
-def run_all(kept: Path) -> dict[str, Any]:
-    r"""All runs, those that are kept and those that have to be trained."""
-    found = json.loads(kept.read_text()) if kept.exists() else {"sources": fingerprints(SOURCES)}
-    for seed in SEEDS:
-        for run, names in ((read_digits, [*DISTORTED, *MODELS]), (compare, WAYS)):
-            for name in names:
-                key = f"{name}, {seed}"
-                if key not in found:
-                    found[key] = run(name, seed)
-                    kept.write_text(json.dumps(found))
-                    few = {k: v for k, v in found[key].items() if isinstance(v, float | int)}
-                    print(key, few, flush=True)
-    return found
+def measure(runner: Runner) -> Runs:
+    r"""All classifiers and all pairs of encoders, from each seed."""
+    read = runner.runs(read_digits, [*DISTORTED, *MODELS], SEEDS)
+    return read | runner.runs(compare, WAYS, SEEDS)
 
 
 # Pictures
@@ -355,11 +339,11 @@ def nearest(found: dict[str, Any], names: list[str], pairs: Pairs) -> str:
 # The file
 
 
-def row(name: str, runs: list[dict[str, Any]], keys: tuple[str, ...]) -> dict[str, Any]:
+def row(name: str, runs: Sequence[Found], keys: tuple[str, ...]) -> dict[str, Any]:
     r"""The means of three seeds; the lowest and the highest of the first of `keys`."""
-    means = {key: mean(one[key] for one in runs) if key in runs[0] else "–" for key in keys}
-    ends = {"low": min(one[keys[0]] for one in runs), "high": max(one[keys[0]] for one in runs)}
-    return {"name": name, "parameters": runs[0]["parameters"]} | means | ends
+    means = {key: mean_of(runs, key) if key in runs[0] else "–" for key in keys}
+    lowest_and_highest = ends(numbers(runs, keys[0]))
+    return {"name": name, "parameters": runs[0]["parameters"]} | means | lowest_and_highest
 
 
 COLUMNS = {
@@ -375,64 +359,47 @@ COLUMNS = {
 }
 
 
-def table(rows: list[dict[str, Any]], columns: str, title: str = "Model") -> dict[str, Any]:
+def chosen(rows: list[dict[str, Any]], columns: str, title: str = "Model") -> dict[str, Any]:
     r"""Some of the columns."""
     names = columns.split()
     titles = COLUMNS | {"name": {"title": title}}
-    return {
-        "columns": [{"name": name} | titles[name] for name in names],
-        "rows": [{name: one[name] for name in names} for one in rows],
-    }
+    return table([{"name": name} | titles[name] for name in names], rows)
 
 
-def main() -> None:
-    r"""Train what isn't trained, and write down what came out."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kept", type=Path, default=ROOT / "runs/images.json")
-    kept = parser.parse_args().kept
-    torch.set_num_threads(1)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    found = run_all(kept)
-
-    def runs(name: str) -> list[dict[str, Any]]:
-        return [found[f"{name}, {seed}"] for seed in SEEDS]
-
+def report(runs: Runs) -> Report:
+    r"""The tables of digits and of captions, and the pictures."""
     measured = ("accuracy", "loss", "seconds")
-    digits = [row(name, runs(name), measured) for name in MODELS]
-    distorted = [row(name, runs(name), measured) for name in DISTORTED]
-    ways = [row(name, runs(name), ("unseen", "seen", "loss", "seconds")) for name in WAYS]
+    digits = [row(name, runs[name], measured) for name in MODELS]
+    distorted = [row(name, runs[name], measured) for name in DISTORTED]
+    ways = [row(name, runs[name], ("unseen", "seen", "loss", "seconds")) for name in WAYS]
     pairs = Pairs(1)
     names = [caption(*scene) for scene in pairs.scenes[pairs.unseen].tolist()]
-    first = found["two encoders, 1"]
-    write(
-        "images",
-        title="Images of digits, read and named",
-        command="python benchmarks/images.py",
-        sources={path: found["sources"][path] for path in SOURCES},
-        values={
+    first = runs["two encoders"][0]
+    return {
+        "values": {
             "steps": STEPS,
             "outliers": {
-                "without": mean(one["outliers"] for one in runs("vision transformer")),
-                "with": mean(one["outliers"] for one in runs("four registers")),
+                "without": mean_of(runs["vision transformer"], "outliers"),
+                "with": mean_of(runs["four registers"], "outliers"),
             },
-            "scale": mean(one["scale"] for one in runs("two encoders")),
-            "swapped": mean(one["swapped"] for one in runs("two encoders")),
+            "scale": mean_of(runs["two encoders"], "scale"),
+            "swapped": mean_of(runs["two encoders"], "swapped"),
             "seconds": mean(
                 a["seconds"] + b["seconds"]
-                for a, b in zip(runs("vision transformer"), runs("two encoders"), strict=True)
+                for a, b in zip(runs["vision transformer"], runs["two encoders"], strict=True)
             ),
         },
-        tables={
-            "models": table(digits, "name parameters accuracy low high loss seconds"),
-            "digits": table(distorted, "name accuracy low high loss", "Distorted by"),
-            "ways": table(ways, "name parameters seen unseen low high loss seconds"),
+        "tables": {
+            "models": chosen(digits, "name parameters accuracy low high loss seconds"),
+            "digits": chosen(distorted, "name accuracy low high loss", "Distorted by"),
+            "ways": chosen(ways, "name parameters seen unseen low high loss seconds"),
         },
-        figures={
+        "figures": {
             "digits": {"title": "Drawn digits", "picture": some_digits()},
             "patches": {"title": "A seven and its patches", "picture": cut()},
             "looks": {
                 "title": "What the class token looks at",
-                "picture": where(found["vision transformer, 1"]["looks"]),
+                "picture": where(runs["vision transformer"][0]["looks"]),
             },
             "similarities": {
                 "title": "Cosines of new images and captions",
@@ -443,8 +410,13 @@ def main() -> None:
                 "picture": nearest(first, names, pairs),
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Images of digits, read and named",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 2},
+)

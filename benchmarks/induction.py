@@ -3,38 +3,31 @@ Which heads copy what followed before, when do they appear in training, and are 
 
 Small models of attention alone are trained for 600 steps on random parts that repeat, from three
 seeds. The heads of the model with two layers are measured, knocked out and patched. The result is
-results/induction.json, to which the pages of labml_nn/inside refer. What is trained already is kept
-in the file of `--kept`.
+results/induction.json, to which the pages of labml_nn/inside refer.
 """
 
-import argparse
-import json
 import math
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
-# As `python benchmarks/induction.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import Tensor, nn
 
-import torch  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-
-from benchmarks.pictures import heat_map, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.inside.induction import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import Found, Runs, mean_of, numbers, spread
+from benchmarks.library.tables import column
+from benchmarks.pictures import heat_map, new, svg
+from labml_nn.inside.induction import (
     AttentionOnly,
     RepeatedParts,
     following,
     induction_score,
 )
-from labml_nn.inside.induction_experiment import fit, measure, repeated_loss  # noqa: E402
-from labml_nn.inside.patching import (  # noqa: E402
+from labml_nn.inside.induction_experiment import fit, measure, repeated_loss
+from labml_nn.inside.patching import (
     Head,
     knock_out,
     preference,
@@ -42,7 +35,7 @@ from labml_nn.inside.patching import (  # noqa: E402
     restored,
     swap,
 )
-from labml_nn.transformers.mha import MultiHeadAttention  # noqa: E402
+from labml_nn.transformers.mha import MultiHeadAttention
 
 SEEDS, STEPS, EVERY = (1, 2, 3), 600, 10
 SOURCES = [
@@ -152,7 +145,7 @@ def dissect(model: AttentionOnly) -> dict[str, Any]:
     }
 
 
-def run(name: str, seed: int) -> dict[str, Any]:
+def trained(name: str, seed: int) -> dict[str, Any]:
     r"""Train one model and measure it."""
     make, (shortest, longest), steps = MODELS[name]
     held_out = RepeatedParts(32, 32, 200, shortest, longest, seed=0).at(0)
@@ -202,24 +195,14 @@ def run(name: str, seed: int) -> dict[str, Any]:
     return found
 
 
-def run_all(kept: Path) -> dict[str, Any]:
-    r"""All runs, those that are kept and those that have to be trained."""
-    found = json.loads(kept.read_text()) if kept.exists() else {"sources": fingerprints(SOURCES)}
-    for seed in SEEDS:
-        for name in MODELS:
-            key = f"{name}, {seed}"
-            if key not in found:
-                found[key] = run(name, seed)
-                kept.write_text(json.dumps(found))
-                few = ("loss", "right", "seconds", "pieces", "pieces_loss")
-                print(key, {k: found[key][k] for k in few}, flush=True)
-    return found
+def measure_all(runner: Runner) -> Runs:
+    r"""Each model, from each seed."""
+    return runner.runs(trained, MODELS, SEEDS)
 
 
-def attention(found: dict[str, Any]) -> str:
-    r"""What the best head of each kind looks at: a row for each query."""
+def attention(one: Found) -> str:
+    r"""What the best head of each kind looks at in one run: a row for each query."""
     figure, all_axes = new(6.4, 3.6, columns=2)
-    one = found["Two layers, 1"]
     letters = ["ABCDEFGHIJKLMNOPQRSTUVWXYZ123456"[token] for token in one["tokens"]]
     names = ("previous token, layer 1", "induction, layer 2")
     for axes, weights, name in zip(all_axes, one["attention"], names, strict=True):
@@ -229,26 +212,23 @@ def attention(found: dict[str, Any]) -> str:
     return svg(figure, "induction-attention")
 
 
-def row(name: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
+def row(name: str, runs: Sequence[Found]) -> dict[str, Any]:
     r"""What the table says about a model."""
-    losses = [one["loss"] for one in runs]
     kinds = [[max(map(max, one["scores"][kind])) for one in runs] for kind in (0, 1)]
     return {
         "model": name,
         "parameters": runs[0]["parameters"],
-        "loss": mean(losses),
-        "low": min(losses),
-        "high": max(losses),
-        "right": mean(one["right"] for one in runs),
-        "pieces": mean(one["pieces"] for one in runs),
+        **spread("loss", numbers(runs, "loss")),
+        "right": mean_of(runs, "right"),
+        "pieces": mean_of(runs, "pieces"),
         "previous": mean(kinds[0]),
         "induction": mean(kinds[1]),
     }
 
 
-def first_step(one: dict[str, Any], column: int, limit: float, rising: bool) -> int:
+def first_step(one: Found, at_place: int, limit: float, rising: bool) -> int:
     r"""The first measured step at which a curve is beyond a limit."""
-    return next(at[0] for at in one["curve"] if (at[column] > limit) == rising)
+    return next(at[0] for at in one["curve"] if (at[at_place] > limit) == rising)
 
 
 def even() -> float:
@@ -259,7 +239,7 @@ def even() -> float:
     return induction_score(attn[:, :, None, None].expand(n, n, 200, 1), inputs).item()
 
 
-def idle(runs: list[dict[str, Any]]) -> dict[str, float]:
+def idle(runs: Sequence[Found]) -> dict[str, float]:
     r"""Of the heads of layer 2 with a score above one half, the one that is missed least."""
     heads = [
         (effects["zero"] - one["loss"], at, score)
@@ -280,7 +260,7 @@ def idle(runs: list[dict[str, Any]]) -> dict[str, float]:
     }
 
 
-def head_rows(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def head_rows(runs: Sequence[Found]) -> list[dict[str, Any]]:
     r"""The heads of the first seed, and whole layers as means of all seeds."""
     one = runs[0]
     rows = []
@@ -308,25 +288,14 @@ def head_rows(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def main() -> None:
-    r"""Train what isn't trained, and write down what came out."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kept", type=Path, default=ROOT / "runs/induction.json")
-    kept = parser.parse_args().kept
-    torch.set_num_threads(1)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    found = run_all(kept)
-    runs = {name: [found[f"{name}, {seed}"] for seed in SEEDS] for name in MODELS}
+def report(runs: Runs) -> Report:
+    r"""What the models have learned, and what their heads are worth."""
     two = runs["Two layers"]
     cut = [one["dissected"] for one in two]
     guessing = math.log(32)
     again = following(wide().at(0)[0]).any(dim=1).float().mean().item()
-    write(
-        "induction",
-        title="Induction heads in models of attention alone",
-        command="python benchmarks/induction.py",
-        sources={path: found["sources"][path] for path in SOURCES},
-        values={
+    return {
+        "values": {
             "steps": STEPS,
             "guessing": guessing,
             "even": even(),
@@ -369,42 +338,42 @@ def main() -> None:
                 "answers": mean(each["swapped"]["answers"] for each in cut),
             },
         },
-        tables={
+        "tables": {
             "models": {
                 "columns": [
-                    {"name": "model", "title": "Model"},
-                    {"name": "parameters", "title": "Parameters"},
-                    {"name": "loss", "title": "Loss where it repeats", "unit": "nats", "digits": 3},
-                    {"name": "low", "title": "lowest", "digits": 3},
-                    {"name": "high", "title": "highest", "digits": 3},
-                    {"name": "right", "title": "Right", "unit": "%", "digits": 1},
-                    {"name": "pieces", "title": "Right in pieces", "unit": "%", "digits": 1},
-                    {"name": "previous", "title": "Best previous-token score", "digits": 2},
-                    {"name": "induction", "title": "Best induction score", "digits": 2},
+                    column("model", "Model"),
+                    column("parameters", "Parameters"),
+                    column("loss", "Loss where it repeats", 3, "nats"),
+                    column("low", "lowest", 3),
+                    column("high", "highest", 3),
+                    column("right", "Right", 1, "%"),
+                    column("pieces", "Right in pieces", 1, "%"),
+                    column("previous", "Best previous-token score", 2),
+                    column("induction", "Best induction score", 2),
                 ],
                 "rows": [row(name, of) for name, of in runs.items()],
             },
             "heads": {
                 "columns": [
-                    {"name": "head", "title": "Head"},
-                    {"name": "previous", "title": "Previous token", "digits": 2},
-                    {"name": "induction", "title": "Induction", "digits": 2},
-                    {"name": "zero", "title": "Loss, set to zero", "digits": 3},
-                    {"name": "mean", "title": "Loss, set to its mean", "digits": 3},
-                    {"name": "keys", "title": "Restored, keys swapped", "digits": 2},
-                    {"name": "answers", "title": "Restored, answers swapped", "digits": 2},
+                    column("head", "Head"),
+                    column("previous", "Previous token", 2),
+                    column("induction", "Induction", 2),
+                    column("zero", "Loss, set to zero", 3),
+                    column("mean", "Loss, set to its mean", 3),
+                    column("keys", "Restored, keys swapped", 2),
+                    column("answers", "Restored, answers swapped", 2),
                 ],
                 "rows": head_rows(two),
             },
             "removed": {
                 "columns": [
-                    {"name": "number", "title": "Heads of layer 2 set to zero"},
-                    {"name": "loss", "title": "Loss where it repeats", "unit": "nats", "digits": 3},
-                    {"name": "low", "title": "lowest", "digits": 3},
-                    {"name": "high", "title": "highest", "digits": 3},
+                    column("number", "Heads of layer 2 set to zero"),
+                    column("loss", "Loss where it repeats", 3, "nats"),
+                    column("low", "lowest", 3),
+                    column("high", "highest", 3),
                 ],
                 "rows": [
-                    {"number": number, "loss": mean(of), "low": min(of), "high": max(of)}
+                    {"number": number, **spread("loss", of)}
                     for number, of in enumerate(
                         [
                             [one["loss"] for one in two],
@@ -414,7 +383,7 @@ def main() -> None:
                 ],
             },
         },
-        figures={
+        "figures": {
             "loss": {
                 "title": "The loss where the sequence repeats",
                 "x": {"title": "Step"},
@@ -422,10 +391,10 @@ def main() -> None:
                 "lines": [
                     {
                         "name": f"{name.lower()}, seed {seed}",
-                        "points": [at[:2] for at in found[f"{name}, {seed}"]["curve"]],
+                        "points": [at[:2] for at in one["curve"]],
                     }
                     for name in ("Two layers", "One layer")
-                    for seed in SEEDS
+                    for seed, one in zip(SEEDS, runs[name], strict=True)
                 ],
             },
             "score": {
@@ -435,21 +404,24 @@ def main() -> None:
                 "lines": [
                     {
                         "name": f"{name}, seed {seed}",
-                        "points": [
-                            [at[0], at[column]] for at in found[f"Two layers, {seed}"]["curve"]
-                        ],
+                        "points": [[at[0], at[place]] for at in one["curve"]],
                     }
-                    for name, column in (("induction", 2), ("previous token", 3))
-                    for seed in SEEDS
+                    for name, place in (("induction", 2), ("previous token", 3))
+                    for seed, one in zip(SEEDS, two, strict=True)
                 ],
             },
             "attention": {
                 "title": "What the best head of each kind looks at",
-                "picture": attention(found),
+                "picture": attention(two[0]),
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Induction heads in models of attention alone",
+    sources=SOURCES,
+    measure=measure_all,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 40},
+)

@@ -2,47 +2,44 @@ r"""
 Inside a small transformer: what can be read after each layer, and what do the matrices of its heads
 tell?
 
-    python benchmarks/inside.py     # four minutes of one core, two of them for the models
-
 The classic model with its recorded weights, and three seeds that are trained for 1,000 steps. A
-tuned lens is trained for each of them. Trained models are kept in runs/inside.
+tuned lens is trained for each of them. It takes four minutes of one core, two of them for the
+models.
 
 The result is results/inside.json, to which two pages of labml_nn/inside refer.
 """
 
-import sys
 import time
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from statistics import mean
+from typing import Any
 
-# As `python benchmarks/inside.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import Tensor
 
-import torch  # noqa: E402
-from torch import Tensor  # noqa: E402
-
-from benchmarks.pictures import heat_map, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.inside import logit_lens as lens  # noqa: E402
-from labml_nn.inside import matrices  # noqa: E402
-from labml_nn.training.counting import count_pairs  # noqa: E402
-from labml_nn.training.data import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.tables import column
+from benchmarks.pictures import heat_map, new, svg
+from benchmarks.record import ROOT
+from labml_nn.inside import logit_lens as lens
+from labml_nn.inside import matrices
+from labml_nn.training.counting import count_pairs
+from labml_nn.training.data import (
     RandomWindows,
     fixed_windows,
     prepare,
     tiny_shakespeare,
 )
-from labml_nn.training.loop import adamw, train  # noqa: E402
-from labml_nn.training.trained import load  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
+from labml_nn.training.loop import adamw, train
+from labml_nn.training.trained import load
+from labml_nn.transformers.basic.autoregressive_model import (
     AutoregressiveTransformer,
 )
-from labml_nn.transformers.fused_attention import FusedAttention  # noqa: E402
+from labml_nn.transformers.fused_attention import FusedAttention
 
 SEEDS, STEPS, TUNING, SEQ_LEN, HEADS, N_LAYERS = (1, 2, 3), 1000, 300, 64, 4, 4
-WEIGHTS, KEPT = ROOT / "results/weights/classic.safetensors", ROOT / "runs/inside"
+WEIGHTS = "results/weights/classic.safetensors"
 SOURCES = [
     "labml_nn/inside/logit_lens.py",
     "labml_nn/inside/matrices.py",
@@ -52,7 +49,6 @@ SOURCES = [
     "labml_nn/transformers/basic/autoregressive_model.py",
     "labml_nn/transformers/mha.py",
     "labml_nn/transformers/models.py",
-    "benchmarks/inside.py",
 ]
 TOKENIZER, TRAINING, VALIDATION = prepare(tiny_shakespeare(), SEQ_LEN)
 N_VOCAB = len(TOKENIZER)
@@ -66,26 +62,25 @@ SOME = WINDOWS[0][:, ::16]
 def classic() -> AutoregressiveTransformer:
     r"""The classic model as the site has it."""
     model = AutoregressiveTransformer(N_VOCAB)
-    load(model, WEIGHTS.read_bytes())
+    load(model, (ROOT / WEIGHTS).read_bytes())
     return model.eval()
 
 
-def trained(seed: int) -> tuple[AutoregressiveTransformer, float]:
-    r"""A model of 1,000 steps, and the processor's seconds; trained unless it is kept."""
-    path = KEPT / f"{seed}-{STEPS}.pt"
-    if not path.exists():
-        start = time.process_time()
-        torch.manual_seed(seed)
-        model = AutoregressiveTransformer(N_VOCAB, attention=FusedAttention)
-        batches = RandomWindows(TRAINING, SEQ_LEN, 12, seed)
-        train(model, batches.at, [adamw(model)], STEPS)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        seconds = time.process_time() - start
-        torch.save({"weights": model.state_dict(), "seconds": seconds}, path)
-    kept = torch.load(path)
+def trained(seed: int) -> dict[str, Any]:
+    r"""The weights of a model of 1,000 steps, and the processor's seconds."""
+    start = time.process_time()
+    torch.manual_seed(seed)
+    model = AutoregressiveTransformer(N_VOCAB, attention=FusedAttention)
+    batches = RandomWindows(TRAINING, SEQ_LEN, 12, seed)
+    train(model, batches.at, [adamw(model)], STEPS)
+    return {"weights": model.state_dict(), "seconds": time.process_time() - start}
+
+
+def with_weights(weights: Mapping[str, Tensor]) -> AutoregressiveTransformer:
+    r"""A model that was trained."""
     model = AutoregressiveTransformer(N_VOCAB)
-    model.load_state_dict(kept["weights"])
-    return model.eval(), kept["seconds"]
+    model.load_state_dict(weights)
+    return model.eval()
 
 
 def tuned_lens(model: AutoregressiveTransformer, seed: int) -> lens.TunedLens:
@@ -340,19 +335,41 @@ def numbered(found: object) -> object:
     return found
 
 
-def main() -> None:
-    r"""Measure them all, and write down what came out."""
-    torch.set_num_threads(1)
-    sources, start = fingerprints(SOURCES), time.process_time()
-    kept = {str(seed): trained(seed) for seed in SEEDS}
-    models = {"classic": classic()} | {name: model for name, (model, _) in kept.items()}
-    of_lens, of_heads, tuning = {}, {}, []
-    for name, model in models.items():
-        begun = time.process_time()
-        tuned = tuned_lens(model, int(name) if name.isdigit() else 1)
-        tuning.append(time.process_time() - begun)
-        of_lens[name], of_heads[name] = readings(model, tuned), heads(model)
-        print(name, of_lens[name], of_heads[name], flush=True)
+def looked_into(model: AutoregressiveTransformer, seed: int) -> dict[str, Any]:
+    r"""All that is read in one model, and the processor's seconds for its tuned lens."""
+    begun = time.process_time()
+    tuned = tuned_lens(model, seed)
+    seconds = time.process_time() - begun
+    return {"lens": readings(model, tuned), "heads": heads(model), "seconds": seconds}
+
+
+def of_the_classic() -> dict[str, Any]:
+    r"""What is read in the recorded model."""
+    return looked_into(classic(), 1)
+
+
+def of_a_seed(seed: int, weights: Mapping[str, Tensor]) -> dict[str, Any]:
+    r"""What is read in a model that was trained here."""
+    return looked_into(with_weights(weights), seed)
+
+
+def measure(runner: Runner) -> dict[str, Any]:
+    r"""Train three models, and look into all four."""
+    models = runner.all([(trained, seed) for seed in SEEDS])
+    jobs = [(of_a_seed, seed, one["weights"]) for seed, one in zip(SEEDS, models, strict=True)]
+    classic_one, *others = runner.all([(of_the_classic,), *jobs])
+    seeds = {str(seed): one for seed, one in zip(SEEDS, others, strict=True)}
+    return {
+        "models": {"classic": classic_one, **seeds},
+        "seconds": [one["seconds"] for one in models],
+    }
+
+
+def report(found: dict[str, Any]) -> Report:
+    r"""Losses after each layer, and what the matrices of the heads tell."""
+    of_lens = {name: one["lens"] for name, one in found["models"].items()}
+    of_heads = {name: one["heads"] for name, one in found["models"].items()}
+    tuning = [one["seconds"] for one in found["models"].values()]
     mine = means([of_lens[str(seed)] for seed in SEEDS])
     probabilities, letters = best(classic(), PREFIX)
     with torch.no_grad():
@@ -365,13 +382,8 @@ def main() -> None:
         for n, reading in enumerate(READINGS)
     ]
     shares = means([of_heads[str(seed)] for seed in SEEDS])
-    print(f"{time.process_time() - start:.0f} s")
-    write(
-        "inside",
-        title="Reading a small transformer layer by layer and head by head",
-        command="python benchmarks/inside.py",
-        sources=sources,
-        values={
+    return {
+        "values": {
             "lens": numbered(of_lens),
             "heads": numbered(of_heads),
             "mean": numbered(shares),
@@ -380,27 +392,27 @@ def main() -> None:
                 for pair in ("ig", "ad")
             },
             "seconds": {
-                "training": mean(seconds for _, seconds in kept.values()),
+                "training": mean(found["seconds"]),
                 "tuning": mean(tuning),
             },
         },
-        tables={
+        "tables": {
             "readings": {
                 "columns": [
-                    {"name": "reading", "title": "Read after"},
-                    {"name": "raw", "title": "No normalisation", "unit": "nats", "digits": 3},
-                    {"name": "lens", "title": "Logit lens", "unit": "nats", "digits": 3},
-                    {"name": "tuned", "title": "Tuned lens", "unit": "nats", "digits": 3},
-                    {"name": "right", "title": "Right guesses", "digits": 2},
-                    {"name": "settled", "title": "Guesses that have settled", "digits": 2},
+                    column("reading", "Read after"),
+                    column("raw", "No normalisation", 3, "nats"),
+                    column("lens", "Logit lens", 3, "nats"),
+                    column("tuned", "Tuned lens", 3, "nats"),
+                    column("right", "Right guesses", 2),
+                    column("settled", "Guesses that have settled", 2),
                 ],
                 "rows": rows,
             },
             "example": {
                 "columns": [
-                    {"name": "reading", "title": "Read after"},
-                    {"name": "letter", "title": "Likeliest letter"},
-                    {"name": "p", "title": "Probability", "digits": 2},
+                    column("reading", "Read after"),
+                    column("letter", "Likeliest letter"),
+                    column("p", "Probability", 2),
                 ],
                 "rows": [
                     {"reading": reading, "letter": letters[n][-1], "p": probabilities[n][-1]}
@@ -409,10 +421,10 @@ def main() -> None:
             },
             "layers": {
                 "columns": [
-                    {"name": "layer", "title": "Layer"},
-                    {"name": "biases", "title": "Scores, by QK", "digits": 3},
-                    {"name": "letters", "title": "Scores, by letters alone", "digits": 3},
-                    {"name": "added", "title": "What is added, by letters alone", "digits": 3},
+                    column("layer", "Layer"),
+                    column("biases", "Scores, by QK", 3),
+                    column("letters", "Scores, by letters alone", 3),
+                    column("added", "What is added, by letters alone", 3),
                 ],
                 "rows": [
                     {
@@ -426,13 +438,13 @@ def main() -> None:
             },
             "parts": {
                 "columns": [
-                    {"name": "part", "title": "Which looks for which"},
-                    {"name": "share", "title": "Share of the variance", "digits": 2},
+                    column("part", "Which looks for which"),
+                    column("share", "Share of the variance", 2),
                 ],
                 "rows": [{"part": key, "share": one} for key, one in shares["parts"].items()],
             },
         },
-        figures=pictures(classic())
+        "figures": pictures(classic())
         | {
             "losses": {
                 "title": "The loss after each layer",
@@ -448,8 +460,14 @@ def main() -> None:
                 ],
             }
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Reading a small transformer layer by layer and head by head",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    reads=[WEIGHTS],
+    small={"SEEDS": (1, 2), "STEPS": 2, "TUNING": 2},
+)

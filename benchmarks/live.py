@@ -4,28 +4,25 @@ Trains the models that run in the browser, and keeps their weights.
 Each model of labml_nn/training/engine/live.py is trained from one seed with the recipe of its page.
 Its weights, in eight bits, go to results/weights/, and their loss over the whole validation text to
 results/live.json. What is trained already is kept in the folder of `--kept` and isn't trained again
-as long as its sources are the same.
+as long as its sources are the same. A model has sources of its own: not those of the others.
 """
 
 import argparse
 import ast
-import json
 import os
-import sys
 from pathlib import Path
+from typing import Any
 
-# As `python benchmarks/live.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import Tensor, nn
 
-import torch  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.training.data import prepare, tiny_shakespeare  # noqa: E402
-from labml_nn.training.engine.live import WAYS, fit, make, sizes_of  # noqa: E402
-from labml_nn.training.loop import evaluate  # noqa: E402
-from livepage.weights import checksum, from_file, quantise, to_file  # noqa: E402
+from benchmarks.library.definitions import dependencies
+from benchmarks.library.keeping import Kept, key_of
+from benchmarks.record import ROOT, fingerprints, write
+from labml_nn.training.data import prepare, tiny_shakespeare
+from labml_nn.training.engine.live import WAYS, fit, make, sizes_of
+from labml_nn.training.loop import evaluate
+from livepage.weights import checksum, from_file, quantise, to_file
 
 SEED, SEQ_LEN = 1, 64
 # A model of two layers has learned most of what it will after so many steps.
@@ -83,8 +80,8 @@ def likeliest(model: nn.Module, tokens: Tensor, windows: int = 400) -> Tensor:
     return model(tokens[: windows * SEQ_LEN].view(windows, SEQ_LEN).t()).argmax(dim=-1)
 
 
-def run(name: str) -> tuple[bytes, dict[str, object]]:
-    r"""Trains one model: the content of its file, and what there is to say about it."""
+def trained(name: str) -> dict[str, Any]:
+    r"""One model: what there is to say about it, and the bytes of its file as a tensor."""
     tokenizer, training, validation = prepare(tiny_shakespeare(), SEQ_LEN)
     torch.manual_seed(SEED)
     model = make(name, len(tokenizer))
@@ -93,7 +90,7 @@ def run(name: str) -> tuple[bytes, dict[str, object]]:
     float_loss, float_next = evaluate(model, validation, SEQ_LEN), likeliest(model, validation)
     content = to_file(quantise(model.state_dict()))
     model.load_state_dict(from_file(content))
-    return content, {
+    about = {
         "config": {"n_vocab": len(tokenizer), **sizes_of(name)},
         "seed": SEED,
         "steps": steps,
@@ -105,6 +102,15 @@ def run(name: str) -> tuple[bytes, dict[str, object]]:
         "bytes": len(content),
         "sha256": checksum(content),
     }
+    return {"about": about, "content": torch.frombuffer(bytearray(content), dtype=torch.uint8)}
+
+
+def key_of_model(name: str) -> dict[str, Any]:
+    r"""What a kept model is of: its own modules, its name, its seed and its steps."""
+    own = fingerprints(sources_of(name))
+    reached = dependencies(trained).items()
+    own |= {path: mark for path, mark in reached if path.endswith(":reached")}
+    return key_of(own, [name, SEED, STEPS.get(name, SMALL_STEPS), SEQ_LEN], {})
 
 
 def keep(path: Path, content: bytes) -> None:
@@ -122,33 +128,33 @@ def main() -> None:
     parser.add_argument("models", nargs="*", default=list(MODELS), metavar="MODEL")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    kept = Kept(options.kept)
     for name in options.models:
-        about, weights = options.kept / f"{file_name(name)}.json", options.kept / file_name(name)
-        sources = fingerprints(sources_of(name))
-        if about.exists() and json.loads(about.read_text())["sources"] == sources:
-            continue
-        content, found = run(name)
-        keep(weights, content)
-        keep(about, json.dumps(found | {"sources": sources}).encode())
-        print(f"{name}: {found['loss']:.4f} ({found['float_loss']:.4f})", flush=True)
+        key = key_of_model(name)
+        if kept.get(name, key) is None:
+            one = kept.put(name, key, trained(name))["about"]
+            print(f"{name}: {one['loss']:.4f} ({one['float_loss']:.4f})", flush=True)
 
-    paths = {name: options.kept / f"{file_name(name)}.json" for name in MODELS}
-    if missing := [name for name, path in paths.items() if not path.exists()]:
+    found = {name: kept.get(name, key_of_model(name)) for name in MODELS}
+    if missing := [name for name, one in found.items() if one is None]:
         print(f"not in results/ yet: {', '.join(missing)}")
-    paths = {name: path for name, path in paths.items() if name not in missing}
-    runs = {name: json.loads(path.read_text()) for name, path in paths.items()}
+    runs: dict[str, dict[str, Any]] = {}
     tokenizer, _, validation = prepare(tiny_shakespeare(), SEQ_LEN)
-    for name, one in runs.items():
-        content = paths[name].with_suffix("").read_bytes()
+    for name, one in found.items():
+        if one is None:
+            continue
+        content = bytes(one["content"].tolist())
         keep(ROOT / "results/weights" / file_name(name), content)
         model = make(name, len(tokenizer))
         model.load_state_dict(from_file(content))
-        one["beginning"] = evaluate(model, validation[:BEGINNING], SEQ_LEN)
+        beginning = evaluate(model, validation[:BEGINNING], SEQ_LEN)
+        sources = fingerprints(sources_of(name))
+        runs[name] = one["about"] | {"sources": sources, "beginning": beginning}
     columns = ("loss", "float_loss", "same", "parameters", "bytes")
     write(
         "live",
         title="Models that run in the browser",
-        command="python benchmarks/live.py",
+        command="python -m benchmarks live",
         sources={path: mark for one in runs.values() for path, mark in one["sources"].items()},
         values={"symbols": tokenizer.symbols, "models": runs},
         tables={

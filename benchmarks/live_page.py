@@ -1,7 +1,7 @@
 r"""
 How fast do the pages run in the reader's browser, and how much is fetched for it?
 
-    python -m benchmarks.live_page [--site FOLDER] [--page PAGE] [--rounds N] [--record]
+    python -m benchmarks live_page [--site FOLDER] [--page PAGE] [--rounds N] [--record]
 
 The built site is served on the loopback with gzip and read in Chromium. On a page with the reader's
 own text, the button is clicked in a fresh browser each time: what is measured is the time to the
@@ -15,22 +15,17 @@ page shows to those who don't start the model themselves.
 
 import argparse
 import gzip
-import sys
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-# As `python benchmarks/live_page.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+from playwright.sync_api import Browser, Page
 
-from playwright.sync_api import Browser, Page  # noqa: E402
-
-from benchmarks.figures.browser import fresh  # noqa: E402
-from benchmarks.figures.figure import Figure, at_most, show, show_head  # noqa: E402
-from benchmarks.figures.server import served  # noqa: E402
-from benchmarks.record import write  # noqa: E402
-from tests.browser.chromium import running_browser  # noqa: E402
+from benchmarks.figures.browser import fresh
+from benchmarks.figures.figure import Figure, at_most, show, show_head
+from benchmarks.figures.server import served
+from benchmarks.record import ROOT, write
+from tests.browser.chromium import running_browser
 
 ASSETS = ROOT / "livepage" / "assets"
 PROMPTS = ("ROMEO:\n", "JULIET:\nO ", "To be, or not ")
@@ -184,7 +179,7 @@ def record(browser: Browser, address: str, rounds: int) -> None:
     write(
         "writing",
         title="What the live model writes in a browser",
-        command="python benchmarks/live_page.py --record",
+        command="python -m benchmarks live_page --record",
         sources=SOURCES,
         tables={
             "written": {

@@ -6,23 +6,16 @@ compared with counted letters. The result is results/longer.json, to which the c
 takes half an hour on two cores.
 """
 
-import sys
-from pathlib import Path
+import torch
 
-# As `python benchmarks/longer.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-import torch  # noqa: E402
-
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.training.counting import BackOff  # noqa: E402
-from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare  # noqa: E402
-from labml_nn.training.loop import adamw, evaluate, train  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from labml_nn.training.counting import BackOff
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
+from labml_nn.training.loop import adamw, evaluate, train
+from labml_nn.transformers.basic.autoregressive_model import (
     AutoregressiveTransformer,
 )
-from labml_nn.transformers.fused_attention import FusedAttention  # noqa: E402
+from labml_nn.transformers.fused_attention import FusedAttention
 
 SEQ_LEN, BATCH_SIZE, SEED = 64, 12, 1
 LENGTHS = (250, 500, 1000, 2000, 4000, 8000)
@@ -38,7 +31,6 @@ SOURCES = [
     "labml_nn/transformers/mha.py",
     "labml_nn/transformers/models.py",
     "labml_nn/transformers/positional_encoding.py",
-    "benchmarks/longer.py",
 ]
 TOKENIZER, TRAINING, VALIDATION = prepare(tiny_shakespeare(), SEQ_LEN)
 
@@ -49,33 +41,34 @@ def trained(steps: int, part: int = 1) -> float:
     model = AutoregressiveTransformer(len(TOKENIZER), attention=FusedAttention)
     tokens = TRAINING[: len(TRAINING) // part]
     train(model, RandomWindows(tokens, SEQ_LEN, BATCH_SIZE, SEED).at, [adamw(model)], steps)
-    loss = evaluate(model, VALIDATION, SEQ_LEN)
-    print(f"classic, {steps} steps, 1/{part} of the text: {loss:.4f}", flush=True)
-    return loss
+    return evaluate(model, VALIDATION, SEQ_LEN)
 
 
 def counted(part: int = 1) -> float:
     r"""The validation loss of counting in a part of the text, with the best length of context."""
     text = TOKENIZER.decode(TRAINING[: len(TRAINING) // part])
     validation = TOKENIZER.decode(VALIDATION)
-    losses = [BackOff(text, n, TOKENIZER.symbols).loss(validation, SEQ_LEN) for n in range(1, 6)]
-    print(f"counted, 1/{part} of the text: {losses}", flush=True)
-    return min(losses)
+    return min(BackOff(text, n, TOKENIZER.symbols).loss(validation, SEQ_LEN) for n in range(1, 6))
 
 
-def main() -> None:
-    r"""Train, count, and write down what came out."""
-    sources = fingerprints(SOURCES)
-    counts = {part: counted(part) for part in PARTS}
-    losses = {steps: trained(steps) for steps in LENGTHS}
-    texts = {part: losses[STEPS] if part == 1 else trained(STEPS, part) for part in PARTS}
+def measure(runner: Runner) -> dict[str, dict[int, float]]:
+    r"""Count in each part of the text, and train for longer, and on less."""
+    counts = runner.all([(counted, part) for part in PARTS])
+    losses = runner.all([(trained, steps) for steps in LENGTHS])
+    texts = runner.all([(trained, STEPS, *([part] if part > 1 else [])) for part in PARTS])
+    return {
+        "counts": dict(zip(PARTS, counts, strict=True)),
+        "losses": dict(zip(LENGTHS, losses, strict=True)),
+        "texts": dict(zip(PARTS, texts, strict=True)),
+    }
+
+
+def report(found: dict[str, dict[int, float]]) -> Report:
+    r"""Losses by steps, and by the length of the text."""
+    counts, losses, texts = found["counts"], found["losses"], found["texts"]
     sizes = {part: len(TRAINING) // part for part in PARTS}
-    write(
-        "longer",
-        title="Counting and training, for longer and on more text",
-        command="python benchmarks/longer.py",
-        sources=sources,
-        values={
+    return {
+        "values": {
             "counted": counts[1],
             "steps": {str(steps): loss for steps, loss in losses.items()},
             "texts": {
@@ -83,7 +76,7 @@ def main() -> None:
                 for part, loss in texts.items()
             },
         },
-        figures={
+        "figures": {
             "steps": {
                 "title": "The loss of a longer training",
                 "x": {"title": "Steps", "scale": "log"},
@@ -112,8 +105,14 @@ def main() -> None:
                 ],
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Counting and training, for longer and on more text",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"LENGTHS": (1, 2), "STEPS": 2, "PARTS": (4, 1)},
+    threads=None,
+)

@@ -6,25 +6,20 @@ and with one part of it left out. The result is results/loop_parts.json, to whic
 loop refers. It takes twenty minutes on two cores.
 """
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from statistics import mean
 
-# As `python benchmarks/loop_parts.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import nn
 
-import torch  # noqa: E402
-from torch import nn  # noqa: E402
-
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.training import loop  # noqa: E402
-from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import spread
+from benchmarks.library.tables import column
+from labml_nn.training import loop
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
+from labml_nn.transformers.basic.autoregressive_model import (
     AutoregressiveTransformer,
 )
-from labml_nn.transformers.fused_attention import FusedAttention  # noqa: E402
+from labml_nn.transformers.fused_attention import FusedAttention
 
 SEEDS = (1, 2, 3)
 STEPS = 1000
@@ -37,7 +32,6 @@ SOURCES = [
     "labml_nn/transformers/mha.py",
     "labml_nn/transformers/models.py",
     "labml_nn/transformers/positional_encoding.py",
-    "benchmarks/loop_parts.py",
 ]
 
 
@@ -64,7 +58,7 @@ CHANGES: dict[str, Change] = {
 }
 
 
-def run(name: str, seed: int) -> float:
+def trained(name: str, seed: int) -> float:
     r"""The validation loss of one model."""
     tokenizer, training, validation = prepare(tiny_shakespeare(), 64)
     optimizer, arguments = CHANGES[name]
@@ -75,34 +69,37 @@ def run(name: str, seed: int) -> float:
     return loop.evaluate(model, validation, 64)
 
 
-def main() -> None:
-    r"""Train them all, and write down what came out."""
-    sources = fingerprints(SOURCES)
-    rows = []
-    for name in CHANGES:
-        losses = [run(name, seed) for seed in SEEDS]
-        print(name, losses, flush=True)
-        rows.append({"change": name, "loss": mean(losses), "low": min(losses), "high": max(losses)})
-        rows[-1]["worth"] = rows[-1]["loss"] - rows[0]["loss"]
-    write(
-        "loop_parts",
-        title="The training loop with one part left out",
-        command="python benchmarks/loop_parts.py",
-        sources=sources,
-        tables={
+def measure(runner: Runner) -> dict[str, list[float]]:
+    r"""Each change, from each seed."""
+    return runner.runs(trained, CHANGES, SEEDS)
+
+
+def report(losses: dict[str, list[float]]) -> Report:
+    r"""What each part is worth."""
+    rows = [{"change": name, **spread("loss", found)} for name, found in losses.items()]
+    for row in rows:
+        row["worth"] = row["loss"] - rows[0]["loss"]
+    return {
+        "tables": {
             "parts": {
                 "columns": [
-                    {"name": "change", "title": "Training"},
-                    {"name": "loss", "title": "Validation loss", "unit": "nats", "digits": 3},
-                    {"name": "low", "title": "Lowest", "digits": 3},
-                    {"name": "high", "title": "Highest of three seeds", "digits": 3},
-                    {"name": "worth", "title": "More than the first", "digits": 3},
+                    column("change", "Training"),
+                    column("loss", "Validation loss", 3, "nats"),
+                    column("low", "Lowest", 3),
+                    column("high", "Highest of three seeds", 3),
+                    column("worth", "More than the first", 3),
                 ],
                 "rows": rows,
             }
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="The training loop with one part left out",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 4},
+    threads=None,
+)

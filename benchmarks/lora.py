@@ -4,43 +4,36 @@ What do adapters learn, what do they forget, and what do they weigh?
 A small transformer is trained on Shakespeare, and then adapted to Python: in full, with LoRA at
 five ranks, with DoRA, and with LoRA on weights in eight bits; from three seeds each. The result is
 results/lora.json, to which the pages of `labml_nn/fine_tuning` refer. It takes a quarter of an hour
-of one core. What is done already is kept in the file of `--kept` and isn't done again.
+of one core.
 """
 
-import argparse
-import json
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
-# As `python benchmarks/lora.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import Tensor, nn
 
-import torch  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-
-from benchmarks.pictures import heat_map, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.fine_tuning.dora import DoRALinear  # noqa: E402
-from labml_nn.fine_tuning.lora import LoRALinear, adapt, adapter, merge  # noqa: E402
-from labml_nn.fine_tuning.lora_experiment import learn, two_texts  # noqa: E402
-from labml_nn.fine_tuning.quantised_base import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.tables import column
+from benchmarks.pictures import heat_map, new, svg
+from labml_nn.fine_tuning.dora import DoRALinear
+from labml_nn.fine_tuning.lora import LoRALinear, adapt, adapter, merge
+from labml_nn.fine_tuning.lora_experiment import learn, two_texts
+from labml_nn.fine_tuning.quantised_base import (
     QuantisedLinear,
     quantise_bases,
 )
-from labml_nn.training.data import RandomWindows, fixed_windows, tiny_shakespeare  # noqa: E402
-from labml_nn.training.loop import evaluate, gradients  # noqa: E402
-from labml_nn.training.trained import quantise, restore  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_experiment import read_text  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
+from labml_nn.training.data import RandomWindows, fixed_windows, tiny_shakespeare
+from labml_nn.training.loop import evaluate, gradients
+from labml_nn.training.trained import quantise, restore
+from labml_nn.transformers.basic.autoregressive_experiment import read_text
+from labml_nn.transformers.basic.autoregressive_model import (
     AutoregressiveTransformer,
 )
-from labml_nn.transformers.fused_attention import FusedAttention  # noqa: E402
+from labml_nn.transformers.fused_attention import FusedAttention
 
 SEEDS, RANKS, ALPHA = (1, 2, 3), (1, 2, 4, 8, 16), 8.0
 BASE_STEPS, STEPS, SEQ_LEN = 1000, 300, 64
@@ -53,7 +46,7 @@ PAGES = """
     transformers/feed_forward transformers/fused_attention transformers/mha transformers/models
     transformers/positional_encoding
 """
-SOURCES = [f"labml_nn/{page}.py" for page in PAGES.split()] + ["benchmarks/lora.py"]
+SOURCES = [f"labml_nn/{page}.py" for page in PAGES.split()]
 PYTHON = read_text("python")[:300_000]
 TOKENIZER, (SHAKESPEARE, SHAKESPEARE_HELD, CODE, CODE_HELD) = two_texts(tiny_shakespeare(), PYTHON)
 
@@ -67,16 +60,11 @@ def model_of(state: State) -> AutoregressiveTransformer:
     return model
 
 
-def base_state(seed: int, kept: Path | None) -> State:
-    r"""The weights of a model that has learned Shakespeare, from a file beside `kept` if there."""
-    file = kept.with_suffix(f".{seed}.pt") if kept else None
-    if file and file.exists():
-        return torch.load(file)
+def base(seed: int) -> State:
+    r"""The weights of a model that has learned Shakespeare."""
     torch.manual_seed(seed)
     model = AutoregressiveTransformer(len(TOKENIZER), attention=FusedAttention)
     learn(model, RandomWindows(SHAKESPEARE, SEQ_LEN, 12, seed), BASE_STEPS, 3e-3)
-    if file:
-        torch.save(model.state_dict(), file)
     return model.state_dict()
 
 
@@ -121,6 +109,7 @@ OTHERS: dict[str, Method] = {
     **{f"LoRA rank 8 at {rate}": (lora(8), rate) for rate in (3e-3, 3e-2)},
     "LoRA rank 16 undivided": (lora(16, 16.0), RATE),
 }
+ALL_METHODS = METHODS | SLOWER | OTHERS
 
 
 def rounded_again(model: nn.Module) -> nn.Module:
@@ -133,9 +122,15 @@ def rounded_again(model: nn.Module) -> nn.Module:
     return model
 
 
-def run(method: Method, state: State, seed: int, quantised: bool) -> dict[str, float]:
+def before(seed: int, state: State) -> dict[str, float]:
+    r"""The losses of the base model."""
+    return losses(model_of(state))
+
+
+def adapted(name: str, seed: int, state: State) -> dict[str, float]:
     r"""Adapt the base model to Python, and measure."""
-    prepare, rate = method
+    prepare, rate = ALL_METHODS[name]
+    quantised = "eight bits" in name
     model = model_of(state)
     torch.manual_seed(seed)
     prepare(model)
@@ -167,7 +162,7 @@ def of_noise() -> list[float]:
     return torch.stack(found).mean(0).tolist()
 
 
-def directions(state: State, seed: int) -> dict[str, Any]:
+def directions(seed: int, state: State) -> dict[str, Any]:
     r"""What full fine-tuning has changed in the matrices, and what is left of it at each rank."""
     model = model_of(state)
     learn(model, RandomWindows(CODE, SEQ_LEN, 12, seed), STEPS, FULL_RATE)
@@ -258,29 +253,22 @@ def random_start(state: State) -> float:
     return losses(model)["shakespeare"]
 
 
-def measured(kept: Path | None) -> dict[str, Any]:
-    r"""All of it, with what is kept in the file."""
-    done: dict[str, Any] = json.loads(kept.read_text()) if kept and kept.exists() else {}
-
-    def once(name: str, make: Callable[[], Any]) -> None:
-        if name not in done:
-            done[name] = make()
-            print(name, done[name], flush=True)
-            if kept:
-                kept.write_text(json.dumps(done))
-
+def measure(runner: Runner) -> dict[str, Any]:
+    r"""Everything, for each seed; some for the first one alone."""
+    done: dict[str, Any] = {}
     for seed in SEEDS:
-        state = base_state(seed, kept)
-        once(f"Before/{seed}", lambda state=state: losses(model_of(state)))
-        methods = METHODS | SLOWER | (OTHERS if seed == SEEDS[0] else {})
-        for name, method in methods.items():
-            make = lambda m=method, n=name, s=seed, w=state: run(m, w, s, "eight bits" in n)  # noqa: E731
-            once(f"{name}/{seed}", make)
-        once(f"directions/{seed}", lambda s=seed, w=state: directions(w, s))
-        if seed == SEEDS[0]:
-            once("first steps", lambda w=state: first_steps(w))
-            once("memory", lambda w=state: memory(w))
-            once("random start", lambda w=state: random_start(w))
+        state = runner.once(base, seed)
+        first = seed == SEEDS[0]
+        names = [*METHODS, *SLOWER, *(OTHERS if first else ())]
+        done[f"Before/{seed}"] = runner.once(before, seed, state)
+        found = runner.all([(adapted, name, seed, state) for name in names])
+        done |= {f"{name}/{seed}": one for name, one in zip(names, found, strict=True)}
+        done[f"directions/{seed}"] = runner.once(directions, seed, state)
+        if first:
+            done["first steps"] = runner.once(first_steps, state)
+            done["memory"] = runner.once(memory, state)
+            done["random start"] = runner.once(random_start, state)
+            done["base"] = state
     return done
 
 
@@ -396,24 +384,15 @@ def figures(done: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    r"""Measure, and write down what came out."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kept", type=Path, metavar="FILE")
-    kept = parser.parse_args().kept
-    sources = fingerprints(SOURCES)
-    done = measured(kept)
+def report(done: Mapping[str, Any]) -> Report:
+    r"""What was learned, forgotten and kept."""
     seconds = {name: mean(of_seeds(done, name, "seconds")) for name in METHODS}
     eight, cut = "LoRA rank 8 on eight bits", [done[f"directions/{s}"]["cut"] for s in SEEDS]
     shares = [done[f"directions/{seed}"]["shares"] for seed in SEEDS]
     loss = {"unit": "nats", "digits": 3}
     ends = [{"name": f"python_{end}", "title": end.title(), "digits": 3} for end in ("low", "high")]
-    write(
-        "lora",
-        title="Adapters: what they learn, forget and weigh",
-        command="python benchmarks/lora.py",
-        sources=sources,
-        values={
+    return {
+        "values": {
             "steps": STEPS,
             "python": {"sha256": sha256(PYTHON.encode()).hexdigest(), "characters": len(PYTHON)},
             "seconds": seconds["Full fine-tuning"],
@@ -435,14 +414,14 @@ def main() -> None:
                 "after": mean(of_seeds(done, eight, "merged")),
             },
             "backward": done["memory"],
-            "layers": layers_megabytes(base_state(1, kept)),
+            "layers": layers_megabytes(done["base"]),
         },
-        tables={
+        "tables": {
             "methods": {
                 "columns": [
-                    {"name": "method", "title": "Method"},
-                    {"name": "parameters", "title": "Trained"},
-                    {"name": "kilobytes", "title": "Kept", "unit": "kB", "digits": 0},
+                    column("method", "Method"),
+                    column("parameters", "Trained"),
+                    column("kilobytes", "Kept", 0, "kB"),
                     {"name": "python", "title": "Python", **loss},
                     *ends,
                     {"name": "shakespeare", "title": "Shakespeare", **loss},
@@ -451,23 +430,29 @@ def main() -> None:
             },
             "rates": {
                 "columns": [
-                    {"name": "method", "title": "Method and rate"},
+                    column("method", "Method and rate"),
                     {"name": "python", "title": "Python", **loss},
                 ],
                 "rows": of_rates(done),
             },
             "first_steps": {
                 "columns": [
-                    {"name": "rank", "title": "Rank"},
-                    {"name": "divided", "title": "Divided by the rank", "digits": 3},
-                    {"name": "undivided", "title": "Not divided", "digits": 3},
+                    column("rank", "Rank"),
+                    column("divided", "Divided by the rank", 3),
+                    column("undivided", "Not divided", 3),
                 ],
                 "rows": [{**one, "rank": str(one["rank"])} for one in done["first steps"]],
             },
         },
-        figures=figures(done) | {"changes": changes(base_state(1, kept))},
-    )
+        "figures": figures(done) | {"changes": changes(done["base"])},
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Adapters: what they learn, forget and weigh",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SEEDS": (1, 2), "BASE_STEPS": 2, "STEPS": 2},
+    threads=None,
+)

@@ -5,36 +5,29 @@ takes a few seconds.
 The result is results/memory_drawings.json, to which those pages refer.
 """
 
-import sys
-from pathlib import Path
+import torch
+import torch.nn.functional as F
+from matplotlib.figure import Figure
+from torch import nn
 
-# As `python benchmarks/memory_drawings.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from torch import nn  # noqa: E402
-
-from benchmarks.family_drawings import drawn, grid, plot  # noqa: E402
-from benchmarks.pictures import ACCENT, heat_map, new  # noqa: E402
-from benchmarks.record import write  # noqa: E402
-from labml_nn.transformers.memory import score_functions, sliding_window  # noqa: E402
-from labml_nn.transformers.memory.flash import visible_tiles  # noqa: E402
-from labml_nn.transformers.memory.grouped_query import GroupedQueryAttention  # noqa: E402
-from labml_nn.transformers.memory.latent_attention import LatentAttention  # noqa: E402
-from labml_nn.transformers.memory.sdpa import spelled_out  # noqa: E402
-from labml_nn.transformers.mha import MultiHeadAttention, causal_mask  # noqa: E402
-from labml_nn.transformers.ways.folded_heads import fold  # noqa: E402
-from labml_nn.transformers.ways.one_head_at_a_time import causal_attention  # noqa: E402
+from benchmarks.family_drawings import drawn, grid, plot
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.pictures import ACCENT, heat_map, new
+from labml_nn.transformers.memory import score_functions, sliding_window
+from labml_nn.transformers.memory.flash import visible_tiles
+from labml_nn.transformers.memory.grouped_query import GroupedQueryAttention
+from labml_nn.transformers.memory.latent_attention import LatentAttention
+from labml_nn.transformers.memory.sdpa import spelled_out
+from labml_nn.transformers.mha import MultiHeadAttention, causal_mask
+from labml_nn.transformers.ways.folded_heads import fold
+from labml_nn.transformers.ways.one_head_at_a_time import causal_attention
 
 MEMORY = "flash grouped_query latent_attention score_functions sdpa sliding_window"
 WAYS = "batch_first folded_heads one_head_at_a_time"
 SOURCES = ["labml_nn/transformers/mha.py"]
 SOURCES += [f"labml_nn/transformers/memory/{name}.py" for name in MEMORY.split()]
 SOURCES += [f"labml_nn/transformers/ways/{name}.py" for name in WAYS.split()]
-SOURCES += ["benchmarks/family_drawings.py", "benchmarks/memory_drawings.py"]
+SOURCES += ["benchmarks/family_drawings.py"]
 
 
 def tiles() -> Figure:
@@ -221,16 +214,16 @@ PICTURES = (
 )
 
 
-def main() -> None:
+def measure(runner: Runner) -> Report:
     r"""Draw them all."""
-    write(
-        "memory_drawings",
-        title="Functions of the pages about memory and of the four ways, drawn",
-        command="python benchmarks/memory_drawings.py",
-        sources=SOURCES,
-        figures=drawn(PICTURES),
-    )
+    return {
+        "figures": drawn(PICTURES),
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Functions of the pages about memory and of the four ways, drawn",
+    sources=SOURCES,
+    measure=measure,
+    threads=None,
+)

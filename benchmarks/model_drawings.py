@@ -4,28 +4,21 @@ Pictures of batches, samples and models that nobody has trained: it takes a few 
 The result is results/model_drawings.json, to which the pages of these functions refer.
 """
 
-import sys
-from pathlib import Path
+import torch
+from torch import Tensor, nn
 
-# As `python benchmarks/model_drawings.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-import torch  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-
-from benchmarks.pictures import ACCENT, heat_map, new, svg  # noqa: E402
-from benchmarks.record import write  # noqa: E402
-from labml_nn.training.data import CharTokenizer  # noqa: E402
-from labml_nn.training.sampling import with_temperature  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.pictures import ACCENT, heat_map, new, svg
+from labml_nn.training.data import CharTokenizer
+from labml_nn.training.sampling import with_temperature
+from labml_nn.transformers.basic.autoregressive_model import (
     AutoregressiveTransformer,
 )
-from labml_nn.transformers.mha import PrepareForMultiHeadAttention  # noqa: E402
-from labml_nn.transformers.modern.attention import RotaryProjection  # noqa: E402
-from labml_nn.transformers.modern.model import ModernTransformer  # noqa: E402
-from labml_nn.transformers.rms_norm import rms_norm  # noqa: E402
-from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies  # noqa: E402
+from labml_nn.transformers.mha import PrepareForMultiHeadAttention
+from labml_nn.transformers.modern.attention import RotaryProjection
+from labml_nn.transformers.modern.model import ModernTransformer
+from labml_nn.transformers.rms_norm import rms_norm
+from labml_nn.transformers.rotary import RotaryPositions, inverse_frequencies
 
 SOURCES = [
     "labml_nn/training/data.py",
@@ -40,7 +33,6 @@ SOURCES = [
     "labml_nn/transformers/rms_norm.py",
     "labml_nn/transformers/rotary.py",
     "labml_nn/transformers/swiglu.py",
-    "benchmarks/model_drawings.py",
 ]
 DRAWS = 10_000
 TEXT = "First Ci"
@@ -148,14 +140,10 @@ def rounded() -> list[dict]:
     return lines
 
 
-def main() -> None:
+def measure(runner: Runner) -> Report:
     r"""Draw them all."""
-    write(
-        "model_drawings",
-        title="Batches, samples and untrained models, drawn",
-        command="python benchmarks/model_drawings.py",
-        sources=SOURCES,
-        figures={
+    return {
+        "figures": {
             "loss": {
                 "title": "the loss of one prediction: 0 if the model is certain and right, 0.69 at "
                 "one half, more and more the less it expected the character",
@@ -201,8 +189,12 @@ def main() -> None:
                 "lines": rounded(),
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Batches, samples and untrained models, drawn",
+    sources=SOURCES,
+    measure=measure,
+    threads=None,
+)

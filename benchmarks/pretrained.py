@@ -5,14 +5,9 @@ Small models of letters, built as GPT-2, Llama 3 and Qwen3, are trained for 1,00
 seeds each. Then each is loaded again with one detail wrong. All shapes are right; what are the loss
 and the likeliest next letters? The result is results/pretrained.json, to which the pages of
 labml_nn/pretrained refer. It takes three minutes of one core.
-
-    python benchmarks/pretrained.py
-
-Trained models are kept in runs/pretrained/, so a run that was cut off goes on.
 """
 
 import json
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,31 +15,28 @@ from statistics import mean
 from tempfile import TemporaryDirectory
 from typing import Any
 
-# As `python benchmarks/pretrained.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import Tensor, nn
 
-import torch  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-
-from benchmarks.pictures import ACCENT, INK, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.basics import byte_pairs  # noqa: E402
-from labml_nn.pretrained import byte_level  # noqa: E402
-from labml_nn.pretrained.checkpoint import read_file, write_file  # noqa: E402
-from labml_nn.pretrained.gpt2 import GPT2, LAYER, gpt2_table, load_gpt2  # noqa: E402
-from labml_nn.pretrained.gpt2_experiment import TABLES  # noqa: E402
-from labml_nn.pretrained.llama3 import Llama, LlamaAttention, rotary_of  # noqa: E402
-from labml_nn.pretrained.qwen3 import Qwen3Attention  # noqa: E402
-from labml_nn.training.data import RandomWindows, fixed_windows, prepare, tiny_shakespeare  # noqa: E402
-from labml_nn.training.loop import adamw, evaluate, train  # noqa: E402
-from labml_nn.transformers.positions.rotary_pairs import halves_to_neighbours  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import spread
+from benchmarks.library.tables import column, table
+from benchmarks.pictures import ACCENT, INK, new, svg
+from labml_nn.basics import byte_pairs
+from labml_nn.pretrained import byte_level
+from labml_nn.pretrained.checkpoint import read_file, write_file
+from labml_nn.pretrained.gpt2 import GPT2, LAYER, gpt2_table, load_gpt2
+from labml_nn.pretrained.gpt2_experiment import TABLES
+from labml_nn.pretrained.llama3 import Llama, LlamaAttention, rotary_of
+from labml_nn.pretrained.qwen3 import Qwen3Attention
+from labml_nn.training.data import RandomWindows, fixed_windows, prepare, tiny_shakespeare
+from labml_nn.training.loop import adamw, evaluate, train
+from labml_nn.transformers.positions.rotary_pairs import halves_to_neighbours
 
 SEEDS = (1, 2, 3)
 STEPS, SEQ_LEN, BATCH_SIZE = 1000, 64, 12
 FOLDER = "labml_nn/transformers"
 SOURCES = [
-    "benchmarks/pretrained.py",
     "labml_nn/basics/byte_pairs.py",
     "labml_nn/pretrained/byte_level.py",
     "labml_nn/pretrained/checkpoint.py",
@@ -97,21 +89,20 @@ def fresh(kind: str) -> nn.Module:
     return Llama(CONFIGS[kind], {"llama": LlamaAttention, "qwen": Qwen3Attention}[kind])
 
 
-def trained(kind: str, seed: int, kept: Path) -> nn.Module:
-    r"""A trained model, and how long that took, kept in a file."""
+def trained(kind: str, seed: int) -> dict[str, Any]:
+    r"""The weights of a model, and the processor's seconds."""
     torch.manual_seed(seed)
     model = fresh(kind)
-    path = kept / f"{kind}-{seed}.pt"
-    if path.exists():
-        model.load_state_dict(torch.load(path))
-        return model.eval()
     started = time.process_time()
     batches = RandomWindows(TRAINING, SEQ_LEN, BATCH_SIZE, seed)
     train(model, batches.at, [adamw(model)], STEPS)
-    seconds = time.process_time() - started
-    torch.save(model.state_dict(), path)
-    path.with_suffix(".json").write_text(json.dumps(seconds))
-    print(kind, seed, f"{seconds:.1f} s", flush=True)
+    return {"weights": model.state_dict(), "seconds": time.process_time() - started}
+
+
+def with_weights(kind: str, weights: Mapping[str, Tensor]) -> nn.Module:
+    r"""A model that was trained."""
+    model = fresh(kind)
+    model.load_state_dict(weights)
     return model.eval()
 
 
@@ -242,10 +233,10 @@ def likeliest(model: nn.Module) -> Tensor:
     return model(fixed_windows(VALIDATION, SEQ_LEN)[0][0][:, :200]).argmax(dim=-1)
 
 
-def measured(kind: str, seed: int, kept: Path) -> dict[str, dict[str, float]]:
+def details(kind: str, seed: int, weights: Mapping[str, Tensor]) -> dict[str, dict[str, float]]:
     r"""For each detail, the loss and the share of other predictions."""
     found, models = {}, {}
-    model = trained(kind, seed, kept)
+    model = with_weights(kind, weights)
     right = likeliest(model)
     if kind == "gpt2":
         with TemporaryDirectory() as folder:
@@ -255,7 +246,7 @@ def measured(kind: str, seed: int, kept: Path) -> dict[str, dict[str, float]]:
             for name in MISTAKES[kind]:
                 models[name] = load_gpt2(Path(folder))
     else:
-        models = {name: trained(kind, seed, kept) for name in MISTAKES[kind]}
+        models = {name: with_weights(kind, weights) for name in MISTAKES[kind]}
     for name, one in models.items():
         torch.manual_seed(seed)
         with torch.no_grad():
@@ -264,27 +255,29 @@ def measured(kind: str, seed: int, kept: Path) -> dict[str, dict[str, float]]:
             "loss": evaluate(one, VALIDATION, SEQ_LEN),
             "other": 100 * (likeliest(one) != right).double().mean().item(),
         }
-        print(kind, seed, name, found[name], flush=True)
     return found
 
 
 COLUMNS = [
-    {"name": "detail", "title": "Detail"},
-    {"name": "loss", "title": "Loss", "unit": "nats", "digits": 3},
-    {"name": "low", "title": "lowest", "digits": 3},
-    {"name": "high", "title": "highest", "digits": 3},
-    {"name": "other", "title": "Other letter", "unit": "%", "digits": 1},
+    column("detail", "Detail"),
+    column("loss", "Loss", 3, "nats"),
+    column("low", "lowest", 3),
+    column("high", "highest", 3),
+    column("other", "Other letter", 1, "%"),
 ]
 
 
-def table(runs: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
+def by_detail(runs: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
     r"""The means of the seeds."""
-    rows = []
-    for name in runs[0]:
-        losses = [run[name]["loss"] for run in runs]
-        rows.append({"detail": name, "loss": mean(losses), "low": min(losses)})
-        rows[-1] |= {"high": max(losses), "other": mean(run[name]["other"] for run in runs)}
-    return {"columns": COLUMNS, "rows": rows}
+    rows = [
+        {
+            "detail": name,
+            **spread("loss", [run[name]["loss"] for run in runs]),
+            "other": mean(run[name]["other"] for run in runs),
+        }
+        for name in runs[0]
+    ]
+    return table(COLUMNS, rows)
 
 
 def picture(tables: Mapping[str, Any], names: Mapping[str, str]) -> str:
@@ -357,61 +350,67 @@ def cut() -> list[dict[str, str]]:
     return [{"pattern": name, "pieces": "|".join(found)} for name, found in ways.items()]
 
 
-def main() -> None:
-    r"""Train what isn't trained, and write down what came out."""
-    torch.set_num_threads(1)
+KINDS = ("gpt2", "llama", "qwen")
+
+
+def measure(runner: Runner) -> dict[str, Any]:
+    r"""Train the models, and load each with every wrong detail."""
     rows = mapped()
-    sources = fingerprints(SOURCES)
-    kept = ROOT / "runs/pretrained"
-    kept.mkdir(parents=True, exist_ok=True)
-    kinds = ("gpt2", "llama", "qwen")
-    runs = {kind: [measured(kind, seed, kept) for seed in SEEDS] for kind in kinds}
-    tables = {kind: table(some) for kind, some in runs.items()}
-    seconds = [
-        json.loads((kept / f"{kind}-{seed}.json").read_text()) for kind in kinds for seed in SEEDS
-    ]
+    models = runner.all([(trained, kind, seed) for kind in KINDS for seed in SEEDS])
+    kinds = [(kind, seed) for kind in KINDS for seed in SEEDS]
+    jobs = zip(kinds, models, strict=True)
+    found = runner.all([(details, *one, model["weights"]) for one, model in jobs])
+    runs = {kind: found[at * len(SEEDS) :][: len(SEEDS)] for at, kind in enumerate(KINDS)}
+    return {"runs": runs, "mapped": rows, "seconds": [one["seconds"] for one in models]}
+
+
+def report(found: dict[str, Any]) -> Report:
+    r"""The loss with each wrong detail."""
+    runs = found["runs"]
+    tables = {kind: by_detail(some) for kind, some in runs.items()}
     pairs = [(run["GELU without the tanh"], run["all right"]) for run in runs["gpt2"]]
     gelu = max(abs(one["loss"] - other["loss"]) for one, other in pairs)
-    write(
-        "pretrained",
-        title="Weights that are loaded with one wrong detail",
-        command="python benchmarks/pretrained.py",
-        sources=sources,
-        values={
+    return {
+        "values": {
             "steps": STEPS,
-            "seconds": mean(seconds),
+            "seconds": mean(found["seconds"]),
             "parameters": {
-                kind: sum(p.numel() for p in fresh(kind).parameters()) for kind in kinds
+                kind: sum(p.numel() for p in fresh(kind).parameters()) for kind in KINDS
             },
             # By how much the loss changes with the other GELU: the most of three seeds.
             "gelu": gelu,
             "guess": torch.tensor(float(len(TOKENIZER))).log().item(),
         },
-        tables=tables
+        "tables": tables
         | {
             "mapped": {
                 "columns": [
-                    {"name": "step", "title": "Step"},
-                    {"name": "more", "title": "More in memory", "unit": "MB", "digits": 0},
+                    column("step", "Step"),
+                    column("more", "More in memory", 0, "MB"),
                 ],
-                "rows": rows,
+                "rows": found["mapped"],
             },
             "pieces": {
                 "columns": [
-                    {"name": "pattern", "title": "Pattern"},
-                    {"name": "pieces", "title": "Pieces"},
+                    column("pattern", "Pattern"),
+                    column("pieces", "Pieces"),
                 ],
                 "rows": cut(),
             },
         },
-        figures={
+        "figures": {
             "details": {
                 "title": "The loss with one wrong detail",
                 "picture": picture(tables, {"gpt2": "GPT-2", "llama": "Llama", "qwen": "Qwen3"}),
             }
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Weights that are loaded with one wrong detail",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 2},
+)

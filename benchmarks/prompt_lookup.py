@@ -7,32 +7,25 @@ validation text, at 12 places. The result is results/prompt_lookup.json, to whic
 It takes five minutes of one core.
 """
 
-import json
-import sys
-import time
-from pathlib import Path
 from statistics import mean
 
-# As `python benchmarks/prompt_lookup.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import Tensor
 
-import torch  # noqa: E402
-from torch import Tensor  # noqa: E402
-
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.inference.prompt_lookup import CountedLetters, PromptLookup  # noqa: E402
-from labml_nn.inference.rewind import RewindingTransformer  # noqa: E402
-from labml_nn.inference.speculative import Draft, Propose, speculate  # noqa: E402
-from labml_nn.inference.speculative_experiment import train_writer  # noqa: E402
-from labml_nn.training.counting import BackOff  # noqa: E402
-from labml_nn.training.data import prepare, tiny_shakespeare  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_experiment import read_text  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import Runs, mean_of, numbers, spread
+from benchmarks.library.tables import column
+from labml_nn.inference.prompt_lookup import CountedLetters, PromptLookup
+from labml_nn.inference.rewind import RewindingTransformer
+from labml_nn.inference.speculative import Draft, Propose, speculate
+from labml_nn.inference.speculative_experiment import train_writer
+from labml_nn.training.counting import BackOff
+from labml_nn.training.data import prepare, tiny_shakespeare
+from labml_nn.transformers.basic.autoregressive_experiment import read_text
 
 SEEDS, STEPS, SEQ_LEN = (1, 2, 3), 600, 256
 N_PROMPT, N_TOKENS, N_PLACES, N_DRAFT = 128, 100, 12, 4
 TEMPERATURES, BETWEEN, RUNS = (1.0, 0.5, 0.0), 0.5, (1, 2, 3, 5, 8)
-KEPT = ROOT / "runs/prompt_lookup"
 TEXTS = {"a play": tiny_shakespeare, "source code": lambda: read_text("python")}
 SOURCES = [
     "labml_nn/inference/prompt_lookup.py",
@@ -42,7 +35,6 @@ SOURCES = [
     "labml_nn/training/counting.py",
     "labml_nn/transformers/basic/autoregressive_model.py",
     "labml_nn/transformers/kv_cache.py",
-    "benchmarks/prompt_lookup.py",
 ]
 
 
@@ -69,25 +61,20 @@ def per_pass(
     generator: torch.Generator,
 ) -> float:
     r"""The mean number of letters that a pass adds."""
-    added = []
+    letters: list[int] = []
     for prompt in prompts:
         target.clear()
         numbers = (N_TOKENS, N_DRAFT, temperature)
-        added += speculate(target, propose, prompt, *numbers, generator)[1].tolist()
-    return mean(added)
+        letters += speculate(target, propose, prompt, *numbers, generator)[1].tolist()
+    return mean(letters)
 
 
-def run(name: str, seed: int) -> dict[str, float]:
-    r"""One model, and what its passes add, unless that is kept from an earlier run."""
-    path, sources = KEPT / f"{name}-{seed}.json", fingerprints(SOURCES)
-    if path.exists() and (known := json.loads(path.read_text()))["sources"] == sources:
-        return known["found"]
+def added(name: str, seed: int) -> dict[str, float]:
+    r"""What the passes of one model add."""
     text = TEXTS[name]()
     tokenizer, training, validation = prepare(text, SEQ_LEN)
     n_vocab = len(tokenizer)
-    start = time.process_time()
     target = train_writer(training, n_vocab, 64, 2, SEQ_LEN, STEPS, seed)
-    print(f"{time.process_time() - start:.0f} s of training", flush=True)
     every = (len(validation) - N_PROMPT) // N_PLACES
     prompts = [validation[at * every :][:N_PROMPT] for at in range(N_PLACES)]
     counted = CountedLetters(BackOff(tokenizer.decode(training), 3, tokenizer.symbols))
@@ -106,56 +93,45 @@ def run(name: str, seed: int) -> dict[str, float]:
         found[f"counted, {temperature}"] = per_pass(
             target, drawing, prompts, temperature, generator
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"sources": sources, "found": found}))
     return found
 
 
-def main() -> None:
-    r"""Train, let them write, and write down what came out."""
-    torch.set_num_threads(1)
-    sources = fingerprints(SOURCES)
-    found: dict[str, list[dict[str, float]]] = {}
-    for name in TEXTS:
-        for seed in SEEDS:
-            found.setdefault(name, []).append(run(name, seed))
-            print(name, seed, found[name][-1], flush=True)
+def measure(runner: Runner) -> Runs:
+    r"""Both texts, from each seed."""
+    return runner.runs(added, TEXTS, SEEDS)
+
+
+def report(found: Runs) -> Report:
+    r"""Letters a pass, by text and temperature, and by the number of letters that must agree."""
     rows = []
     for name, runs in found.items():
         for temperature in TEMPERATURES:
-            letters = [one[f"3 letters, {temperature}"] for one in runs]
             rows.append(
                 {
                     "text": f"{name}, temperature {temperature:g}",
-                    "lookup": mean(letters),
-                    "low": min(letters),
-                    "high": max(letters),
-                    "counted": mean(one[f"counted, {temperature}"] for one in runs),
+                    **spread("lookup", numbers(runs, f"3 letters, {temperature}")),
+                    "counted": mean_of(runs, f"counted, {temperature}"),
                 }
             )
-    write(
-        "prompt_lookup",
-        title="Prompt look-up in a play and in source code",
-        command="python benchmarks/prompt_lookup.py",
-        sources=sources,
-        values={
+    return {
+        "values": {
             name: {str(seed): one for seed, one in zip(SEEDS, runs, strict=True)}
             for name, runs in found.items()
         },
-        tables={
+        "tables": {
             "texts": {
                 "columns": [
-                    {"name": "text", "title": "Text"},
-                    {"name": "lookup", "title": "Letters a pass, looked up", "digits": 2},
-                    {"name": "low", "title": "Lowest", "digits": 2},
-                    {"name": "high", "title": "Highest of three seeds", "digits": 2},
-                    {"name": "counted", "title": "Counted letters", "digits": 2},
+                    column("text", "Text"),
+                    column("lookup", "Letters a pass, looked up", 2),
+                    column("low", "Lowest", 2),
+                    column("high", "Highest of three seeds", 2),
+                    column("counted", "Counted letters", 2),
                 ],
                 "rows": rows,
             },
             "letters": {
                 "columns": [
-                    {"name": "run", "title": "The same letters"},
+                    column("run", "The same letters"),
                     *(
                         {"name": f"at{at}", "title": f"Letters a pass, {name}", "digits": 2}
                         for at, name in enumerate(TEXTS)
@@ -164,7 +140,7 @@ def main() -> None:
                 "rows": [
                     {"run": title}
                     | {
-                        f"at{at}": mean(one[f"{key}, {BETWEEN}"] for one in runs)
+                        f"at{at}": mean_of(runs, f"{key}, {BETWEEN}")
                         for at, runs in enumerate(found.values())
                     }
                     for key, title in [(f"{n} letters", f"at most {n}") for n in RUNS]
@@ -172,8 +148,13 @@ def main() -> None:
                 ],
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Prompt look-up in a play and in source code",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 2, "N_PLACES": 2, "N_TOKENS": 10},
+)

@@ -1,53 +1,42 @@
 r"""
 Quantisation: the loss of the classic model against the bits of its weights, and of its cache.
 
-    python benchmarks/quantisation.py    # about 12 minutes of one core, five of them for training
-
-Three seeds of the classic model are trained as in the other results, and kept in runs/quantisation.
-Each is rounded in several ways, and meets the whole validation text. The time is the processor's,
-of a single thread.
+Three seeds of the classic model are trained as in the other results. Each is rounded in several
+ways, and meets the whole validation text. The time is the processor's, of a single thread. It takes
+about 12 minutes of one core, five of them for training.
 
 The result is results/quantisation.json, to which the pages of labml_nn/quantisation refer.
 """
 
-import argparse
 import copy
-import json
 import statistics
-import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from statistics import mean
 from typing import Any
 
-# As `python benchmarks/quantisation.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor, nn
 
-import torch  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-
-from benchmarks.pictures import heat_map, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.quantisation import cache  # noqa: E402
-from labml_nn.quantisation.gptq import gptq_weights  # noqa: E402
-from labml_nn.quantisation.groups import round_weights, to_four_bits  # noqa: E402
-from labml_nn.quantisation.quantisation_experiment import n_bytes  # noqa: E402
-from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare  # noqa: E402
-from labml_nn.training.loop import adamw, evaluate, train  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_experiment import read_text  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.tables import column
+from benchmarks.pictures import heat_map, new, svg
+from labml_nn.quantisation import cache
+from labml_nn.quantisation.gptq import gptq_weights
+from labml_nn.quantisation.groups import round_weights, to_four_bits
+from labml_nn.quantisation.quantisation_experiment import n_bytes
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
+from labml_nn.training.loop import adamw, evaluate, train
+from labml_nn.transformers.basic.autoregressive_experiment import read_text
+from labml_nn.transformers.basic.autoregressive_model import (
     AutoregressiveTransformer,
 )
-from labml_nn.transformers.fused_attention import FusedAttention  # noqa: E402
+from labml_nn.transformers.fused_attention import FusedAttention
 
 SEEDS, SEQ_LEN, STEPS, GROUP = (1, 2, 3), 64, 2000, 32
 BITS, CACHE_BITS = (8, 5, 4, 3, 2), (8, 4, 3, 2)
-KEPT = ROOT / "runs/quantisation"
 SOURCES = [
-    "benchmarks/quantisation.py",
     "labml_nn/quantisation/cache.py",
     "labml_nn/quantisation/gptq.py",
     "labml_nn/quantisation/groups.py",
@@ -57,24 +46,28 @@ SOURCES = [
 ]
 TOKENIZER, TRAINING, VALIDATION = prepare(tiny_shakespeare(), SEQ_LEN)
 
+Weights = Mapping[str, Tensor]
 Rounder = Callable[[nn.Module, int], None]
 AXES = {"tokens": (-1, -1), "channels": (0, 0), "paper": (0, -1)}  # of keys and of values
 PARTS = {"attention": "self_attn", "feed_forward": "feed_forward", "generator": "generator"}
 
 
-def trained(seed: int) -> AutoregressiveTransformer:
-    r"""The classic model, trained unless it is kept."""
-    path = KEPT / f"{seed}.pt"
-    torch.manual_seed(seed)
+def classic(weights: Weights | None = None) -> AutoregressiveTransformer:
+    r"""The classic model, with these weights or with random ones."""
     model = AutoregressiveTransformer(
         len(TOKENIZER), 128, 4, 4, 512, SEQ_LEN, attention=FusedAttention
     )
-    if not path.exists():
-        train(model, RandomWindows(TRAINING, SEQ_LEN, 12, seed).at, [adamw(model)], STEPS)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        torch.save(model.state_dict(), path)
-    model.load_state_dict(torch.load(path))
+    if weights is not None:
+        model.load_state_dict(weights)
     return model.eval()
+
+
+def trained(seed: int) -> Weights:
+    r"""The weights of the classic model, trained."""
+    torch.manual_seed(seed)
+    model = classic()
+    train(model, RandomWindows(TRAINING, SEQ_LEN, 12, seed).at, [adamw(model)], STEPS)
+    return model.state_dict()
 
 
 @torch.no_grad()
@@ -141,12 +134,9 @@ def keys_and_values(model: nn.Module) -> tuple[list[Tensor], list[Tensor]]:
     return found
 
 
-def measure(seed: int) -> dict[str, object]:
-    r"""All losses of one seed, unless they are kept from an earlier run."""
-    path, sources = KEPT / f"losses-{seed}.json", fingerprints(SOURCES)
-    if path.exists() and (known := json.loads(path.read_text()))["sources"] == sources:
-        return known["found"]
-    model, own = trained(seed), windows(seed)
+def losses(seed: int, weights: Weights) -> dict[str, Any]:
+    r"""All losses of one seed."""
+    model, own = classic(weights), windows(seed)
     methods: dict[str, Rounder] = {
         "matrix": by_matrix,
         "rows": round_weights,
@@ -166,7 +156,7 @@ def measure(seed: int) -> dict[str, object]:
 
         return round_part
 
-    found = {
+    return {
         "float": evaluate(model, VALIDATION, SEQ_LEN),
         "bits": {
             str(n_bits): {name: loss_of(model, one, n_bits) for name, one in methods.items()}
@@ -184,14 +174,11 @@ def measure(seed: int) -> dict[str, object]:
         },
         "offset": max(offsets),
     }
-    print(seed, json.dumps(found, indent=1), flush=True)
-    path.write_text(json.dumps({"sources": sources, "found": found}))
-    return found
 
 
-def pass_time(turns: int = 200) -> float:
+def pass_time(weights: Weights, turns: int = 200) -> float:
     r"""How many times as long a pass over one letter takes with four bits."""
-    exact = trained(SEEDS[0])
+    exact = classic(weights)
     four_bits = copy.deepcopy(exact)
     to_four_bits(four_bits)
     times: tuple[list[float], list[float]] = ([], [])
@@ -204,9 +191,9 @@ def pass_time(turns: int = 200) -> float:
     return statistics.median(times[1]) / statistics.median(times[0])
 
 
-def stripes() -> Figure:
+def stripes(weights: Weights) -> Figure:
     r"""Keys and values of the second layer's first head: a row is a letter, a column a channel."""
-    pages = keys_and_values(trained(SEEDS[0]))
+    pages = keys_and_values(classic(weights))
     text = TOKENIZER.decode(VALIDATION[:GROUP])
     figure, axes = new(7.4, 4.0, 2)
     for one, title, x in zip(axes, ("keys", "values"), pages, strict=True):
@@ -232,11 +219,11 @@ CACHES = {
 }
 
 
-def table(found: list[dict], key: str, names: dict[str, str]) -> dict[str, object]:
+def by_bits(found: list[dict], key: str, names: dict[str, str]) -> dict[str, object]:
     r"""Means over the seeds, a row for each number of bits."""
     columns = [{"name": name, "title": title, "digits": 3} for name, title in names.items()]
     return {
-        "columns": [{"name": "bits", "title": "Bits"}, *columns],
+        "columns": [column("bits", "Bits"), *columns],
         "rows": [
             {"bits": int(n_bits)}
             | {name: mean(one[key][n_bits][name] for one in found) for name in names}
@@ -283,24 +270,27 @@ def charts(tables: dict[str, Any]) -> dict[str, dict[str, object]]:
     }
 
 
-def main() -> None:
-    argparse.ArgumentParser(description="The loss against bits.").parse_args()
-    torch.set_num_threads(1)
-    found = [measure(seed) for seed in SEEDS]
-    model = trained(SEEDS[0])
+def measure(runner: Runner) -> dict[str, Any]:
+    r"""Train, and round in every way."""
+    weights = runner.all([(trained, seed) for seed in SEEDS])
+    jobs = zip(SEEDS, weights, strict=True)
+    found = runner.all([(losses, seed, one) for seed, one in jobs])
+    return {"found": found, "weights": weights[0], "time": pass_time(weights[0])}
+
+
+def report(measured: dict[str, Any]) -> Report:
+    r"""Losses against bits."""
+    found, weights = measured["found"], measured["weights"]
+    model = classic(weights)
     before = n_bytes(model)
     to_four_bits(model)
     floats = [one["float"] for one in found]
-    tables = {"bits": table(found, "bits", METHODS), "cache": table(found, "cache", CACHES)}
-    write(
-        "quantisation",
-        title="The loss of the classic model with weights, keys and values in few bits",
-        command="python benchmarks/quantisation.py",
-        sources=SOURCES,
-        values={
+    tables = {"bits": by_bits(found, "bits", METHODS), "cache": by_bits(found, "cache", CACHES)}
+    return {
+        "values": {
             "float": mean(floats),
             "spread": max(floats) - min(floats),
-            "time": pass_time(),
+            "time": measured["time"],
             "bytes": {"float": before, "four_bits": n_bytes(model)},
             "offset": mean(one["offset"] for one in found),
         }
@@ -308,16 +298,21 @@ def main() -> None:
             key: {name: mean(one[key][name] for one in found) for name in found[0][key]}
             for key in ("calibration", "parts")
         },
-        tables=tables,
-        figures=charts(tables)
+        "tables": tables,
+        "figures": charts(tables)
         | {
             "stripes": {
                 "title": str(stripes.__doc__).rstrip("."),
-                "picture": svg(stripes(), "quantisation-stripes"),
+                "picture": svg(stripes(weights), "quantisation-stripes"),
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="The loss of the classic model with weights, keys and values in few bits",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 2, "BITS": (8, 2), "CACHE_BITS": (8, 2)},
+)

@@ -3,36 +3,27 @@ What do the two recipes reach, and what do the models write?
 
 The classic and the modern transformer are trained with the recipes of their pages, from three seeds
 each, with matrix products in bfloat16 where the processor has them. The result is
-results/recipes.json, to which the pages refer. What is trained already is kept in the files of
-`--kept` and isn't trained again.
+results/recipes.json, to which the pages refer.
 """
 
-import argparse
-import json
-import os
-import sys
 from functools import partial
-from pathlib import Path
-from statistics import mean
 
-# As `python benchmarks/recipes.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import Tensor
 
-import torch  # noqa: E402
-from torch import Tensor  # noqa: E402
-
-from benchmarks.record import fingerprints, write  # noqa: E402
-from benchmarks.without import honest, precision  # noqa: E402
-from labml_nn.optimizers.schedules import linear  # noqa: E402
-from labml_nn.training import sampling  # noqa: E402
-from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare  # noqa: E402
-from labml_nn.training.loop import adamw, evaluate, gradients, learning_rate, train  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import Runs, mean_of, numbers, spread
+from benchmarks.library.tables import column
+from benchmarks.without import honest, precision
+from labml_nn.optimizers.schedules import linear
+from labml_nn.training import sampling
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
+from labml_nn.training.loop import adamw, evaluate, gradients, learning_rate, train
+from labml_nn.transformers.basic.autoregressive_model import (
     AutoregressiveTransformer,
 )
-from labml_nn.transformers.modern.experiment import muon_and_adamw  # noqa: E402
-from labml_nn.transformers.modern.model import ModernTransformer  # noqa: E402
+from labml_nn.transformers.modern.experiment import muon_and_adamw
+from labml_nn.transformers.modern.model import ModernTransformer
 
 SEEDS, STEPS, SEQ_LEN, BATCH_SIZE = (1, 2, 3), 2000, 64, 12
 # After so many steps the first model of each recipe shows what it writes.
@@ -56,7 +47,6 @@ SOURCES = [
     "labml_nn/transformers/rms_norm.py",
     "labml_nn/transformers/rotary.py",
     "labml_nn/transformers/swiglu.py",
-    "benchmarks/recipes.py",
     "benchmarks/without.py",
 ]
 RECIPES = {
@@ -65,7 +55,7 @@ RECIPES = {
 }
 
 
-def run(recipe: str, seed: int) -> dict[str, object]:
+def trained(recipe: str, seed: int) -> dict[str, object]:
     r"""Trains one model, and lets the first one write."""
     tokenizer, training, validation = prepare(tiny_shakespeare(), SEQ_LEN)
     make, optimizers, schedule = RECIPES[recipe]
@@ -103,95 +93,75 @@ def run(recipe: str, seed: int) -> dict[str, object]:
     }
 
 
-def main() -> None:
-    r"""Train what isn't trained, and write down what came out."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kept", type=Path, default=ROOT / "runs/recipes")
-    parser.add_argument("recipes", nargs="*", default=list(RECIPES))
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    options.kept.mkdir(parents=True, exist_ok=True)
-    sources = fingerprints(SOURCES)
-    for seed in SEEDS:
-        for recipe in options.recipes:
-            path = options.kept / f"{recipe}-{seed}.json"
-            if path.exists() and json.loads(path.read_text())["sources"] == sources:
-                continue
-            found = run(recipe, seed) | {"sources": sources}
-            beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-            beside.write_text(json.dumps(found))
-            beside.replace(path)
-            print(f"{recipe}, seed {seed}: {found['loss']:.4f}", flush=True)
+def measure(runner: Runner) -> Runs:
+    r"""Both recipes, from each seed."""
+    return runner.runs(trained, RECIPES, SEEDS)
 
-    paths = {(r, s): options.kept / f"{r}-{s}.json" for r in RECIPES for s in SEEDS}
-    if not all(path.exists() for path in paths.values()):
-        print("not all are there yet: nothing is written to results/")
-        return
-    runs = {key: json.loads(path.read_text()) for key, path in paths.items()}
-    if any(one["sources"] != sources for one in runs.values()):
-        sys.exit("error: some runs are of other sources; run this without names")
+
+def report(runs: Runs) -> Report:
+    r"""The losses, and what the first classic model writes."""
     rows = [
         {
             "recipe": recipe,
-            "loss": mean(runs[recipe, seed]["loss"] for seed in SEEDS),
-            "low": min(runs[recipe, seed]["loss"] for seed in SEEDS),
-            "high": max(runs[recipe, seed]["loss"] for seed in SEEDS),
-            "honest": mean(runs[recipe, seed]["honest"] for seed in SEEDS),
-            "parameters": runs[recipe, 1]["parameters"],
+            **spread("loss", numbers(found, "loss")),
+            "honest": mean_of(found, "honest"),
+            "parameters": found[0]["parameters"],
         }
-        for recipe in RECIPES
+        for recipe, found in runs.items()
     ]
-    write(
-        "recipes",
-        title="The classic and the modern recipe",
-        command="python benchmarks/recipes.py",
-        sources=sources,
-        tables={
+    first = runs["classic"][0]
+    return {
+        "tables": {
             "losses": {
                 "columns": [
-                    {"name": "recipe", "title": "Recipe"},
-                    {"name": "loss", "title": "Loss, mean of three", "unit": "nats", "digits": 3},
-                    {"name": "low", "title": "lowest", "digits": 3},
-                    {"name": "high", "title": "highest", "digits": 3},
-                    {"name": "honest", "title": "from prefixes alone", "digits": 3},
-                    {"name": "parameters", "title": "Parameters"},
+                    column("recipe", "Recipe"),
+                    column("loss", "Loss, mean of three", 3, "nats"),
+                    column("low", "lowest", 3),
+                    column("high", "highest", 3),
+                    column("honest", "from prefixes alone", 3),
+                    column("parameters", "Parameters"),
                 ],
                 "rows": rows,
             },
             "written": {
                 "columns": [
-                    {"name": "steps", "title": "Steps"},
-                    {"name": "text", "title": "What the classic model writes"},
+                    column("steps", "Steps"),
+                    column("text", "What the classic model writes"),
                 ],
                 "rows": [
                     {"steps": f"{int(step):,}", "text": text}
-                    for step, text in runs["classic", 1]["written"].items()
+                    for step, text in first["written"].items()
                 ],
             },
             "temperatures": {
                 "columns": [
-                    {"name": "temperature", "title": "Temperature"},
-                    {"name": "text", "title": "What the classic model writes"},
+                    column("temperature", "Temperature"),
+                    column("text", "What the classic model writes"),
                 ],
                 "rows": [
                     {"temperature": temperature, "text": text}
-                    for temperature, text in runs["classic", 1]["hot"].items()
+                    for temperature, text in first["hot"].items()
                 ],
             },
         },
-        figures={
+        "figures": {
             "curves": {
                 "title": "Training loss",
                 "x": {"title": "Steps"},
                 "y": {"title": "Loss, mean of 100 steps", "unit": "nats"},
                 "lines": [
-                    {"name": recipe.capitalize(), "points": runs[recipe, 1]["curve"]}
-                    for recipe in RECIPES
+                    {"name": recipe.capitalize(), "points": found[0]["curve"]}
+                    for recipe, found in runs.items()
                 ],
             }
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="The classic and the modern recipe",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 100, "SHOWN": (0, 100)},
+)

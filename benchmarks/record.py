@@ -20,13 +20,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-# As `python benchmarks/record.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+from literate.problems import LiterateError
+from literate.results.files import parse
+from literate.results.fingerprints import fingerprint
 
-from literate.problems import LiterateError  # noqa: E402
-from literate.results.files import parse  # noqa: E402
-from literate.results.fingerprints import fingerprint  # noqa: E402
+ROOT = Path(__file__).resolve().parents[1]
 
 # Enough for any measurement, and few enough to be read.
 DIGITS = 6
@@ -41,6 +39,7 @@ def write(
     values: Mapping[str, Any] | None = None,
     tables: Mapping[str, Any] | None = None,
     figures: Mapping[str, Any] | None = None,
+    seconds: float | None = None,
     root: Path = ROOT,
 ) -> Path:
     r"""
@@ -50,6 +49,7 @@ def write(
     * `sources` are the paths of the files that were measured, from the root. A run that takes
       hours asks for their `fingerprints` when it begins, and gives those.
     * `values` are numbers and texts by their names; there can be mappings in mappings
+    * `seconds` is how long the run has taken
     * `tables` and `figures` are as CONTRIBUTING.md describes them; lines are drawn by
       `pictures.chart`, and a figure can bring a `picture` of its own
 
@@ -69,6 +69,8 @@ def write(
         "tables": tables or {},
         "figures": figures or {},
     }
+    if seconds is not None:
+        content["seconds"] = seconds
     if figures:
         # Matplotlib takes long to import, and most programs draw nothing.
         from benchmarks.pictures import with_pictures

@@ -2,7 +2,7 @@ r"""
 Draw the charts of all results again, from the numbers that stand in the files. Nothing is measured,
 so a result keeps its day, its machine and its fingerprints.
 
-For a change of how charts look: `python benchmarks/redraw.py`. `--check` writes nothing, and names
+For a change of how charts look: `python -m benchmarks redraw`. `--check` writes nothing, and names
 the charts that would change. It takes half a minute.
 """
 
@@ -12,12 +12,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-# As `python benchmarks/redraw.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks import course, quantisation  # noqa: E402
-from benchmarks.pictures import chart  # noqa: E402
+from benchmarks import course, quantisation
+from benchmarks.pictures import chart
+from benchmarks.record import ROOT
 
 
 def redrawn(name: str, content: dict) -> dict[str, dict]:

@@ -21,9 +21,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# As `python benchmarks/serve.py` from a checkout, nothing needs to be installed.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from benchmarks.build import LARGE, SMALL, environment, modules, write_project
 
 BAR = 5.0

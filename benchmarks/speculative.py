@@ -1,39 +1,34 @@
 r"""
 Speculative decoding: how much do drafts add to a pass of the target, and do they pay?
 
-    python benchmarks/speculative.py            # everything, six minutes of one core
-    python benchmarks/speculative.py --timing   # the times again, in two minutes
+It takes six minutes of one core, two of them for the times.
 
 The target is the classic model with its recorded weights. It writes 40 letters after 16 letters of
 the validation text, at 16 places. The drafts are transformers of one layer, from three seeds each,
 letters counted in the training text, and prompt look-up. The times are the processor's, of a single
-thread. Drafts that are trained already are kept in runs/speculative.
+thread.
 
 The result is results/speculative.json, to which the pages of labml_nn/inference refer.
 """
 
-import argparse
-import json
 import statistics
-import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from statistics import mean
+from typing import Any
 
-# As `python benchmarks/speculative.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
 
-import torch  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from torch import Tensor  # noqa: E402
-
-from benchmarks.pictures import ACCENT, SECOND, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.inference.prompt_lookup import CountedLetters, PromptLookup  # noqa: E402
-from labml_nn.inference.rewind import RewindingTransformer  # noqa: E402
-from labml_nn.inference.speculative import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import spread
+from benchmarks.library.tables import column
+from benchmarks.pictures import ACCENT, SECOND, new, svg
+from benchmarks.record import ROOT
+from labml_nn.inference.prompt_lookup import CountedLetters, PromptLookup
+from labml_nn.inference.rewind import RewindingTransformer
+from labml_nn.inference.speculative import (
     Draft,
     Predict,
     Propose,
@@ -41,24 +36,23 @@ from labml_nn.inference.speculative import (  # noqa: E402
     next_logits,
     speculate,
 )
-from labml_nn.training.counting import BackOff  # noqa: E402
-from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare  # noqa: E402
-from labml_nn.training.loop import adamw, evaluate, train  # noqa: E402
-from labml_nn.training.sampling import generate, with_temperature  # noqa: E402
-from labml_nn.training.trained import load  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
+from labml_nn.training.counting import BackOff
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
+from labml_nn.training.loop import adamw, evaluate, train
+from labml_nn.training.sampling import generate, with_temperature
+from labml_nn.training.trained import load
+from labml_nn.transformers.basic.autoregressive_model import (
     AutoregressiveTransformer,
 )
-from labml_nn.transformers.fused_attention import FusedAttention  # noqa: E402
-from labml_nn.transformers.kv_cache import CachedTransformer  # noqa: E402
+from labml_nn.transformers.fused_attention import FusedAttention
+from labml_nn.transformers.kv_cache import CachedTransformer
 
 SEEDS, SEQ_LEN = (1, 2, 3), 64
 N_PROMPT, N_TOKENS, N_PLACES = 16, 40, 16
 WIDTHS, COUNTED, STEPS = (16, 64, 128), (2, 3, 4), 2000
 N_DRAFT, LENGTHS, TEMPERATURES, PASSES = 4, (1, 2, 4, 8), (0.0, 0.5, 1.0), (1, 2, 4, 8, 16)
 LOOKUP, BEST = "prompt look-up", "counted, 3 letters"
-KEPT = ROOT / "runs/speculative"
-WEIGHTS = ROOT / "results/weights/classic.safetensors"
+WEIGHTS = "results/weights/classic.safetensors"
 SOURCES = [
     "labml_nn/inference/prompt_lookup.py",
     "labml_nn/inference/rewind.py",
@@ -75,6 +69,9 @@ N_VOCAB = len(TOKENIZER)
 EVERY = len(VALIDATION) // N_PLACES
 PROMPTS = [VALIDATION[at * EVERY :][:N_PROMPT] for at in range(N_PLACES)]
 
+# Of a model, and of the drafts of one seed by their widths.
+Weights = Mapping[str, Tensor]
+Drafts = Mapping[str, Weights]
 # Of the draft of one seed: at a temperature, with a generator.
 Make = Callable[[float, torch.Generator], Propose]
 
@@ -87,30 +84,32 @@ def sizes_of(width: int) -> tuple[int, ...]:
 def new_target(kind: type[CachedTransformer] = RewindingTransformer) -> CachedTransformer:
     r"""The classic model as the site has it."""
     model = kind(N_VOCAB, 128, 4, 4, 512, SEQ_LEN).eval()
-    load(model, WEIGHTS.read_bytes())
+    load(model, (ROOT / WEIGHTS).read_bytes())
     return model
 
 
-def trained(width: int, seed: int) -> RewindingTransformer:
-    r"""A draft, trained unless it is kept."""
-    path = KEPT / f"{width}-{seed}-{STEPS}.pt"
-    if not path.exists():
-        torch.manual_seed(seed)
-        model = AutoregressiveTransformer(*sizes_of(width), attention=FusedAttention)
-        batches = RandomWindows(TRAINING, SEQ_LEN, 12, seed)
-        train(model, batches.at, [adamw(model, 1e-2 if width < 128 else 3e-3)], STEPS)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        torch.save(model.state_dict(), path)
+def trained(width: int, seed: int) -> Weights:
+    r"""The weights of a draft."""
+    torch.manual_seed(seed)
+    model = AutoregressiveTransformer(*sizes_of(width), attention=FusedAttention)
+    batches = RandomWindows(TRAINING, SEQ_LEN, 12, seed)
+    train(model, batches.at, [adamw(model, 1e-2 if width < 128 else 3e-3)], STEPS)
+    return model.state_dict()
+
+
+def draft_of(width: int, weights: Weights) -> RewindingTransformer:
+    r"""A draft that has been trained."""
     draft = RewindingTransformer(*sizes_of(width)).eval()
-    draft.load_state_dict(torch.load(path))
+    draft.load_state_dict(weights)
     return draft
 
 
-def predictors(seed: int) -> dict[str, Predict]:
+def predictors(drafts: Drafts) -> dict[str, Predict]:
     r"""What predicts, by the names of the drafts."""
     text = TOKENIZER.decode(TRAINING)
     models = {
-        f"transformer, {width} features": next_logits(trained(width, seed)) for width in WIDTHS
+        f"transformer, {width} features": next_logits(draft_of(int(width), weights))
+        for width, weights in drafts.items()
     }
     return models | {
         f"counted, {n} letters": CountedLetters(BackOff(text, n, TOKENIZER.symbols))
@@ -193,12 +192,9 @@ def positions(kind: type[CachedTransformer], make: Make) -> float:
     return sum(counts) / torch.cat(added).sum().item()
 
 
-def accepted(seed: int) -> dict[str, dict[str, float]]:
-    r"""What the target keeps of each draft, unless it is kept from an earlier run."""
-    path, sources = KEPT / f"accepted-{seed}.json", fingerprints(SOURCES)
-    if path.exists() and (known := json.loads(path.read_text()))["sources"] == sources:
-        return known["found"]
-    target, predict = new_target(), predictors(seed)
+def accepted(seed: int, drafts: Drafts) -> dict[str, dict[str, float]]:
+    r"""What the target keeps of each draft."""
+    target, predict = new_target(), predictors(drafts)
     found = {}
     for name, make in makers(predict).items():
         overlap, agree = agreement(target, predict.get(name), seed)
@@ -210,17 +206,17 @@ def accepted(seed: int) -> dict[str, dict[str, float]]:
             added = write_all(target, make, N_DRAFT, temperature, seed)
             found[name][f"temperature_{temperature}"] = per_pass(added)
         found[name][f"temperature_{TEMPERATURES[-1]}"] = found[name][f"length_{N_DRAFT}"]
-        print(seed, name, {key: round(one, 3) for key, one in found[name].items()}, flush=True)
-    path.write_text(json.dumps({"sources": sources, "found": found}))
     return found
 
 
-def acceptance() -> dict[str, object]:
+def acceptance(runner: Runner, drafts: Mapping[int, Drafts]) -> dict[str, Any]:
     r"""All that doesn't depend on how busy the machine is."""
-    seeds = {str(seed): accepted(seed) for seed in SEEDS}
-    make = makers(predictors(SEEDS[0]))[BEST]
+    found = runner.all([(accepted, seed, drafts[seed]) for seed in SEEDS])
+    seeds = {str(seed): one for seed, one in zip(SEEDS, found, strict=True)}
+    first = drafts[SEEDS[0]]
+    make = makers(predictors(first))[BEST]
     prompt, text = passes(new_target(), make)
-    drafts = [trained(width, SEEDS[0]) for width in WIDTHS]
+    shown = [draft_of(width, first[str(width)]) for width in WIDTHS]
     return {
         "seeds": seeds,
         "sample": {"prompt": prompt, "passes": text},
@@ -230,11 +226,11 @@ def acceptance() -> dict[str, object]:
         },
         "losses": {
             str(width): evaluate(in_training(draft, width), VALIDATION, SEQ_LEN)
-            for width, draft in zip(WIDTHS, drafts, strict=True)
+            for width, draft in zip(WIDTHS, shown, strict=True)
         },
         "parameters": {
             str(width): sum(p.numel() for p in draft.parameters())
-            for width, draft in zip(WIDTHS, drafts, strict=True)
+            for width, draft in zip(WIDTHS, shown, strict=True)
         },
     }
 
@@ -260,14 +256,14 @@ def milliseconds(model: RewindingTransformer, n_new: int, turns: int = 60) -> fl
     return 1000 * statistics.median(times)
 
 
-def timing(rounds: int = 3) -> dict[str, object]:
+def timing(weights: Drafts, rounds: int = 3) -> dict[str, Any]:
     r"""The times of a pass, of a guess, and of half of the texts; all take turns."""
     half = PROMPTS[::2]
-    target, draft = new_target(), trained(64, SEEDS[0])
+    target, draft = new_target(), draft_of(64, weights["64"])
     passes = {
         str(n): {"target": milliseconds(target, n), "draft": milliseconds(draft, n)} for n in PASSES
     }
-    drafts = makers(predictors(SEEDS[0]))
+    drafts = makers(predictors(weights))
     times: dict[str, list[float]] = {}
 
     def timed(key: str, function: Callable[[], int]) -> None:
@@ -337,9 +333,7 @@ def tables(acceptance: dict, timing: dict) -> dict[str, object]:
                 "draft": name,
                 "overlap": mean(one[name]["overlap"] for one in seeds),
                 "agree": mean(one[name]["agree"] for one in seeds),
-                "per_pass": mean(letters),
-                "low": min(letters),
-                "high": max(letters),
+                **spread("per_pass", letters),
                 "speed": speed,
                 "times": speed / speeds["plain"],
             }
@@ -349,27 +343,27 @@ def tables(acceptance: dict, timing: dict) -> dict[str, object]:
     return {
         "drafts": {
             "columns": [
-                {"name": "draft", "title": "Draft"},
-                {"name": "overlap", "title": "First guess kept", "digits": 2},
-                {"name": "agree", "title": "Two draws agree", "digits": 2},
-                {"name": "per_pass", "title": "Letters a pass", "digits": 2},
-                {"name": "low", "title": "Lowest", "digits": 2},
-                {"name": "high", "title": "Highest of three seeds", "digits": 2},
-                {"name": "speed", "title": "Letters a second", "digits": 0},
-                {"name": "times", "title": "Times no draft", "digits": 2},
+                column("draft", "Draft"),
+                column("overlap", "First guess kept", 2),
+                column("agree", "Two draws agree", 2),
+                column("per_pass", "Letters a pass", 2),
+                column("low", "Lowest", 2),
+                column("high", "Highest of three seeds", 2),
+                column("speed", "Letters a second", 0),
+                column("times", "Times no draft", 2),
             ],
             "rows": rows,
         },
         "passes": {
             "columns": [
-                {"name": "letters", "title": "New letters"},
-                {"name": "target", "title": "Target", "unit": "ms", "digits": 2},
-                {"name": "draft", "title": "Draft of 64 features", "unit": "ms", "digits": 2},
+                column("letters", "New letters"),
+                column("target", "Target", 2, "ms"),
+                column("draft", "Draft of 64 features", 2, "ms"),
             ],
             "rows": [{"letters": n} | one for n, one in timing["passes"].items()],
         },
         "temperatures": {
-            "columns": [{"name": "draft", "title": "Draft"}]
+            "columns": [column("draft", "Draft")]
             + [
                 {"name": f"t{at}", "title": f"Letters a pass at {temperature}", "digits": 2}
                 for at, temperature in enumerate(TEMPERATURES)
@@ -423,35 +417,29 @@ def figures(acceptance: dict, timing: dict) -> dict[str, object]:
     }
 
 
-def main() -> None:
-    r"""Measure what was asked for, and write down what came out."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--timing", action="store_true", help="only the times, the rest is kept")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    sources = fingerprints([*SOURCES, "benchmarks/speculative.py"])
-    if options.timing:
-        known = json.loads((ROOT / "results/speculative.json").read_text(encoding="utf-8"))
-        if any(known["sources"].get(path) != sources[path] for path in SOURCES):
-            raise SystemExit("the sources have changed: run it without --timing")
-        accepted = known["values"]["acceptance"]
-    else:
-        accepted = acceptance()
-    start = time.process_time()
-    times = timing()
-    print(f"{time.process_time() - start:.0f} s for the times")
-    write(
-        "speculative",
-        title="Speculative decoding with several drafts",
-        command="python benchmarks/speculative.py",
-        sources=sources,
-        values={"acceptance": accepted, "timing": times, "positions": accepted["positions"]},
-        tables=tables(accepted, times),
-        figures=figures(accepted, times),
-    )
+def measure(runner: Runner) -> dict[str, Any]:
+    r"""Train the drafts, let the target judge them, and take the times."""
+    drafts = {
+        seed: {str(width): runner.once(trained, width, seed) for width in WIDTHS} for seed in SEEDS
+    }
+    return {"accepted": acceptance(runner, drafts), "times": timing(drafts[SEEDS[0]])}
 
 
-if __name__ == "__main__":
-    main()
+def report(found: dict[str, Any]) -> Report:
+    r"""What the drafts add to a pass, and what they cost."""
+    accepted, times = found["accepted"], found["times"]
+    return {
+        "values": {"acceptance": accepted, "timing": times, "positions": accepted["positions"]},
+        "tables": tables(accepted, times),
+        "figures": figures(accepted, times),
+    }
+
+
+EXPERIMENT = Experiment(
+    title="Speculative decoding with several drafts",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    reads=[WEIGHTS],
+    small={"SEEDS": (1, 2), "STEPS": 2, "N_PLACES": 2, "PROMPTS": PROMPTS[:2], "N_TOKENS": 8},
+)

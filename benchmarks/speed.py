@@ -6,31 +6,25 @@ steps each, and the order changes from round to round, so that a busy moment hit
 result is results/speed.json, to which labml_nn/training/fast refers.
 """
 
-import argparse
 import statistics
-import sys
 import time
 from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 
-# As `python benchmarks/speed.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import nn
 
-import torch  # noqa: E402
-from torch import nn  # noqa: E402
-
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare  # noqa: E402
-from labml_nn.training.fast.compiled import compiled  # noqa: E402
-from labml_nn.training.fast.one_projection import OneProjectionAttention  # noqa: E402
-from labml_nn.training.loop import adamw, gradients, train  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.tables import column
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
+from labml_nn.training.fast.compiled import compiled
+from labml_nn.training.fast.one_projection import OneProjectionAttention
+from labml_nn.training.loop import adamw, gradients, train
+from labml_nn.transformers.basic.autoregressive_model import (
     AutoregressiveTransformer,
 )
-from labml_nn.transformers.fused_attention import FusedAttention  # noqa: E402
-from labml_nn.transformers.mha import MultiHeadAttention  # noqa: E402
+from labml_nn.transformers.fused_attention import FusedAttention
+from labml_nn.transformers.mha import MultiHeadAttention
 
 SOURCES = [
     "labml_nn/training/data.py",
@@ -40,9 +34,10 @@ SOURCES = [
     "labml_nn/transformers/basic/autoregressive_model.py",
     "labml_nn/transformers/fused_attention.py",
     "labml_nn/transformers/mha.py",
-    "benchmarks/speed.py",
 ]
 SEQ_LEN, BATCH_SIZE = 64, 12
+# Rounds, and the steps of a turn.
+ROUNDS, STEPS = 15, 10
 # What each variant has more than the one before it: its attention, optimizer, precision, compiler.
 VARIANTS: dict[str, tuple[type[nn.Module], bool, bool, bool]] = {
     "The readable model, AdamW in a loop": (MultiHeadAttention, False, False, False),
@@ -85,21 +80,16 @@ class Variant:
         return 1000 * (time.perf_counter() - begin) / count
 
 
-def main() -> None:
-    r"""Measure, and write down what came out."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--steps", type=int, default=10, help="steps of a turn")
-    options = parser.parse_args()
-    sources = fingerprints(SOURCES)
+def measure(runner: Runner) -> Report:
+    r"""Let all variants take turns."""
     variants = {name: Variant(*one) for name, one in VARIANTS.items()}
     for name, one in variants.items():
         print(f"{name}: first steps {one.steps(3):.1f} ms", flush=True)
     times: dict[str, list[float]] = {name: [] for name in variants}
-    for round in range(options.rounds):
+    for round in range(ROUNDS):
         names = list(variants)
         for name in names[round % len(names) :] + names[: round % len(names)]:
-            times[name].append(variants[name].steps(options.steps))
+            times[name].append(variants[name].steps(STEPS))
 
     # Each round on its own: a busy moment is in both numbers of a ratio.
     rows, before = [], None
@@ -118,25 +108,20 @@ def main() -> None:
                 "saved": "–" if saved is None else f"{saved:.0%}",
             }
         )
-        print(f"{middle:8.2f} ms  {rows[-1]['saved']:>5}  {name}")
         before = name
-    write(
-        "speed",
-        title="A training step of the classic transformer, with one measure after the other",
-        command="python benchmarks/speed.py",
-        sources=sources,
-        tables={
+    return {
+        "tables": {
             "steps": {
                 "columns": [
-                    {"name": "measure", "title": "With everything above, and"},
-                    {"name": "milliseconds", "title": "A step", "unit": "ms", "digits": 1},
-                    {"name": "tokens", "title": "Tokens a second"},
-                    {"name": "saved", "title": "Saved of the step above"},
+                    column("measure", "With everything above, and"),
+                    column("milliseconds", "A step", 1, "ms"),
+                    column("tokens", "Tokens a second"),
+                    column("saved", "Saved of the step above"),
                 ],
                 "rows": rows,
             }
         },
-    )
+    }
 
 
 def round_to(value: float) -> int:
@@ -144,5 +129,10 @@ def round_to(value: float) -> int:
     return int(float(f"{value:.2g}"))
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="A training step of the classic transformer, with one measure after the other",
+    sources=SOURCES,
+    measure=measure,
+    small={"ROUNDS": 2, "STEPS": 2},
+    threads=None,
+)

@@ -1,55 +1,47 @@
 r"""
 State spaces: what does selection give, and what does a training step cost?
 
-    python benchmarks/state_spaces.py    # about seven minutes of one core
-
 Layers are trained on the last letter among dots, and in a small language model on Tiny Shakespeare
 in the place of attention, from three seeds each. Times are the processor's, of a single thread.
-What is trained already is kept in runs/state_spaces.json.
+It takes about seven minutes of one core.
 
 The result is results/state_spaces.json, to which the pages of labml_nn/state_spaces refer.
 """
 
-import argparse
-import json
 import statistics
-import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from statistics import mean
+from typing import Any
 
-# As `python benchmarks/state_spaces.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+import torch.nn.functional as F
+from matplotlib.figure import Figure
+from torch import Tensor, nn
 
-import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-
-from benchmarks.pictures import ACCENT, heat_map, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.state_spaces import mamba2  # noqa: E402
-from labml_nn.state_spaces.letters_experiment import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import Found, mean_of, numbers, spread
+from benchmarks.library.tables import column
+from benchmarks.pictures import ACCENT, heat_map, new, svg
+from labml_nn.state_spaces import mamba2
+from labml_nn.state_spaces.letters_experiment import (
     N_LETTERS,
     Tagger,
     fixed_mamba,
     last_letters,
 )
-from labml_nn.state_spaces.mamba import Mamba  # noqa: E402
-from labml_nn.state_spaces.mamba2 import Mamba2, decays, scan_in_chunks  # noqa: E402
-from labml_nn.state_spaces.text_experiment import (  # noqa: E402
+from labml_nn.state_spaces.mamba import Mamba
+from labml_nn.state_spaces.mamba2 import Mamba2, decays, scan_in_chunks
+from labml_nn.state_spaces.text_experiment import (
     InPlaceOfAttention,
     language_model,
 )
-from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare  # noqa: E402
-from labml_nn.training.loop import adamw, evaluate, train  # noqa: E402
-from labml_nn.transformers.fused_attention import FusedAttention  # noqa: E402
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
+from labml_nn.training.loop import adamw, evaluate, train
+from labml_nn.transformers.fused_attention import FusedAttention
 
 SEEDS, SEQ_LEN, STEPS, TASK_STEPS, WIDTH = (1, 2, 3), 64, 500, 400, 32
 FURTHEST = (4, 8, 16, 32, 64)  # dots since the last letter: at most so many
-KEPT = ROOT / "runs/state_spaces.json"
 SOURCES = [
     "labml_nn/state_spaces/mamba.py",
     "labml_nn/state_spaces/mamba2.py",
@@ -130,7 +122,7 @@ def steps_of(model: Tagger) -> tuple[list[str], list[float]]:
     return names, F.softplus(found[0])[:, 0].mean(dim=-1).tolist()
 
 
-def run(name: str, seed: int) -> dict[str, float]:
+def one_text(name: str, seed: int) -> dict[str, float]:
     r"""The loss of a language model, and its number of parameters."""
     model = new_model(name, seed)
     train(model, RandomWindows(TRAINING, SEQ_LEN, 12, seed).at, [adamw(model)], STEPS)
@@ -153,13 +145,16 @@ def trained_decays(model: nn.Module) -> list[list[list[float]]]:
     return [left[:, :, head].tolist() for head in (order[0], order[-1])]
 
 
-def step_times(turns: int = 30) -> dict[str, float]:
+TURNS = 30
+
+
+def step_times(turns: int | None = None) -> dict[str, float]:
     r"""How many times as long a training step takes as one with attention; all take turns."""
     batches = RandomWindows(TRAINING, SEQ_LEN, 12, 1)
     models = {name: new_model(name, 1) for name in ("attention", *TEXT)}
     times: dict[str, list[float]] = {name: [] for name in (*models, "short")}
     original = mamba2.scan_in_chunks
-    for turn in range(turns):
+    for turn in range(turns or TURNS):
         for name in times:
             model = models["mamba2" if name == "short" else name]
             if name == "short":
@@ -174,26 +169,13 @@ def step_times(turns: int = 30) -> dict[str, float]:
     return ratios | {"short": medians["short"] / medians["mamba2"]}
 
 
-def all_runs() -> dict[str, dict]:
-    r"""What was found by the names of runs; those that were made already are kept."""
-    sources = fingerprints(SOURCES)
-    known = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    found = known.get("found", {}) if known.get("sources") == sources else {}
-
-    def keep(name: str, make: Callable[[], dict]) -> None:
-        if name not in found:
-            found[name] = make()
-            shown = {key: one for key, one in found[name].items() if not isinstance(one, list)}
-            print(name, shown, flush=True)
-            KEPT.parent.mkdir(exist_ok=True)
-            KEPT.write_text(json.dumps({"sources": sources, "found": found}))
-
-    for seed in SEEDS:
-        for name in TASK:
-            keep(f"task {name} {seed}", lambda name=name, seed=seed: one_task(name, seed))
-        for name in ("attention", *TEXT):
-            keep(f"text {name} {seed}", lambda name=name, seed=seed: run(name, seed))
-    return found
+def measure(runner: Runner) -> dict[str, Any]:
+    r"""Layers that learn the task, language models, and the times of their steps."""
+    return {
+        "task": runner.runs(one_task, TASK, SEEDS),
+        "text": runner.runs(one_text, ("attention", *TEXT), SEEDS),
+        "times": step_times(),
+    }
 
 
 def one_task(name: str, seed: int) -> dict[str, object]:
@@ -223,73 +205,62 @@ def triangles(left: list[list[list[float]]]) -> Figure:
     return figure
 
 
-def main() -> None:
-    argparse.ArgumentParser(description="What selection gives.").parse_args()
-    torch.set_num_threads(1)
-    found, times = all_runs(), step_times()
+def report(found: dict[str, Any]) -> Report:
+    r"""Of the task and of the language models."""
+    task, text, times = found["task"], found["text"], found["times"]
 
-    def of(kind: str, name: str, key: str) -> list[float]:
-        return [found[f"{kind} {name} {seed}"][key] for seed in SEEDS]
+    def distance(runs: Sequence[Found]) -> list[list[float]]:
+        return [[high, mean(one["distance"][str(high)] for one in runs)] for high in FURTHEST]
 
-    def distance(name: str) -> list[list[float]]:
-        all_of = of("task", name, "distance")
-        return [[high, mean(one[str(high)] for one in all_of)] for high in FURTHEST]
-
-    names, steps = found[f"task mamba {SEEDS[0]}"]["steps"]
-    write(
-        "state_spaces",
-        title="Mamba and Mamba-2: letters among dots, and small language models",
-        command="python benchmarks/state_spaces.py",
-        sources=SOURCES,
-        values={"chunks": times["short"]},
-        tables={
+    names, steps = task["mamba"][0]["steps"]
+    return {
+        "values": {"chunks": times["short"]},
+        "tables": {
             "last_letter": {
                 "columns": [
-                    {"name": "layer", "title": "Layer"},
-                    {"name": "right", "title": "Right", "digits": 3},
-                    {"name": "low", "title": "Lowest", "digits": 3},
-                    {"name": "high", "title": "Highest of three seeds", "digits": 3},
-                    {"name": "loss", "title": "Loss", "digits": 3},
+                    column("layer", "Layer"),
+                    column("right", "Right", 3),
+                    column("low", "Lowest", 3),
+                    column("high", "Highest of three seeds", 3),
+                    column("loss", "Loss", 3),
                 ],
                 "rows": [
                     {
                         "layer": TITLES[name],
-                        "right": mean(of("task", name, "right")),
-                        "low": min(of("task", name, "right")),
-                        "high": max(of("task", name, "right")),
-                        "loss": mean(of("task", name, "loss")),
+                        **spread("right", numbers(runs, "right")),
+                        "loss": mean_of(runs, "loss"),
                     }
-                    for name in TASK
+                    for name, runs in task.items()
                 ],
             },
             "losses": {
                 "columns": [
-                    {"name": "layer", "title": "Layer"},
-                    {"name": "loss", "title": "Validation loss", "digits": 3},
-                    {"name": "low", "title": "Lowest", "digits": 3},
-                    {"name": "high", "title": "Highest of three seeds", "digits": 3},
-                    {"name": "parameters", "title": "Parameters", "digits": 0},
-                    {"name": "times", "title": "Time of a step", "digits": 2},
+                    column("layer", "Layer"),
+                    column("loss", "Validation loss", 3),
+                    column("low", "Lowest", 3),
+                    column("high", "Highest of three seeds", 3),
+                    column("parameters", "Parameters", 0),
+                    column("times", "Time of a step", 2),
                 ],
                 "rows": [
                     {
                         "layer": TITLES[name],
-                        "loss": mean(of("text", name, "loss")),
-                        "low": min(of("text", name, "loss")),
-                        "high": max(of("text", name, "loss")),
-                        "parameters": of("text", name, "parameters")[0],
+                        **spread("loss", numbers(runs, "loss")),
+                        "parameters": runs[0]["parameters"],
                         "times": times[name],
                     }
-                    for name in ("attention", *TEXT)
+                    for name, runs in text.items()
                 ],
             },
         },
-        figures={
+        "figures": {
             "distance": {
                 "title": "How often the last letter is known, by the dots since then",
                 "x": {"title": "At most so many dots since the last letter", "scale": "log"},
                 "y": {"title": "Right", "low": 0},
-                "lines": [{"name": TITLES[name], "points": distance(name)} for name in TASK],
+                "lines": [
+                    {"name": TITLES[name], "points": distance(runs)} for name, runs in task.items()
+                ],
             },
             "steps": {
                 "title": str(bars.__doc__).rstrip("."),
@@ -297,13 +268,16 @@ def main() -> None:
             },
             "decays": {
                 "title": str(triangles.__doc__).rstrip("."),
-                "picture": svg(
-                    triangles(found[f"text mamba2 {SEEDS[0]}"]["decays"]), "state_spaces-decays"
-                ),
+                "picture": svg(triangles(text["mamba2"][0]["decays"]), "state_spaces-decays"),
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Mamba and Mamba-2: letters among dots, and small language models",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 2, "TASK_STEPS": 2, "TURNS": 2},
+)

@@ -1,8 +1,8 @@
 r"""How many tokens a second does training make, beside nanoGPT?
 
-    python benchmarks/train.py --nanogpt DIR --size small
-    python benchmarks/train.py --nanogpt DIR --size middle
-    python benchmarks/train.py --nanogpt DIR --size large --device cuda --precision bfloat16
+    python -m benchmarks train --nanogpt DIR --size small
+    python -m benchmarks train --nanogpt DIR --size middle
+    python -m benchmarks train --nanogpt DIR --size large --device cuda --precision bfloat16
 
 `DIR` is a checkout of https://github.com/karpathy/nanoGPT. Its model and its optimizer come from
 its `model.py` and run as its `train.py` runs them: on a CPU eager, in float32, and on a GPU
@@ -27,9 +27,6 @@ from pathlib import Path
 
 import torch
 from torch import nn
-
-# As `python benchmarks/train.py` from a checkout, nothing needs to be installed.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
 from labml_nn.training.engine.presets import PRESETS

@@ -2,34 +2,28 @@ r"""
 Dates are translated by an encoder and a decoder, with a part of them changed or left out.
 
 Each model is trained from three seeds for 500 steps. The result is results/translation.json, to
-which the pages of labml_nn/translation refer. It takes seven minutes of one core. What is trained
-is kept in runs/, so that a run that was interrupted goes on.
+which the pages of labml_nn/translation refer. It takes seven minutes of one core.
 """
 
-import argparse
-import json
-import sys
 import time
-from pathlib import Path
+from collections.abc import Sequence
 from statistics import mean
 from typing import Any
 
-# As `python benchmarks/translation.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
 
-import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-
-from benchmarks.pictures import ACCENT, INK, heat_map, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.training.loop import adamw, train  # noqa: E402
-from labml_nn.transformers.mha import causal_mask  # noqa: E402
-from labml_nn.transformers.models import Embeddings, TransformerLayer  # noqa: E402
-from labml_nn.transformers.positional_encoding import PositionalEncoding  # noqa: E402
-from labml_nn.transformers.variants.cross_attention import LayerWithMemory  # noqa: E402
-from labml_nn.translation.dates import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import Found, Runs, drawn, mean_of, spread
+from benchmarks.library.tables import column, table
+from benchmarks.pictures import heat_map, new, svg
+from labml_nn.training.loop import adamw, train
+from labml_nn.transformers.mha import causal_mask
+from labml_nn.transformers.models import Embeddings, TransformerLayer
+from labml_nn.transformers.positional_encoding import PositionalEncoding
+from labml_nn.transformers.variants.cross_attention import LayerWithMemory
+from labml_nn.translation.dates import (
     END,
     FORMS,
     N_DAYS,
@@ -40,8 +34,8 @@ from labml_nn.translation.dates import (  # noqa: E402
     encode,
     split,
 )
-from labml_nn.translation.encoder_decoder import EncoderDecoder, translation_loss  # noqa: E402
-from labml_nn.translation.translation_experiment import (  # noqa: E402
+from labml_nn.translation.encoder_decoder import EncoderDecoder, translation_loss
+from labml_nn.translation.translation_experiment import (
     NoSource,
     OneVector,
     fit,
@@ -55,7 +49,6 @@ SEEDS = (1, 2, 3)
 STEPS = 500
 FOLDER = "labml_nn/transformers"
 SOURCES = [
-    "benchmarks/translation.py",
     "labml_nn/training/loop.py",
     f"{FOLDER}/feed_forward.py",
     f"{FOLDER}/mha.py",
@@ -197,7 +190,7 @@ def copied(model: EncoderDecoder, days: Tensor) -> list[float]:
     return [count / len(sources) for count in counts]
 
 
-def run(name: str, seed: int) -> dict[str, Any]:
+def trained(name: str, seed: int) -> dict[str, Any]:
     r"""Train one model and measure it."""
     days, held_out = split()
     torch.manual_seed(seed)
@@ -270,91 +263,54 @@ def run(name: str, seed: int) -> dict[str, Any]:
     return found
 
 
-def run_all(kept: Path) -> dict[str, Any]:
-    r"""All runs, those that are kept and those that have to be trained."""
-    found = json.loads(kept.read_text()) if kept.exists() else {"sources": fingerprints(SOURCES)}
-    for seed in SEEDS:
-        for name in MODELS:
-            key = f"{name}, {seed}"
-            if key not in found:
-                found[key] = run(name, seed)
-                kept.write_text(json.dumps(found))
-                print(key, {k: v for k, v in found[key].items() if k != "looked"}, flush=True)
-    return found
+def measure_all(runner: Runner) -> Runs:
+    r"""Each model, from each seed."""
+    return runner.runs(trained, MODELS, SEEDS)
 
 
-def looks(found: dict[str, Any], source: str, name: str) -> str:
+def looks(one: Found, source: str, name: str) -> str:
     r"""Letters written down, letters of the source across."""
     figure, (axes,) = new(6.4 if len(source) > 10 else 4.0, 3.6)
-    written, weights = found["Encoder and decoder, 1"]["looked"][source]
+    written, weights = one["looked"][source]
     heat_map(axes, weights, list(f"{written}>"), list(f"<{source}>".replace(" ", "·")))
     axes.set_xlabel("source")
     axes.set_ylabel("written")
     return svg(figure, f"translation-{name}")
 
 
-def shares(found: dict[str, Any]) -> str:
-    r"""How many are right: the mean of three seeds, and their range as a line."""
-    figure, (axes,) = new(6.4, 3.4)
-    for at, name in enumerate(MODELS):
-        runs = [100 * found[f"{name}, {seed}"]["right"] for seed in SEEDS]
-        axes.plot([min(runs), max(runs)], [at, at], color=ACCENT, linewidth=3)
-        axes.plot([mean(runs)], [at], color=ACCENT, marker="o", markersize=8)
-    axes.set_yticks(range(len(MODELS)), list(MODELS), fontsize=11)
-    axes.invert_yaxis()
-    axes.grid(axis="x", color=INK, alpha=0.12, linewidth=0.8)
-    axes.set_xlabel("Translated exactly (%)", fontsize=12)
-    axes.tick_params(axis="y", length=0)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    return svg(figure, "translation-shares")
-
-
-def row(name: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
+def row(name: str, runs: Sequence[Found]) -> dict[str, Any]:
     r"""What the table says about a model."""
     right = [100 * one["right"] for one in runs]
     return {
         "model": name,
         "half": 100 * mean(one["half"] for one in runs),
-        "right": mean(right),
-        "low": min(right),
-        "high": max(right),
-        "loss": mean(one["loss"] for one in runs),
-        "printed": mean(one["printed"] for one in runs),
-        "seconds": mean(one["seconds"] for one in runs),
+        **spread("right", right),
+        "loss": mean_of(runs, "loss"),
+        "printed": mean_of(runs, "printed"),
+        "seconds": mean_of(runs, "seconds"),
     }
 
 
 COLUMNS = [
-    {"name": "model", "title": "Model"},
-    {"name": "half", "title": "Exact after 250 steps", "unit": "%", "digits": 1},
-    {"name": "right", "title": "Exact after 500", "unit": "%", "digits": 1},
-    {"name": "low", "title": "lowest", "digits": 1},
-    {"name": "high", "title": "highest", "digits": 1},
-    {"name": "printed", "title": "Loss of the training", "unit": "nats", "digits": 3},
-    {"name": "loss", "title": "On held-out days", "unit": "nats", "digits": 3},
+    column("model", "Model"),
+    column("half", "Exact after 250 steps", 1, "%"),
+    column("right", "Exact after 500", 1, "%"),
+    column("low", "lowest", 1),
+    column("high", "highest", 1),
+    column("printed", "Loss of the training", 3, "nats"),
+    column("loss", "On held-out days", 3, "nats"),
 ]
 
 
-def main() -> None:
-    r"""Train what isn't trained, and write down what came out."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kept", type=Path, default=ROOT / "runs/translation.json")
-    kept = parser.parse_args().kept
-    torch.set_num_threads(1)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    found = run_all(kept)
-    runs = {name: [found[f"{name}, {seed}"] for seed in SEEDS] for name in MODELS}
+def report(runs: Runs) -> Report:
+    r"""How many dates are translated exactly, and where the decoder looks."""
+    right = {name: [100 * one["right"] for one in of] for name, of in runs.items()}
     rows = {name: row(name, of) for name, of in runs.items()}
     whole, one_vector = runs["Encoder and decoder"], runs["One vector"]
     sources, targets = held_out_pairs(split()[1][:2])
     seconds = {name: each["seconds"] for name, each in rows.items()}
-    write(
-        "translation",
-        title="Dates translated by an encoder and a decoder",
-        command="python benchmarks/translation.py",
-        sources={path: found["sources"][path] for path in SOURCES},
-        values={
+    return {
+        "values": {
             "steps": STEPS,
             "seconds": seconds["Encoder and decoder"],
             "notebook_seconds": sum(
@@ -383,20 +339,15 @@ def main() -> None:
                 for at, name in enumerate(("first", "second", "third", "fourth"))
             },
         },
-        tables={
-            "models": {
-                "columns": COLUMNS,
-                "rows": [
-                    {k: v for k, v in each.items() if k != "seconds"} for each in rows.values()
-                ],
-            },
+        "tables": {
+            "models": table(COLUMNS, rows.values()),
             "written": {
                 "columns": [
-                    {"name": "source", "title": "Source"},
-                    {"name": "target", "title": "Target"},
-                    {"name": "none", "title": "No source"},
-                    {"name": "one", "title": "One vector"},
-                    {"name": "all", "title": "Attention"},
+                    column("source", "Source"),
+                    column("target", "Target"),
+                    column("none", "No source"),
+                    column("one", "One vector"),
+                    column("all", "Attention"),
                 ],
                 "rows": [
                     {
@@ -411,9 +362,9 @@ def main() -> None:
             },
             "forms": {
                 "columns": [
-                    {"name": "form", "title": "Form"},
-                    {"name": "one", "title": "One vector", "unit": "%", "digits": 1},
-                    {"name": "all", "title": "Attention", "unit": "%", "digits": 1},
+                    column("form", "Form"),
+                    column("one", "One vector", 1, "%"),
+                    column("all", "Attention", 1, "%"),
                 ],
                 "rows": [
                     {
@@ -425,20 +376,28 @@ def main() -> None:
                 ],
             },
         },
-        figures={
+        "figures": {
             "shares": {
                 "title": "How many held-out dates are translated exactly",
-                "picture": shares(found),
+                "picture": drawn(right, "Translated exactly (%)", "translation-shares"),
             },
             "long": {
                 "title": "Where the decoder looks",
-                "picture": looks(found, "Thursday, 5 March 1987", "long"),
+                "picture": looks(whole[0], "Thursday, 5 March 1987", "long"),
             },
-            "dots": {"title": "The day first", "picture": looks(found, "5.3.1987", "dots")},
-            "slashes": {"title": "The month first", "picture": looks(found, "3/5/1987", "slashes")},
+            "dots": {"title": "The day first", "picture": looks(whole[0], "5.3.1987", "dots")},
+            "slashes": {
+                "title": "The month first",
+                "picture": looks(whole[0], "3/5/1987", "slashes"),
+            },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="Dates translated by an encoder and a decoder",
+    sources=SOURCES,
+    measure=measure_all,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 4},
+)

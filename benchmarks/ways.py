@@ -11,7 +11,6 @@ number each time.
 The results are written to results/ways.json, from which the site draws its figures.
 """
 
-import argparse
 import os
 import statistics
 import sys
@@ -20,24 +19,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import accumulate
 from operator import itemgetter
-from pathlib import Path
 
-# As `python benchmarks/ways.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+from torch.profiler import ProfilerActivity, profile
 
-import torch  # noqa: E402
-from torch import Tensor  # noqa: E402
-from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
-from torch.profiler import ProfilerActivity, profile  # noqa: E402
-
-from benchmarks import record  # noqa: E402
-from labml_nn.transformers.mha import MultiHeadAttention  # noqa: E402
-from labml_nn.transformers.ways.side_by_side import attend, four_ways  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.tables import column
+from labml_nn.transformers.mha import MultiHeadAttention
+from labml_nn.transformers.ways.side_by_side import attend, four_ways
 
 HEADS, D_MODEL = 8, 256
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
-TINY = (64, 128)
+# At most so many rounds for a length.
+MOST_ROUNDS = 40
 NAMES = ("sequence first", "batch first", "folded heads", "one head at a time")
 KERNEL = "PyTorch's kernel"
 SOURCES = (
@@ -142,10 +138,10 @@ def figure(title: str, what: str, unit: str, numbers: dict[str, dict[int, float]
     }
 
 
-def table(numbers: dict[str, dict[int, float]], unit: str, digits: int) -> dict:
+def by_length(numbers: dict[str, dict[int, float]], unit: str, digits: int) -> dict:
     r"""The same numbers in rows, one for each way."""
     lengths = next(iter(numbers.values()))
-    columns = [{"name": "way", "title": "Way"}]
+    columns = [column("way", "Way")]
     columns += [
         {"name": str(length), "title": f"{length:,} positions", "unit": unit, "digits": digits}
         for length in lengths
@@ -157,64 +153,38 @@ def table(numbers: dict[str, dict[int, float]], unit: str, digits: int) -> dict:
     return {"columns": columns, "rows": rows}
 
 
-def show(title: str, unit: str, numbers: dict[str, dict[int, float]]) -> None:
-    r"""Print a table, each number beside its ratio to the kernel's."""
-    print(f"\n{title}, {unit} (and times that of the kernel)\n")
-    lengths = list(numbers[KERNEL])
-    print(f"{'positions':20}" + "".join(f"{length:>17,}" for length in lengths))
-    for name, found in numbers.items():
-        cells = (f"{found[n]:>9.2f} ({found[n] / numbers[KERNEL][n]:>4.1f})" for n in lengths)
-        print(f"{name:20}" + "".join(f"{cell:>17}" for cell in cells))
-
-
-def main() -> int:
-    r"""Measure, print the tables and write the results."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--tiny", action="store_true", help="two short lengths: does it run?")
-    parser.add_argument("--rounds", type=int, default=40, help="at most so many")
-    arguments = parser.parse_args()
-    lengths = TINY if arguments.tiny else LENGTHS
+def measure(runner: Runner) -> Report:
+    r"""Time and memory of each way, by the number of positions."""
     milliseconds: dict[str, dict[int, float]] = {name: {} for name in (*NAMES, KERNEL)}
     mebibytes: dict[str, dict[int, float]] = {name: {} for name in (*NAMES, KERNEL)}
-    for seq_len in lengths:
-        for name, taken in seconds(seq_len, arguments.rounds).items():
+    for seq_len in LENGTHS:
+        for name, taken in seconds(seq_len, MOST_ROUNDS).items():
             milliseconds[name][seq_len] = taken * 1e3
         for name, step in steps().items():
             mebibytes[name][seq_len] = extra_bytes(step, seq_len) / MIB
-        print(f"{seq_len:,} positions are measured", file=sys.stderr)
 
-    print(f"One sequence forward and backward, {HEADS} heads, {D_MODEL} features, float32,")
-    print(f"{torch.get_num_threads()} threads")
-    show("Time", "ms", milliseconds)
-    show("Extra memory", "MiB", mebibytes)
-    if arguments.tiny:
-        return 0
-
-    path = record.write(
-        "ways",
-        title="Four ways of writing attention",
-        command="python benchmarks/ways.py",
-        sources=SOURCES,
-        values={
+    return {
+        "values": {
             "heads": HEADS,
             "d_model": D_MODEL,
             "threads": torch.get_num_threads(),
-            "rounds": {str(n): min(rounds(n), arguments.rounds) for n in lengths},
+            "rounds": {str(n): min(rounds(n), MOST_ROUNDS) for n in LENGTHS},
         },
-        tables={
-            "time": table(milliseconds, "ms", 1),
-            "memory": table(mebibytes, "MiB", 1),
+        "tables": {
+            "time": by_length(milliseconds, "ms", 1),
+            "memory": by_length(mebibytes, "MiB", 1),
         },
-        figures={
+        "figures": {
             "time": figure("Time of a step of each way", "Time", "ms", milliseconds),
             "memory": figure("Extra memory of a step of each way", "Memory", "MiB", mebibytes),
         },
-    )
-    print(f"\nwritten to {path.relative_to(ROOT)}")
-    return 0
+    }
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+EXPERIMENT = Experiment(
+    title="Four ways of writing attention",
+    sources=SOURCES,
+    measure=measure,
+    small={"LENGTHS": (64, 128), "MOST_ROUNDS": 2},
+    threads=None,
+)

@@ -4,38 +4,29 @@ What fails without each part of the classic transformer?
 The model of labml_nn/transformers/basic/autoregressive_model.py is trained with its recipe,
 whole and with one part taken out or exchanged, from three seeds each. The result is
 results/without.json, to which the pages refer.
-
-What is trained already is kept in the file of `--kept` and isn't trained again.
 """
 
-import argparse
-import json
-import os
-import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 from statistics import mean
 
-# As `python benchmarks/without.py` from a checkout, nothing needs to be installed.
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
 
-import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-
-from benchmarks.pictures import heat_map, new, svg  # noqa: E402
-from benchmarks.record import fingerprints, write  # noqa: E402
-from labml_nn.training import loop  # noqa: E402
-from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare  # noqa: E402
-from labml_nn.transformers.basic.autoregressive_model import (  # noqa: E402
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.ranges import Runs, mean_of, numbers, spread
+from benchmarks.library.tables import column, table
+from benchmarks.pictures import heat_map, new, svg
+from labml_nn.training import loop
+from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
+from labml_nn.transformers.basic.autoregressive_model import (
     AutoregressiveTransformer,
 )
-from labml_nn.transformers.mha import MultiHeadAttention  # noqa: E402
-from labml_nn.transformers.models import TransformerLayer  # noqa: E402
+from labml_nn.transformers.mha import MultiHeadAttention
+from labml_nn.transformers.models import TransformerLayer
 
 SEEDS = (1, 2, 3)
 SOURCES = [
@@ -46,12 +37,12 @@ SOURCES = [
     "labml_nn/transformers/mha.py",
     "labml_nn/transformers/models.py",
     "labml_nn/transformers/positional_encoding.py",
-    "benchmarks/without.py",
 ]
 # What the pictures show: a beginning of eight characters.
 BEGINNING = "First Ci"
 # Training losses are averaged over so many steps for a point of a curve.
 EVERY = 100
+STEPS = 1000
 
 
 class Silent(nn.Module):
@@ -173,7 +164,7 @@ def seen(model: AutoregressiveTransformer, tokens: Tensor) -> dict[str, object]:
     return {"attention": attention, "stream": stream}
 
 
-def run(name: str, seed: int, steps: int) -> dict[str, object]:
+def trained(name: str, seed: int) -> dict[str, object]:
     r"""Trains one model and measures it."""
     tokenizer, training, validation = prepare(tiny_shakespeare(), 64)
     _, arguments, change = CHANGES[name]
@@ -186,7 +177,7 @@ def run(name: str, seed: int, steps: int) -> dict[str, object]:
         model,
         RandomWindows(training, 64, 12, seed).at,
         [loop.adamw(model)],
-        steps,
+        STEPS,
         gradients=partial(loop.gradients, context=precision()),
         after_step=lambda step, loss: losses.append(loss),
     )
@@ -201,25 +192,9 @@ def run(name: str, seed: int, steps: int) -> dict[str, object]:
     }
 
 
-def run_all(
-    kept: Path, steps: int, names: Iterable[str], seeds: Iterable[int]
-) -> dict[str, dict[str, object]]:
-    r"""All runs, one seed after the other; each is kept as soon as it is done."""
-    found: dict[str, dict[str, object]] = json.loads(kept.read_text()) if kept.exists() else {}
-    # Runs of other sources must not be written down as runs of these.
-    sources = fingerprints(SOURCES)
-    if found.setdefault("sources", sources) != sources:
-        sys.exit(f"error: {kept} holds runs of other sources; delete it, or name another --kept")
-    for seed in seeds:
-        for name in names:
-            if f"{name}, {seed}" in found:
-                continue
-            found[f"{name}, {seed}"] = one = run(name, seed, steps)
-            beside = kept.with_name(f"{kept.name}.{os.getpid()}.part")
-            beside.write_text(json.dumps(found))
-            beside.replace(kept)
-            print(f"{name}, seed {seed}: {one['loss']:.4f}, {one['seconds']:.0f} s", flush=True)
-    return found
+def measure(runner: Runner) -> Runs:
+    r"""Each model, from each seed."""
+    return runner.runs(trained, CHANGES, SEEDS)
 
 
 def heads(layers: list[list[list[list[float]]]]) -> str:
@@ -232,52 +207,29 @@ def heads(layers: list[list[list[list[float]]]]) -> str:
     return svg(figure, "attention")
 
 
-def main() -> None:
-    r"""Train what isn't trained, and write down what came out."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--kept", type=Path, default=ROOT / "runs/without.json")
-    parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
-    parser.add_argument("names", nargs="*", default=list(CHANGES), help="which (default: all)")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    options.kept.parent.mkdir(parents=True, exist_ok=True)
-    found = run_all(options.kept, options.steps, options.names, options.seeds)
-    if options.steps != 1000 or len(found) <= len(CHANGES) * len(SEEDS):
-        print("not all are there yet: nothing is written to results/")
-        return
-    rows = []
-    for name, (title, _, _) in CHANGES.items():
-        runs = [found[f"{name}, {seed}"] for seed in SEEDS]
-        losses = [one["loss"] for one in runs]
-        rows.append(
-            {
-                "model": title,
-                "loss": mean(losses),
-                "low": min(losses),
-                "high": max(losses),
-                "honest": mean(one["honest"] for one in runs) if runs[0]["honest"] else "–",
-                "parameters": runs[0]["parameters"],
-            }
-        )
-    columns = [
-        {"name": "model", "title": "Model"},
-        {"name": "loss", "title": "Loss, mean of three seeds", "unit": "nats", "digits": 3},
-        {"name": "low", "title": "lowest", "digits": 3},
-        {"name": "high", "title": "highest", "digits": 3},
-        {"name": "honest", "title": "from prefixes alone", "digits": 3},
-        {"name": "parameters", "title": "Parameters"},
+def report(runs: Runs) -> Report:
+    r"""The losses, and what the whole model looks like inside."""
+    rows = [
+        {
+            "model": CHANGES[name][0],
+            **spread("loss", numbers(found, "loss")),
+            "honest": mean_of(found, "honest") if found[0]["honest"] else "–",
+            "parameters": found[0]["parameters"],
+        }
+        for name, found in runs.items()
     ]
-    steps = [EVERY * (index + 1) for index in range(options.steps // EVERY)]
-    write(
-        "without",
-        title="The classic transformer, whole and without each of its parts",
-        command="python benchmarks/without.py",
-        sources=found["sources"],
-        tables={"without": {"columns": columns, "rows": rows}},
-        figures={
+    columns = [
+        column("model", "Model"),
+        column("loss", "Loss, mean of three seeds", 3, "nats"),
+        column("low", "lowest", 3),
+        column("high", "highest", 3),
+        column("honest", "from prefixes alone", 3),
+        column("parameters", "Parameters"),
+    ]
+    steps = [EVERY * (index + 1) for index in range(STEPS // EVERY)]
+    return {
+        "tables": {"without": table(columns, rows)},
+        "figures": {
             "curves": {
                 "title": "Training loss",
                 "x": {"title": "Steps"},
@@ -286,7 +238,7 @@ def main() -> None:
                     {
                         "name": CHANGES[name][0],
                         "points": [
-                            [step, mean(found[f"{name}, {seed}"]["curve"][index] for seed in SEEDS)]
+                            [step, mean(one["curve"][index] for one in runs[name])]
                             for index, step in enumerate(steps)
                         ],
                     }
@@ -302,7 +254,7 @@ def main() -> None:
             },
             "attention": {
                 "title": "a row is a query, and its weights sum to one; the future is empty",
-                "picture": heads(found["whole, 1"]["attention"]),
+                "picture": heads(runs["whole"][0]["attention"]),
             },
             "stream": {
                 "title": "The size of the residual stream",
@@ -311,14 +263,19 @@ def main() -> None:
                 "lines": [
                     {
                         "name": f"Seed {seed}",
-                        "points": list(enumerate(found[f"whole, {seed}"]["stream"])),
+                        "points": list(enumerate(one["stream"])),
                     }
-                    for seed in SEEDS
+                    for seed, one in zip(SEEDS, runs["whole"], strict=True)
                 ],
             },
         },
-    )
+    }
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    title="The classic transformer, whole and without each of its parts",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SEEDS": (1, 2), "STEPS": 4, "EVERY": 2},
+)

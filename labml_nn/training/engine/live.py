@@ -5,7 +5,7 @@ summary: Small models that run in the browser, one for each attention of this si
 ---
 
 On many pages you can step through the code with your own text. What runs there is a small language
-model with the page's own module inside, trained once by `python benchmarks/live.py`.
+model with the page's own module inside, trained once by `python -m benchmarks live`.
 
 **In:** the name of a model. **Out:** the model, before training, and its training. The
 [recorded weights](../trained.py) are loaded into a model that was made here.

@@ -1,0 +1,255 @@
+r"""What is kept between runs is read again only if it is of today's sources, and unchanged."""
+
+import ast
+import importlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from benchmarks.__main__ import is_experiment, modules
+from benchmarks.library import definitions
+from benchmarks.library.experiment import Experiment, Job, Runner, label
+from benchmarks.library.keeping import Kept, described, key_of
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+EXPERIMENTS = [name for name, tree in modules().items() if is_experiment(tree)]
+# What a run would never find.
+FALSE = 0.123
+
+
+class Asked(Exception):
+    r"""A run that would be made now."""
+
+
+def first_job(experiment: Experiment, folder: Path) -> tuple[Runner, Job | None]:
+    r"""The first run that an experiment asks for, which isn't made."""
+    runner = Runner(experiment, folder)
+    asked: list[Job] = []
+
+    def note(jobs: list[Job]) -> None:
+        asked.extend(jobs)
+        raise Asked
+
+    runner.all = note
+    try:
+        experiment.measure(runner)
+    except Asked:
+        return Runner(experiment, folder), asked[0]
+    return runner, None
+
+
+def keeps(name: str) -> bool:
+    r"""Whether the module of an experiment asks its runner for anything."""
+    text = (BENCHMARKS / f"{name}.py").read_text(encoding="utf-8")
+    return any(f"runner.{way}(" in text for way in ("once", "runs", "all"))
+
+
+def would_be_made(runner: Runner, job: Job) -> bool:
+    r"""Whether the runner makes a run, and doesn't take what it finds."""
+    function, *arguments = job
+
+    def refuse(jobs: dict[int, Job]) -> list[Any]:
+        if jobs:
+            raise Asked
+        return []
+
+    runner._made = refuse
+    try:
+        runner.once(function, *arguments)
+    except Asked:
+        return True
+    return False
+
+
+KEEPING = [name for name in EXPERIMENTS if keeps(name)]
+
+
+@pytest.mark.parametrize("name", KEEPING)
+def test_a_stale_or_false_entry_is_no_result(name: str, tmp_path: Path) -> None:
+    experiment = importlib.import_module(f"benchmarks.{name}").EXPERIMENT
+    runner, job = first_job(experiment, tmp_path)
+    assert job is not None
+    key, found = runner.key(job), {"loss": FALSE}
+    assert would_be_made(runner, job)
+
+    # Of today's sources: it is taken.
+    runner.kept.put(label(job), key, found)
+    assert not would_be_made(runner, job)
+    path = runner.kept.path(label(job), key)
+    entry = json.loads(path.read_text())
+
+    # False: somebody has written another number into it.
+    path.write_text(json.dumps(entry | {"found": {"loss": FALSE / 2}}))
+    assert would_be_made(runner, job)
+
+    # As a file of before there were keys.
+    path.write_text(json.dumps({"loss": FALSE}))
+    assert would_be_made(runner, job)
+
+    # Stale: of another version of any of its sources, and of the experiment's own code.
+    assert set(experiment.sources) <= key["sources"].keys()
+    assert f"benchmarks/{name}.py:reached" in key["sources"]
+    for source in key["sources"]:
+        other = key | {"sources": key["sources"] | {source: "0123456789abcdef"}}
+        runner.kept.put(label(job), other, found)
+        assert would_be_made(runner, job), source
+
+    # Of other arguments, or of other constants.
+    for part, changed in (("arguments", [*key["arguments"], 1]), ("settings", {"STEPS": 1})):
+        assert runner.kept.get(label(job), key | {part: changed}) is None
+
+
+def test_nothing_else_of_the_benchmarks_keeps_anything() -> None:
+    # These have files of their own to keep, with a check of their own; they are to follow.
+    waiting = {"course.py", "mistakes.py", "rooms.py", "census.py"}
+    ways = {"torch.save", "torch.load", "pickle.dump", "pickle.load"}
+    for path in sorted(BENCHMARKS.glob("*.py")):
+        if path.name in waiting:
+            continue
+        tree = ast.parse(path.read_bytes())
+        called = {ast.unparse(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)}
+        assert not called & ways, path.name
+        texts = [one.value for one in ast.walk(tree) if isinstance(one, ast.Constant)]
+        runs = [one for one in texts if isinstance(one, str) and one.startswith("runs/")]
+        assert not runs or "Kept" in path.read_text(), path.name
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Kept:
+    return Kept(tmp_path)
+
+
+def key(*arguments: Any, **sources: str) -> dict[str, Any]:
+    return key_of(sources, arguments, {})
+
+
+def test_what_is_kept_comes_back_as_it_did_at_first(kept: Kept) -> None:
+    found = {"loss": 1 / 3, 7: [1, (2, None)], "weights": {"a": torch.randn(3, 2)}}
+    at_first = kept.put("a run", key("it", 1), found, seconds=2.5)
+    again = kept.get("a run", key("it", 1))
+    for one in (at_first, again):
+        # Names are texts, and tuples are lists: the same as from a file.
+        assert one["loss"] == 1 / 3 and one["7"] == [1, [2, None]]
+        assert one["weights"]["a"].equal(found["weights"]["a"])
+    assert kept.seconds("a run", key("it", 1)) == 2.5
+    # Weights that are not those that were written.
+    path = kept.path("a run", key("it", 1)).with_suffix(".pt")
+    torch.save([torch.randn(3, 2)], path)
+    assert kept.get("a run", key("it", 1)) is None
+    path.unlink()
+    assert kept.get("a run", key("it", 1)) is None
+
+
+def test_half_a_file_is_none(kept: Kept) -> None:
+    kept.put("a run", key("it"), {"loss": 1.0})
+    path = kept.path("a run", key("it"))
+    path.write_text(path.read_text()[:-20])
+    assert kept.get("a run", key("it")) is None
+
+
+def test_other_arguments_stand_beside_and_other_sources_in_their_place(kept: Kept) -> None:
+    kept.put("a run", key("it", 1, a="x"), 1)
+    kept.put("a run", key("it", 2, a="x"), 2)
+    assert kept.get("a run", key("it", 1, a="x")) == 1
+    kept.put("a run", key("it", 1, a="y"), 3)
+    assert kept.get("a run", key("it", 1, a="x")) is None
+    assert kept.get("a run", key("it", 2, a="x")) == 2
+
+
+def test_an_argument_is_told_by_what_it_is(kept: Kept) -> None:
+    one = torch.arange(6.0)
+    assert described({"w": one}) == described({"w": one.clone()})
+    assert described(one) != described(one + 1) != described(one.view(2, 3))
+    with pytest.raises(TypeError, match="can't have a Linear as argument"):
+        described(torch.nn.Linear(1, 1))
+
+
+CODE = '''
+r"""A note."""
+from labml_nn.lesson import double
+from benchmarks.other import helped, TITLE
+
+STEPS, UNUSED = 3, 4
+TABLE = {}
+TABLE["a"] = STEPS
+
+
+def inner(x):
+    r"""A note."""
+    return helped(double(x))
+
+
+def measured(name):
+    return inner(TABLE[name])
+
+
+def report():
+    return TITLE
+'''
+
+LESSON = """
+from labml_nn.below import base
+
+
+def double(x):
+    return 2 * x
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Callable[..., dict[str, str]]:
+    r"""What `measured` depends on, after changes of the files."""
+    files = {
+        "benchmarks/one.py": CODE,
+        "benchmarks/other.py": "TITLE = 'a'\nBY = 2\n\n\ndef helped(x):\n    return BY * x\n",
+        "labml_nn/lesson.py": LESSON,
+        "labml_nn/below.py": "base = 1\n",
+        "labml_nn/apart.py": "base = 1\n",
+    }
+
+    def after(path: str = "", old: str = "", new: str = "") -> dict[str, str]:
+        for name, text in files.items():
+            file = tmp_path / name
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text.replace(old, new) if name == path else text)
+        definitions._tree_of.cache_clear()
+
+        def measured() -> None: ...
+
+        measured.__module__, measured.__qualname__ = "benchmarks.one", "measured"
+        return definitions.dependencies(measured, root=tmp_path)
+
+    return after
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "stale"),
+    [
+        ("benchmarks/one.py", "A note", "Another", False),
+        ("benchmarks/one.py", "return TITLE", "return TITLE * 2", False),
+        ("benchmarks/one.py", "4", "5", True),  # of the same statement as `STEPS`
+        ("benchmarks/one.py", '["a"]', '["b"]', True),
+        ("benchmarks/one.py", "double(x)", "double(x + 1)", True),
+        ("benchmarks/one.py", "def report", "print()\n\n\ndef report", True),
+        ("benchmarks/other.py", "'a'", "'b'", False),
+        ("benchmarks/other.py", "BY = 2", "BY = 3", True),
+        ("labml_nn/lesson.py", "2 * x", "x + x", True),
+        ("labml_nn/lesson.py", "\n\n\ndef", "\n\n# A note.\ndef", False),
+        ("labml_nn/below.py", "1", "2", True),
+        ("labml_nn/apart.py", "1", "2", False),
+    ],
+)
+def test_a_run_depends_on_what_it_reaches(
+    project: Callable[..., dict[str, str]], path: str, old: str, new: str, stale: bool
+) -> None:
+    assert (project(path, old, new) != project()) == stale
+    assert project().keys() == {
+        "benchmarks/one.py:reached",
+        "benchmarks/other.py:reached",
+        "labml_nn/lesson.py",
+        "labml_nn/below.py",
+    }
