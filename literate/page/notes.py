@@ -159,7 +159,8 @@ class Notes:
             formula = self.formulas.render(span.content, display, self.keys)
         except FormulaError as error:
             self.report(span.line, f"the formula `{span.content.strip()}` can't be set: {error}.")
-            return ""
+            # Its words are still the author's: where a problem is a warning, they are shown.
+            return self._escape(span.text)
         if not display:
             return formula
         # What stands before it on its first line: blanks, and the marks of a quotation.

@@ -106,8 +106,12 @@ def _block_end(texts: Sequence[str], index: int, in_list: bool) -> int | None:
     The line after the block that begins at `index`, or None where no block begins.
     """
     line = texts[index]
+    # Four spaces after an empty line are code, whatever follows them, except below a list, where
+    # they continue an item.
+    after_blank = index == 0 or not texts[index - 1].strip()
+    is_indented = line.startswith("    ") and after_blank and not in_list
     quoted = _QUOTED.match(line)
-    if quoted:
+    if quoted and not is_indented:
         # A formula can stand in a quotation; each of its lines bears the mark, too.
         inside = [_QUOTED.sub("", one) for one in texts[index:] if _QUOTED.match(one)]
         end = _formula_end(inside, 0)
@@ -125,9 +129,7 @@ def _block_end(texts: Sequence[str], index: int, in_list: bool) -> int | None:
         end = _formula_end(texts, index)
         if end is not None or line.strip() == "$$":
             return end
-    # Four spaces after an empty line are code, except below a list, where they continue an item.
-    after_blank = index == 0 or not texts[index - 1].strip()
-    if line.startswith("    ") and after_blank and not in_list:
+    if is_indented:
         end = index
         while end < len(texts) and (texts[end].startswith("    ") or not texts[end].strip()):
             end += 1

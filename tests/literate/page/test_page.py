@@ -96,6 +96,13 @@ def test_what_a_note_gets_wrong_is_named(note: str, line: int, words: str) -> No
     assert words in problem.sentence
 
 
+def test_a_formula_that_cannot_be_set_is_shown_as_it_was_written() -> None:
+    text = 'r"""\n# A\n\nBefore ${a}}$ after.\n"""\nx = 1\n'
+    made = written(parse(text, "a.py"))
+    assert ["can't be set" in one.sentence for one in made.problems] == [True]
+    assert rendered(made.markdown).texts(".//section//p") == ["Before ${a}}$ after."]
+
+
 def test_what_other_people_write_is_shown_as_they_meant_it() -> None:
     note = (
         "[Second](#the-second-half), a word.[^1]\n\n[^1]: It begins\n\n    and [goes on][o].\n\n"

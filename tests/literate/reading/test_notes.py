@@ -25,6 +25,7 @@ def cut(text: str, first: int = 1) -> list[Span]:
         ("````\n```\n$x$\n````", [("fence", "````\n```\n$x$\n````")]),
         # Indented code hides formulas, but not below a list.
         ("a\n\n    $x$\n\nb", [("fence", "    $x$\n\n")]),
+        ("a\n\n    >>> $x = 1; $y", [("fence", "    >>> $x = 1; $y")]),
         ("* a\n\n    $x$", [("inline", "x")]),
         ("[^1]: a\n\n    $x$", [("inline", "x")]),
         # A quotation can hold a display.
