@@ -69,7 +69,9 @@ class Variable:
         * `local` is the chain rule for this one step: it takes the derivative of the loss with
           respect to the result, and gives those with respect to the operands
         """
-        self.value, self.operands, self.local = value, operands, local
+        self.value = value
+        self.operands = operands
+        self.local = local
 
         # $\partial L / \partial x$ for each number $x$ of the tensor. Zero until something is
         # added.
@@ -249,7 +251,8 @@ def example(batch_size: int = 7, n_vocab: int = 5, d_model: int = 3) -> tuple[Te
     """
     # The weights, and tokens that come up more than once.
     table = Variable(torch.randn(n_vocab, d_model))
-    weight, bias = Variable(torch.randn(d_model, n_vocab)), Variable(torch.randn(n_vocab))
+    weight = Variable(torch.randn(d_model, n_vocab))
+    bias = Variable(torch.randn(n_vocab))
     tokens = torch.arange(batch_size) % n_vocab
 
     # One forward pass, one backward pass, and every weight has its derivatives.
@@ -258,6 +261,7 @@ def example(batch_size: int = 7, n_vocab: int = 5, d_model: int = 3) -> tuple[Te
     loss.backward()
 
     # $L = a b + a$ at $a = 2$ and $b = 3$: the derivatives are 4 and 2.
-    a, b = Variable(torch.tensor(2.0)), Variable(torch.tensor(3.0))
+    a = Variable(torch.tensor(2.0))
+    b = Variable(torch.tensor(3.0))
     (a * b + a).backward()
     return logits.value, loss.value, table.grad, weight.grad, bias.grad, a.grad, b.grad

@@ -55,7 +55,10 @@ class Strided:
         * `offset` is the place of the first element
         """
         # Nothing is checked here: a wrong stride reads numbers of others. PyTorch checks every one.
-        self.memory, self.shape, self.strides, self.offset = memory, shape, strides, offset
+        self.memory = memory
+        self.shape = shape
+        self.strides = strides
+        self.offset = offset
 
     def read(self) -> Tensor:
         r"""
@@ -80,7 +83,10 @@ class Strided:
         For a matrix of a million numbers this is as quick as for one of four.
         """
         # Only these four integers change. What was a step down is a step to the right now.
-        shape, strides = list(self.shape), list(self.strides)
+        shape = list(self.shape)
+        strides = list(self.strides)
+
+        # Two sizes change places, and so do their strides. The numbers stay where they are.
         shape[a], shape[b] = shape[b], shape[a]
         strides[a], strides[b] = strides[b], strides[a]
         return Strided(self.memory, tuple(shape), tuple(strides), self.offset)
@@ -154,7 +160,8 @@ def add(x: Strided, y: Strided) -> Tensor:
     """
     # The shorter shape gets axes of size 1 in front.
     axes = max(len(x.shape), len(y.shape))
-    a, b = ((1,) * (axes - len(one.shape)) + one.shape for one in (x, y))
+    a = (1,) * (axes - len(x.shape)) + x.shape
+    b = (1,) * (axes - len(y.shape)) + y.shape
 
     # For each axis the larger size; `expand` raises an error if the smaller one isn't 1.
     shape = tuple(max(sizes) for sizes in zip(a, b, strict=True))

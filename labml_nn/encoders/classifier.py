@@ -131,7 +131,9 @@ class Classifier(nn.Module):
             raise ValueError(f"pooling is mean or first, got {pooling!r}")
 
         # The encoder is trained further, with a gradient for all its weights.
-        self.encoder, self.pad, self.pooling = encoder, pad, pooling
+        self.encoder = encoder
+        self.pad = pad
+        self.pooling = pooling
 
         # These two layers are new. Everything below them has been trained.
         d_model = encoder.tokens.weight.shape[1]

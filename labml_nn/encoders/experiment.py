@@ -37,10 +37,14 @@ from labml_nn.transformers.basic.autoregressive_experiment import read_text
 from labml_nn.transformers.fused_attention import FusedAttention
 
 # The context, mark of the beginning included, and the windows of a batch.
-SEQ_LEN, BATCH_SIZE = 64, 16
+SEQ_LEN = 64
+BATCH_SIZE = 16
 
 # Features, heads and layers: small enough to be trained in a quarter of a minute of one core.
-SIZES = D_MODEL, HEADS, N_LAYERS = 64, 4, 3
+D_MODEL = 64
+HEADS = 4
+N_LAYERS = 3
+SIZES = (D_MODEL, HEADS, N_LAYERS)
 
 
 def small_encoder(n_vocab: int) -> ModernEncoder:
@@ -49,7 +53,10 @@ def small_encoder(n_vocab: int) -> ModernEncoder:
     """
     # The second and the third layer see eight letters to each side. The gated network has three
     # matrices, so two thirds of the usual width are as many weights.
-    d_ff, distance = 8 * D_MODEL // 3, 8
+    d_ff = 8 * D_MODEL // 3
+    distance = 8
+
+    # The fused kernel, because nobody looks at these weights.
     return ModernEncoder(n_vocab, *SIZES, d_ff, SEQ_LEN, distance, attention=FusedAttention)
 
 
@@ -197,6 +204,8 @@ def notebook(
         steps,
         after_step=lambda step, loss: losses.append(loss.item()),
     )
+
+    # The same gaps for every model: their places don't depend on the training.
     _, inputs, targets = held_out_gaps(validation, tokenizer)
     print(f"validation loss {loss_in_gaps(model, inputs, targets):.3f}")
     for line in ("the k_ng of Engl_nd", "I pray you, _ell me", "what is your n_me, sir?"):

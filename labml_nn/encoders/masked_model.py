@@ -80,6 +80,8 @@ class MaskTokenizer:
 
         # Where the text has the letter `gap`, a letter is missing.
         hidden = torch.tensor([False] + [letter == gap for letter in text])
+
+        # The mark of the beginning is never hidden.
         return tokens.masked_fill(hidden, self.mask)
 
 
@@ -289,7 +291,8 @@ def example(
     # special tokens come after all letters.
     alphabet = "".join(chr(97 + index) for index in range(n_letters - 1))
     tokenizer = MaskTokenizer(CharTokenizer(alphabet))
-    n_vocab, d_model = len(tokenizer), heads * d_k
+    n_vocab = len(tokenizer)
+    d_model = heads * d_k
     tokens = torch.randint(n_letters, (seq_len, batch_size))
 
     # Half of the letters, so that some are chosen for sure.

@@ -237,7 +237,8 @@ def example(
     """
     # Tokens that have much in common: all features are about 1.
     x = torch.randn(n_tokens, d_model) + 1
-    plain, biased = (kind(d_model, n_experts, n_active) for kind in (Router, BiasedRouter))
+    plain = Router(d_model, n_experts, n_active)
+    biased = BiasedRouter(d_model, n_experts, n_active)
 
     # The loss of a router that nobody has balanced.
     plain(x)

@@ -44,7 +44,10 @@ from labml_nn.transformers.fused_attention import FusedAttention
 
 # Two of sixteen experts for each token. They are narrow, so that there is something to gain: a
 # network that is wide enough needs no experts.
-D_MODEL, D_FF, N_EXPERTS, N_ACTIVE = 64, 32, 16, 2
+D_MODEL = 64
+D_FF = 32
+N_EXPERTS = 16
+N_ACTIVE = 2
 
 # What computes the gradients of a batch, from a model, inputs and targets.
 Gradients = Callable[[nn.Module, Tensor, Tensor], Tensor]
@@ -115,6 +118,8 @@ def fit_balanced(way: str, model: nn.Module, batches: RandomWindows, steps: int)
         gradients=gradients_of_batch,
         after_step=after_step,
     )
+
+    # One number for each step, for its curve.
     return torch.stack(greatest)
 
 
@@ -144,7 +149,8 @@ def notebook(corpus: str = "shakespeare", steps: int = 400, seed: int = 1) -> No
     # ### The text
     # The same batches for all three, 16 windows of 64 characters each. So a batch is 1,024 tokens,
     # and an equal share of them are 128 for each expert.
-    seq_len, batch_size = 64, 16
+    seq_len = 64
+    batch_size = 16
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     batches = RandomWindows(training.to(device), seq_len, batch_size, seed)
@@ -177,6 +183,8 @@ def notebook(corpus: str = "shakespeare", steps: int = 400, seed: int = 1) -> No
     _, all_axes = plt.subplots(1, len(loads), sharey=True)
     for axes, (way, found) in zip(all_axes, loads.items(), strict=True):
         axes.bar(range(N_EXPERTS), found[-1].sort(descending=True).values.tolist())
+
+        # At 1, each expert gets as many tokens as any other.
         axes.axhline(1, color="black", linestyle="--")
         axes.set_title(way)
     plt.show()

@@ -99,7 +99,8 @@ class ChatTokenizer:
         turn it is.
         """
         # Each dialogue begins with a mark, so that [packing](packing.py) can tell where.
-        tokens, counted = [self.marks["<begin>"]], [False]
+        tokens = [self.marks["<begin>"]]
+        counted = [False]
         for message in dialogue:
             # Any other role would need a mark that the model knows.
             mark = f"<{message['role']}>"
@@ -116,7 +117,8 @@ class ChatTokenizer:
 
         # The last mark doesn't count: the program sets it.
         if to_be_answered:
-            tokens, counted = [*tokens, self.marks["<assistant>"]], [*counted, False]
+            tokens = [*tokens, self.marks["<assistant>"]]
+            counted = [*counted, False]
         return torch.tensor(tokens), torch.tensor(counted)
 
 
@@ -130,7 +132,8 @@ def side_by_side(
     long as the longest, or as `length` if that is more.
     """
     longest = max(len(tokens) for tokens, _ in rendered)
-    columns, counts = [], []
+    columns = []
+    counts = []
     for tokens, counted in rendered:
         # What is missing is filled in after the end, where no answer sees it. `<begin>` will do,
         # since no dialogue has it anywhere but at its beginning.

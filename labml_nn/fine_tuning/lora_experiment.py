@@ -82,7 +82,8 @@ def notebook(
     # ### Two texts
     # The second one is short. That is the usual case: a large text for the base, a small one for
     # the task.
-    seq_len, device = 64, "cuda" if torch.cuda.is_available() else "cpu"
+    seq_len = 64
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     tokenizer, parts = two_texts(read_text(corpus), read_text(second_corpus)[:300_000])
     first, first_held, second, second_held = (part.to(device) for part in parts)
     found = {}
@@ -94,7 +95,10 @@ def notebook(
 
     # ### The base model
     # It learns the first text.
-    batches, more = (RandomWindows(text, seq_len, 12, seed) for text in (first, second))
+    batches = RandomWindows(first, seq_len, 12, seed)
+    more = RandomWindows(second, seq_len, 12, seed)
+
+    # The seed decides on the first weights; the batches have it already.
     torch.manual_seed(seed)
     base = AutoregressiveTransformer(len(tokenizer)).to(device)
     learn(base, batches, steps, 3e-3)
@@ -230,7 +234,8 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, n_pairs: int 
     model = AutoregressiveTransformer(len(tokenizer), heads * 2 * n_pairs, heads, 1, 11, seq_len)
 
     # Ten steps in full, and ten of an adapter. The loss begins to fall each time.
-    upwards, downwards = (RandomWindows(x, seq_len, batch_size, seed=1) for x in (first, second))
+    upwards = RandomWindows(first, seq_len, batch_size, seed=1)
+    downwards = RandomWindows(second, seq_len, batch_size, seed=1)
     losses = learn(model, upwards, 10, 3e-3)
     adapt(model, rank=2, alpha=8.0)
     return torch.tensor([losses, learn(model, downwards, 10, 1e-2)])

@@ -211,7 +211,8 @@ def example(n_pairs: int = 3, seq_len: int = 5, n_vocab: int = 7) -> tuple[Tenso
     # `cross_entropy` leaves out: here all but the last three of each answer.
     batch_size = 2 * n_pairs
     tokens = torch.randint(n_vocab, (seq_len + 1, batch_size))
-    inputs, targets = tokens[:-1], tokens[1:].clone()
+    inputs = tokens[:-1]
+    targets = tokens[1:].clone()
     targets[:-3] = -100
 
     # One step of plain gradient descent, and the loss of the same pairs after it.

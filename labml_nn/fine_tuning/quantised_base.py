@@ -98,7 +98,8 @@ class QuantisedLinear(nn.Module):
         self.bias = layer.bias
 
         # The sides of the matrix, for merging.
-        self.in_features, self.out_features = layer.in_features, layer.out_features
+        self.in_features = layer.in_features
+        self.out_features = layer.out_features
 
     @property
     def weight(self) -> Tensor:

@@ -143,7 +143,8 @@ class CLIP(nn.Module):
         * `d` is the number of features that images and texts have in common
         """
         super().__init__()
-        self.images, self.texts = images, texts
+        self.images = images
+        self.texts = texts
 
         # Each encoder has features of its own. These matrices bring both into one space, where
         # they can be compared.

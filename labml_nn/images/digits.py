@@ -162,7 +162,8 @@ class Pairs:
         * `seed` decides which images are drawn
         * `batch_size` is the number of pairs in a batch
         """
-        self.seed, self.batch_size = seed, batch_size
+        self.seed = seed
+        self.batch_size = batch_size
         self.scenes = all_scenes()
         captions = [caption(*scene) for scene in self.scenes.tolist()]
 

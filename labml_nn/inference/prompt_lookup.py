@@ -64,7 +64,8 @@ class CountedLetters:
 
     def __call__(self, text: Tensor) -> Tensor:
         # The context as letters, because these were counted.
-        symbols, n_letters = self.counted.symbols, self.counted.n_letters
+        symbols = self.counted.symbols
+        n_letters = self.counted.n_letters
         context = "".join(symbols[token] for token in text[max(0, len(text) - n_letters) :])
 
         # A row takes a product for each letter of the vocabulary and of the context, so each is
@@ -89,7 +90,8 @@ class PromptLookup:
         * `n_vocab` is the size of the vocabulary
         * `n_letters` is the greatest number of letters that must be the same
         """
-        self.n_vocab, self.n_letters = n_vocab, n_letters
+        self.n_vocab = n_vocab
+        self.n_letters = n_letters
 
     def __call__(self, text: Tensor, n_draft: int) -> tuple[Tensor, Tensor]:
         # The longest run first: the more letters are the same, the likelier is what follows. If

@@ -133,11 +133,14 @@ class Draft:
         * `generator` draws the tokens
         """
         # One generator can serve draft and target: then one seed gives one text.
-        self.predict, self.temperature, self.generator = predict, temperature, generator
+        self.predict = predict
+        self.temperature = temperature
+        self.generator = generator
 
     def __call__(self, text: Tensor, n_draft: int) -> tuple[Tensor, Tensor]:
         # One pass of the draft for each guess, because each depends on the one before it.
-        start, q = len(text), []
+        start = len(text)
+        q = []
         for _ in range(n_draft):
             # The whole distribution is kept, because `accept` needs it.
             q.append(distribution(self.predict(text), self.temperature))
@@ -176,12 +179,15 @@ def speculate(
     * `n_tokens` is the number of tokens to append; text and draft must fit in the model's context
     """
     # How many tokens each pass adds is worth knowing: the time depends on it.
-    end, added = len(text) + n_tokens, []
+    end = len(text) + n_tokens
+    added = []
     while len(text) < end:
         # A few guesses, and *one* pass over all of them. Its logits at the last token of the text
         # are for the first guess, those at the last guess for the token after the draft.
         draft, q = propose(text, n_draft)
         logits = target(torch.cat([text, draft])[:, None])[-len(draft) - 1 :, 0]
+
+        # A cache that still holds the text would give logits for the draft alone.
         if len(logits) <= len(draft):
             raise ValueError(
                 f"{len(logits)} logits for {len(draft)} guesses: clear the cache first"
@@ -255,6 +261,8 @@ def example(n_text: int = 5, n_draft: int = 3, n_tokens: int = 7, n_vocab: int =
     # All guesses are kept, since draft and target agree, and one token is added. Then the target
     # rules the first guess out.
     accept(draft, q, p, generator)
+
+    # The first guess gets probability 0, so it can't be accepted.
     without = F.normalize(p.index_fill(1, draft[0], 0), p=1, dim=1)
     accept(draft, q, without, generator)
     return speculate(target, propose, text, n_tokens, n_draft, 1.0, generator)[0]

@@ -108,7 +108,8 @@ def compare(
         generator = torch.Generator().manual_seed(seed)
 
         # What a draft has to prepare, such as its counts, it has prepared before the clock starts.
-        propose, added = make(temperature, generator), []
+        propose = make(temperature, generator)
+        added = []
         start = time.perf_counter()
 
         # A text of its own for each prompt, so the cache begins anew.
@@ -120,6 +121,8 @@ def compare(
         # The last pass of a text may have added more than was asked for, and that counts, too. The
         # time is that of a clock, so let nothing else run.
         seconds = time.perf_counter() - start
+
+        # Tokens for each pass of the target, and tokens in a second.
         found[name] = (sum(added) / len(added), sum(added) / seconds)
     return found
 
@@ -147,7 +150,8 @@ def notebook(
 
     # ### The drafts
     # Eight texts go on from 128 letters each, which are spread over the validation text.
-    n_prompt, n_texts = 128, 8
+    n_prompt = 128
+    n_texts = 8
     every = (len(validation) - n_prompt) // n_texts
     prompts = [validation[at * every :][:n_prompt] for at in range(n_texts)]
 
@@ -207,7 +211,8 @@ def example(n_text: int = 7, n_tokens: int = 5, n_draft: int = 3, n_vocab: int =
     tokenizer, training, validation = prepare(text, n_text)
 
     # Room for the prompt, what is asked for, and the guesses of the last pass.
-    n_vocab, context = len(tokenizer), n_text + n_tokens + n_draft
+    n_vocab = len(tokenizer)
+    context = n_text + n_tokens + n_draft
 
     # One step of training each, for the shapes.
     target = train_writer(training, n_vocab, 8, 2, context, 1, 1)

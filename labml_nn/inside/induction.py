@@ -81,8 +81,14 @@ class RepeatedParts:
         # The tokens of a part differ, so that only one token follows each.
         if longest > n_vocab:
             raise ValueError(f"longest is {longest}, but there are {n_vocab} different tokens")
-        self.n_vocab, self.seq_len, self.batch_size = n_vocab, seq_len, batch_size
-        self.shortest, self.longest, self.seed = shortest, longest, seed
+
+        # What `at` draws depends on these numbers and on the step, and on nothing else.
+        self.n_vocab = n_vocab
+        self.seq_len = seq_len
+        self.batch_size = batch_size
+        self.shortest = shortest
+        self.longest = longest
+        self.seed = seed
 
     def at(self, step: int) -> tuple[Tensor, Tensor]:
         r"""
@@ -154,7 +160,8 @@ class AttentionOnly(nn.Module):
         From `[seq_len, batch_size]` to logits, `[seq_len, batch_size, n_vocab]`.
         """
         # The residual stream, and the mask that hides later positions.
-        x, mask = self.embed(tokens), causal_mask(len(tokens))
+        x = self.embed(tokens)
+        mask = causal_mask(len(tokens))
 
         # The keys of the second layer are made from what the first one has added. That is the way
         # from one head to the other.
@@ -285,5 +292,6 @@ def example(
     logits = model(inputs)
 
     # The weights of both layers, after a call, and the scores of their heads.
-    first, second = (layer.attn for layer in model.layers)
+    first = model.layers[0].attn
+    second = model.layers[1].attn
     return logits, previous_token_score(first), induction_score(second, inputs)

@@ -104,7 +104,11 @@ def notebook(steps: int = 600, seed: int = 1) -> None:
     # The seed decides on the first weights and on the sequences of the training.
     torch.manual_seed(seed)
     model = AttentionOnly()
-    steps_seen, losses, best = [], [], []
+
+    # What the picture shows.
+    steps_seen = []
+    losses = []
+    best = []
 
     def after_step(step: int, loss: Tensor) -> None:
         # Every tenth step: the loss where sequences repeat, and the best induction score.

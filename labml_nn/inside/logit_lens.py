@@ -146,7 +146,8 @@ class TunedLens(nn.Module):
         stays as it is.
         """
         # Each of these streams has a matrix of its own.
-        early, last = streams[:-1], streams[-1:]
+        early = streams[:-1]
+        last = streams[-1:]
         change = torch.einsum("loi,lsbi->lsbo", self.weight, early) + self.bias
         return torch.cat([early + change, last])
 

@@ -247,6 +247,7 @@ def example(
     looks, added = letter_tables(model, layer=0)
 
     # How much the keys of each head of the second layer depend on each head of the first.
-    first, second = (layer.self_attn for layer in model.encoder.layers)
+    first = model.encoder.layers[0].self_attn
+    second = model.encoder.layers[1].self_attn
     scores = composition(qk_matrices(second), ov_matrices(first))
     return moved, looks, added, scores

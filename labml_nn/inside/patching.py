@@ -199,7 +199,8 @@ def restored(
     clean one. At 1 the answer is back as a whole, at 0 nothing is.
     """
     # Between these two is all that could come back.
-    low, high = (preference(model(text), right, wrong) for text in (swapped, clean))
+    low = preference(model(swapped), right, wrong)
+    high = preference(model(clean), right, wrong)
 
     # The swapped text, with heads of the clean run.
     patched = preference(patch(model, swapped, clean, heads), right, wrong)

@@ -70,7 +70,9 @@ def orthogonalize(matrices: Tensor, steps: int = 5) -> Tensor:
 
     # The authors chose the coefficients so that small values grow fast: by 3.4 times in each step.
     # The price is that values end between 0.7 and 1.2, which does no harm.
-    a, b, c = 3.4445, -4.7750, 2.0315
+    a = 3.4445
+    b = -4.7750
+    c = 2.0315
     for _ in range(steps):
         # Needed twice, and the smaller one of the two products: `[n_matrices, rows, rows]`.
         square = x @ x.mT

@@ -61,11 +61,13 @@ def write_file(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """
     # The list: shelf after shelf, in the order in which the tensors come. Offsets are counted from
     # the end of the list, so that they don't depend on its length.
-    header, end = {}, 0
+    header = {}
+    end = 0
     for name, tensor in tensors.items():
         # The name of the type, and so many bytes from where the last tensor ended.
         (kind,) = (name for name, dtype in TYPES.items() if dtype == tensor.dtype)
-        start, end = end, end + tensor.nbytes
+        start = end
+        end = end + tensor.nbytes
         header[name] = {"dtype": kind, "shape": tensor.shape, "data_offsets": [start, end]}
 
     # Spaces at its end, so that the numbers begin at a multiple of eight bytes.
@@ -154,7 +156,8 @@ def read_folder(folder: Path) -> dict[str, Tensor]:
     “pytorch_model.bin”, are never opened.
     """
     # A small model is one file.
-    single, shards = folder / "model.safetensors", folder / "model.safetensors.index.json"
+    single = folder / "model.safetensors"
+    shards = folder / "model.safetensors.index.json"
     if single.is_file():
         return read_file(single)
     if not shards.is_file():
@@ -171,7 +174,10 @@ def read_folder(folder: Path) -> dict[str, Tensor]:
 
         # A shard may be an old one, or have tensors that another shard has, too. Nothing would say
         # which of the two to use, so each tensor must be in one shard only.
-        found, expected = read_file(folder / shard), {n for n in places if places[n] == shard}
+        found = read_file(folder / shard)
+        expected = {n for n in places if places[n] == shard}
+
+        # Names that are missing, and names that are too many, are told in the same sentence.
         if found.keys() != expected:
             wrong = sorted(found.keys() ^ expected)
             raise ValueError(f"{shard} and {shards.name} don't agree about {wrong}")

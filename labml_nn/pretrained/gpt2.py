@@ -189,7 +189,8 @@ def load_gpt2(
     )
     # The feed-forward network is four times as wide as the model, if nothing else is said. The
     # published file says nothing.
-    n_layers, d_ff = config["n_layer"], config.get("n_inner") or 4 * config["n_embd"]
+    n_layers = config["n_layer"]
+    d_ff = config.get("n_inner") or 4 * config["n_embd"]
     sizes = (config["vocab_size"], config["n_embd"], config["n_head"], n_layers, d_ff)
     model = GPT2(*sizes, config["n_positions"], config["layer_norm_epsilon"]).to(dtype)
 

@@ -70,12 +70,14 @@ def fetch(folder: Path) -> None:
     for name, (size, checksum) in FILES.items():
         # Under another name until it is complete and checked. So what has the right name is right,
         # also if you stop the cell in the middle.
-        path, part = folder / name, folder / f"{name}.part"
+        path = folder / name
+        part = folder / f"{name}.part"
         if path.exists():
             continue
 
         # The checksum grows with the file, so the file isn't read again.
-        digest, done = sha256(), 0
+        digest = sha256()
+        done = 0
         with urlopen(ADDRESS + name, timeout=60) as answer, part.open("wb") as file:
             # Blocks of 32 MB, and none after the size that we know is passed: a wrong server can't
             # fill the disk.
@@ -162,6 +164,8 @@ def losses_of(folder: Path, tokens: Tensor) -> dict[str, float]:
         # A batch of one. Each token but the first is predicted from those before it, and the last
         # one predicts nothing.
         logits = model(tokens[:-1, None])[:, 0]
+
+        # The mean over the text, in nats a token.
         losses[name] = F.cross_entropy(logits, tokens[1:]).item()
     return losses
 
@@ -194,7 +198,8 @@ def notebook(
     # Every class of it stands above, in this notebook. The loader has checked each name and each
     # shape.
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    model, tokenizer = load_gpt2(place).to(device), read_tokenizer(place)
+    model = load_gpt2(place).to(device)
+    tokenizer = read_tokenizer(place)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}")
 
     # ### What it writes

@@ -69,7 +69,8 @@ def scaled_frequencies(frequencies: Tensor, scaling: Config) -> Tensor:
     less than $a = 1$ it is slower by $f = 8$. Between the two, $k_i$ is a straight line over the
     turns.
     """
-    low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
+    low = scaling["low_freq_factor"]
+    high = scaling["high_freq_factor"]
 
     # How often each pair goes around in a text as long as those of the first training. A pair that
     # went around once has shown the model every angle.
@@ -118,7 +119,8 @@ class LlamaAttention(GroupedQueryAttention):
         * `rotary` are its [rotary positions](../transformers/rotary.py#RotaryPositions)
         """
         # No dropout and no biases. Queries have more heads than keys and values.
-        heads, d_model = config["num_attention_heads"], config["hidden_size"]
+        heads = config["num_attention_heads"]
+        d_model = config["hidden_size"]
         super().__init__(heads, d_model, 0.0, False, config["num_key_value_heads"])
 
         # The same module for queries and keys, or scores wouldn't depend on distances. It is the
@@ -144,7 +146,11 @@ class Llama(nn.Module):
         """
         super().__init__()
         # A vector for each token, as it is: no factor, and nothing is added for its position.
-        n_vocab, d_model, eps = (config[k] for k in ("vocab_size", "hidden_size", "rms_norm_eps"))
+
+        # The three sizes that the outer parts need. Layers read the rest.
+        n_vocab = config["vocab_size"]
+        d_model = config["hidden_size"]
+        eps = config["rms_norm_eps"]
         self.tokens = nn.Embedding(n_vocab, d_model)
 
         # Our stack and our layers come with layer normalisation. RMSNorm takes its place in all
@@ -212,19 +218,23 @@ def load_llama3(
     """
     # Settings that have no weights. Biases would be left over, so they need no line.
     config = read_config(folder, model_type=model_type, hidden_act="silu", use_sliding_window=False)
-    model, tied = Llama(config, attention).to(dtype), config["tie_word_embeddings"]
+    model = Llama(config, attention).to(dtype)
+    tied = config["tie_word_embeddings"]
 
     # The names of ours, each with the name in the file. Everything is called “weight” there, gains
     # too. A tied head is filled from the embedding once more, which changes nothing.
     rules = {mine: (f"{name}.weight", as_it_is) for mine, name in layer.items()}
     table = in_layers(len(model.encoder.layers), "encoder.layers.{}.", "model.layers.{}.", rules)
-    table["tokens.weight"] = embedding = ("model.embed_tokens.weight", as_it_is)
+    embedding = ("model.embed_tokens.weight", as_it_is)
+    table["tokens.weight"] = embedding
     table["head.weight"] = embedding if tied else ("lm_head.weight", as_it_is)
     table["encoder.norm.gain"] = ("model.norm.weight", as_it_is)
 
     # Some files of tied models have the embedding a second time. Then it must be the same: the
     # model has one matrix for both.
     copies = {"lm_head.weight": embedding[0]} if tied else {}
+
+    # Every name of ours must be filled, and every name of the file must be used.
     fill(model, read_folder(folder), table, copies)
     return model.eval()
 

@@ -113,7 +113,8 @@ def fill(
     ours = model.state_dict()
     assert ours.keys() == table.keys()
     for mine, (name, convert) in table.items():
-        weight, tensor = ours[mine], convert(tensors[name])
+        weight = ours[mine]
+        tensor = convert(tensors[name])
 
         # Without this, `copy_` would write a single row into all rows, and whole numbers into
         # weights.

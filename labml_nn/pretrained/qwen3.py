@@ -86,7 +86,8 @@ class Qwen3Attention(LlamaAttention):
         The arguments are those of [Llama's attention](llama3.py#LlamaAttention.__init__).
         """
         super().__init__(config, rotary)
-        d_model, eps = config["hidden_size"], config["rms_norm_eps"]
+        d_model = config["hidden_size"]
+        eps = config["rms_norm_eps"]
 
         # Scores are divided by the root of this width, not of Llama's.
         self.d_k = config["head_dim"]
@@ -97,6 +98,8 @@ class Qwen3Attention(LlamaAttention):
         self.query = NormalisedProjection(d_model, self.heads, self.d_k, False, eps)
         self.key = NormalisedSharedHeads(d_model, self.key_heads, self.group, self.d_k, eps)
         self.value = PrepareSharedHeads(d_model, self.key_heads, self.group, self.d_k, False)
+
+        # Back from the width of all heads to that of the model.
         self.output = nn.Linear(self.heads * self.d_k, d_model, bias=False)
 
 

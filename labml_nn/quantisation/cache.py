@@ -49,14 +49,16 @@ def quantise_range(x: Tensor, n_bits: int, dim: int) -> Rounded:
     numbers and the steps have the length 1 along `dim`.
     """
     # From the lowest to the highest number in $2^b - 1$ steps.
-    low, high = x.amin(dim, keepdim=True), x.amax(dim, keepdim=True)
+    low = x.amin(dim, keepdim=True)
+    high = x.amax(dim, keepdim=True)
     step = (high - low) / (2**n_bits - 1)
 
     # If all numbers are the same, any step but zero will do.
     step = step.where(step > 0, 1.0)
 
     # Both take 16 bits. The whole numbers are counted from these, so that little is lost.
-    low, step = low.bfloat16(), step.bfloat16()
+    low = low.bfloat16()
+    step = step.bfloat16()
 
     # A `bfloat16` that was rounded up is higher than the lowest number.
     whole = ((x - low) / step).round().clamp(0, 2**n_bits - 1)
@@ -99,7 +101,9 @@ class QuantisedProjection(CachedProjection):
         * `group_len` is the number of tokens that are rounded together
         """
         # Channels need a group of tokens. Tokens don't, but get one too, so that both are alike.
-        self.n_bits, self.dim, self.group_len = n_bits, dim, group_len
+        self.n_bits = n_bits
+        self.dim = dim
+        self.group_len = group_len
 
         # The class above empties the cache, so the group must be known by now.
         super().__init__(d_model, heads, d_k, bias)
@@ -120,6 +124,8 @@ class QuantisedProjection(CachedProjection):
             restore_range(unpack(packed, self.n_bits), low, step)
             for packed, low, step in self.groups
         ]
+
+        # `[n_read, batch_size, heads, d_k]`: one tensor, as a cache without groups has it.
         return torch.cat([*restored, self.recent])
 
     @cache.setter
@@ -265,9 +271,14 @@ def example(
         it never has.
     """
     # Ten letters, two layers, and room for the whole text. Two features of four bits share a byte.
-    n_vocab, d_k, n_keys = 10, 2 * n_pairs, n_read + n_new
+    n_vocab = 10
+    d_k = 2 * n_pairs
+    n_keys = n_read + n_new
     sizes = (n_vocab, heads * d_k, heads, 2, heads * d_k, n_keys)
-    exact, model = CachedTransformer(*sizes), QuantisedTransformer(*sizes, group_len=group_len)
+
+    # The same weights twice; only what is kept of the text differs.
+    exact = CachedTransformer(*sizes)
+    model = QuantisedTransformer(*sizes, group_len=group_len)
     model.load_state_dict(exact.state_dict())
 
     # The text, and its first part.

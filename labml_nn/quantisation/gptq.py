@@ -65,6 +65,8 @@ def gptq(
     # What is left to round changes as we go.
     left = weights.clone()
     most = 2 ** (n_bits - 1) - 1
+
+    # The results, column for column: integers, and a scale for each group.
     columns: list[Tensor] = []
     scales: list[Tensor] = []
     for j in range(n_columns):
@@ -203,13 +205,15 @@ def example(
         shapes are right, and it is plain rounding.
     """
     # Thirteen tokens, so the layer gets only thirteen different inputs, and $H$ is a sum over 21.
-    d_in, n_inputs = n_groups * group_len, seq_len * batch_size
+    d_in = n_groups * group_len
+    n_inputs = seq_len * batch_size
     model = nn.Sequential(nn.Embedding(n_vocab, d_in), nn.Linear(d_in, d_out))
     tokens = torch.randint(n_vocab, (seq_len, batch_size))
 
     # In three bits, without and with corrections. The originals stay as they are, to be compared
     # with.
-    rounded, corrected = copy.deepcopy(model), copy.deepcopy(model)
+    rounded = copy.deepcopy(model)
+    corrected = copy.deepcopy(model)
     round_weights(rounded, 3, group_len)
     gptq_weights(corrected, tokens, 3, group_len)
 

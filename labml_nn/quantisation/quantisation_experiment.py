@@ -73,7 +73,8 @@ def notebook(
         "groups of 32": lambda rounded, n_bits: round_weights(rounded, n_bits, 32),
         "rows, GPTQ": lambda rounded, n_bits: gptq_weights(rounded, calibration, n_bits),
     }
-    bits, losses = (8, 4, 3, 2), {}
+    bits = (8, 4, 3, 2)
+    losses = {}
     for name, round_model in methods.items():
         losses[name] = []
         for n_bits in bits:

@@ -37,7 +37,8 @@ from torch import Tensor
 
 # The vocabulary. A question ends with “=”, and an answer with “;”.
 SYMBOLS = "0123456789=;"
-EQUALS, END = 10, 11
+EQUALS = 10
+END = 11
 
 # What judges: it gets questions and answers side by side, and gives a reward for each answer.
 Judge = Callable[[Tensor, Tensor], Tensor]

@@ -140,7 +140,8 @@ def notebook(steps: int = 400, seed: int = 1) -> None:
     for name, make in layers.items():
         # The same streams for all, and weights from the same seed.
         torch.manual_seed(seed)
-        model, losses[name] = Tagger(make(), d_model), []
+        model = Tagger(make(), d_model)
+        losses[name] = []
         train(
             model,
             lambda step: last_letters(step, seed),

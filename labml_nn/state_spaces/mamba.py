@@ -225,7 +225,8 @@ def example(
     y = layer(torch.randn(seq_len, batch_size, d_model))
 
     # The scan by itself: inputs, positive steps, negative rates, and what to write and to read.
-    x, step = torch.randn(seq_len, batch_size, n_channels), torch.rand(seq_len, batch_size, 1)
+    x = torch.randn(seq_len, batch_size, n_channels)
+    step = torch.rand(seq_len, batch_size, 1)
     write, read = torch.randn(2, seq_len, batch_size, n_state)
     _, state = selective_scan(x, step, -torch.rand(n_channels, n_state), write, read)
     return y, state

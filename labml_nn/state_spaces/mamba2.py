@@ -137,7 +137,8 @@ class Mamba2(nn.Module):
         * `width` is how many positions the convolution sees
         """
         super().__init__()
-        self.heads, n_channels = heads, heads * d_head
+        self.heads = heads
+        n_channels = heads * d_head
 
         # One product for the gate, for what goes through the convolution, and for each head's step.
         n_filtered = n_channels + 2 * n_state

@@ -95,7 +95,8 @@ def notebook(
     for name, attention in (("attention", MultiHeadAttention), ("Mamba-2", mamba2)):
         # The seed decides the first weights.
         torch.manual_seed(seed)
-        model, losses[name] = language_model(len(tokenizer), seq_len, attention), []
+        model = language_model(len(tokenizer), seq_len, attention)
+        losses[name] = []
 
         # The loss of each step is kept for the picture.
         train(

@@ -113,7 +113,8 @@ class BackOff:
         * `symbols` are all the letters that there are
         """
         # What is needed again for predicting.
-        self.n_letters, self.symbols = n_letters, symbols
+        self.n_letters = n_letters
+        self.symbols = symbols
 
         # $N(c\,x)$: how often each piece of the text comes up. A context of up to four letters
         # and the letter after it make pieces of up to five.
@@ -182,7 +183,8 @@ class BackOff:
         Draw a letter, append it, and go on.
         """
         # The same seed gives the same text.
-        text, generator = prompt, random.Random(seed)
+        text = prompt
+        generator = random.Random(seed)
         for _ in range(n_letters):
             # The last letters. `text[-self.n_letters:]` would be the whole text for a context of
             # zero.

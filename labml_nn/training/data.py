@@ -106,7 +106,8 @@ def prepare(text: str, seq_len: int) -> tuple[CharTokenizer, Tensor, Tensor]:
     # In order. If single lines were shuffled into the two parts, both would hold lines of one
     # scene, and remembering the scene would lower the validation loss.
     n_train = len(text) * 9 // 10
-    train, validation = text[:n_train], text[n_train:]
+    train = text[:n_train]
+    validation = text[n_train:]
 
     # At least one window with its last target to train on, and one prediction to measure.
     if len(train) <= seq_len or len(validation) < 2:
@@ -133,7 +134,10 @@ class RandomWindows:
         * `batch_size` is the number of windows in a batch
         * `seed` decides which windows are drawn
         """
-        self.tokens, self.seq_len, self.batch_size, self.seed = tokens, seq_len, batch_size, seed
+        self.tokens = tokens
+        self.seq_len = seq_len
+        self.batch_size = batch_size
+        self.seed = seed
 
     def at(self, step: int) -> tuple[Tensor, Tensor]:
         r"""

@@ -44,6 +44,8 @@ def choose_device(name: str = "auto") -> torch.device:
     # sure way to know is to put something there.
     try:
         return torch.zeros(1, device=name).device
+
+    # PyTorch's own reason is the first line of a long message.
     except (RuntimeError, AssertionError) as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"the device {name!r} cannot be used here: {reason}") from error
@@ -116,7 +118,8 @@ def example(rows: int = 3, inner: int = 5, columns: int = 7) -> torch.Tensor:
     choose_precision("auto", device)
 
     # Two matrices in 32 bits.
-    a, b = torch.randn(rows, inner), torch.randn(inner, columns)
+    a = torch.randn(rows, inner)
+    b = torch.randn(inner, columns)
 
     # First with rounded factors, then with exact ones.
     with autocast(device, torch.bfloat16):

@@ -78,7 +78,8 @@ class LiveFigure:
         * `figure` is the figure to show
         * `draw` draws what is known now, over what was there
         """
-        self.figure, self.draw = figure, draw
+        self.figure = figure
+        self.draw = draw
 
         # When to draw again: at once.
         self.due = time.monotonic()

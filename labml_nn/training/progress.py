@@ -28,7 +28,8 @@ class Progress:
         self.disable = None if bar is None else not bar
 
         # Without a bar, lines are printed and nothing else.
-        self.write, self.note = print, lambda **values: None
+        self.write = print
+        self.note = lambda **values: None
 
     def __call__(self, steps: range) -> Iterable[int]:
         r"""
@@ -47,7 +48,10 @@ class Progress:
         bar = tqdm(steps, initial=steps.start, total=steps.stop, unit="step", disable=self.disable)
 
         # A line that is printed while there is a bar would tear it; the bar's own method doesn't.
-        self.write, self.note = bar.write, bar.set_postfix
+        self.write = bar.write
+        self.note = bar.set_postfix
+
+        # The loop goes over the bar, which counts its steps.
         return bar
 
     def record(self, step: int, values: dict[str, float]) -> None:

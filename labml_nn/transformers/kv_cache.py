@@ -235,10 +235,12 @@ def example(
         Every shape is right. Only the comparison with the model without a cache notices.
     """
     # An even number of features for the sines and cosines, and two layers.
-    d_k, n_keys = 2 * n_pairs, n_read + n_new
+    d_k = 2 * n_pairs
+    n_keys = n_read + n_new
     d_model = heads * d_k
     sizes = (n_vocab, d_model, heads, 2, 4 * d_model, n_keys)
-    model, cached = AutoregressiveTransformer(*sizes), CachedTransformer(*sizes)
+    model = AutoregressiveTransformer(*sizes)
+    cached = CachedTransformer(*sizes)
 
     # The same parameters under the same names.
     cached.load_state_dict(model.state_dict())

@@ -138,8 +138,12 @@ class MultiHeadAttention(nn.Module):
         """
         # A mask of numbers is refused: zero means *hidden* to some libraries, *visible* to others.
         expected = [query_shape[0], key_shape[0], query_shape[1]]
-        lengths = [{1, expected[0]}, {expected[1]}, {1, expected[2]}]
-        fits = mask.dim() == 3 and all(map(set.__contains__, lengths, mask.shape))
+        fits = (
+            mask.dim() == 3
+            and mask.shape[0] in (1, expected[0])
+            and mask.shape[1] == expected[1]
+            and mask.shape[2] in (1, expected[2])
+        )
         if mask.dtype != torch.bool or not fits:
             got = f"{mask.dtype} {list(mask.shape)}"
             raise ValueError(f"expected a mask of torch.bool {expected}, got {got}")

@@ -99,7 +99,8 @@ def shift_positions(encodings: Tensor, offset: int) -> Tensor:
     This function moves the rows of `encodings`, `[max_len, d_model]`, by `offset` positions.
     """
     # Sines and cosines take turns, so each is every second feature.
-    sine, cosine = encodings[:, 0::2], encodings[:, 1::2]
+    sine = encodings[:, 0::2]
+    cosine = encodings[:, 1::2]
     angle = (offset * frequencies(encodings.shape[1])).to(encodings.dtype)
 
     # One rotation for all positions: nothing here depends on $p$.
@@ -230,6 +231,8 @@ def example(
     # Both kinds are added to the same tokens.
     d_model = 2 * n_pairs
     x = torch.randn(seq_len, batch_size, d_model)
+
+    # One is computed, the other is a parameter.
     fixed = PositionalEncoding(d_model, 0.1, max_len)
     learned = LearnedPositionalEncoding(d_model, max_len)
 

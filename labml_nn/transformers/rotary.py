@@ -199,5 +199,6 @@ def example(
     query = torch.randn(seq_len, batch_size, heads, d_k)
 
     # The last two positions on their own, as if they had just been written.
-    whole, end = rotate(query), rotate(query[-2:], offset=seq_len - 2)
+    whole = rotate(query)
+    end = rotate(query[-2:], offset=seq_len - 2)
     return whole, end, scores_from(0, seq_len), scores_from(3, seq_len)

@@ -37,7 +37,11 @@ from torch.nn.utils.rnn import pad_sequence
 
 # The vocabulary, one for both sides. Its first three symbols are no letters: they fill up what is
 # too short, and mark the start and the end of a text.
-PAD, START, END = 0, 1, 2
+
+# What fills up, what starts a text, and what ends it.
+PAD = 0
+START = 1
+END = 2
 SYMBOLS = "_<>" + " ,./-0123456789" + "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 # Python could give these names, but it gives them in the language that the computer is set to.
@@ -56,7 +60,8 @@ FORMS = (
 )
 
 # Two centuries, from 1900 to 2099.
-FIRST, N_DAYS = date(1900, 1, 1), 73_049
+FIRST = date(1900, 1, 1)
+N_DAYS = 73_049
 
 
 def spell(n: int, form: int) -> tuple[str, str]:
@@ -76,6 +81,8 @@ def spell(n: int, form: int) -> tuple[str, str]:
         month=MONTHS[day.month - 1],
         weekday=WEEKDAYS[day.weekday()],
     )
+
+    # What the model should write: always year, month, day.
     return source, day.isoformat()
 
 
@@ -136,7 +143,9 @@ class DatePairs:
         * `batch_size` is the number of pairs in a batch
         * `seed` decides which pairs are drawn
         """
-        self.days, self.batch_size, self.seed = days, batch_size, seed
+        self.days = days
+        self.batch_size = batch_size
+        self.seed = seed
 
     def at(self, step: int) -> tuple[Tensor, Tensor]:
         r"""

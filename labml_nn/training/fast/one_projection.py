@@ -42,7 +42,8 @@ class OneProjectionAttention(nn.Module):
         """
         super().__init__()
         # A module for dropout would never be called: the kernel drops weights itself.
-        self.heads, self.d_k = heads, d_model // heads
+        self.heads = heads
+        self.d_k = d_model // heads
         self.dropout_prob = dropout_prob
 
         # Three matrices, one above the other.

@@ -86,7 +86,8 @@ def notebook(corpus: str = "shakespeare", steps: int = 500, seed: int = 1) -> No
     """
     # ### The text and the models
     # Characters in, characters out.
-    seq_len, batch_size = 64, 12
+    seq_len = 64
+    batch_size = 12
     tokenizer, training, validation = prepare(read_text(corpus), seq_len)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     models = make_both(len(tokenizer), seq_len, seed)
@@ -97,7 +98,8 @@ def notebook(corpus: str = "shakespeare", steps: int = 500, seed: int = 1) -> No
     # One after the other, on the same batches.
     curves: dict[str, list[float]] = {}
     for name, model in models.items():
-        losses = curves[name] = []
+        losses = []
+        curves[name] = losses
 
         # Five lines of progress for each model.
         def after_step(step: int, loss: Tensor, name: str = name, losses: list = losses) -> None:

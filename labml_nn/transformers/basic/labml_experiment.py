@@ -109,6 +109,7 @@ class Configs(TrainingLoopConfigs):
             # Now and then, and in the end: the accuracy since the last time, and the loss over the
             # whole validation text.
             if (step + 1) % self.log_new_line_interval == 0 or step + 1 == self.loop_count:
+                # Closes the count of right guesses, and begins a new one.
                 with tracker.namespace("train"):
                     self.accuracy.on_epoch_end()
                 self.accuracy.on_epoch_start()
@@ -136,7 +137,8 @@ class Configs(TrainingLoopConfigs):
             group["lr"] = self.highest_rate * learning_rate(step, self.loop_count)
 
         # Predict and compare.
-        inputs, targets = inputs.to(self.device), targets.to(self.device)
+        inputs = inputs.to(self.device)
+        targets = targets.to(self.device)
         logits = self.model(inputs)
         loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 

@@ -92,6 +92,8 @@ class AbsorbedLatentAttention(LatentAttention):
         # Then the value matrix, once for each new position and not for each key.
         value_matrix = self.value.linear.weight.unflatten(0, (self.heads, self.d_k))
         x = torch.einsum("ibhc,hdc->ibhd", x, value_matrix)
+
+        # Heads side by side, and mixed, as in any attention: `[n_new, batch_size, d_model]`.
         return self.output(x.flatten(start_dim=2))
 
 
@@ -132,8 +134,10 @@ def example(
         Yes. It is cached after the rotation, and where it came from doesn't matter.
     """
     # Pairs of features are rotated, so their number is even.
-    d_k, d_rotary = 3 * n_pairs, 2 * n_pairs
-    d_model, n_keys = heads * d_k, n_read + n_new
+    d_k = 3 * n_pairs
+    d_rotary = 2 * n_pairs
+    d_model = heads * d_k
+    n_keys = n_read + n_new
     sizes = {"d_latent": d_latent, "d_rotary": d_rotary, "max_len": n_keys}
 
     # The same parameters in both forms. Nothing has to be converted: to absorb is to compute in
@@ -143,7 +147,8 @@ def example(
     absorbed.load_state_dict(written_out.state_dict())
 
     # The second call sees seven positions of the cache, and three new ones.
-    x, mask = torch.randn(n_keys, batch_size, d_model), causal_mask(n_keys)
+    x = torch.randn(n_keys, batch_size, d_model)
+    mask = causal_mask(n_keys)
     old, new = x.split([n_read, n_new])
     absorbed(query=old, key=old, value=old, mask=mask[:n_read, :n_read])
     new = absorbed(query=new, key=new, value=new, mask=mask[n_read:])

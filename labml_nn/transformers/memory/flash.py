@@ -93,7 +93,10 @@ def online_softmax(
     for rows in blocks(query.shape[2], size):
         # $m$, $l$ and $o$ before the first tile: the sums are zero, and any score is larger.
         largest = torch.full_like(query[:, :, rows, :1], lowest)
-        total, weighted = torch.zeros_like(largest), torch.zeros_like(query[:, :, rows])
+        total = torch.zeros_like(largest)
+        weighted = torch.zeros_like(query[:, :, rows])
+
+        # Tile after tile, and no row of scores is ever whole.
         for columns, visible, scores in visible_tiles(rows, query, key, mask, size):
             # Without subtracting the largest score, $e^S$ overflows above 88 in 32 bits.
             scores = scores.masked_fill(~visible, lowest)

@@ -117,7 +117,11 @@ class FlexAttention(MultiHeadAttention):
         super().__init__(heads, d_model, 0.0, bias)
 
         # Functions of numbers, so there is nothing to learn here and nothing to save.
-        self.score_mod, self.mask_mod, self.kernel = score_mod, mask_mod, kernel
+        self.score_mod = score_mod
+        self.mask_mod = mask_mod
+
+        # Whether `forward` makes a kernel of them, or computes all scores at once.
+        self.kernel = kernel
 
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None

@@ -211,7 +211,8 @@ def example(
     d_model = heads * d_k
 
     # A sequence that looks at itself.
-    seq_len_q = seq_len_k = seq_len
+    seq_len_q = seq_len
+    seq_len_k = seq_len
     x = torch.randn(seq_len_q, batch_size, d_model)
 
     # A new one, and one that is made of an ordinary attention, which in a real model would be

@@ -72,7 +72,8 @@ class LatentAttention(MultiHeadAttention):
         super().__init__(heads, d_model, dropout_prob, bias=False)
 
         # The widths of the two parts of what a cache would keep of each token.
-        self.d_latent, self.d_rotary = d_latent, d_rotary
+        self.d_latent = d_latent
+        self.d_rotary = d_rotary
 
         # From a token to its latent and its shared key, side by side: all that a cache needs.
         self.compress = nn.Linear(d_model, d_latent + d_rotary, bias=False)
@@ -153,6 +154,8 @@ class LatentAttention(MultiHeadAttention):
 
         # The average of the values, which are made of the latents, too.
         attn = self.get_weights(scores, mask)
+
+        # A vector for each head: `[seq_len, batch_size, heads, d_k]`.
         x = torch.einsum("ijbh,jbhd->ibhd", attn, self.value(latent))
         return self.output(x.flatten(start_dim=2))
 
@@ -206,7 +209,8 @@ def example(
         Where the two tokens stand. Of the order it then sees only what the mask tells.
     """
     # Features are rotated in pairs, so their number is even.
-    d_model, d_rotary = heads * d_k, 2 * n_pairs
+    d_model = heads * d_k
+    d_rotary = 2 * n_pairs
     sizes = {"d_latent": d_latent, "d_rotary": d_rotary, "max_len": seq_len}
     attention = LatentAttention(heads, d_model, **sizes)
 

@@ -73,7 +73,9 @@ class LearnedSinkAttention(MultiHeadAttention):
             mask = self.prepare_mask(mask, query.shape, key.shape)
 
         # To `[seq_len_q, batch_size, heads, d_k]`.
-        query, key, value = self.query(query), self.key(key), self.value(value)
+        query = self.query(query)
+        key = self.key(key)
+        value = self.value(value)
 
         # The scores of the tokens: `[seq_len_q, seq_len_k, batch_size, heads]`. Hidden ones are the
         # smallest finite number, next to which any sink is large.
@@ -138,7 +140,9 @@ def example(seq_len: int = 7, batch_size: int = 3, heads: int = 5, d_k: int = 11
         A head that finds nothing could then say something of its own, which is the same each time.
         The biases of the values and of the output projection can do the same together.
     """
-    seq_len_q = seq_len_k = seq_len
+    # A sequence that looks at itself.
+    seq_len_q = seq_len
+    seq_len_k = seq_len
     d_model = heads * d_k
     # A new one, whose sinks are zero.
     attention = LearnedSinkAttention(heads, d_model)

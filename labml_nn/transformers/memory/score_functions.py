@@ -106,7 +106,15 @@ def indices(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]
     them at once when it is called with these.
     """
     # For 3 queries and 4 keys, `i` counts 0, 1, 2 and `j` counts 0, 1, 2, 3.
-    b, h, i, j = (torch.arange(n, device=query.device) for n in (*query.shape[:3], key.shape[2]))
+    device = query.device
+
+    # Sequences and heads.
+    b = torch.arange(query.shape[0], device=device)
+    h = torch.arange(query.shape[1], device=device)
+
+    # Queries and keys. Their numbers can differ.
+    i = torch.arange(query.shape[2], device=device)
+    j = torch.arange(key.shape[2], device=device)
 
     # Axes 0, 1, 2 and 3 of the scores. `i >= j` then has two axes, and is the same for all
     # sequences and heads; a slope that depends on `h` has one more.

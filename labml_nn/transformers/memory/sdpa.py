@@ -62,7 +62,8 @@ def spelled_out(
     if enable_gqa:
         # How many heads of queries share one head of keys: neighbours, as in trained models.
         group = query.shape[1] // key.shape[1]
-        key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
+        key = key.repeat_interleave(group, dim=1)
+        value = value.repeat_interleave(group, dim=1)
 
     # All scores at once: `[batch_size, heads, seq_len_q, seq_len_k]`. The scale is that of
     # [multi-head attention](../mha.py#MultiHeadAttention.forward).
@@ -103,7 +104,8 @@ def weights_of_newest_query(n_keys: int) -> Tensor:
     """
     # One query with all its scores zero, so the weights are equal wherever it may look. What
     # differs is then what it may look at.
-    query, key = torch.zeros(1, 1, 1, 1), torch.zeros(1, 1, n_keys, 1)
+    query = torch.zeros(1, 1, 1, 1)
+    key = torch.zeros(1, 1, n_keys, 1)
 
     # Values of zeros and a single one turn the average into the weights themselves.
     values = torch.eye(n_keys).expand(1, 1, -1, -1)
@@ -131,6 +133,8 @@ def each_backend(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> 
         with sdpa_kernel(backend), warnings.catch_warnings(action="ignore"):
             try:
                 result = F.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
+
+            # It has no kernel for this device, this type or this mask.
             except RuntimeError:
                 continue
 

@@ -93,7 +93,10 @@ class SlidingWindowAttention(MultiHeadAttention):
         # A window of none would hide even the position itself.
         if window < 1 or n_sinks < 0:
             raise ValueError(f"need window >= 1 and n_sinks >= 0, got {window=}, {n_sinks=}")
-        self.window, self.n_sinks = window, n_sinks
+
+        # Both are numbers of positions.
+        self.window = window
+        self.n_sinks = n_sinks
 
     def forward(
         self, *, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
@@ -126,7 +129,8 @@ class RollingProjection(PrepareForMultiHeadAttention):
         * `window` and `n_sinks` are those of the attention
         """
         super().__init__(*shape)
-        self.window, self.n_sinks = window, n_sinks
+        self.window = window
+        self.n_sinks = n_sinks
 
         # How many positions have been read: none.
         self.position = 0

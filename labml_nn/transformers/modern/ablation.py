@@ -49,7 +49,8 @@ def added_sines(model: ModernTransformer) -> None:
     """
     # Queries and keys are not rotated.
     for layer in model.layers:
-        layer.attention.query.rotate = layer.attention.key.rotate = nn.Identity()
+        layer.attention.query.rotate = nn.Identity()
+        layer.attention.key.rotate = nn.Identity()
 
     # The classic encodings, added to the tokens before they are normalised.
     sines = PositionalEncoding(model.embedding.embedding_dim, dropout_prob=0.0)
@@ -94,7 +95,8 @@ def layer_norm(model: ModernTransformer) -> None:
     # what it would have given in place of it.
     # It has no weights, so one serves all places.
     norm = nn.LayerNorm(model.embedding.embedding_dim, elementwise_affine=False)
-    model.smear, model.head = nn.Sequential(norm, model.smear), nn.Sequential(norm, model.head)
+    model.smear = nn.Sequential(norm, model.smear)
+    model.head = nn.Sequential(norm, model.head)
 
     # The parts of the layers get theirs in the same way.
     for layer in model.layers:
@@ -124,6 +126,7 @@ def random_start(model: ModernTransformer) -> None:
     # PyTorch's usual random weights, for the head and the last matrix of each part.
     model.head.reset_parameters()
     for layer in model.layers:
+        # With random numbers, a layer adds noise before it has learned anything.
         layer.attention.output.reset_parameters()
         layer.feed_forward.output.reset_parameters()
 
@@ -135,7 +138,8 @@ def no_previous_token(model: ModernTransformer) -> None:
     # Each token is passed on as it is. Attention can still find the one before it.
     model.smear = nn.Identity()
     for layer in model.layers:
-        layer.smear_attention = layer.smear_feed_forward = nn.Identity()
+        layer.smear_attention = nn.Identity()
+        layer.smear_feed_forward = nn.Identity()
 
 
 def own_values(model: ModernTransformer) -> None:

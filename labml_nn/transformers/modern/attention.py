@@ -101,7 +101,9 @@ class ModernAttention(nn.Module):
         `[seq_len, batch_size, heads, d_k]`, and nothing in the first layer.
         """
         # All three from the same tokens: this is self-attention.
-        query, key, value = self.query(x), self.key(x), self.value(x)
+        query = self.query(x)
+        key = self.key(x)
+        value = self.value(x)
 
         # The higher the layer, the more a token has gathered from others. The first layer's values
         # come from the token and the [two before it](model.py#Smear). The mixture keeps those.
@@ -110,7 +112,11 @@ class ModernAttention(nn.Module):
             value = torch.lerp(first_value, value, share)
 
         # The kernel wants `[batch_size, heads, seq_len, d_k]`. It hides the future by itself.
-        q, k, v = (t.permute(1, 2, 0, 3) for t in (query, key, value))
+        q = query.permute(1, 2, 0, 3)
+        k = key.permute(1, 2, 0, 3)
+        v = value.permute(1, 2, 0, 3)
+
+        # `[batch_size, heads, seq_len, d_k]` again, with no scores in memory.
         x = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=self.scale)
 
         # The heads' results side by side, `[seq_len, batch_size, d_model]`, and mixed.

@@ -95,7 +95,8 @@ def yarn_frequencies(d_k: int, stretch: float, trained_len: int, base: float = 1
     blend = ((pairs - first) / max(last - first, 0.001)).clamp(0, 1)
 
     # Where the line is at 0, the old frequency stays. Where it is at 1, it is divided by $s$.
-    old, interpolated = inverse_frequencies(d_k, base), interpolated_frequencies(d_k, stretch, base)
+    old = inverse_frequencies(d_k, base)
+    interpolated = interpolated_frequencies(d_k, stretch, base)
     return old * (1 - blend) + interpolated * blend
 
 
@@ -175,6 +176,9 @@ def example(
     # The queries of a longer text than those of training.
     d_k = 2 * n_pairs
     x = torch.randn(max_len, batch_size, heads, d_k)
-    kinds = ("interpolation", "ntk", "yarn")
-    interpolation, ntk, yarn = (scaled_rotary(kind, d_k, max_len, seq_len) for kind in kinds)
+    interpolation = scaled_rotary("interpolation", d_k, max_len, seq_len)
+
+    # Each was made for the long text, from what was trained on the short one.
+    ntk = scaled_rotary("ntk", d_k, max_len, seq_len)
+    yarn = scaled_rotary("yarn", d_k, max_len, seq_len)
     return interpolation(x), ntk(x), yarn(x)

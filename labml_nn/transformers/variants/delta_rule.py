@@ -116,7 +116,8 @@ def delta_chunks(
         # The factors of $u_j$ in the sum. The solver takes the diagonal as 1, which stands for
         # $u_i$ itself. PyTorch has none for 16 bits, so it works with 32.
         system = b * left * (k @ k.mT)
-        system, known = (x.to(torch.promote_types(x.dtype, torch.float32)) for x in (system, known))
+        system = system.to(torch.promote_types(system.dtype, torch.float32))
+        known = known.to(torch.promote_types(known.dtype, torch.float32))
         written = torch.linalg.solve_triangular(system, known, upper=False, unitriangular=True)
 
         # A query reads what was there before the chunk, and what the chunk has written up to it.
@@ -148,9 +149,9 @@ class DeltaRuleAttention(nn.Module):
 
         # The layers of any attention. There is no scale, no softmax and no mask, so nothing else is
         # inherited.
-        self.query, self.key, self.value = (
-            PrepareForMultiHeadAttention(d_model, heads, d_model // heads, bias) for _ in range(3)
-        )
+        self.query = PrepareForMultiHeadAttention(d_model, heads, d_model // heads, bias)
+        self.key = PrepareForMultiHeadAttention(d_model, heads, d_model // heads, bias)
+        self.value = PrepareForMultiHeadAttention(d_model, heads, d_model // heads, bias)
         self.output = nn.Linear(d_model, d_model, bias=bias)
         self.dropout = nn.Dropout(dropout_prob)
 

@@ -105,9 +105,9 @@ class DifferentialAttention(nn.Module):
         self.eps = eps
 
         # The layers of any attention, with heads of full width.
-        self.query, self.key, self.value = (
-            PrepareForMultiHeadAttention(d_model, heads, 2 * self.d_half, bias) for _ in range(3)
-        )
+        self.query = PrepareForMultiHeadAttention(d_model, heads, 2 * self.d_half, bias)
+        self.key = PrepareForMultiHeadAttention(d_model, heads, 2 * self.d_half, bias)
+        self.value = PrepareForMultiHeadAttention(d_model, heads, 2 * self.d_half, bias)
         self.output = nn.Linear(d_model, d_model, bias=bias)
         self.dropout = nn.Dropout(dropout_prob)
 
@@ -190,7 +190,8 @@ def in_transformer(
     """
     # A head does twice the work, so there are half as many. Layers are made from the first to the
     # last, so that counting gives each its depth.
-    heads, depth = max(1, heads // 2), itertools.count(1)
+    heads = max(1, heads // 2)
+    depth = itertools.count(1)
     return {
         "self_attn": lambda: DifferentialAttention(heads, d_model, dropout_prob, depth=next(depth))
     }

@@ -167,9 +167,9 @@ class LinearAttention(nn.Module):
 
         # The layers of any attention. There is no scale and no softmax, so nothing else is
         # inherited.
-        self.query, self.key, self.value = (
-            PrepareForMultiHeadAttention(d_model, heads, d_model // heads, bias) for _ in range(3)
-        )
+        self.query = PrepareForMultiHeadAttention(d_model, heads, d_model // heads, bias)
+        self.key = PrepareForMultiHeadAttention(d_model, heads, d_model // heads, bias)
+        self.value = PrepareForMultiHeadAttention(d_model, heads, d_model // heads, bias)
         self.output = nn.Linear(d_model, d_model, bias=bias)
 
         # For features of the heads' results: with a state there are no weights to drop.
@@ -182,7 +182,9 @@ class LinearAttention(nn.Module):
         `query`, `key`, `value` and the result are `[seq_len, batch_size, d_model]`.
         """
         # Queries and keys become positive. Values don't: an average of them can have any sign.
-        q, k, v = feature_map(self.query(query)), feature_map(self.key(key)), self.value(value)
+        q = feature_map(self.query(query))
+        k = feature_map(self.key(key))
+        v = self.value(value)
 
         # All weights, for a mask of any kind. The cost grows with the square of the length. For the
         # causal mask `extend` gives the same numbers and costs less.
@@ -200,7 +202,9 @@ class LinearAttention(nn.Module):
         For a whole text, or for what follows on a text whose state the last call returned.
         """
         # Only what is new goes through the projections. The text before it is in the state.
-        q, k, v = feature_map(self.query(x)), feature_map(self.key(x)), self.value(x)
+        q = feature_map(self.query(x))
+        k = feature_map(self.key(x))
+        v = self.value(x)
         x, state = in_chunks(q, k, v, state or empty_state(k, v))
         return self.output(self.dropout(x).flatten(start_dim=2)), state
 
@@ -264,6 +268,8 @@ def example(
     d_model = heads * d_k
     attention = LinearAttention(heads, d_model)
     x = torch.randn(seq_len, batch_size, d_model)
+
+    # All at once, with the mask.
     whole = attention(query=x, key=x, value=x, mask=causal_mask(seq_len))
     begun, carried = attention.extend(x[:2])
     return at_once, steps, chunks, whole, begun, attention.extend(x[2:], carried)[0]

@@ -127,16 +127,22 @@ class BatchFirstAttention(nn.Module):
         batch_size, seq_len, embed_dim = x.shape
 
         # Each layer makes the vectors of all heads in one product, side by side in the last axis.
-        query, key, value = self.W_q(x), self.W_k(x), self.W_v(x)
+        query = self.W_q(x)
+        key = self.W_k(x)
+        value = self.W_v(x)
 
         # `view` cuts that axis: the first features belong to the first head, the next ones to the
         # second. No number moves. `[batch_size, seq_len, num_heads, d_k]`
         in_heads = (batch_size, seq_len, self.num_heads, self.d_k)
-        query, key, value = query.view(in_heads), key.view(in_heads), value.view(in_heads)
+        query = query.view(in_heads)
+        key = key.view(in_heads)
+        value = value.view(in_heads)
 
         # `matmul` multiplies the last *two* axes, and those have to be positions and features. So
         # heads change places with positions: `[batch_size, num_heads, seq_len, d_k]`.
-        query, key, value = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
+        query = query.transpose(1, 2)
+        key = key.transpose(1, 2)
+        value = value.transpose(1, 2)
 
         # One call for all heads of all sequences.
         heads, weights = self.attention(query, key, value, mask)

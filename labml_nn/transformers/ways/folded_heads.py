@@ -106,7 +106,9 @@ class NarrowSelfAttention(nn.Module):
         value = self.value(x).unflatten(-1, (self.heads, -1))
 
         # From here on there are no heads: `[batch_size * heads, seq_len, d_k]`.
-        query, key, value = fold(query), fold(key), fold(value)
+        query = fold(query)
+        key = fold(key)
+        value = fold(value)
 
         # The scores of each query with each key. The root is that of the width of a *head*, which
         # is what is left in the last axis.

@@ -42,11 +42,14 @@ def translate(weights: dict[str, Tensor], heads: int) -> dict[str, dict[str, Ten
     result has one such table for each way, by its name.
     """
     # Courses abbreviate the names of the layers.
-    batch_first, folded, single = {}, {}, {}
+    batch_first = {}
+    folded = {}
+    single = {}
     letters = {"query": "q", "key": "k", "value": "v", "output": "o"}
     for name, tensor in weights.items():
         # From `query.linear.weight` the layer, `query`, and whether it is the weight or the bias.
-        layer, kind = name.split(".")[0], name.split(".")[-1]
+        layer = name.split(".")[0]
+        kind = name.split(".")[-1]
 
         # Both cut the width into heads as multi-head attention does, so only the names change.
         batch_first[f"W_{letters[layer]}.{kind}"] = tensor
@@ -121,7 +124,8 @@ def largest_differences(ways: dict[str, nn.Module], heads: int, x: Tensor) -> di
     For each way the largest difference from the first, in its output and in the gradients of all
     weights. In float64 nothing is left but rounding.
     """
-    outputs, gradients = {}, {}
+    outputs = {}
+    gradients = {}
     for name, way in ways.items():
         # The four layouts give the same function, so these should be equal.
         outputs[name] = attend(name, way, x)
@@ -142,6 +146,8 @@ def largest_differences(ways: dict[str, nn.Module], heads: int, x: Tensor) -> di
 
         # Where are they, or the outputs, furthest apart?
         difference = (outputs[name] - outputs["sequence first"]).abs().max()
+
+        # The larger of the two, so that one number speaks for the way.
         largest[name] = torch.maximum((found - wanted).abs().max(), difference)
     return largest
 
