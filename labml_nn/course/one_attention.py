@@ -48,9 +48,9 @@ class MeanOfThePast(nn.Module):
         weights = weights / weights.sum(dim=1, keepdim=True)
 
         # The weighted sum is the mean. Queries and keys have no say in it; attention's weights come
-        # from them. One product with a triangle of weights, the same for all sequences, gives the
-        # means at all positions.
-        return torch.einsum("ijb,jcd->icd", weights, value)
+        # from them. One product with a triangle of weights gives the means at all positions. The
+        # mask has a length of 1 along $b$, which stands for all sequences.
+        return torch.einsum("ijb,jbd->ibd", weights, value)
 
 
 class OneAttention(nn.Module):

@@ -19,6 +19,17 @@ def test_the_mean_of_the_past_is_that_of_each_beginning() -> None:
     torch.testing.assert_close(found, expected)
 
 
+def test_the_mean_keeps_the_masks_of_a_batch_apart() -> None:
+    # The second sequence sees one letter, whatever the first one sees.
+    x = torch.randn(SEQ_LEN, 2, 5, dtype=torch.double)
+    mask = causal_mask(SEQ_LEN).repeat(1, 1, 2)
+    mask[:, 1:, 1] = False
+    found = MeanOfThePast()(query=x, key=x, value=x, mask=mask)
+    first = torch.stack([x[: end + 1, 0].mean(dim=0) for end in range(SEQ_LEN)])
+    torch.testing.assert_close(found[:, 0], first)
+    torch.testing.assert_close(found[:, 1], x[:1, 1].expand(SEQ_LEN, -1))
+
+
 @pytest.mark.parametrize("name", STEPS)
 def test_each_model_learns_and_sees_no_future(name: str) -> None:
     make, fit = STEPS[name]
