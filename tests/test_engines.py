@@ -10,7 +10,7 @@ from filelock import FileLock
 
 from literate.takeaway.repository import address
 from tests.conftest import SITE_URL
-from tests.literate.projects import contents, purge, succeed
+from tests.literate.projects import ATTENTION, HOME, SETTINGS, contents, purge, succeed, write
 from tests.literate.shown import Shown
 from tests.test_repository import copied
 from tests.test_site import dead_links, documents_of, is_elsewhere, target
@@ -91,35 +91,69 @@ def test_both_engines_say_the_same_of_a_page_and_have_no_dead_links(
     assert len({tuple(sorted(one.splitlines())) for one in maps}) == 1
 
 
-@pytest.fixture(scope="module")
-def copy(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    r"""The repository in another folder, at another depth, with what was measured in the first."""
-    folder = tmp_path_factory.mktemp("copy") / "a folder" / "within" / "another"
-    copied(folder)
-    (folder / "node_modules").symlink_to(repository / "node_modules")
-    kept = shutil.ignore_patterns("zensical")
-    shutil.copytree(repository / ".cache/literate", folder / ".cache/literate", ignore=kept)
-    return folder
+# Another day, another place, and another order of everything that has none.
+ELSEWHERE = {"SOURCE_DATE_EPOCH": "86400", "TZ": "Asia/Tokyo", "PYTHONHASHSEED": "3"}
+ENGINES = {
+    "mkdocs": ("mkdocs", "build", "--strict"),
+    "zensical": ("literate", "zensical"),
+}
+
+# A site with a page that is measured, a document, and a picture of its own for each page.
+SMALL = """
+site_name: Case
+site_url: https://example.org/
+theme: { name: material, font: false }
+plugins: [literate]
+markdown_extensions: [md_in_html]
+nav: [index.md, attention.md, guide.md]
+"""
 
 
-@pytest.mark.parametrize(
-    ("engine", "first"),
-    [(["mkdocs", "build", "--strict"], "site"), (["literate", "zensical"], "other")],
-    ids=["mkdocs", "zensical"],
-)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_small_site_has_the_same_bytes_in_another_folder_on_another_day(
+    engine: str, tmp_path: Path
+) -> None:
+    built = []
+    for name, variables in (("here", {}), ("a folder/within another", ELSEWHERE)):
+        write(
+            tmp_path / name,
+            {
+                "pkg/__init__.py": HOME,
+                "pkg/attention.py": ATTENTION,
+                "docs/guide.md": "# Guide\n\nSee [scores](../pkg/attention.py#scores).\n",
+                "mkdocs.yml": SMALL,
+                "pyproject.toml": SETTINGS,
+            },
+        )
+        succeed(tmp_path / name, *ENGINES[engine], **variables)
+        built.append(contents(tmp_path / name / "site"))
+    assert built[0] == built[1]
+    assert "attention/index.html" in built[0]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("engine", "first"), [("mkdocs", "site"), ("zensical", "other")])
 def test_in_another_folder_on_another_day_the_same_bytes_are_built(
-    engine: list[str], first: str, copy: Path, repository: Path, request: pytest.FixtureRequest
+    engine: str,
+    first: str,
+    repository: Path,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     before: Path = request.getfixturevalue(first)
+    # The repository in another folder, at another depth, with what was measured in the first.
+    copy = tmp_path / "a folder" / "within" / "another"
+    copied(copy)
+    (copy / "node_modules").symlink_to(repository / "node_modules")
+    kept = shutil.ignore_patterns("zensical")
+    shutil.copytree(repository / ".cache/literate", copy / ".cache/literate", ignore=kept)
     variables = {
+        **ELSEWHERE,
         "PYTHONPATH": str(copy),
         "SITE_URL": SITE_URL,
         "REPOSITORY_URL": address(repository) or "",
-        "SOURCE_DATE_EPOCH": "86400",
-        "TZ": "Asia/Tokyo",
-        "PYTHONHASHSEED": "3",
     }
-    said = succeed(copy, *engine, "--site-dir", str(copy.parent / first), **variables)
+    said = succeed(copy, *ENGINES[engine], "--site-dir", str(copy.parent / first), **variables)
     assert "measured" not in said
     purge(copy.parent / first)
     assert contents(copy.parent / first) == contents(before)
