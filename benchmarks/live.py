@@ -1,7 +1,7 @@
 r"""
 Trains the models that run in the browser, and keeps their weights.
 
-Each model of labml_nn/training/engine/live.py is trained from one seed with the recipe of its page.
+Each model of labml_nn/live/models.py is trained from one seed with the recipe of its page.
 Its weights, in eight bits, go to results/weights/, and their loss over the whole validation text to
 results/live.json. What is trained already is kept in the folder of `--kept` and isn't trained again
 as long as its sources are the same. A model has sources of its own: not those of the others.
@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from benchmarks.library.definitions import dependencies
 from benchmarks.library.keeping import Kept, key_of
 from benchmarks.record import ROOT, fingerprints, write
+from labml_nn.live.models import WAYS, fit, make, sizes_of
 from labml_nn.training.data import prepare, tiny_shakespeare
-from labml_nn.training.engine.live import WAYS, fit, make, sizes_of
 from labml_nn.training.loop import evaluate
 from livepage.weights import checksum, from_file, quantise, to_file
 
@@ -61,7 +61,7 @@ def sources_of(model: str) -> list[str]:
         f"{lessons}/{PAGES.get(model, model)}.py",
     }
     # Not what this one imports: it knows all models.
-    found = {"labml_nn/training/engine/live.py"}
+    found = {"labml_nn/live/models.py"}
     while waiting:
         path = waiting.pop()
         found.add(path)

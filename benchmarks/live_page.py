@@ -32,8 +32,8 @@ PROMPTS = ("ROMEO:\n", "JULIET:\nO ", "To be, or not ")
 WRITTEN, TEMPERATURE = 100, 0.8
 # What the texts and the speeds depend on.
 SOURCES = [
-    "labml_nn/training/engine/live.py",
-    "labml_nn/training/engine/writing_step.py",
+    "labml_nn/live/models.py",
+    "labml_nn/live/writing_step.py",
     "labml_nn/transformers/kv_cache.py",
     *(f"livepage/assets/{name}.js" for name in ("interpreter", "operations", "sampling")),
     *(f"livepage/assets/{name}.js" for name in ("tensors", "worker")),

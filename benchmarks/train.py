@@ -29,10 +29,9 @@ import torch
 from torch import nn
 
 from labml_nn.training.data import RandomWindows, prepare, tiny_shakespeare
-from labml_nn.training.engine.presets import PRESETS
-from labml_nn.training.engine.recipes import sizes
-from labml_nn.training.engine.steps import run_steps
+from labml_nn.training.engine.presets import PRESETS, sizes
 from labml_nn.training.engine.text import prepare_text
+from labml_nn.training.engine.trainer import run_steps
 from labml_nn.training.fast.one_projection import OneProjectionAttention
 from labml_nn.training.loop import adamw, train
 from labml_nn.transformers.basic.autoregressive_model import AutoregressiveTransformer

@@ -21,8 +21,8 @@ from typing import Any
 
 import torch
 
-from labml_nn.training.engine.checkpoint_file import load_checkpoint
-from labml_nn.training.engine.history import read_history
+from labml_nn.training.engine.checkpoint import load_checkpoint
+from labml_nn.training.engine.records import read_history
 from tests.forks import train
 
 ROOT = Path(__file__).resolve().parents[1]

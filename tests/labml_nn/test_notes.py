@@ -15,11 +15,12 @@ from literate.reading.count import count, limits_of, words_before
 from literate.reading.source import read
 
 ROOT = Path(__file__).resolve().parents[2]
+MACHINERY = ("labml_nn/training/engine/", "labml_nn/live/")
 # The machinery behind the lessons is no lesson.
 PAGES = sorted(
-    path.relative_to(ROOT).as_posix()
-    for path in (ROOT / "labml_nn").rglob("*.py")
-    if "engine" not in path.parts
+    path
+    for path in (one.relative_to(ROOT).as_posix() for one in (ROOT / "labml_nn").rglob("*.py"))
+    if not path.startswith(MACHINERY)
 )
 
 # The greatest number of words before the first class or function. Two columns of them, with a

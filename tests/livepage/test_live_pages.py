@@ -15,8 +15,8 @@ import torch
 from filelock import FileLock
 
 from benchmarks.live import BEGINNING, MODELS
+from labml_nn.live.models import make
 from labml_nn.training.data import prepare, tiny_shakespeare
-from labml_nn.training.engine.live import make
 from labml_nn.training.loop import evaluate
 from labml_nn.training.trained import load
 from literate import settings, site

@@ -12,23 +12,15 @@ The lessons about training end with a [loop](../loop.py) of a few lines. This pa
 that take hours, get interrupted, or need several GPUs. It passes what they need to the loop as
 arguments. So it imports the lessons, and no lesson imports anything from here; a test holds that.
 
-* **Ask:** [the command line](command_line.py) and [what to run](plan.py): [options](options.py),
-  [settings](config.py), [presets](presets.py) of [recipes](recipes.py), and the
-  [source](source.py) of a text
-* **Read:** [texts](text.py), as letters or [byte pairs](byte_pairs.py), and [tokens in a
-  file](token_file.py) that was [written](write_tokens.py) once
-* **Train:** [the steps](steps.py) of a [trainer](trainer.py), in [micro-batches and 16
-  bits](mixed_precision.py), with an [attention for 16 bits](short_contexts.py) and [where the model
-  is](placement.py); [records and samples](train.py) on the way, [Ctrl-C](stopping.py) and [losses
-  that aren't finite](finite.py)
-* **Spread:** [several processes](processes.py), [a batch](distributed.py) and [a
-  model](sharded.py) that they share
-* **Resume:** [checkpoints](checkpoint.py) and [their files](checkpoint_file.py), [the folder of a
-  run](runs.py), [what it was](resume.py) and [atomic writes](files.py)
-* **Look:** what is [measured](measurements.py), the [history](history.py) of a run and [its
-  curves](curves.py), [samples](samples.py), [the result](result.py), [labml](recorder.py), [runs
-  side by side](compare.py) and [memory](memory.py)
-* **Show:** the [live models](live.py), which run in the browser, and [their step of
-  writing](writing_step.py)
-* **Fail:** [errors](errors.py), and [programs](program.py) that tell them in one sentence
+* **Ask:** [the command line](command_line.py), its [settings](config.py), and the
+  [presets](presets.py) that have a name
+* **Read:** [texts and their tokens](text.py), or [tokens in a file](token_file.py)
+* **Train:** [the trainer and its steps](trainer.py), in [micro-batches and 16
+  bits](mixed_precision.py), with an [attention for 16 bits](short_contexts.py); and [a
+  run](train.py) around them, from its first step to its result
+* **Spread:** [several processes](processes.py), and [the model](distributed.py) that they share
+* **Resume:** [checkpoints](checkpoint.py), [the folder of a run](runs.py) and [atomic
+  writes](files.py)
+* **Look:** the [records](records.py) of a run, and runs side by side
+* **Fail:** [errors in one sentence](errors.py)
 """

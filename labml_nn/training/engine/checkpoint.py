@@ -1,12 +1,12 @@
 r"""
 ---
 title: Checkpoints
-summary: All that the next step depends on, so that a resumed run ends with the same bits.
+summary: All that the next step depends on, in a file that shows its damage and runs no code.
 ---
 
 Save the weights, load them later, go on training: the loss jumps up, and the run ends somewhere
-else. The weights are not all that a step depends on. **In:** a trainer. **Out:** everything its
-next step depends on:
+else. The weights are not all that a step depends on. **In:** a trainer. **Out:** a file with
+everything its next step depends on:
 
 * the weights, and the state of the optimizers: AdamW without its averages makes wild first steps
 * the number of the step, which the learning rate and the batch come from
@@ -16,13 +16,10 @@ next step depends on:
 
 On a CPU, a run that was stopped at any moment and resumed ends with the same bits as one that
 never stopped. What isn't saved is the batch: it depends on the seed and the step alone.
-
-The states of model and optimizers come from PyTorch's `torch.distributed.checkpoint`. It names
-the state of each weight by the name of the weight, and gives the same result for a plain model, a
-[data parallel](distributed.py) one and a [sharded](sharded.py) one. So a checkpoint of one kind
-can be loaded by another.
 """
 
+import hashlib
+import io
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,20 +28,27 @@ import torch
 from torch import nn
 from torch.distributed.checkpoint import state_dict
 
-from labml_nn.training.engine.checkpoint_file import load_checkpoint, write_checkpoint
 from labml_nn.training.engine.config import TrainConfig
 from labml_nn.training.engine.distributed import rng_states, set_rng_states
 from labml_nn.training.engine.errors import InputError
+from labml_nn.training.engine.files import replacing
 from labml_nn.training.engine.processes import rank
-from labml_nn.training.engine.steps import run_steps
-from labml_nn.training.engine.trainer import Trainer
+from labml_nn.training.engine.trainer import Trainer, run_steps
+
+# Whenever the content changes its form, the number goes up. Guessing what an old file means would
+# be worse than refusing it.
+FORMAT = "labml_nn checkpoint 5"
 
 
 def state_of(trainer: Trainer) -> dict[str, Any]:
     r"""
     ## What the next step depends on
 
-    All ranks must ask for it, and rank 0 gets it.
+    The states of model and optimizers come from PyTorch's `torch.distributed.checkpoint`. It names
+    the state of each weight by the name of the weight, and gives the same result for a plain model,
+    a [data parallel](distributed.py#data_parallel) one and a [sharded](distributed.py#shard) one.
+    So a checkpoint of one kind can be loaded by another. All ranks must ask for the state, and rank
+    0 gets it.
     """
     # Shards are gathered into whole tensors, in main memory: one GPU might not hold them.
     whole = state_dict.StateDictOptions(full_state_dict=True, cpu_offload=True)
@@ -72,26 +76,9 @@ def state_of(trainer: Trainer) -> dict[str, Any]:
     }
 
 
-def save_checkpoint(folder: Path, trainer: Trainer, about: dict[str, Any]) -> Path:
-    r"""
-    ## Save
-
-    * `folder` is where the file goes
-    * `about` is what a program needs to make the same model again, in numbers and texts
-    """
-    # All ranks call this, because each has shards to give. Rank 0 writes.
-    state = state_of(trainer)
-    if rank():
-        return folder
-
-    # With zeros, so that names sort as steps do. With what it is about, the file is enough to make
-    # the model elsewhere.
-    return write_checkpoint(folder, f"step-{trainer.step:06}", {"about": about, **state})
-
-
 def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
     r"""
-    ## Restore
+    ### Restore it
 
     If the weights in `state` don't fit the model, an `InputError` names `path` and the first
     weight that differs, and nothing is changed.
@@ -127,6 +114,89 @@ def restore(trainer: Trainer, state: dict[str, Any], path: Path) -> None:
 
     # Last: loading draws no random numbers today, and tomorrow it might.
     set_rng_states(state["random"])
+
+
+def write_checkpoint(folder: Path, name: str, document: dict[str, Any]) -> Path:
+    r"""
+    ## The file
+
+    A file of weights can be bad in two ways. It may be *damaged*: the disk was full, a copy broke
+    off, a bit flipped. One wrong bit in a weight is no error to anybody; the run goes on from a
+    model that never was. Or it may be *hostile*: `torch.save` uses Python's *pickle*, and a pickle
+    can run any code when it is read.
+
+    So the name of the file, “`name`-checksum.pt” in `folder`, ends with the start of its own
+    SHA-256, and what is [loaded](checkpoint.py#load_checkpoint) is tensors, numbers, texts and
+    containers, or an [`InputError`](errors.py#InputError). If the file can't be written, everything
+    there stays as it was.
+    """
+    # First into memory, because the name is known only when the content is complete.
+    buffer = io.BytesIO()
+    torch.save({"format": FORMAT, **document}, buffer)
+
+    # The very bytes that are written are the ones that are counted.
+    content = buffer.getvalue()
+
+    # Renaming the complete file into place is the only step that can be interrupted.
+    path = folder / f"{name}-{checksum(content)}.pt"
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+    return path
+
+
+def checksum(content: bytes) -> str:
+    r"""
+    ### The end of a name
+    """
+    # 16 of 64 digits: damage goes unnoticed once in $10^{19}$ times.
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def load_checkpoint(path: Path) -> dict[str, Any]:
+    r"""
+    ### Load
+
+    What `write_checkpoint` was given.
+    """
+    # The checksum comes first: whatever is read after it is what was written.
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+
+    # Half a file, an empty one, one with a bit flipped: each has another checksum.
+    if not path.stem.endswith(checksum(content)):
+        raise InputError(f"{path} is damaged, or was altered after it was saved")
+
+    # A stranger can give a hostile file the right name. `weights_only` allows tensors, numbers,
+    # texts and containers, and no calls. PyTorch fails in many ways on a file that isn't its own.
+    try:
+        # On the CPU, because the GPU that it was saved from may not be here.
+        document = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise InputError(f"{path} is not a checkpoint") from error
+
+    # A file of PyTorch, and still none of this program, or of another version.
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise InputError(f"{path} was not saved by this version of the program")
+    return document
+
+
+def save_checkpoint(folder: Path, trainer: Trainer, about: dict[str, Any]) -> Path:
+    r"""
+    ### Save a trainer
+
+    * `folder` is where the file goes
+    * `about` is what a program needs to make the same model again, in numbers and texts
+    """
+    # All ranks call this, because each has shards to give. Rank 0 writes.
+    state = state_of(trainer)
+    if rank():
+        return folder
+
+    # With zeros, so that names sort as steps do. With what it is about, the file is enough to make
+    # the model elsewhere.
+    return write_checkpoint(folder, f"step-{trainer.step:06}", {"about": about, **state})
 
 
 def example(batch_size: int = 3, n_vocab: int = 5, seq_len: int = 7) -> dict[str, torch.Tensor]:

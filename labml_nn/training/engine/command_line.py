@@ -1,7 +1,7 @@
 r"""
 ---
 title: Training on the Command Line
-summary: Runs that can be stopped and resumed, and mistakes that are told before the first step.
+summary: From words on the command line to a run, with mistakes that are told before the first step.
 ---
 
 ```sh
@@ -13,75 +13,320 @@ python -m labml_nn.training.engine --resume runs/modern/2026-11-21_12-00-00_1f0c
 **In:** words on the command line. **Out:** a folder with the run, and its result on the terminal.
 
 Training takes long, and a mistake should not. Everything that can be wrong, down to the prompt of
-the sample at the very end, is tried before the first step. This page is the order of things:
-[decide](plan.py) what to run, make the model, try a [sample](samples.py), open the
-[folder](runs.py), [train](train.py), [measure](result.py).
+the sample at the very end, is tried before the first step. This page is the order of things: which
+text, which options, what to run; then make the model, try a [sample](train.py#Writer), open the
+[folder](runs.py), [train](train.py#train), [measure](train.py#measure).
 """
 
 import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import Field, asdict, fields
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
-from labml_nn.training.engine.byte_pairs import BytePairTokenizer
 from labml_nn.training.engine.checkpoint import restore
-from labml_nn.training.engine.curves import draw
+from labml_nn.training.engine.config import TrainConfig, option_name
+from labml_nn.training.engine.errors import InputError, Parser, checking_input, one_sentence
 from labml_nn.training.engine.files import replacing, write_json
-from labml_nn.training.engine.history import read_history
-from labml_nn.training.engine.memory import keep_freed_memory
-from labml_nn.training.engine.options import make_parser
-from labml_nn.training.engine.plan import choose_preset, prepare_run
 from labml_nn.training.engine.presets import PRESETS, Preset
 from labml_nn.training.engine.processes import broadcast, process_group, rank
-from labml_nn.training.engine.program import one_sentence
-from labml_nn.training.engine.result import described, introduced, measure
-from labml_nn.training.engine.runs import new_run, newest_good
-from labml_nn.training.engine.samples import Writer
-from labml_nn.training.engine.text import Prepared
-from labml_nn.training.engine.train import say, train
+from labml_nn.training.engine.records import draw, read_history
+from labml_nn.training.engine.runs import new_run, newest_good, read_about, resumed_config
+from labml_nn.training.engine.text import (
+    CORPORA,
+    BytePairTokenizer,
+    Prepared,
+    prepare_text,
+    read_text,
+)
+from labml_nn.training.engine.token_file import open_tokens
+from labml_nn.training.engine.train import (
+    Writer,
+    add_sample,
+    described,
+    introduced,
+    keep_freed_memory,
+    measure,
+    say,
+    train,
+)
 from labml_nn.training.engine.trainer import Trainer
 
+# What is learned if no option says anything else: the first text that has a name.
+DEFAULT_SOURCE = {"corpus": next(iter(CORPORA))}
 
-def begin(runs: Path, about: dict[str, Any], text: Prepared) -> Path:
+
+def add_text(group: argparse._ArgumentGroup) -> None:
     r"""
-    ## Begin a run
+    ## Which text a run learns
 
-    Makes its folder below `runs`.
+    A text can be one of the [package](text.py), a file, or a [file of tokens](token_file.py).
+    Options name its *source*, a small dictionary such as `{"corpus": "python", "n_vocab": 512}`. A
+    run keeps it in its folder, and opens the same text again when it is resumed. The text itself
+    isn't kept: it may be a thousand times as large as the model. A checksum tells whether it is
+    still the same.
     """
-    # All processes must have the same name for it, and it has random letters.
-    run = broadcast(lambda: new_run(runs, about["preset"]))
-    if not rank():
-        # From here on, the run can be resumed.
-        write_json(run / "run.json", about)
+    # A run learns one text, so two of these contradict each other.
+    one_of = group.add_mutually_exclusive_group()
+    one_of.add_argument(
+        "--corpus", choices=tuple(CORPORA), help=f"(default: {DEFAULT_SOURCE['corpus']})"
+    )
+    one_of.add_argument("--text", type=Path, metavar="FILE", help="a text of your own, in UTF-8")
 
-        # In the format of the library that learned the byte pairs, for use elsewhere.
-        if isinstance(text.tokenizer, BytePairTokenizer):
-            with replacing(run / "tokenizer.json") as temporary:
-                temporary.write_text(text.tokenizer.document, encoding="utf-8")
-    return run
+    # Made once by [a program](token_file.py#write_tokens).
+    one_of.add_argument("--tokens", type=Path, metavar="FILE", help="a file of tokens")
+
+    # This one goes with either of the first two.
+    group.add_argument(
+        "--n-vocab", type=int, metavar="INT", help="so many byte pairs, in place of characters"
+    )
 
 
-def go_on(run: Path, about: dict[str, Any], trainer: Trainer) -> Path:
+def source_of(arguments: argparse.Namespace) -> dict[str, Any]:
     r"""
-    ## Go on with a run
+    ### The source that options name
 
-    The trainer gets the state of its newest good checkpoint. A run that was killed before its first
-    checkpoint has none, and begins again.
+    Empty, if no option says it; then a resumed run takes its own.
     """
-    if found := newest_good(run, about):
-        state, path, refused = found
+    # Absolute paths, because a run may be resumed from another folder.
+    paths = {"file": arguments.text, "tokens": arguments.tokens}
+    source: dict[str, Any] = {
+        name: str(path.resolve()) for name, path in paths.items() if path is not None
+    }
 
-        # The trainer was made with the settings of the run, so the shapes fit.
-        restore(trainer, state, path)
+    # A name is looked up in a table when the text is opened.
+    if arguments.corpus is not None:
+        source["corpus"] = arguments.corpus
 
-        # Steps are lost with a damaged checkpoint, and the disk may be at its end. The user should
-        # know.
-        for sentence in refused if not rank() else []:
-            print(f"not used: {sentence}", file=sys.stderr)
-    return run
+    # The tokens in a file were made long ago; they can't be made anew here.
+    if arguments.n_vocab is not None:
+        if "tokens" in source:
+            raise InputError("--tokens has a vocabulary of its own: leave out --n-vocab")
+
+        # Byte pairs of the usual text, if nothing else is named.
+        source = (source or DEFAULT_SOURCE) | {"n_vocab": arguments.n_vocab}
+    return source
+
+
+def open_source(source: dict[str, Any], seq_len: int) -> Prepared:
+    r"""
+    ### Open it
+
+    `seq_len` is the context, which the text must be long enough for.
+    """
+    # These may be larger than the memory, so they stay where they are.
+    if "tokens" in source:
+        # Their vocabulary comes with them.
+        return open_tokens(Path(source["tokens"]))
+
+    # Everything else is read whole and tokenized now, which takes a second for a million
+    # characters. A text that is too short is a mistake of the user.
+    named = CORPORA.get(source.get("corpus"))
+    text = named() if named else read_text(Path(source["file"]))
+    with checking_input():
+        # Here it is cut into two parts, and byte pairs are learned.
+        return prepare_text(text, seq_len, source.get("n_vocab"))
+
+
+def make_parser(
+    preset: str, presets: Sequence[str], config: type[TrainConfig], defaults: Mapping[str, Any]
+) -> Parser:
+    r"""
+    ## All options
+
+    They are made from the fields of a [configuration](config.py). A list of options beside it would
+    be a second place for each name, type and default, and one day the two would differ. These are
+    the options of one of the `presets`: its `config`, and the defaults that differ from the
+    config's.
+
+    The namespace has a value for each setting that was *given*, even if it is the default, and none
+    for the others. A [resumed run](runs.py#resumed_config) needs to know: “--steps 2000” can
+    contradict the run, and no option can't.
+    """
+    # An abbreviation such as “--step” would mean something else as soon as there is another option
+    # that begins with it.
+    parser = Parser(
+        # The name that works in a shell; by itself it would be “__main__.py”.
+        prog="python -m labml_nn.training.engine",
+        # Python would list all options here, and once more below.
+        usage="%(prog)s [options]",
+        # What people see first, and last, below the options.
+        description="Train a model to write. The run, with its losses, checkpoints and figures, "
+        "goes to a new folder below --runs.",
+        epilog="Ctrl-C finishes the step and saves; --resume continues with the same bits.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        # A preset changes defaults, so the help says whose defaults it shows.
+        "--preset",
+        # The first parser took any word; this one tells which there are.
+        choices=presets,
+        help=f"{', '.join(presets)} (default: {presets[0]}, or that of the run that is resumed); "
+        f"the defaults below are those of {preset}",
+    )
+    add_text(parser.add_argument_group("text"))
+
+    # What every preset has is about training; what a preset adds is about its model.
+    training, model = parser.add_argument_group("training"), parser.add_argument_group("model")
+    own = {field.name for field in fields(TrainConfig)}
+    for field in fields(config):
+        # A preset may have a better one.
+        default = defaults.get(field.name, field.default)
+        add_field(training if field.name in own else model, field, default)
+
+    # Where the run is, and who is told.
+    run = parser.add_argument_group("run")
+    run.add_argument(
+        # A folder for each preset is made in there.
+        "--runs",
+        type=Path,
+        default=Path("runs"),
+        metavar="DIR",
+        help="(default: %(default)s)",
+    )
+    run.add_argument(
+        # The one option that takes the place of nearly all others.
+        "--resume",
+        type=Path,
+        metavar="RUN",
+        help="the folder of a run, to go on from its newest good checkpoint, with its settings "
+        "and its text",
+    )
+
+    # For scripts: everything else that is printed is for people.
+    run.add_argument("--json", action="store_true", help="print the result as JSON, as last line")
+
+    # Off by default, because it writes into your home folder.
+    run.add_argument("--labml", action="store_true", help="record with labml, too")
+
+    # Last, because it matters least: nothing that is trained depends on it.
+    add_sample(parser.add_argument_group("sample"))
+    return parser
+
+
+def add_field(group: argparse._ArgumentGroup, field: Field[Any], default: Any) -> None:
+    r"""
+    ### A field as an option
+    """
+    # The type of the field turns “--steps many” into a sentence. `bool | None` is a switch that
+    # needn't be set; of its types, the one that isn't None counts.
+    kinds = [kind for kind in get_args(field.type) if kind is not NoneType] or [field.type]
+
+    # The metavar is the word in the help: “--steps INT”.
+    kind: dict[str, Any] = {"type": kinds[0], "metavar": kinds[0].__name__.upper()}
+
+    # A switch needs a word for off, too: “--compile” and “--no-compile”.
+    if kinds[0] is bool:
+        kind = {"action": argparse.BooleanOptionalAction}
+
+    # The default is shown and not set: `SUPPRESS` leaves out of the namespace what wasn't given.
+    shown = "" if default is None else f" (default: {default})"
+    group.add_argument(
+        # With hyphens; in the namespace they become underscores again.
+        option_name(field.name),
+        default=argparse.SUPPRESS,
+        help=f"{field.metadata['help']}{shown}",
+        **kind,
+    )
+
+
+def choose_preset(argv: Sequence[str], presets: Mapping[str, Preset]) -> str:
+    r"""
+    ## What to run
+
+    The preset that is named, else that of the run that is resumed, else the first.
+    """
+    # Which options there are depends on the preset. So a small parser reads these two words first,
+    # and leaves all others to the [large one](command_line.py#make_parser).
+    parser = Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--preset")
+    parser.add_argument("--resume", type=Path)
+
+    # Unknown words are no mistake yet.
+    arguments, _ = parser.parse_known_args(argv)
+
+    # The name comes from a file that anybody may have written. It is only ever looked up in the
+    # table, never imported.
+    name = arguments.preset
+    if name is None and arguments.resume is not None:
+        # Only its name; all else is read when the options are known.
+        name = read_about(arguments.resume)["preset"]
+        if name not in presets:
+            raise InputError(f"{arguments.resume} has an unknown preset, {name!r}")
+
+    # If the option has an unknown name, the large parser says so, with all names.
+    return name if name in presets else next(iter(presets))
+
+
+def prepare_run(
+    name: str, preset: Preset, arguments: argparse.Namespace
+) -> tuple[dict[str, Any], TrainConfig, Prepared]:
+    r"""
+    ### Settings and text
+
+    A run that is resumed brings both. Options may say the same once more, and nothing else. All of
+    it is checked before a model is made, because it takes a moment and training takes hours.
+    """
+    # The namespace has only the settings that were given.
+    names = {field.name for field in fields(preset.config)}
+    given = {one: value for one, value in vars(arguments).items() if one in names}
+
+    # Not given, it is empty, and the run or the default decides.
+    source = source_of(arguments)
+
+    # What the run is about comes first, and options can only confirm it.
+    resumed: dict[str, Any] = {}
+    if arguments.resume is not None:
+        resumed = read_about(arguments.resume)
+        given = resumed_config(arguments.resume, resumed, name, names, given)
+
+    # Here a value that makes no sense is refused, and a text that can't be read.
+    config = preset.make_config(given)
+    source = source or resumed.get("text", DEFAULT_SOURCE)
+    text = open_source(source, config.seq_len)
+
+    # The file may have been edited since. The run would then train on windows that it has never
+    # seen, or measure on windows that it has trained on.
+    if resumed and resumed["text_checksum"] != text.checksum:
+        raise InputError(f"{arguments.resume} was trained on another text")
+
+    # Numbers and texts only, because it goes into a file of JSON and into each checkpoint.
+    about = {
+        "preset": name,
+        # All settings, also those that nobody gave: a default may be another one next year.
+        "config": asdict(config),
+        "text": source,
+        # The text is looked up again; this tells whether it is the same.
+        "text_checksum": text.checksum,
+        # With these and the weights, the model can be used without the text.
+        "symbols": text.tokenizer.symbols,
+    }
+    return about, config, text
+
+
+@one_sentence
+def main(argv: Sequence[str] | None = None, presets: Mapping[str, Preset] = PRESETS) -> int:
+    r"""
+    ## The program
+
+    The exit status is 0 for a finished run, 1 for one whose loss isn't honest, 2 for something to
+    put right, and as in a shell, 130 after Ctrl-C and 143 after a request to end.
+    """
+    # First the preset, because it decides which options there are.
+    argv = sys.argv[1:] if argv is None else argv
+    name = choose_preset(argv, presets)
+    preset = presets[name]
+
+    # The words are read once more, now with all options.
+    parser = make_parser(name, tuple(presets), preset.config, preset.defaults)
+    arguments = parser.parse_args(argv)
+
+    # Nothing happens here unless torchrun has started several processes.
+    with process_group():
+        return run_preset(name, preset, arguments)
 
 
 def run_preset(name: str, preset: Preset, arguments: argparse.Namespace) -> int:
@@ -150,23 +395,40 @@ def run_preset(name: str, preset: Preset, arguments: argparse.Namespace) -> int:
     return int(not result["honest"])
 
 
-@one_sentence
-def main(argv: Sequence[str] | None = None, presets: Mapping[str, Preset] = PRESETS) -> int:
+def begin(runs: Path, about: dict[str, Any], text: Prepared) -> Path:
     r"""
-    ## The program
+    ### Begin a run
 
-    The exit status is 0 for a finished run, 1 for one whose loss isn't honest, 2 for something to
-    put right, and as in a shell, 130 after Ctrl-C and 143 after a request to end.
+    Makes its folder below `runs`.
     """
-    # First the preset, because it decides which options there are.
-    argv = sys.argv[1:] if argv is None else argv
-    name = choose_preset(argv, presets)
-    preset = presets[name]
+    # All processes must have the same name for it, and it has random letters.
+    run = broadcast(lambda: new_run(runs, about["preset"]))
+    if not rank():
+        # From here on, the run can be resumed.
+        write_json(run / "run.json", about)
 
-    # The words are read once more, now with all options.
-    parser = make_parser(name, tuple(presets), preset.config, preset.defaults)
-    arguments = parser.parse_args(argv)
+        # In the format of the library that learned the byte pairs, for use elsewhere.
+        if isinstance(text.tokenizer, BytePairTokenizer):
+            with replacing(run / "tokenizer.json") as temporary:
+                temporary.write_text(text.tokenizer.document, encoding="utf-8")
+    return run
 
-    # Nothing happens here unless torchrun has started several processes.
-    with process_group():
-        return run_preset(name, preset, arguments)
+
+def go_on(run: Path, about: dict[str, Any], trainer: Trainer) -> Path:
+    r"""
+    ### Go on with a run
+
+    The trainer gets the state of its newest good checkpoint. A run that was killed before its first
+    checkpoint has none, and begins again.
+    """
+    if found := newest_good(run, about):
+        state, path, refused = found
+
+        # The trainer was made with the settings of the run, so the shapes fit.
+        restore(trainer, state, path)
+
+        # Steps are lost with a damaged checkpoint, and the disk may be at its end. The user should
+        # know.
+        for sentence in refused if not rank() else []:
+            print(f"not used: {sentence}", file=sys.stderr)
+    return run

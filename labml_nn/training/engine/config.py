@@ -6,8 +6,9 @@ summary: Everything that can be set for a run, as the fields of one dataclass.
 
 What can be set is written down once: name, type, default and meaning are a field of a dataclass.
 **In:** values. **Out:** a configuration that makes sense, or an
-[`InputError`](errors.py#InputError) that names the field. The [options](options.py) of the command
-line are made from the fields, and a run keeps the whole dataclass in its folder.
+[`InputError`](errors.py#InputError) that names the field. The
+[options](command_line.py#make_parser) of the command line are made from the fields, and a run keeps
+the whole dataclass in its folder.
 
 A configuration is frozen. What a run was trained with can't change while it trains, so what it
 keeps is true.
@@ -58,7 +59,7 @@ class TrainConfig:
     weight_decay: float = setting(0.1, "weight decay of matrices")
     clip: float = setting(1.0, "greatest length of all gradients together")
 
-    # What is left open here is [decided](placement.py) by the hardware, and kept.
+    # What is left open here is [decided](distributed.py#place) by the hardware, and kept.
     device: str = setting("auto", "auto, cpu, cuda or mps")
     precision: str = setting("auto", "auto, float32, bfloat16 or float16")
 

@@ -1,39 +1,48 @@
 r"""
 ---
 title: The Folder of a Run
-summary: Which checkpoints are kept, and how the newest good one is found.
+summary: What a run is about, which checkpoints are kept, and how it goes on as what it was.
 ---
+
+```sh
+python -m labml_nn.training.engine --resume runs/modern/2026-11-21_12-00-00_1f0c
+```
 
 A run is one folder with everything about it:
 
-* “run.json”: [what it is about](resume.py), the preset, its configuration, and which text
+* “run.json”: what it is *about*, the preset, its configuration, and which text
 * “checkpoints”: the newest two, and the one with the lowest validation loss
-* “history.jsonl”: [what was measured](history.py)
+* “history.jsonl”: [what was measured](records.py)
 * “result.json” and “losses.svg”, when it is done
 
 This folder is all that `--resume` needs. The text is looked up where it was, and must be the same
-to the last character.
-
-A long run writes hundreds of checkpoints, and each is three times as large as the model: the
-weights, and two numbers of [AdamW](../../optimizers/adamw.py) for each weight. So most of them go.
+to the last character. A resumed run must go on with the settings, the preset and the text that it
+began with. Otherwise the first half of its curve belongs to one experiment and the second half to
+another, and no number tells. So whatever contradicts “run.json” is an
+[`InputError`](errors.py#InputError) that names the first difference.
 """
 
+import json
 import secrets
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from labml_nn.training.engine.checkpoint import save_checkpoint
-from labml_nn.training.engine.checkpoint_file import load_checkpoint
+from labml_nn.training.engine.checkpoint import load_checkpoint, save_checkpoint
+from labml_nn.training.engine.config import option_name
 from labml_nn.training.engine.errors import InputError
 from labml_nn.training.engine.files import replacing, writing
 from labml_nn.training.engine.processes import rank
-from labml_nn.training.engine.resume import compare_about
 from labml_nn.training.engine.trainer import Trainer
 
 # How many of the newest checkpoints are kept. With two, one may be damaged.
 KEPT = 2
+
+
+# How a model is laid out over processes changes no result but for rounding, so it may be another
+# one than before.
+MAY_CHANGE = {"sharded"}
 
 
 def new_run(runs: Path, preset: str) -> Path:
@@ -57,9 +66,99 @@ def new_run(runs: Path, preset: str) -> Path:
                 return path
 
 
+def read_about(run: Path) -> dict[str, Any]:
+    r"""
+    ## What a run is about
+
+    A folder that isn't that of a run is an `InputError`.
+    """
+    # The usual mistake is a folder above or below that of the run. Then there is no such file.
+    path = run / "run.json"
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    # No such file, a file where the folder should be, or no permission.
+    except OSError as error:
+        raise InputError(
+            f"{run} is not the folder of a run: cannot read {path}: {error.strerror}"
+        ) from error
+    # Both JSON and UTF-8 can be invalid, and both errors are of this class.
+    except ValueError as error:
+        # It is written once, in one step, so this is a damage of the disk or of an editor.
+        raise InputError(f"{path} is damaged") from error
+
+    # Other programs write files of this name, too.
+    if not isinstance(about, dict) or not {"preset", "config", "text", "symbols"} <= set(about):
+        raise InputError(f"{path} is not that of a run")
+    return about
+
+
+def resumed_config(
+    run: Path, about: dict[str, Any], preset: str, names: set[str], given: dict[str, Any]
+) -> dict[str, Any]:
+    r"""
+    ### The settings of a resumed run
+
+    * `run` is its folder, and `about` what it says
+    * `preset` is the preset that is asked for, and `names` are all settings that it has
+    * `given` are the settings that options name
+    """
+    # The preset decides which settings there are, so it comes first.
+    config = about["config"]
+    if about["preset"] != preset:
+        raise InputError(f"{run} is a run of the preset {about['preset']}")
+
+    # A setting that is new, or gone, would have to be guessed.
+    if unknown := set(config) ^ names:
+        raise InputError(
+            f"{run} is a run of another version of this program, which differs in "
+            f"{', '.join(sorted(unknown))}"
+        )
+
+    # You may say the same once more. `auto` was decided when the run began, so it says nothing.
+    for name, value in given.items():
+        if name not in MAY_CHANGE and value not in ("auto", config[name]):
+            raise InputError(
+                f"{run} has {name}={config[name]}, not {value}: leave out {option_name(name)}, or "
+                "start a new run"
+            )
+
+    # What may be another one is taken from the options.
+    return config | {name: given[name] for name in MAY_CHANGE & given.keys()}
+
+
+def compare_about(path: Path, there: dict[str, Any], here: dict[str, Any]) -> None:
+    r"""
+    ### Is a checkpoint of this run?
+
+    * `there` is what the checkpoint at `path` is about, `here` what the run is about
+    """
+    # Someone may have copied a checkpoint into the folder, or edited “run.json”. Weights of the
+    # right shape would load all the same.
+    # A file that is no checkpoint of a run may have no settings at all.
+    old, new = there.get("config", {}), here["config"]
+
+    # A setting that only one of them has is a difference, too.
+    for name in old | new:
+        if name not in MAY_CHANGE and old.get(name) != new.get(name):
+            raise InputError(
+                f"{path} is of another configuration: {name} is {old.get(name)} there and "
+                f"{new.get(name)} here"
+            )
+
+    # With other symbols, token 5 would be another letter.
+    for name, what in (("preset", "preset"), ("text_checksum", "text"), ("symbols", "text")):
+        if there.get(name) != here.get(name):
+            # Which of the symbols differ helps nobody.
+            raise InputError(f"{path} is of another {what}")
+
+
 def keep(run: Path, trainer: Trainer, about: dict[str, Any], is_best: bool) -> None:
     r"""
     ## Save a checkpoint, remove old ones
+
+    A long run writes hundreds of checkpoints, and each is three times as large as the model: the
+    weights, and two numbers of [AdamW](../../optimizers/adamw.py) for each weight. So most of them
+    go.
 
     With `is_best`, the validation loss is lower than ever. A copy of the checkpoint then stays
     until a better one comes.

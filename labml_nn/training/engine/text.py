@@ -1,12 +1,13 @@
 r"""
 ---
-title: Texts to Train On
-summary: The text of the package, a file of your own, or the sources of Python itself.
+title: Texts and Their Tokens
+summary: Any text becomes tokens, in one part to train on and one to measure with.
 ---
 
 A model can be trained on any text. [Tiny Shakespeare](../data.py#tiny_shakespeare) comes with the
 package, a file is read with `--text`, and `--corpus python` is Python's own library, which is
-always there. A text that is larger than the memory is read from [a file of tokens](token_file.py).
+always there. With `--n-vocab` its tokens are byte pairs in place of characters. A text that is
+larger than the memory is read from [a file of tokens](token_file.py).
 
 **In:** a text. **Out:** its tokens in two parts, one to train on and one to measure with, and all
 that a run has to know about them.
@@ -15,19 +16,110 @@ that a run has to know about them.
 import codecs
 import hashlib
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from labml_nn.basics.byte_pairs import PIECES, letters_of_bytes
 from labml_nn.training.data import CharTokenizer, prepare, tiny_shakespeare
-from labml_nn.training.engine.byte_pairs import BytePairTokenizer
 from labml_nn.training.engine.errors import InputError
 
 # Bytes that are read at once. Smaller chunks would take longer, larger ones more memory.
 CHUNK = 1 << 20
+
+
+class BytePairTokenizer:
+    r"""
+    ## Byte pairs
+
+    The [lesson](../../basics/byte_pairs.py) goes through all words for each merge. The package
+    [tokenizers](https://github.com/huggingface/tokenizers) finds the same merges faster; a test
+    compares them. This tokenizer takes the place of one of characters.
+    """
+
+    def __init__(self, document: str) -> None:
+        r"""
+        * `document` is a tokenizer in the format of the package, JSON
+        """
+        # Kept, so that a run can be continued with the same tokens.
+        self.document = document
+
+        # Read at once: what is no tokenizer should fail here, and not at the first text.
+        try:
+            self.tokenizer = package().Tokenizer.from_str(document)
+        # The package raises plain exceptions.
+        except Exception as error:
+            raise ValueError(f"not a tokenizer: {error}") from error
+
+    @classmethod
+    def trained(cls, texts: Iterable[str], n_vocab: int) -> "BytePairTokenizer":
+        r"""
+        ### Learn the vocabulary
+
+        `texts` are parts of one text. A short text may have fewer pairs than `n_vocab` asks for.
+        """
+        # The bytes are there from the start. Above 32,768 a number wouldn't fit into 16 bits, which
+        # is what a file of tokens has.
+        if not 256 <= n_vocab <= 32_768:
+            raise ValueError(f"n_vocab must be between 256, the bytes, and 32,768, got {n_vocab}")
+
+        # The same borders and letters as in the lesson.
+        tokenizers = package()
+        by_byte = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        by_piece = tokenizers.pre_tokenizers.Split(tokenizers.Regex(PIECES), "isolated")
+
+        # First the pieces, then the bytes of each as letters.
+        whole = tokenizers.Tokenizer(tokenizers.models.BPE())
+        whole.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([by_piece, by_byte])
+
+        # Letters become bytes again, and bytes a text.
+        whole.decoder = tokenizers.decoders.ByteLevel()
+
+        # Every byte is in the vocabulary, also one that the text doesn't have. As in the lesson, a
+        # pair has to come up twice.
+        letters = letters_of_bytes()
+        trainer = tokenizers.trainers.BpeTrainer(
+            vocab_size=n_vocab, min_frequency=2, initial_alphabet=letters, show_progress=False
+        )
+
+        # The result goes through JSON, as it would through a file.
+        whole.train_from_iterator(texts, trainer)
+        return cls(whole.to_str())
+
+    def __len__(self) -> int:
+        # The bytes and the merges.
+        return self.tokenizer.get_vocab_size()
+
+    @property
+    def symbols(self) -> str:
+        # A fingerprint: two tokenizers with the same one are the same.
+        return f"byte pairs {hashlib.sha256(self.document.encode()).hexdigest()}"
+
+    def encode(self, text: str) -> Tensor:
+        # Nothing is unknown: every text has bytes.
+        return torch.tensor(self.tokenizer.encode(text).ids, dtype=torch.long)
+
+    def decode(self, tokens: Tensor) -> str:
+        # A token may be a part of a character; alone, it is shown as “�”.
+        return self.tokenizer.decode(tokens.tolist(), skip_special_tokens=False)
+
+
+def package() -> Any:
+    r"""
+    ### The package
+
+    Nothing but byte pairs needs it, so it is imported on demand.
+    """
+    # Without it, one sentence says what to do.
+    try:
+        import tokenizers
+    except ImportError:
+        raise ValueError("byte pairs need the package tokenizers: pip install it") from None
+    return tokenizers
 
 
 @dataclass(frozen=True)
@@ -35,7 +127,7 @@ class Prepared:
     r"""
     ## A text that is ready for training
 
-    * `tokenizer` made the tokens, of characters or [byte pairs](../../basics/byte_pairs.py)
+    * `tokenizer` made the tokens, of characters or byte pairs
     * `train` and `validation` are the tokens of the two parts
     * `n_characters` is the number of characters of the validation part
     * `checksum` is that of the text
@@ -74,7 +166,7 @@ class Prepared:
 
 def prepare_text(text: str, seq_len: int, n_vocab: int | None = None) -> Prepared:
     r"""
-    ## Prepare a text
+    ### Prepare a text
 
     With `n_vocab` the tokens are that many byte pairs.
     """
@@ -96,10 +188,10 @@ def prepare_text(text: str, seq_len: int, n_vocab: int | None = None) -> Prepare
 
 def chunks(path: Path, size: int = CHUNK) -> Iterator[str]:
     r"""
-    ## A text in chunks
+    ## Reading a file in chunks
 
-    Each ends with the end of a line, because tokens don't reach beyond that; only a line that is
-    very long is cut. What isn't UTF-8 is an `InputError` that says where.
+    Each chunk ends with the end of a line, because tokens don't reach beyond that; only a line that
+    is very long is cut. What isn't UTF-8 is an `InputError` that says where.
     """
     # A character may have four bytes, and a chunk may end within it. This decoder keeps the begun
     # character for the next chunk. `-sig` skips the mark that Windows puts at the start of a file.
@@ -137,7 +229,7 @@ def chunks(path: Path, size: int = CHUNK) -> Iterator[str]:
 
 def read_text(path: Path) -> str:
     r"""
-    ## A text of your own
+    ### A text of your own
     """
     # In chunks as well, for the same errors.
     text = "".join(chunks(path))
@@ -149,7 +241,7 @@ def read_text(path: Path) -> str:
 
 def python_sources(max_length: int = 1_115_394) -> str:
     r"""
-    ## Python's own library
+    ### Python's own library
 
     The modules of the standard library in alphabetical order, cut at `max_length` characters, by
     default the length of Tiny Shakespeare. The text depends on the version of Python, so compare

@@ -6,7 +6,7 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from labml_nn.basics.byte_pairs import encode, learn_merges, letters_of_bytes
 from labml_nn.training.data import tiny_shakespeare
-from labml_nn.training.engine.byte_pairs import BytePairTokenizer
+from labml_nn.training.engine.text import BytePairTokenizer
 
 TEXT = tiny_shakespeare()[:20_000]
 TOKENIZER = BytePairTokenizer.trained([TEXT], 400)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from labml_nn.training.engine.recipes import PARTS
+from labml_nn.training.engine.presets import PARTS
 from labml_nn.transformers.mha import causal_mask
 from labml_nn.transformers.variants.differential_attention import first_lambda
 

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from labml_nn.training.engine.config import TrainConfig
-from labml_nn.training.engine.steps import run_steps
-from labml_nn.training.engine.trainer import Trainer
+from labml_nn.training.engine.trainer import Trainer, run_steps
 
 TEXT = "the quick brown fox jumps over the lazy dog\n" * 50
 

@@ -6,9 +6,14 @@ import pytest
 import torch
 from torch import nn
 
-from labml_nn.training.engine import checkpoint_file
-from labml_nn.training.engine.checkpoint import restore, save_checkpoint, state_of
-from labml_nn.training.engine.checkpoint_file import load_checkpoint
+from labml_nn.training.engine.checkpoint import (
+    FORMAT,
+    checksum,
+    load_checkpoint,
+    restore,
+    save_checkpoint,
+    state_of,
+)
 from labml_nn.training.engine.config import TrainConfig
 from labml_nn.training.engine.errors import InputError
 from labml_nn.training.engine.trainer import Trainer, adamw_for_all
@@ -107,7 +112,7 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_runs_no_code(
     monkeypatch.chdir(tmp_path)
 
     def refused(content: bytes, sentence: str) -> None:
-        path = tmp_path / f"step-000001-{checkpoint_file.checksum(content)}.pt"
+        path = tmp_path / f"step-000001-{checksum(content)}.pt"
         path.write_bytes(content)
         with pytest.raises(InputError, match=sentence):
             load_checkpoint(path)
@@ -116,7 +121,7 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_runs_no_code(
         torch.save(value, "saved")
         return Path("saved").read_bytes()
 
-    refused(saved({"format": checkpoint_file.FORMAT, "model": Touch()}), "is not a checkpoint")
+    refused(saved({"format": FORMAT, "model": Touch()}), "is not a checkpoint")
     assert not Path("touched").exists()
     refused(b"hello", "is not a checkpoint")
     for other in ({}, {"format": "labml_nn checkpoint 4"}, [1, 2], None):

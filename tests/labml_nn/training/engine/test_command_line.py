@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from labml_nn.training.data import tiny_shakespeare
 from labml_nn.training.engine import command_line
-from labml_nn.training.engine.checkpoint_file import load_checkpoint
+from labml_nn.training.engine.checkpoint import load_checkpoint
 from labml_nn.training.engine.config import TrainConfig, setting
-from labml_nn.training.engine.history import read_history
 from labml_nn.training.engine.presets import Preset
+from labml_nn.training.engine.records import read_history
 from labml_nn.training.engine.text import prepare_text
 from labml_nn.training.engine.trainer import Trainer
 from labml_nn.training.loop import evaluate

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from labml_nn.training.engine.command_line import main
-from labml_nn.training.engine.history import read_history
+from labml_nn.training.engine.records import read_history
 from tests import forks
 from tests.labml_nn.training.engine import two_processes
 from tests.labml_nn.training.engine.models import TEXT

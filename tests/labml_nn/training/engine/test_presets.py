@@ -9,8 +9,7 @@ import torch
 
 import labml_nn
 from labml_nn.training.engine.errors import InputError
-from labml_nn.training.engine.presets import PRESETS
-from labml_nn.training.engine.recipes import PARTS
+from labml_nn.training.engine.presets import PARTS, PRESETS
 from labml_nn.training.engine.text import prepare_text
 from labml_nn.training.engine.trainer import Trainer
 from labml_nn.training.leaks import honest_loss

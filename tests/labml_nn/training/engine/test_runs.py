@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from labml_nn.training.engine.errors import InputError
-from labml_nn.training.engine.resume import read_about
-from labml_nn.training.engine.runs import keep, new_run, newest_good
+from labml_nn.training.engine.runs import keep, new_run, newest_good, read_about
 from tests.labml_nn.training.engine.models import make_trainer, run
 
 ABOUT: dict[str, Any] = {

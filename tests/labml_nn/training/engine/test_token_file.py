@@ -5,13 +5,12 @@ import pytest
 import torch
 
 from labml_nn.training.data import RandomWindows
-from labml_nn.training.engine import write_tokens
+from labml_nn.training.engine import token_file
 from labml_nn.training.engine.command_line import main as train
 from labml_nn.training.engine.errors import InputError
-from labml_nn.training.engine.memory import peak_memory
 from labml_nn.training.engine.text import chunks, prepare_text, python_sources
-from labml_nn.training.engine.token_file import description, open_tokens
-from labml_nn.training.engine.write_tokens import first_part, main
+from labml_nn.training.engine.token_file import description, first_part, main, open_tokens
+from labml_nn.training.engine.train import peak_memory
 from tests.forks import forked
 
 TEXT = python_sources(60_000) + "and some more: Größe, 🎉\n" * 20
@@ -29,8 +28,8 @@ def test_tokens_in_a_file_are_those_in_memory_and_so_are_batches(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_vocab: int | None
 ) -> None:
     # Many chunks also of a short text.
-    monkeypatch.setattr(write_tokens, "chunks", lambda path: chunks(path, 1009))
-    write_tokens.write_tokens(text, tmp_path / "tokens", n_vocab)
+    monkeypatch.setattr(token_file, "chunks", lambda path: chunks(path, 1009))
+    token_file.write_tokens(text, tmp_path / "tokens", n_vocab)
     found, known = open_tokens(tmp_path / "tokens"), prepare_text(TEXT, 8, n_vocab)
     assert found.tokenizer.symbols == known.tokenizer.symbols
     assert found.train.dtype == torch.int16
@@ -52,7 +51,7 @@ def growth(path: Path) -> int:
 
 def test_memory_does_not_grow_with_the_file(text: Path, tmp_path: Path) -> None:
     path = tmp_path / "tokens"
-    write_tokens.write_tokens(text, path)
+    token_file.write_tokens(text, path)
     # The same file, but two billion bytes long. What was never written takes no room on the disk.
     document = json.loads(description(path).read_text())
     description(path).write_text(json.dumps(document | {"train": 10**9 - document["validation"]}))
@@ -93,7 +92,7 @@ def test_a_model_is_trained_from_a_file_as_from_memory(
 
 def test_a_file_that_is_not_whole_is_refused(text: Path, tmp_path: Path) -> None:
     path = tmp_path / "tokens"
-    write_tokens.write_tokens(text, path)
+    token_file.write_tokens(text, path)
     document = json.loads(description(path).read_text())
     cases = {
         json.dumps(document | {"byteorder": "middle"}): "another order of bytes",

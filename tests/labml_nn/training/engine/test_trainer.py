@@ -13,8 +13,7 @@ from labml_nn.optimizers import schedules
 from labml_nn.training import loop
 from labml_nn.training.data import RandomWindows
 from labml_nn.training.engine.errors import InputError
-from labml_nn.training.engine.steps import run_steps
-from labml_nn.training.engine.trainer import Trainer
+from labml_nn.training.engine.trainer import Trainer, run_steps
 from tests.labml_nn.training.engine.models import (
     CONFIG,
     losses,

@@ -14,14 +14,11 @@ from torch import Tensor, nn
 
 from labml_nn.optimizers.muon import Muon
 from labml_nn.training.engine import command_line
-from labml_nn.training.engine.checkpoint import restore, save_checkpoint
-from labml_nn.training.engine.checkpoint_file import load_checkpoint
+from labml_nn.training.engine.checkpoint import load_checkpoint, restore, save_checkpoint
 from labml_nn.training.engine.config import TrainConfig
-from labml_nn.training.engine.errors import InputError
-from labml_nn.training.engine.presets import PRESETS
+from labml_nn.training.engine.errors import InputError, error_prefix
+from labml_nn.training.engine.presets import PRESETS, ClassicConfig
 from labml_nn.training.engine.processes import any_rank, broadcast, process_group, rank, world_size
-from labml_nn.training.engine.program import error_prefix
-from labml_nn.training.engine.recipes import ClassicConfig
 from labml_nn.training.engine.text import prepare_text
 from labml_nn.training.engine.trainer import Trainer
 from labml_nn.training.loop import evaluate

@@ -4,8 +4,8 @@ title: One Step of Writing
 summary: The classic model with its cache, as a function from caches to longer caches.
 ---
 
-In the browser the [live model](live.py) writes one character at a time. With its
-[cache](../../transformers/kv_cache.py) it computes one position for each. What runs there is a
+In the browser the [live model](models.py) writes one character at a time. With its
+[cache](../transformers/kv_cache.py) it computes one position for each. What runs there is a
 graph, and a graph has no attributes to keep a cache in. So here the caches are arguments and
 results.
 
@@ -17,7 +17,7 @@ caches with that token in them.
 import torch
 from torch import Tensor
 
-from labml_nn.training.engine.live import LARGE
+from labml_nn.live.models import LARGE
 from labml_nn.transformers.kv_cache import CachedProjection, CachedTransformer
 
 

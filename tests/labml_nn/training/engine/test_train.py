@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from labml_nn.training.engine.memory import keep_freed_memory, peak_memory
+from labml_nn.training.engine.train import keep_freed_memory, peak_memory
 from tests.forks import forked
 
 

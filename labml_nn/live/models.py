@@ -8,10 +8,10 @@ On many pages you can step through the code with your own text. What runs there 
 model with the page's own module inside, trained once by `python -m benchmarks live`.
 
 **In:** the name of a model. **Out:** the model, before training, and its training. The
-[recorded weights](../trained.py) are loaded into a model that was made here.
+[recorded weights](../training/trained.py) are loaded into a model that was made here.
 
-* `classic` is the [classic transformer](../../transformers/basic/autoregressive_model.py)
-* `modern` is the [modern one](../../transformers/modern/model.py)
+* `classic` is the [classic transformer](../transformers/basic/autoregressive_model.py)
+* `modern` is the [modern one](../transformers/modern/model.py)
 * Any other name is that of a page about attention, `positions/alibi` for example. Its module takes
   the place of attention in a model of two layers.
 """
@@ -46,7 +46,7 @@ class Way(nn.Module):
     r"""
     ## A way to write attention, in a layer
 
-    Each has a call of its own; [side by side](../../transformers/ways/side_by_side.py#attend) knows
+    Each has a call of its own; [side by side](../transformers/ways/side_by_side.py#attend) knows
     them.
     """
 
@@ -68,7 +68,7 @@ def sizes_of(name: str) -> dict[str, int]:
     r"""
     ## Sizes
     """
-    # [SwiGLU](../../transformers/swiglu.py) has three matrices, each smaller by a third.
+    # [SwiGLU](../transformers/swiglu.py) has three matrices, each smaller by a third.
     if name == "modern":
         return LARGE | {"d_ff": 336}
 
@@ -113,7 +113,7 @@ def fit(name: str, model: nn.Module, tokens: Tensor, steps: int = 2000, seed: in
     # Twelve windows of 64 characters a step, the same ones for every model.
     batches = RandomWindows(tokens, sizes_of(name)["seq_len"], 12, seed)
 
-    # The [modern recipe](../../transformers/modern/experiment.py), or that of the loop.
+    # The [modern recipe](../transformers/modern/experiment.py), or that of the loop.
     if name == "modern":
         train(model, batches.at, muon_and_adamw(model), steps, schedule=linear)
     else:
