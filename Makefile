@@ -103,7 +103,7 @@ results: $(made)/site ## Train the recipes from three seeds, and the models that
 	$(run) -m benchmarks live
 
 proof: $(made)/test ## Compare changed pages with the code of others, and break them; their row of the table
-	$(run) -m tests.proof $(ARGS)
+	$(run) -m tests.mutants.proof $(ARGS)
 
 lint: $(made)/test node_modules/.made ## Check the code's style and layout, the pages' rules, and that the notebooks are up to date
 	$(run) -m ruff check

@@ -2,10 +2,10 @@ r"""Break a page in every way that one line allows, and see whether its tests no
 
     python -m tests.mutants labml_nn/transformers/mha.py labml_nn/transformers/rms_norm.py
 
-Each mutant of a page, which `tests/mutations.py` makes, meets the tests of that page alone: those
+Each mutant of a page, which `mutations.py` makes, meets the tests of that page alone: those
 of `tests/` under the same path. What they don't notice has survived, and is printed with the line
 as it was and as it became. Mutants that compute the same as the page are listed, with the reason,
-in `tests/equivalent_mutants.toml`; an entry there that fits no mutant, or that the tests do notice,
+in `equivalent.toml`; an entry there that fits no mutant, or that the tests do notice,
 is an error. The exit status is 1 if a mutant survived, 2 if something else is wrong.
 
 Everything that pages and tests import from elsewhere is imported once. Then each mutant has a
@@ -32,9 +32,9 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
-from tests.mutations import Mutant, mutants, spread
+from tests.mutants.mutations import Mutant, mutants, spread
 
-EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
+EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 # One mutant that asks for all memory there is would take the others with it.
 MEMORY = 12 * 2**30
 OK = 0  # the exit status of pytest
@@ -294,7 +294,3 @@ def main() -> int:
     if any(outcome.wrong for outcome in outcomes):
         return 2
     return int(any(outcome.survived for outcome in outcomes))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

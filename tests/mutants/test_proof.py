@@ -2,8 +2,8 @@ r"""The table of what is known about the pages: it is of today's sources, and co
 
 from pathlib import Path
 
-from tests import proof
 from tests.literate.projects import write
+from tests.mutants import proof
 
 PAGE = 'r"""\n---\ntitle: A\nsummary: B.\npaper:\n  title: "C: D"\n  year: 1999\n---\n"""\n'
 TEST = "ORACLES: dict = {}\n"
@@ -12,7 +12,7 @@ ROW = {"paper": "C: D (1999)", "oracles": {"one": 2.2e-16, "another": 0.0}, **CO
 
 
 def test_each_page_with_oracles_has_a_row_of_todays_sources() -> None:
-    assert proof.stale() == [], "run .venv/bin/python -m tests.proof"
+    assert proof.stale() == [], "run .venv/bin/python -m tests.mutants.proof"
     rows = proof.recorded()["values"]["pages"].keys()
     assert rows == {proof.row_name(page) for page in proof.pages()}
 

@@ -1,11 +1,11 @@
 r"""What is known about the pages: compared with whom, how far from them, how many mutants noticed.
 
-    python -m tests.proof
+    python -m tests.mutants.proof
 
 A test file that has a table `ORACLES` says by it whom its page is compared with: from a name to a
 function that gives the largest absolute difference, in double precision, over outputs and
 gradients. For each such page the functions are called, a sample of its mutants is made
-(`tests/mutants.py`), and what came out becomes a row of `results/proof.json`, which the site shows.
+(`examine.py`), and what came out becomes a row of `results/proof.json`, which the site shows.
 
 Only pages are run again of which the file or its test has changed since; `--all` runs them all. The
 exit status is 1 if a mutant survived, which the row tells too, or if a page is further away from an
@@ -27,11 +27,11 @@ import yaml
 
 from benchmarks.record import write
 from literate.results.fingerprints import fingerprint
-from tests.mutants import Children, Outcome, examine, own_tests, prepare, show
+from tests.mutants.examine import Children, Outcome, examine, own_tests, prepare, show
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 RESULT = Path("results/proof.json")
-COMMAND = "python -m tests.proof"
+COMMAND = "python -m tests.mutants.proof"
 # What rounding in double precision can make of a difference, and no wrong formula can.
 NEAR = 1e-10
 COUNTS = ("made", "killed", "equivalent", "survived")

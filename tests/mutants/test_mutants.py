@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.literate.projects import run, write
-from tests.mutants import Equivalent, read_equivalents
-from tests.mutations import mutants, spread
+from tests.mutants.examine import Equivalent, read_equivalents
+from tests.mutants.mutations import mutants, spread
 
 PAGE = '''r"""A page."""
 
