@@ -3,7 +3,7 @@ Write what was measured to a file that the pages can refer to.
 
 A program that measures ends with one call of `write`. The file `results/NAME.json` then says what
 was found, by which command, on which day, on which machine, and of which sources. The notes link to
-it, and CONTRIBUTING.md says how.
+it, and RULES.md says how.
 
 Run as a program, this prints which results are no longer of the sources that are here.
 """
@@ -50,7 +50,7 @@ def write(
       hours asks for their `fingerprints` when it begins, and gives those.
     * `values` are numbers and texts by their names; there can be mappings in mappings
     * `seconds` is how long the run has taken
-    * `tables` and `figures` are as CONTRIBUTING.md describes them; lines are drawn by
+    * `tables` and `figures` are as RULES.md describes them; lines are drawn by
       `pictures.chart`, and a figure can bring a `picture` of its own
 
     What is there already stays until the new file is complete.

@@ -1,6 +1,9 @@
-r"""CONTRIBUTING.md is followed, word for word, by somebody who has just cloned the repository."""
+r"""CONTRIBUTING.md is followed, word for word, by somebody who has just cloned the repository, and
+the commands of RULES.md do something.
+"""
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -19,8 +22,9 @@ from tests.literate.projects import free_address
 from tests.test_repository import commands, copied
 
 ROOT = Path(__file__).resolve().parents[1]
-TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-WALK, _, REFERENCE = TEXT.partition("## The commands")
+WALK, RULES = (
+    (ROOT / name).read_text(encoding="utf-8") for name in ("CONTRIBUTING.md", "RULES.md")
+)
 # What `make` would install is there already: it is the environment of this test run.
 INSTALLED = [".venv/made/site", ".venv/made/train", ".venv/made/test", "node_modules/.made"]
 ROLES = ("AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL")
@@ -99,6 +103,15 @@ def typed(lines: list[str], folder: Path, environment: dict[str, str]) -> str:
     return done.stdout
 
 
+def put_in_place(navigation: Path, printed: str) -> None:
+    r"""The line that was printed for the navigation goes below the page about attention."""
+    (line,) = re.findall("TO DO: add the line `(.*)` to `nav` in mkdocs.yml", printed)
+    text = navigation.read_text(encoding="utf-8")
+    (neighbour,) = re.findall(r"(?m)^ *- transformers/mha\.md$", text)
+    new = neighbour.partition("-")[0] + line
+    navigation.write_text(text.replace(neighbour, f"{neighbour}\n{new}"), encoding="utf-8")
+
+
 def test_the_way_from_a_clone_to_a_page_can_be_gone(
     fork: Path, environment: dict[str, str], tmp_path: Path, site: Path
 ) -> None:
@@ -113,7 +126,8 @@ def test_the_way_from_a_clone_to_a_page_can_be_gone(
     shutil.copytree(ROOT / ".cache/literate", clone / ".cache/literate")
     with started(lines[at], clone, environment) as address:
         assert "<title>Annotated Transformers" in asked(address)
-        printed = typed(lines[at + 1 :], tmp_path, environment)
+        done = next(index for index, line in enumerate(lines) if line.startswith("git add"))
+        printed = typed(lines[at + 1 : done], tmp_path, environment)
         shown = asked(f"{address}transformers/my_idea/")
     assert 'id="MyIdea.forward"' in shown
     for said in [
@@ -123,17 +137,19 @@ def test_the_way_from_a_clone_to_a_page_can_be_gone(
         "1 passed",
     ]:
         assert said in printed
+    put_in_place(clone / "mkdocs.yml", printed)
+    typed(lines[done:], clone, environment)
     show = "git -c 'safe.directory=*' show --name-only --format=%s my-idea"
     assert typed([show], fork, environment).split("\n\n") == [
         "A page about my idea",
-        "labml_nn/transformers/my_idea.py\nnotebooks/transformers/my_idea.ipynb\n"
+        "labml_nn/transformers/my_idea.py\nmkdocs.yml\nnotebooks/transformers/my_idea.ipynb\n"
         "tests/labml_nn/transformers/test_my_idea.py\n",
     ]
 
 
 def test_the_commands_do_something(environment: dict[str, str]) -> None:
     said = ""
-    for line in commands(REFERENCE):
+    for line in commands(RULES):
         program, rest = line.split(maxsplit=1)
         known = {"make": f"make -n {rest}", ".venv/bin/python": f"{sys.executable} {rest}"}
         printed = typed([known[program]], ROOT, environment)

@@ -96,7 +96,7 @@ def test_every_link_of_the_documents_within_the_repository_leads_to_a_file() -> 
     kept = set(files())
     links = [
         (document, target)
-        for document in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+        for document in ["README.md", "CONTRIBUTING.md", "RULES.md", "CHANGELOG.md"]
         for target in re.findall(r"(?<!`)\[[^]]*\]\(([^)#:]+)\)", text_of(document))
     ]
     assert links

@@ -263,6 +263,7 @@ PAGES = [
     "literate/page/",
     "changelog/",
     "contributing/",
+    "rules/",
     # Boxes to tick.
     "course/",
     # Links in captions and on code, and a neighbour with an apostrophe in its title.

@@ -103,6 +103,6 @@ def test_the_documents_of_this_repository_name_what_there_is() -> None:
     loaded = load_site(load(ROOT))
     tests = [parse(path.read_text(encoding="utf-8"), path.name) for path in ROOT.glob("tests/*.py")]
     everything = names([*loaded.sources.values(), *tests], ROOT)
-    for path in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+    for path in ("README.md", "CONTRIBUTING.md", "RULES.md", "CHANGELOG.md"):
         text = (ROOT / path).read_text(encoding="utf-8")
         assert list(problems_of_document(path, text, everything)) == []
