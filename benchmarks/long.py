@@ -1,0 +1,87 @@
+r"""
+What does the preset “long” reach on two cores, and what does its model write?
+
+The command `python -m labml_nn.training.engine --preset long` is run as a reader would run it, from
+one seed, in a process of its own. The result is results/long.json. On two cores it was once seen to
+reach 1.394 in 25 minutes; nothing else may run on the machine meanwhile, for its time is a result.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.library import definitions
+from benchmarks.library.experiment import Experiment, Report, Runner
+from benchmarks.library.tables import column, table
+from benchmarks.record import ROOT
+
+SEED = 1
+PROMPT, WRITTEN = "ROMEO:\n", 400
+# Settings other than those of the preset: none, but for a look whether it runs.
+SETTINGS: list[str] = []
+COMMAND = "labml_nn.training.engine"
+SOURCES = definitions.files_of(f"{COMMAND}.command_line")
+
+
+def trained(seed: int) -> dict[str, Any]:
+    r"""The result that the command tells, its history, and the sample at its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [sys.executable, "-m", COMMAND, "--preset", "long", "--seed", str(seed), "--json"]
+        words += ["--runs", folder, "--prompt", PROMPT, "--sample-length", str(WRITTEN), *SETTINGS]
+        told = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+        before, _, last = told.strip().rpartition("\n")
+        result = json.loads(last)
+        lines = (Path(result["run"]) / "history.jsonl").read_text(encoding="utf-8").splitlines()
+    # The sample is what is printed between the description and the last line.
+    sample = before[before.rindex(f"run {result['run']}") :].partition("\n")[2].strip("\n")
+    return {"result": result, "history": [json.loads(line) for line in lines], "sample": sample}
+
+
+def measure(runner: Runner) -> dict[str, Any]:
+    r"""One run: it takes all cores."""
+    return runner.once(trained, SEED)
+
+
+def report(found: dict[str, Any]) -> Report:
+    r"""The loss in three units, the time, the curves, and what the model writes."""
+    result = dict(found["result"])
+    # Where it was on this machine is no result.
+    del result["run"]
+    history = found["history"]
+    lines = [
+        {
+            "name": name,
+            "points": [[one["step"], one[key]] for one in history if key in one],
+        }
+        for name, key in (("training", "loss.train"), ("validation", "loss.validation"))
+    ]
+    return {
+        "values": {"minutes": result["seconds"] / 60, **result},
+        "tables": {
+            "written": table(
+                [column("prompt", "Prompt"), column("text", "What the model writes")],
+                [{"prompt": PROMPT, "text": found["sample"]}],
+            )
+        },
+        "figures": {
+            "losses": {
+                "title": "The losses of the preset “long”",
+                "x": {"title": "Step"},
+                "y": {"title": "Loss", "unit": "nats"},
+                "lines": lines,
+            }
+        },
+    }
+
+
+EXPERIMENT = Experiment(
+    title="The preset “long”, as the command trains it",
+    sources=SOURCES,
+    measure=measure,
+    report=report,
+    small={"SETTINGS": "--steps 20 --evaluate-every 10 --n-layers 1 --seq-len 64".split()},
+    threads=None,
+)
