@@ -79,16 +79,16 @@ def _choose(loaded: Site, paths: Sequence[str]) -> list[Source]:
     for path in paths:
         full = Path(path).resolve()
         name = full.relative_to(root).as_posix() if full.is_relative_to(root) else path
-        found = {
+        matching = {
             key: source
             for key, source in loaded.sources.items()
             if name in (key, ".") or key.startswith(name + "/")
         }
-        if not found:
+        if not matching:
             packages = ", ".join(loaded.settings.sources)
             sentence = f"is no page; pages are the files of {packages}."
             raise LiterateError([Problem(path, 1, sentence)])
-        chosen.update(found)
+        chosen.update(matching)
     return list(chosen.values())
 
 
@@ -114,7 +114,7 @@ def _check(paths: Sequence[str]) -> None:
     measured = site.measurements(loaded, sources, _say)
     pages = [*site.pages(loaded, sources, measured)]
     pages += [] if paths else site.documents(loaded)
-    problems = [one for page in pages for one in page.problems]
+    problems = [problem for page in pages for problem in page.problems]
     if problems:
         raise LiterateError(problems)
     print(f"{len(pages)} pages checked, no problems.")
@@ -132,9 +132,9 @@ def _measure(paths: Sequence[str]) -> None:
             f"{path}: " + ", ".join(f"{name}={'|'.join(map(str, sizes))}" for name, sizes in axes)
         )
         for line, tensors in sorted(measurement.lines.items()):
-            for one in tensors:
-                shape = f"[{', '.join(one.axes)}] {one.dtype} {list(one.sizes[0])}"
-                print(f"  {line:>4}  {one.name}: {shape}")
+            for tensor in tensors:
+                shape = f"[{', '.join(tensor.axes)}] {tensor.dtype} {list(tensor.sizes[0])}"
+                print(f"  {line:>4}  {tensor.name}: {shape}")
     if not measured:
         print("None of these pages has an example() to measure.")
 
@@ -175,7 +175,7 @@ def _notebooks(paths: Sequence[str], out: Path | None, check: bool, scripts: boo
     loaded = site.load(settings.load(Path.cwd()))
     known = loaded.settings
     sources = by_module(loaded.sources.values())
-    modules = [module_name(one.path) for one in _choose(loaded, paths)] if paths else None
+    modules = [module_name(source.path) for source in _choose(loaded, paths)] if paths else None
     out = out or Path(os.path.relpath(known.root / known.notebooks))
     built = notebooks.build_all(sources, out, known, modules, _say)
     if not built:

@@ -58,14 +58,14 @@ def mismatches(
     in which the names of places begin with `root`, such as
     "`limits.a.code`: 'x' is not of type 'number'."
     """
-    found = []
-    for one in _validator(schema).iter_errors(content):
-        place = f"`{one.json_path.replace('$', root, 1).lstrip('.')}`"
-        sentence = f"{place} {one.schema.get('description')}."
-        if "description" not in one.schema:
-            sentence = f"{place}: {one.message}.".removeprefix("``: ")
-        found.append((tuple(one.absolute_path), sentence))
-    return sorted(found, key=str)
+    sentences = []
+    for error in _validator(schema).iter_errors(content):
+        place = f"`{error.json_path.replace('$', root, 1).lstrip('.')}`"
+        sentence = f"{place} {error.schema.get('description')}."
+        if "description" not in error.schema:
+            sentence = f"{place}: {error.message}.".removeprefix("``: ")
+        sentences.append((tuple(error.absolute_path), sentence))
+    return sorted(sentences, key=str)
 
 
 @cache

@@ -83,13 +83,13 @@ class Settings:
 
         Problems stop a build where the settings are strict. Else the first of them are reported.
         """
-        found = sorted(set(problems))
-        if found and self.strict:
-            raise LiterateError(found)
-        for problem in found[:MOST_WARNINGS]:
+        distinct = sorted(set(problems))
+        if distinct and self.strict:
+            raise LiterateError(distinct)
+        for problem in distinct[:MOST_WARNINGS]:
             report(str(problem))
-        if len(found) > MOST_WARNINGS:
-            report(f"{len(found)} problems in all; `python -m literate check` lists them.")
+        if len(distinct) > MOST_WARNINGS:
+            report(f"{len(distinct)} problems in all; `python -m literate check` lists them.")
 
 
 def load(start: Path) -> Settings:

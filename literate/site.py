@@ -104,7 +104,7 @@ class Site:
         The file of the [search](page/search.py#index), with its path on the site.
         """
         by_hand = {self.settings.root / path: uri for path, uri in self.documents.items()}
-        measured = {one.uri: one for one in self.results.values()}
+        measured = {result.uri: result for result in self.results.values()}
         return search.index(self.sources, self.uris, by_hand, measured)
 
 
@@ -197,14 +197,14 @@ def pages(
     taken = Taken(site.settings, site.sources.values(), site.uris, site.url)
     references = network(site.sources.values())
     setting = site.settings.differences
-    found = differences.find(site.sources, references, setting)
-    changes = Changes(found, setting, measured, references)
+    by_class = differences.find(site.sources, references, setting)
+    changes = Changes(by_class, setting, measured, references)
     all_steps = steps(site.sources.values())
     names = names_in_notes.names(site.sources.values(), site.settings.root)
     kept = finished.pages if finished else {}
-    shown = live(site.settings, lambda runs: runs.shown(one.path for one in chosen))
+    shown = live(site.settings, lambda runs: runs.shown(source.path for source in chosen))
     pairs = site.settings.compare.items()
-    compared = {one: there for name, there in pairs for one in links.results[name].sources}
+    compared = {source: there for name, there in pairs for source in links.results[name].sources}
     with Formulas(katex.folder(site.settings)) as formulas:
         for source in chosen:
             origin = made_from(source, links, measured.get(source.path), references)
@@ -233,9 +233,9 @@ def made_pages(site: Site) -> list[Page]:
     Those of the results, and the lists of papers and terms.
     """
     links = site.links
-    twins = {one.uri: twin.of_result(one, links) for one in links.results.values()}
+    twins = {result.uri: twin.of_result(result, links) for result in links.results.values()}
     made = [*result_pages.pages(links), *lists.pages(links)]
-    return [replace(one, twin=twins.get(one.uri, "")) for one in made]
+    return [replace(page, twin=twins.get(page.uri, "")) for page in made]
 
 
 def for_programs(site: Site, pages: Sequence[Page]) -> dict[str, str]:
@@ -261,8 +261,8 @@ def documents(site: Site, chosen: Iterable[str] | None = None) -> Iterator[Page]
         written = document(path, links)
         text = (root / path).read_text(encoding="utf-8")
         misspelt = names_in_notes.problems_of_document(path, text, names)
-        found = tuple(sorted([*written.problems, *misspelt]))
-        yield replace(written, problems=found, twin=twin.of_document(path, text, links))
+        sorted_problems = tuple(sorted([*written.problems, *misspelt]))
+        yield replace(written, problems=sorted_problems, twin=twin.of_document(path, text, links))
 
 
 def correct_pages(
@@ -280,7 +280,7 @@ def correct_pages(
     except EditError as error:
         raise LiterateError([Problem("pyproject.toml", 1, str(error))]) from None
     written = [*made, *documents(site), *made_pages(site)]
-    problems = [problem for one in written for problem in one.problems]
+    problems = [problem for page in written for problem in page.problems]
     site.settings.judge(problems, report)
     return written
 
@@ -295,9 +295,9 @@ def _measured(
     if finished is None:
         return measurements(site, sources.values(), report)
     finished.bench.store.look_again()
-    same = {path for path, one in finished.sources.items() if sources.get(path) is one}
-    new = [one for path, one in sources.items() if path not in same]
-    kept = {path: one for path, one in finished.measured.items() if path in same}
+    same = {path for path, source in finished.sources.items() if sources.get(path) is source}
+    new = [source for path, source in sources.items() if path not in same]
+    kept = {path: measurement for path, measurement in finished.measured.items() if path in same}
     finished.measured = kept | measurements(site, new, report, finished.bench)
     finished.sources = sources
     return finished.measured
@@ -379,8 +379,8 @@ def write(
     they are not given.
     """
     pages_by_uri: dict[str, str | bytes] = {}
-    for one in written_pages or correct_pages(site, report):
-        pages_by_uri |= {one.uri: one.markdown, **one.files}
+    for written in written_pages or correct_pages(site, report):
+        pages_by_uri |= {written.uri: written.markdown, **written.files}
     pages_by_uri |= generated(site.settings) | site.search_index
     docs = site.settings.root / site.settings.docs
     copied = {path.relative_to(docs).as_posix(): path for path in _files(docs)}

@@ -76,18 +76,20 @@ def closure(
     package = _package(sources, instead)
     if module not in sources:
         raise LiterateError([Problem(module, 1, "is not a module of the package.")])
-    own = [one for name in names for one in package.pieces(module, name)]
-    others = [one for where, name in also for one in package.pieces(where, name)]
+    own = [piece for name in names for piece in package.pieces(module, name)]
+    others = [piece for where, name in also for piece in package.pieces(where, name)]
     needs = package.follow([*own, *others])
     _check_names(package, needs)
     pieces = in_order(needs, list(sources), module, package.module)
-    imports = _merged(one for piece in pieces for _, found in needs[piece] for one in found)
-    inside = {one for piece in needs for one in package.outside.get(piece, ())}
+    imports = _merged(
+        meaning for piece in pieces for _, meanings in needs[piece] for meaning in meanings
+    )
+    inside = {module_name for piece in needs for module_name in package.outside.get(piece, ())}
     return Closure(
         pieces=tuple(pieces),
         imports=tuple(imports),
-        lazy_annotations=any(package.module(one.module).lazy_annotations for one in pieces),
-        outside=frozenset(inside | {one.module for one in imports}),
+        lazy_annotations=any(package.module(piece.module).lazy_annotations for piece in pieces),
+        outside=frozenset(inside | {statement.module for statement in imports}),
         reads=frozenset(use.name for piece in pieces for use, _ in needs[piece]),
     )
 
@@ -105,7 +107,7 @@ def _unknown(package: "_Package", module: str, name: str) -> LiterateError:
     if whole in known:
         sentence = f"`{name}` can't be taken out of `{whole}`; take the whole `{whole}`."
     else:
-        near = [f"`{one}`" for one in difflib.get_close_matches(name, known, cutoff=0.5)]
+        near = [f"`{other}`" for other in difflib.get_close_matches(name, known, cutoff=0.5)]
         hint = f"; near it are {', '.join(near)}." if near else "."
         sentence = f"defines no `{name}`{hint}"
     return package.error(module, 1, sentence)
@@ -130,7 +132,9 @@ class _Package:
         return module.partition(".")[0] in self.tops
 
     def pieces(self, module: str, name: str) -> list[Piece]:
-        pieces = [one for one in self.resolve(module, name, 1) if isinstance(one, Piece)]
+        pieces = [
+            meaning for meaning in self.resolve(module, name, 1) if isinstance(meaning, Piece)
+        ]
         if not pieces:
             raise _unknown(self, module, name)
         return pieces
@@ -154,8 +158,8 @@ class _Package:
             if piece not in self.needs:
                 self.needs[piece] = self.needs_of(piece)
             needs[piece] = self.needs[piece]
-            found = (one for _, them in needs[piece] for one in them)
-            waiting += [one for one in found if isinstance(one, Piece)]
+            meanings = (meaning for _, them in needs[piece] for meaning in them)
+            waiting += [meaning for meaning in meanings if isinstance(meaning, Piece)]
             waiting += self.registered_with(piece)
         return needs
 
@@ -166,13 +170,13 @@ class _Package:
         self.look_inside(piece)
         needs = []
         for use in piece.uses:
-            found = self.resolve(piece.module, use.name, use.line)
-            if not found and use.name in OF_THE_FILE:
+            meanings = self.resolve(piece.module, use.name, use.line)
+            if not meanings and use.name in OF_THE_FILE:
                 sentence = (
                     f"reads `{use.name}`, which is not the same in a copy; pass it the value."
                 )
                 raise self.error(piece.module, use.line, sentence)
-            needs.append((use, found))
+            needs.append((use, meanings))
         return needs
 
     def registered_with(self, piece: Piece) -> list[Piece]:
@@ -202,49 +206,51 @@ class _Package:
         taken = self.module(module)
         if taken.problems:
             raise LiterateError(taken.problems)
-        found: list[Found] = list(taken.defined.get(name, ()))
-        for one in taken.imports.get(name, ()):
-            if not self.owns(one.module):
-                found.append(one)
+        meanings: list[Found] = list(taken.defined.get(name, ()))
+        for statement in taken.imports.get(name, ()):
+            if not self.owns(statement.module):
+                meanings.append(statement)
             elif (module, name) in seen:
                 sentence = f"imports `{name}` in a circle: no module defines it."
-                raise self.error(module, one.line, sentence)
+                raise self.error(module, statement.line, sentence)
             else:
-                found += self.resolve_import(module, one, line, seen | {(module, name)})
-        return found
+                meanings += self.resolve_import(module, statement, line, seen | {(module, name)})
+        return meanings
 
     def resolve_import(
-        self, module: str, one: Import, line: int, seen: frozenset[tuple[str, str]]
+        self, module: str, statement: Import, line: int, seen: frozenset[tuple[str, str]]
     ) -> list[Found]:
-        found: list[Found] = []
-        if one.name and one.module in self.sources:
-            found = self.resolve(one.module, one.name, 0, seen)
-        if found:
-            return [self.renamed(one, found)] if one.alias else found
-        whole = f"{one.module}.{one.name}" if one.name else one.module
+        meanings: list[Found] = []
+        if statement.name and statement.module in self.sources:
+            meanings = self.resolve(statement.module, statement.name, 0, seen)
+        if meanings:
+            return [self.renamed(statement, meanings)] if statement.alias else meanings
+        whole = f"{statement.module}.{statement.name}" if statement.name else statement.module
         if whole in self.sources:
             sentence = (
-                f"`{one.alias or one.name or whole}` is a module, and a copy has no modules; "
-                f"write `from {whole} import` and the names that are needed."
+                f"`{statement.alias or statement.name or whole}` is a module, and a copy has no "
+                f"modules; write `from {whole} import` and the names that are needed."
             )
-            raise self.error(module, line or one.line, sentence)
-        if one.module in self.sources:
-            sentence = f"imports `{one.name}` from {one.module}, which does not define it."
+            raise self.error(module, line or statement.line, sentence)
+        if statement.module in self.sources:
+            sentence = (
+                f"imports `{statement.name}` from {statement.module}, which does not define it."
+            )
         else:
-            sentence = f"imports {one.module}, which is not among the sources."
-        raise self.error(module, one.line, sentence)
+            sentence = f"imports {statement.module}, which is not among the sources."
+        raise self.error(module, statement.line, sentence)
 
-    def renamed(self, one: Import, found: Iterable[Found]) -> Piece:
+    def renamed(self, statement: Import, meanings: Iterable[Found]) -> Piece:
         r"""
         `from module import name as other` is copied as `other = name`, behind what defines the
         name, or at the end of a module that passes it on.
         """
-        pieces = [x for x in found if isinstance(x, Piece) and x.module == one.module]
-        end = len(self.sources[one.module].lines) + 1
+        pieces = [x for x in meanings if isinstance(x, Piece) and x.module == statement.module]
+        end = len(self.sources[statement.module].lines) + 1
         line = max((x.line for x in pieces), default=end)
-        text = f"{one.alias} = {one.name}\n"
+        text = f"{statement.alias} = {statement.name}\n"
         tree = tuple(ast.parse(text).body)
-        return Piece(one.module, line, (one.alias,), "", text, one.name, tree)
+        return Piece(statement.module, line, (statement.alias,), "", text, statement.name, tree)
 
     def look_inside(self, piece: Piece) -> None:
         r"""
@@ -252,7 +258,7 @@ class _Package:
         the copy would have to change the inside.
         """
         imported: list[tuple[str, int]] = []
-        for node in (node for one in piece.statements for node in ast.walk(one)):
+        for node in (node for statement in piece.statements for node in ast.walk(statement)):
             match node:
                 case ast.Import():
                     imported += [(alias.name, node.lineno) for alias in node.names]
@@ -275,8 +281,8 @@ class _Package:
         A module whose name is computed may be one of the package, for all that can be told.
         """
         called = getattr(call.func, "attr", "") or getattr(call.func, "id", "")
-        for one in self.module(piece.module).imports.get(called, ()):
-            called = one.name or called
+        for statement in self.module(piece.module).imports.get(called, ()):
+            called = statement.name or called
         if called not in ("__import__", "import_module"):
             return
         match call.args[:1]:
@@ -290,13 +296,13 @@ class _Package:
         raise self.error(piece.module, call.lineno, sentence)
 
 
-def _meaning(found: Found, name: str) -> tuple[str, str]:
+def _meaning(meaning: Found, name: str) -> tuple[str, str]:
     r"""
     Two things with the same meaning can share a name.
     """
-    if isinstance(found, Import):
-        return "import", found.means
-    return found.module, found.renames or name
+    if isinstance(meaning, Import):
+        return "import", meaning.means
+    return meaning.module, meaning.renames or name
 
 
 def _check_names(package: _Package, needs: Needs) -> None:
@@ -304,19 +310,19 @@ def _check_names(package: _Package, needs: Needs) -> None:
     In the one file of the copy a name has to mean to everybody what it meant in their own module.
     """
     owners: dict[str, tuple[Found, str]] = {}
-    everything = [(one, package.place(one)) for one in needs]
+    everything = [(piece, package.place(piece)) for piece in needs]
     for piece, uses_found in needs.items():
-        for use, found in uses_found:
+        for use, meanings in uses_found:
             place = package.place(piece, use.line)
-            everything += [(one, place) for one in found if isinstance(one, Import)]
-    for one, place in everything:
-        for name in one.names if isinstance(one, Piece) else (one.binds,):
-            owner, there = owners.setdefault(name, (one, place))
-            if _meaning(owner, name) != _meaning(one, name):
+            everything += [(meaning, place) for meaning in meanings if isinstance(meaning, Import)]
+    for thing, place in everything:
+        for name in thing.names if isinstance(thing, Piece) else (thing.binds,):
+            owner, there = owners.setdefault(name, (thing, place))
+            if _meaning(owner, name) != _meaning(thing, name):
                 raise _collision(place, there, name)
     for piece, uses_found in needs.items():
-        for use, found in uses_found:
-            if not found and use.name in owners:
+        for use, meanings in uses_found:
+            if not meanings and use.name in owners:
                 raise _collision(package.place(piece, use.line), owners[use.name][1], use.name)
 
 
@@ -329,15 +335,15 @@ def _collision(place: str, other: str, name: str) -> LiterateError:
     return LiterateError([Problem(path, int(line), sentence)])
 
 
-def _merged(found: Iterable[Found]) -> list[Import]:
+def _merged(meanings: Iterable[Found]) -> list[Import]:
     r"""
     Each import once, although several modules have it or have it in two spellings. One that any of
     them needs when it runs is not for type checkers only.
     """
-    imports = {one for one in found if isinstance(one, Import)}
+    imports = {meaning for meaning in meanings if isinstance(meaning, Import)}
     kept: dict[tuple[str, str, str], Import] = {}
-    for one in sorted(imports, key=lambda one: (one.typing_only, one)):
+    for statement in sorted(imports, key=lambda statement: (statement.typing_only, statement)):
         # `import a.b` and `import a.c` bind the same name, and both are needed.
-        dotted = "" if one.name or one.alias else one.module
-        kept.setdefault((one.binds, one.means, dotted), one)
+        dotted = "" if statement.name or statement.alias else statement.module
+        kept.setdefault((statement.binds, statement.means, dotted), statement)
     return sorted(kept.values())

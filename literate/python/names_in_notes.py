@@ -121,8 +121,8 @@ def problems(source: Source, names: Names) -> Iterator[Problem]:
     the notes of that page can speak of them. And where the docstring of a definition lists names,
     it is the definition itself that must have them: its arguments, or what a class consists of.
     """
-    found = [span for row in rows(source) if row.note for span in spans(row.note)]
-    yield from _problems(source.path, found, names)
+    note_spans = [span for row in rows(source) if row.note for span in spans(row.note)]
+    yield from _problems(source.path, note_spans, names)
     for row in rows(source):
         if row.note and row.documents:
             yield from _listed(source.path, row.note, row.documents, source.definitions)
@@ -135,11 +135,13 @@ def problems_of_document(path: str, text: str, names: Names) -> Iterator[Problem
     yield from _problems(path, spans(Note("docstring", 1, tuple(text.split("\n")))), names)
 
 
-def _problems(path: str, found: list[Span], names: Names) -> Iterator[Problem]:
-    examples = [one.content for one in found if one.kind in ("code", "fence") and _is_example(one)]
+def _problems(path: str, note_spans: list[Span], names: Names) -> Iterator[Problem]:
+    examples = [
+        span.content for span in note_spans if span.kind in ("code", "fence") and _is_example(span)
+    ]
     made_up = {word for text in examples for word in _DOTTED.findall(text)}
     made_up |= {part for word in made_up for part in word.split(".")}
-    for span in found:
+    for span in note_spans:
         # The names in a claim are those of axes, and are compared with them.
         is_looked_up = span.kind == "code" and claims.parse(span.content) is None
         name = names.unknown(span.content) if is_looked_up else None
@@ -156,13 +158,13 @@ def _listed(
     r"""
     What a class inherits from another in the same file is its own, too.
     """
-    classes = {one.name: one.node for one in around}
+    classes = {definition.name: definition.node for definition in around}
     waiting: list[ast.AST] = [documented.node]
     own: set[str] = set()
     while waiting:
         node = waiting.pop()
         own.update(_identifiers(ast.walk(node)))
-        named = [one.id for one in getattr(node, "bases", ()) if isinstance(one, ast.Name)]
+        named = [base.id for base in getattr(node, "bases", ()) if isinstance(base, ast.Name)]
         waiting += [classes.pop(name) for name in named if name in classes]
     for line, text in enumerate(note.texts, start=note.first):
         match = _LISTED.match(text)
@@ -199,7 +201,7 @@ def _names(code: str) -> Iterator[str]:
     r"""
     The names in an expression, the dotted ones whole.
     """
-    waiting: list[ast.AST] = [one for one in [_expression(code)] if one]
+    waiting: list[ast.AST] = [tree for tree in [_expression(code)] if tree]
     while waiting:
         node = waiting.pop(0)
         dotted = _dotted(node)
@@ -258,10 +260,10 @@ def _exists(parts: list[str]) -> bool:
     r"""
     Of a package, only its own file is run; a module in it need only be there.
     """
-    found: object = importlib.import_module(parts[0])
+    thing: object = importlib.import_module(parts[0])
     for name in parts[1:]:
-        if hasattr(found, name):
-            found = getattr(found, name)
+        if hasattr(thing, name):
+            thing = getattr(thing, name)
         else:
-            return hasattr(found, "__path__") and bool(find_spec(f"{found.__name__}.{name}"))
+            return hasattr(thing, "__path__") and bool(find_spec(f"{thing.__name__}.{name}"))
     return True

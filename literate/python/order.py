@@ -42,13 +42,13 @@ def in_order(
         wrong = next(_too_early(needs, order), None)
         if wrong is None:
             return order
-    one, other = wrong
-    there = f"{module(other.module).source.path}:{other.line}"
+    needing, needed = wrong
+    there = f"{module(needed.module).source.path}:{needed.line}"
     sentence = (
-        f"`{one.names[0]}` needs `{other.names[0]}` ({there}), which is not defined yet when the "
-        "modules import each other; break the circle."
+        f"`{needing.names[0]}` needs `{needed.names[0]}` ({there}), which is not defined yet when "
+        "the modules import each other; break the circle."
     )
-    raise LiterateError([Problem(module(one.module).source.path, one.line, sentence)])
+    raise LiterateError([Problem(module(needing.module).source.path, needing.line, sentence)])
 
 
 def _as_imported(
@@ -68,8 +68,8 @@ def _as_imported(
         if name in begun:
             return
         begun.add(name)
-        imports = [one for them in module(name).imports.values() for one in them]
-        steps: list[Found] = [one for one in imports if not one.typing_only]
+        imports = [statement for them in module(name).imports.values() for statement in them]
+        steps: list[Found] = [statement for statement in imports if not statement.typing_only]
         steps += [piece for piece in needs if piece.module == name]
         for step in sorted(steps, key=_line_of):
             if isinstance(step, Piece):
@@ -92,9 +92,11 @@ def _line_of(step: Found) -> tuple[int, tuple[str, ...]]:
 def _too_early(needs: Needs, order: Sequence[Piece]) -> Iterator[tuple[Piece, Piece]]:
     position = {piece: number for number, piece in enumerate(order)}
     for piece in order:
-        for use, found in needs[piece]:
-            others = [one for one in found if isinstance(one, Piece) and one != piece]
-            if use.now and others and len(others) == len(found):
+        for use, meanings in needs[piece]:
+            others = [
+                meaning for meaning in meanings if isinstance(meaning, Piece) and meaning != piece
+            ]
+            if use.now and others and len(others) == len(meanings):
                 first = min(others, key=position.__getitem__)
                 if position[first] > position[piece]:
                     yield piece, first

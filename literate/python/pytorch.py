@@ -58,8 +58,8 @@ def address(name: str) -> str | None:
     if name == "torch":
         return f"{ADDRESS}torch.html"
     rest = name.removeprefix("torch.")
-    found = ((pattern.fullmatch(rest), page) for pattern, page in _RULES if rest != name)
-    return next((match.expand(page) for match, page in found if match), None)
+    matches = ((pattern.fullmatch(rest), page) for pattern, page in _RULES if rest != name)
+    return next((match.expand(page) for match, page in matches if match), None)
 
 
 def addresses(source: Source) -> list[tuple[int, int, str]]:
@@ -74,10 +74,10 @@ def addresses(source: Source) -> list[tuple[int, int, str]]:
     means = {
         name: imports[0].means
         for name, imports in module.imports.items()
-        if len({one.means for one in imports}) == 1 and name not in module.defined
+        if len({statement.means for statement in imports}) == 1 and name not in module.defined
     }
     taken = {(use.line, use.column) for use in module.uses if use.name in means}
-    found = {}
+    links = {}
     # Of `nn.functional.gelu`, which holds `nn.functional`, the longest is walked first.
     for node in ast.walk(source.tree):
         last, attributes = node, []
@@ -89,5 +89,5 @@ def addresses(source: Source) -> list[tuple[int, int, str]]:
             known = address(".".join([means[last.id], *reversed(attributes)]))
             if known and isinstance(node, ast.Attribute | ast.Name):
                 end = (node.end_col_offset or 0) - len([last.id, *attributes[:1]][-1].encode())
-                found.setdefault(place, (node.end_lineno or 0, end, known))
-    return list(found.values())
+                links.setdefault(place, (node.end_lineno or 0, end, known))
+    return list(links.values())

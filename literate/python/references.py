@@ -59,7 +59,7 @@ def network(sources: Iterable[Source]) -> Network:
     """
     pages = list(sources)
     modules = by_module(pages)
-    found = {source.path: tuple(references(source, modules)) for source in pages}
+    by_page = {source.path: tuple(references(source, modules)) for source in pages}
     used: dict[Target, list[tuple[str, Reference]]] = {}
     for source in pages:
         imports = {
@@ -67,17 +67,19 @@ def network(sources: Iterable[Source]) -> Network:
             for node in source.once(_imports)
             for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
         }
-        for one in found[source.path]:
-            within = source.definition_at(one.line)
+        for reference in by_page[source.path]:
+            within = source.definition_at(reference.line)
             name = within.name if within else ""
-            itself = one.path == source.path and f"{name}.".startswith(f"{one.target}.")
-            if one.line not in imports and not itself:
-                used.setdefault((one.path, one.target), []).append((source.path, one))
-    return Network(found, {target: tuple(uses) for target, uses in used.items()})
+            itself = reference.path == source.path and f"{name}.".startswith(f"{reference.target}.")
+            if reference.line not in imports and not itself:
+                used.setdefault((reference.path, reference.target), []).append(
+                    (source.path, reference)
+                )
+    return Network(by_page, {target: tuple(uses) for target, uses in used.items()})
 
 
 def _imports(source: Source) -> list[ast.Import | ast.ImportFrom]:
-    return [one for one in ast.walk(source.tree) if isinstance(one, ast.Import | ast.ImportFrom)]
+    return [node for node in ast.walk(source.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]:
@@ -88,17 +90,17 @@ def references(source: Source, modules: Mapping[str, Source]) -> list[Reference]
     once stands for different things at different times, and is left alone.
     """
     known = _known(source, modules)
-    found: list[tuple[int, int, str, Target]] = []
+    places: list[tuple[int, int, str, Target]] = []
     for use in source.once(take_apart).uses:
         if use.name in known and use.column >= 0:
-            found.append((use.line, use.column, use.name, known[use.name]))
+            places.append((use.line, use.column, use.name, known[use.name]))
     # The name in the import itself.
     for _, alias, target in _from_imports(source, modules):
-        found.append((alias.lineno, alias.col_offset, alias.name, target))
-    found += source.once(_methods)
+        places.append((alias.lineno, alias.col_offset, alias.name, target))
+    places += source.once(_methods)
     placed = {
         Reference(line, source.characters(line, column), name, *target)
-        for line, column, name, target in found
+        for line, column, name, target in places
     }
     return sorted(placed)
 
@@ -108,7 +110,11 @@ def _known(source: Source, modules: Mapping[str, Source]) -> dict[str, Target]:
     What the names of a module stand for, where that is a definition of one of the modules.
     """
     count = Counter(bindings(source.tree.body))
-    known = {one.name: (source.path, one.name) for one in source.definitions if not one.depth}
+    known = {
+        definition.name: (source.path, definition.name)
+        for definition in source.definitions
+        if not definition.depth
+    }
     for statement, alias, target in _from_imports(source, modules):
         if statement in source.tree.body:
             known[bound_by_import(alias)] = target
@@ -129,7 +135,7 @@ def _from_imports(
             inside = modules.get(origin)
             submodule = modules.get(f"{origin}.{alias.name}")
             defined = inside.definitions if inside else ()
-            if inside and any(one.name == alias.name for one in defined):
+            if inside and any(definition.name == alias.name for definition in defined):
                 yield node, alias, (inside.path, alias.name)
             elif submodule:
                 yield node, alias, (submodule.path, "")
@@ -139,8 +145,8 @@ def _methods(source: Source) -> list[tuple[int, int, str, Target]]:
     r"""
     `self.forward`, inside the class that defines `forward`.
     """
-    found = []
-    names = {one.name for one in source.definitions}
+    places = []
+    names = {definition.name for definition in source.definitions}
     for definition in source.definitions:
         if definition.kind != "class":
             continue
@@ -151,5 +157,5 @@ def _methods(source: Source) -> list[tuple[int, int, str, Target]]:
                     if target in names:
                         column = (node.end_col_offset or 0) - len(attribute.encode())
                         place = node.end_lineno or node.lineno, column
-                        found.append((*place, attribute, (source.path, target)))
-    return found
+                        places.append((*place, attribute, (source.path, target)))
+    return places

@@ -78,9 +78,9 @@ def places(source: Source) -> dict[str, list[list[Place]]]:
         start = source.characters(line, column)
         text = source.lines[line - 1].text
         # Python normalises names, and before 3.12 it lost its way in strings with braces.
-        found = _WORD.match(text, start)
-        whole = found and not _WORD.match(text[:start][-1:])
-        if found and whole and found[0] == name.removeprefix("self."):
+        word = _WORD.match(text, start)
+        whole = word and not _WORD.match(text[:start][-1:])
+        if word and whole and word[0] == name.removeprefix("self."):
             groups.setdefault((name, id(scope)), set()).add((line, start))
     by_name: dict[str, list[list[Place]]] = {}
     for (name, _), group in groups.items():
@@ -113,7 +113,9 @@ def _own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     for node in nodes:
         yield node
         if isinstance(node, Comprehension):
-            yield from (one.target for one in ast.walk(node) if isinstance(one, ast.NamedExpr))
+            yield from (
+                inner.target for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr)
+            )
         elif not isinstance(node, Function | ast.ClassDef | ast.Lambda):
             yield from _own(ast.iter_child_nodes(node))
 
@@ -288,15 +290,15 @@ class _Walker(ast.NodeVisitor):
         self.see(node.name, node.lineno, node.col_offset + len(keyword))
 
     def function(self, arguments: list[ast.arg], body: list[ast.stmt] | list[ast.expr]) -> None:
-        scope = _Scope("function", {one.arg for one in arguments} | set(bindings(body)))
+        scope = _Scope("function", {argument.arg for argument in arguments} | set(bindings(body)))
         for node in _own(body):
             if isinstance(node, ast.Global | ast.Nonlocal):
                 scope.bound -= set(node.names)
             if isinstance(node, ast.Global):
                 scope.of_module |= set(node.names)
         self.scopes.append(scope)
-        for one in arguments:
-            self.see(one.arg, one.lineno, one.col_offset)
+        for argument in arguments:
+            self.see(argument.arg, argument.lineno, argument.col_offset)
         self.later(*body)
         self.scopes.pop()
 
@@ -306,8 +308,8 @@ class _Walker(ast.NodeVisitor):
         """
         parameters = getattr(node, "type_params", [])
         if parameters:
-            self.scopes.append(_Scope("function", {one.name for one in parameters}))
-            self.later(*(one for each in parameters for one in ast.iter_child_nodes(each)))
+            self.scopes.append(_Scope("function", {parameter.name for parameter in parameters}))
+            self.later(*(child for each in parameters for child in ast.iter_child_nodes(each)))
 
     def annotation(self, node: ast.expr | None) -> None:
         if node is not None:
@@ -323,9 +325,9 @@ class _Walker(ast.NodeVisitor):
             inside = ast.parse(node.value.strip(), mode="eval").body
         except SyntaxError:
             return
-        for one in ast.walk(inside):
-            if isinstance(one, ast.expr):
-                one.lineno, one.col_offset = node.lineno, -1
+        for child in ast.walk(inside):
+            if isinstance(child, ast.expr):
+                child.lineno, child.col_offset = node.lineno, -1
         self.later(inside)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
@@ -335,9 +337,9 @@ class _Walker(ast.NodeVisitor):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         types = {"Literal": 0, "Annotated": 1}.get(called, len(parts))
         before = self.in_annotation
-        for number, one in enumerate(parts):
+        for number, part in enumerate(parts):
             self.in_annotation = before and number < types
-            self.visit(one)
+            self.visit(part)
         self.in_annotation = before
 
 
@@ -346,4 +348,4 @@ def _arguments(arguments: ast.arguments) -> list[ast.arg]:
     The arguments of a function; those with a star come last.
     """
     named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return [*named, *(one for one in (arguments.vararg, arguments.kwarg) if one)]
+    return [*named, *(argument for argument in (arguments.vararg, arguments.kwarg) if argument)]

@@ -116,11 +116,11 @@ class Module:
 
         A name can have several: the overloads of a function, or a constant and what is added to it.
         """
-        found: dict[str, tuple[Piece, ...]] = {}
+        by_name: dict[str, tuple[Piece, ...]] = {}
         for piece in self.pieces:
             for name in piece.names:
-                found[name] = (*found.get(name, ()), piece)
-        return found
+                by_name[name] = (*by_name.get(name, ()), piece)
+        return by_name
 
 
 class Modules(dict[str, Source]):
@@ -164,15 +164,15 @@ def take_apart(source: Source) -> Module:
     taken: list[Use] = []
     lazy_annotations = False
     for together in _statements(source.tree):
-        one = together[0] if len(together) == 1 else None
-        if isinstance(one, ast.ImportFrom) and one.module == "__future__":
-            lazy_annotations |= any(alias.name == "annotations" for alias in one.names)
+        alone = together[0] if len(together) == 1 else None
+        if isinstance(alone, ast.ImportFrom) and alone.module == "__future__":
+            lazy_annotations |= any(alias.name == "annotations" for alias in alone.names)
             continue
         own = [use for each in together for use in uses(each, lazy_annotations)]
         taken += own
-        found = None if one is None else list(_imports(one, name, source))
-        if found:
-            for each in found:
+        imported = None if alone is None else list(_imports(alone, name, source))
+        if imported:
+            for each in imported:
                 imports[each.binds] = (*imports.get(each.binds, ()), each)
                 if each.name == "*":
                     sentence = (
@@ -181,7 +181,7 @@ def take_apart(source: Source) -> Module:
                     )
                     problems.append(Problem(source.path, each.line, sentence))
             continue
-        if is_main_guard(one):
+        if is_main_guard(alone):
             continue
         for effect in _effects(together):
             sentence = (
@@ -216,7 +216,7 @@ def first_line(statement: ast.stmt) -> int:
     That of its first decorator, if it has one.
     """
     decorators = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(one.lineno for one in decorators)])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _last_line(statement: ast.stmt) -> int:
@@ -229,10 +229,10 @@ def _imports(statement: ast.stmt, module: str, source: Source) -> Iterator[Impor
     imports. Names that are imported in one of several branches belong to a piece.
     """
     if isinstance(statement, ast.If) and _is_type_checking(statement.test):
-        inside = [list(_imports(one, module, source)) for one in statement.body]
+        inside = [list(_imports(inner, module, source)) for inner in statement.body]
         if all(inside) and not statement.orelse:
-            for one in (one for found in inside for one in found):
-                yield Import(one.module, one.name, one.alias, True, one.line)
+            for imported in (one for found in inside for one in found):
+                yield Import(imported.module, imported.name, imported.alias, True, imported.line)
     elif isinstance(statement, ast.Import):
         for alias in statement.names:
             yield Import(alias.name, "", alias.asname or "", line=statement.lineno)
@@ -282,7 +282,7 @@ def _effects(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
             case ast.If() | ast.Try() | ast.TryStar() if any(True for _ in bindings([statement])):
                 # An error that one branch raises is copied with the others.
                 inside = _effects(_branches(statement))
-                yield from (one for one in inside if not isinstance(one, ast.Raise))
+                yield from (branch for branch in inside if not isinstance(branch, ast.Raise))
             case ast.Assign(targets=targets):
                 if not all(_is_plain_target(target) for target in targets):
                     yield statement
@@ -301,12 +301,12 @@ def _effects(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 def _branches(statement: ast.If | ast.Try | ast.TryStar) -> list[ast.stmt]:
     if isinstance(statement, ast.If):
         return [*statement.body, *statement.orelse]
-    handled = [one for handler in statement.handlers for one in handler.body]
+    handled = [inner for handler in statement.handlers for inner in handler.body]
     return [*statement.body, *handled, *statement.orelse, *statement.finalbody]
 
 
 def _is_plain_target(target: ast.expr) -> bool:
-    return not any(isinstance(one, ast.Attribute | ast.Subscript) for one in ast.walk(target))
+    return not any(isinstance(node, ast.Attribute | ast.Subscript) for node in ast.walk(target))
 
 
 def _piece(module: str, source: Source, statements: list[ast.stmt], own: list[Use]) -> Piece:

@@ -46,7 +46,7 @@ def words_before(source: Source) -> int:
     """
     if not source.definitions:
         return 0
-    first = min(one.first for one in source.definitions)
+    first = min(definition.first for definition in source.definitions)
     return sum(
         _words(row.note, source) for row in rows(source) if row.note and row.note.first < first
     )
@@ -57,17 +57,17 @@ def _words(note: Note, source: Source) -> int:
         _, note, _ = split(note, source.path)
     # A letter stands for what is in backticks or dollars, which can be a part of a longer word.
     instead = {"code": "x", "inline": "x", "fence": " ", "display": " "}
-    return len(_WORD.findall("".join(instead.get(one.kind, one.text) for one in spans(note))))
+    return len(_WORD.findall("".join(instead.get(span.kind, span.text) for span in spans(note))))
 
 
 def limits_of(path: str, limits: Limits) -> dict[str, float]:
     r"""
     ## The limits of a page
     """
-    found: dict[str, float] = {}
+    merged: dict[str, float] = {}
     for pattern, values in limits.items():
-        found |= values if fnmatch(path, pattern) else {}
-    return found
+        merged |= values if fnmatch(path, pattern) else {}
+    return merged
 
 
 def table(sources: Iterable[Source], limits: Limits) -> Iterator[str]:
@@ -87,23 +87,26 @@ def table(sources: Iterable[Source], limits: Limits) -> Iterator[str]:
     An asterisk marks a number that passes a limit of `tool.literate.limits`: the ratio is below it,
     or another number above it. Below several pages stand their sum and their median.
     """
-    counted = {one.path: count(one) for one in sources}
+    counted = {source.path: count(source) for source in sources}
     width = max(map(len, [*counted, "median"]))
     yield f"{'':{width}}" + "".join(f"{column:>10} " for column in COLUMNS)
-    for path, found in counted.items():
-        yield f"{path:{width}}{_numbers(found, limits_of(path, limits))}"
+    for path, counts in counted.items():
+        yield f"{path:{width}}{_numbers(counts, limits_of(path, limits))}"
     if len(counted) > 1:
-        columns = {name: [one[name] for one in counted.values() if name in one] for name in COLUMNS}
+        columns = {
+            name: [counts[name] for counts in counted.values() if name in counts]
+            for name in COLUMNS
+        }
         sums = {name: sum(numbers) for name, numbers in columns.items() if name != "ratio"}
         middle = {name: median(numbers) for name, numbers in columns.items() if numbers}
         yield f"{'sum':{width}}{_numbers(sums, {})}"
         yield f"{'median':{width}}{_numbers(middle, {})}"
 
 
-def _numbers(found: Mapping[str, float], limits: Mapping[str, float]) -> str:
+def _numbers(counts: Mapping[str, float], limits: Mapping[str, float]) -> str:
     text = ""
     for name in COLUMNS:
-        number, limit = found.get(name), limits.get(name)
+        number, limit = counts.get(name), limits.get(name)
         passes = None not in (number, limit) and (
             number < limit if name == "ratio" else number > limit
         )

@@ -84,7 +84,7 @@ def split(note: Note, path: str) -> tuple[FrontMatter, Note, tuple[Problem, ...]
         line = first + 1 + (mark.line if mark else 0)
         return FrontMatter(), rest, (Problem(path, line, sentence),)
     wrong = mismatches(content, SCHEMA, "front matter")
-    problems = [Problem(path, first + _line(node, where), one) for where, one in wrong]
+    problems = [Problem(path, first + _line(node, where), sentence) for where, sentence in wrong]
     left_out = {name for where, _ in wrong for name in where[:1]}
     values = content if isinstance(content, dict) else {}
     values = {name: value for name, value in values.items() if name not in left_out}
@@ -121,11 +121,11 @@ def introduction(lines: Sequence[str]) -> tuple[str, str]:
     The first heading of the first level, and the first sentence of the paragraph after it. Both
     are empty where there is no such heading.
     """
-    found = next((at for at, line in enumerate(lines) if _HEADING.match(line)), None)
-    if found is None:
+    heading_line = next((at for at, line in enumerate(lines) if _HEADING.match(line)), None)
+    if heading_line is None:
         return "", ""
-    heading = _HEADING.match(lines[found])
-    below = "\n".join(lines[found + 1 :]).lstrip("\n")
+    heading = _HEADING.match(lines[heading_line])
+    below = "\n".join(lines[heading_line + 1 :]).lstrip("\n")
     paragraph = _plain(" ".join(below.partition("\n\n")[0].split()))
     sentence = re.match(r".*?[.!?](?= |$)", paragraph)
     opened = re.match(r"[#>|`~<*+-]", below) is not None

@@ -70,7 +70,7 @@ def spans(note: Note) -> list[Span]:
     `$$`, which begin and end lines. The lines between the blocks are then searched for code and
     formulas. A comment that is nothing but code, put out of use, is one block.
     """
-    found: list[Span] = []
+    parts: list[Span] = []
     texts = note.texts
     if note.kind == "comment" and _is_code("\n".join(texts)):
         text = "\n".join(texts)
@@ -88,17 +88,17 @@ def spans(note: Note) -> list[Span]:
         if end is None:
             index += 1
             continue
-        found += _inline("".join(lines[start:index]), note.first + start)
+        parts += _inline("".join(lines[start:index]), note.first + start)
         text = "".join(lines[index:end])
         quoted = _QUOTED.match(line)
         bare = re.sub(rf"(?m){_QUOTED.pattern}", "", text) if quoted else text
         is_display = bare.strip().startswith("$$")
         content = bare.strip()[2:-2].strip("\n") if is_display else text
         kind: Literal["display", "fence"] = "display" if is_display else "fence"
-        found.append(Span(kind, text, content, note.first + index))
+        parts.append(Span(kind, text, content, note.first + index))
         start = index = end
-    found += _inline("".join(lines[start:]), note.first + start)
-    return found
+    parts += _inline("".join(lines[start:]), note.first + start)
+    return parts
 
 
 def _block_end(texts: Sequence[str], index: int, in_list: bool) -> int | None:
@@ -113,7 +113,7 @@ def _block_end(texts: Sequence[str], index: int, in_list: bool) -> int | None:
     quoted = _QUOTED.match(line)
     if quoted and not is_indented:
         # A formula can stand in a quotation; each of its lines bears the mark, too.
-        inside = [_QUOTED.sub("", one) for one in texts[index:] if _QUOTED.match(one)]
+        inside = [_QUOTED.sub("", line) for line in texts[index:] if _QUOTED.match(line)]
         end = _formula_end(inside, 0)
         whole = end is not None and all(map(_QUOTED.match, texts[index : index + end]))
         return index + end if end is not None and whole else None
@@ -187,16 +187,16 @@ def _does_something(statement: ast.stmt) -> bool:
 
 def _inline(text: str, line: int) -> Iterator[Span]:
     start = 0
-    for found in _INLINE.finditer(text):
-        kind: Literal["code", "inline"] = "inline" if found["code"] is None else "code"
-        if found[kind] is None:
+    for match in _INLINE.finditer(text):
+        kind: Literal["code", "inline"] = "inline" if match["code"] is None else "code"
+        if match[kind] is None:
             continue
-        if start < found.start():
-            before = text[start : found.start()]
+        if start < match.start():
+            before = text[start : match.start()]
             yield Span("text", before, before, line + text.count("\n", 0, start))
-        at = line + text.count("\n", 0, found.start())
-        yield Span(kind, found[0], found[kind].strip(), at)
-        start = found.end()
+        at = line + text.count("\n", 0, match.start())
+        yield Span(kind, match[0], match[kind].strip(), at)
+        start = match.end()
     if start < len(text):
         yield Span("text", text[start:], text[start:], line + text.count("\n", 0, start))
 
@@ -205,7 +205,7 @@ def anchors(source: Source) -> frozenset[str]:
     r"""
     ## The anchors that the notes of a page set
     """
-    names = {one.name for one in source.definitions}
+    names = {definition.name for definition in source.definitions}
     noted = (line.text for line in source.lines if line.kind in ("docstring", "comment"))
     return frozenset(name for text in noted for name in ANCHOR.findall(text)) - names
 

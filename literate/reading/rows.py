@@ -76,10 +76,14 @@ def rows(source: Source) -> Iterator[Row]:
 def _rows(source: Source) -> tuple[Row, ...]:
     # A definition starts a row: its header stands beside its docstring. The inside of a function is
     # cut at notes only, so a nested function starts a row only if it has a docstring.
-    starts = {one.first: one for one in source.definitions if one.docstring or not one.in_function}
-    documented = [source.docstring, *(one.docstring for one in source.definitions)]
-    docstrings = {one.first for one in documented if one is not None}
-    found: list[Row] = []
+    starts = {
+        definition.first: definition
+        for definition in source.definitions
+        if definition.docstring or not definition.in_function
+    }
+    documented = [source.docstring, *(definition.docstring for definition in source.definitions)]
+    docstrings = {docstring.first for docstring in documented if docstring is not None}
+    all_rows: list[Row] = []
     row: list[Line] = []
     for line in source.lines:
         before = row[-1] if row else None
@@ -89,15 +93,15 @@ def _rows(source: Source) -> tuple[Row, ...]:
         at_definition = definition is not None and not (explained and not definition.docstring)
         # A row has one note, so a docstring below another note begins a row: below a licence, or
         # below a comment in the signature.
-        noted = any(one.kind in ("comment", "docstring") for one in row)
+        noted = any(line.kind in ("comment", "docstring") for line in row)
         at_docstring = noted and line.number in docstrings
         if row and (at_definition or at_docstring or _starts_comment(line, before)):
-            found.append(_row(source, row))
+            all_rows.append(_row(source, row))
             row = []
         row.append(line)
     if row:
-        found.append(_row(source, row))
-    return tuple(found)
+        all_rows.append(_row(source, row))
+    return tuple(all_rows)
 
 
 def _starts_comment(line: Line, before: Line | None) -> bool:
@@ -119,9 +123,9 @@ def _row(source: Source, lines: list[Line]) -> Row:
     first = lines[0]
     within = source.definition_at(first.number)
     documented = [
-        one
-        for one in source.definitions
-        if one.docstring and first.number <= one.docstring.first <= lines[-1].number
+        definition
+        for definition in source.definitions
+        if definition.docstring and first.number <= definition.docstring.first <= lines[-1].number
     ]
     module = source.docstring
     note = None

@@ -56,7 +56,7 @@ def _not_raw(source: Source) -> Iterator[Problem]:
     In a docstring that is not raw, Python turns `\theta` into a tab and “heta”, for `help()` and
     for everybody who reads `__doc__`.
     """
-    documented = [source.docstring, *(one.docstring for one in source.definitions)]
+    documented = [source.docstring, *(definition.docstring for definition in source.definitions)]
     for docstring in documented:
         if docstring is not None and "\\" in docstring.text and not docstring.raw:
             sentence = 'the docstring has a backslash and is not raw; begin it with `r"""`.'
@@ -164,12 +164,12 @@ def _words(source: Source, words: Mapping[str, str]) -> Iterator[Problem]:
         return
     listed = _spelled(tuple(words))
     notes = [row.note for row in rows(source) if row.note]
-    for span in (one for note in notes for one in spans(note) if one.kind == "text"):
+    for span in (span for note in notes for span in spans(note) if span.kind == "text"):
         # Spaces in place of what is foreign, so that lines and columns stay.
-        text = _FOREIGN.sub(lambda found: re.sub(r"\S", " ", found[0]), span.text)
-        for found in listed.finditer(text):
-            line = span.line + text.count("\n", 0, found.start())
-            said = " ".join(found[0].split())
+        text = _FOREIGN.sub(lambda match: re.sub(r"\S", " ", match[0]), span.text)
+        for match in listed.finditer(text):
+            line = span.line + text.count("\n", 0, match.start())
+            said = " ".join(match[0].split())
             instead = words[said.lower()]
             if instead:
                 sentence = f"the note says “{said}”; say “{instead}”."
@@ -182,5 +182,5 @@ def _spelled(words: tuple[str, ...]) -> re.Pattern[str]:
     Whole words in upper or lower case, the longest first. A phrase may go on in the next line.
     """
     by_length = sorted(words, key=len, reverse=True)
-    spelled = "|".join(r"\s+".join(map(re.escape, one.split())) for one in by_length)
+    spelled = "|".join(r"\s+".join(map(re.escape, words.split())) for words in by_length)
     return re.compile(rf"(?<![\w-])(?:{spelled})(?![\w-])", re.IGNORECASE)

@@ -132,7 +132,9 @@ class Source:
         r"""
         ### The first definition of a name
         """
-        return next((one for one in self.definitions if one.name == name), None)
+        return next(
+            (definition for definition in self.definitions if definition.name == name), None
+        )
 
     def definition_at(self, line: int) -> Definition | None:
         r"""
@@ -140,8 +142,12 @@ class Source:
 
         None for a line of the module itself.
         """
-        inside = [one for one in self.definitions if one.first <= line <= one.last]
-        return max(inside, key=lambda one: one.depth, default=None)
+        inside = [
+            definition
+            for definition in self.definitions
+            if definition.first <= line <= definition.last
+        ]
+        return max(inside, key=lambda definition: definition.depth, default=None)
 
 
 def read(path: Path, name: str | None = None, known: Source | None = None) -> Source:
@@ -191,9 +197,9 @@ def parse(text: str, name: str = "<text>") -> Source:
     definitions = tuple(_definitions(tree, strings, plain_lines))
 
     kinds: dict[int, Kind] = {}
-    for found in [docstring, *(one.docstring for one in definitions)]:
-        if found is not None:
-            kinds.update(dict.fromkeys(range(found.first, found.last + 1), "docstring"))
+    for place in [docstring, *(definition.docstring for definition in definitions)]:
+        if place is not None:
+            kinds.update(dict.fromkeys(range(place.first, place.last + 1), "docstring"))
     names: dict[int, list[str]] = {}
     header, is_script = _notebook_header(plain_lines), any(map(CELL.match, plain_lines))
     for token in tokens:
@@ -301,7 +307,7 @@ def _definitions(tree: ast.Module, strings: Tokens, lines: list[str]) -> Iterato
     All classes and functions, in the order of the file, also those inside `if` and `try`.
     """
     stack: list[tuple[ast.AST, str, int, bool]] = [(tree, "", 0, False)]
-    found: list[Definition] = []
+    definitions: list[Definition] = []
     while stack:
         node, prefix, depth, in_function = stack.pop()
         for child in ast.iter_child_nodes(node):
@@ -311,9 +317,9 @@ def _definitions(tree: ast.Module, strings: Tokens, lines: list[str]) -> Iterato
                     stack.append((child, prefix, depth, in_function))
                 continue
             name = prefix + child.name
-            first = min([child.lineno, *(one.lineno for one in child.decorator_list)])
+            first = min([child.lineno, *(decorator.lineno for decorator in child.decorator_list)])
             is_class = isinstance(child, ast.ClassDef)
-            found.append(
+            definitions.append(
                 Definition(
                     name=name,
                     kind="class" if is_class else "function",
@@ -327,4 +333,4 @@ def _definitions(tree: ast.Module, strings: Tokens, lines: list[str]) -> Iterato
                 )
             )
             stack.append((child, name + ".", depth + 1, in_function or not is_class))
-    yield from sorted(found, key=lambda one: (one.first, one.depth))
+    yield from sorted(definitions, key=lambda definition: (definition.first, definition.depth))

@@ -33,17 +33,17 @@ def read(root: Path, folder: str) -> dict[str, Result]:
     [LiterateError](../problems.py#LiterateError) with the problems of all files that are none of
     results.
     """
-    found: dict[str, Result] = {}
+    results: dict[str, Result] = {}
     problems: list[Problem] = []
     for file in sorted((root / folder).glob("*.json")):
         path = file.relative_to(root).as_posix()
         try:
-            found[path] = parse(file.read_bytes(), path)
+            results[path] = parse(file.read_bytes(), path)
         except LiterateError as error:
             problems += error.problems
     if problems:
         raise LiterateError(problems)
-    return found
+    return results
 
 
 def parse(data: bytes, path: str) -> Result:
@@ -57,7 +57,7 @@ def parse(data: bytes, path: str) -> Result:
         text = data.decode()
         # A constant of Python's, such as NaN, is no number of JSON: a list is none in any place.
         content = json.loads(text, parse_constant=lambda constant: [constant])
-        wrong = [one for _, one in mismatches(content, SCHEMA)] or [*_unfit(content)]
+        wrong = [sentence for _, sentence in mismatches(content, SCHEMA)] or [*_unfit(content)]
     except json.JSONDecodeError as error:
         line, wrong = error.lineno, [f"is not JSON: {error.msg}."]
     except UnicodeDecodeError as error:
@@ -65,17 +65,17 @@ def parse(data: bytes, path: str) -> Result:
     except RecursionError:
         wrong = ["is nested too deeply."]
     if wrong:
-        raise LiterateError(Problem(path, line, one) for one in wrong)
+        raise LiterateError(Problem(path, line, sentence) for sentence in wrong)
     known = {key: content[key] for key in ("command", "made", "machine", "sources")}
     return Result(
         **known,
         path=path,
         title=content.get("title", ""),
         values=content.get("values", {}),
-        tables={name: _table(one) for name, one in content.get("tables", {}).items()},
+        tables={name: _table(table) for name, table in content.get("tables", {}).items()},
         figures={
-            name: Figure(one.get("title", ""), one["picture"])
-            for name, one in content.get("figures", {}).items()
+            name: Figure(figure.get("title", ""), figure["picture"])
+            for name, figure in content.get("figures", {}).items()
         },
         text=text,
     )
@@ -86,20 +86,25 @@ def _unfit(content: Any) -> Iterator[str]:
     What the schema can't say.
     """
     for name, table in content.get("tables", {}).items():
-        columns = [one["name"] for one in table["columns"]]
+        columns = [column["name"] for column in table["columns"]]
         for index, row in enumerate(table["rows"]):
             for other in row.keys() - set(columns):
                 place = f"`tables.{name}.rows[{index}]`"
                 yield f"{place} has `{other}`, which is no column; they are {listed(columns)}."
     for name, figure in content.get("figures", {}).items():
-        if found := _NOT_IN_PICTURES.search(figure["picture"]):
-            place = f"`figures.{name}.picture` has `{found.group().strip()}`"
+        if match := _NOT_IN_PICTURES.search(figure["picture"]):
+            place = f"`figures.{name}.picture` has `{match.group().strip()}`"
             yield f"{place}: a picture holds shapes and text alone."
 
 
 def _table(content: Any) -> Table:
     columns = (
-        Column(one["name"], one.get("title", one["name"]), one.get("unit", ""), one.get("digits"))
-        for one in content["columns"]
+        Column(
+            column["name"],
+            column.get("title", column["name"]),
+            column.get("unit", ""),
+            column.get("digits"),
+        )
+        for column in content["columns"]
     )
     return Table(tuple(columns), tuple(content["rows"]), content.get("live", {}))

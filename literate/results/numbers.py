@@ -28,14 +28,14 @@ def wrong(text: str, value: object, path: str) -> str | None:
     says = f"the note says {' '.join(text.split())}, {path} has"
     if isinstance(value, str):
         return None if " ".join(text.split()) == value else f"{says} “{value}”."
-    found = _NUMBER.findall(text)
-    if not found:
+    numbers = _NUMBER.findall(text)
+    if not numbers:
         return None
-    if len(found) > 1:
+    if len(numbers) > 1:
         return f"{says} one number there; link each number to its own."
     if not isinstance(value, int | float) or isinstance(value, bool):
         return f"{says} {json.dumps(value)}."
-    said = Decimal(re.sub("[,\u202f\u2009]", "", found[0]).replace("−", "-"))
+    said = Decimal(re.sub("[,\u202f\u2009]", "", numbers[0]).replace("−", "-"))
     # Half a unit of the last digit that the note shows; either way where it is just between two.
     places = said.as_tuple().exponent
     assert isinstance(places, int)

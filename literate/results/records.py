@@ -112,7 +112,9 @@ class Result:
         r"""
         ### The dotted names of its tables and figures
         """
-        return [f"tables.{one}" for one in self.tables] + [f"figures.{one}" for one in self.figures]
+        return [f"tables.{name}" for name in self.tables] + [
+            f"figures.{name}" for name in self.figures
+        ]
 
     def find(self, dotted: str) -> tuple[str, Any]:
         r"""
@@ -140,10 +142,10 @@ class Result:
         parts = [name for name, _ in leaves(self.values, "values.")]
         return listed([*parts, *self.exhibits])
 
-    def _one_of(self, found: Mapping[str, Any], kind: str, name: str) -> Any:
-        if name in found:
-            return found[name]
-        raise UnknownResult(f"no `{kind}.{name}`; its {kind} are {listed(found)}.")
+    def _one_of(self, items: Mapping[str, Any], kind: str, name: str) -> Any:
+        if name in items:
+            return items[name]
+        raise UnknownResult(f"no `{kind}.{name}`; its {kind} are {listed(items)}.")
 
     def _value(self, values: Mapping[str, Any], within: str, rest: str) -> Any:
         for name, value in values.items():
@@ -164,7 +166,7 @@ class Result:
             column = rest.removeprefix(f"{row.get(first)}.")
             if row.get(column) is not None:
                 return row[column]
-        columns = listed([one.name for one in table.columns])
+        columns = listed([column.name for column in table.columns])
         raise UnknownResult(f"no `{rest}` in `tables.{name}`; its columns are {columns}.")
 
 
@@ -202,4 +204,4 @@ def machine(result: Result) -> str:
         told.get("accelerator"),
         f"PyTorch {told['torch']}" if told.get("torch") else None,
     ]
-    return ", ".join(str(one) for one in words if one)
+    return ", ".join(str(word) for word in words if word)
