@@ -445,9 +445,12 @@ for (const box of every(".step input")) {
 
 // ## Questions with answers to choose from
 
-const questionScript = new URL("questions.js", document.currentScript.src);
-// Where it can't be had, as from a file, the answers are read as they stand there.
-if (document.querySelector("details.question > .task-list")) import(questionScript).catch(() => {});
+// A plain script, so a page that is opened as a file has it, too.
+if (document.querySelector("details.question > .task-list")) {
+  const script = document.createElement("script");
+  script.src = new URL("questions.js", document.currentScript.src);
+  document.head.append(script);
+}
 
 // ## Search
 
