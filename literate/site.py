@@ -36,6 +36,7 @@ from literate.results.records import Result
 from literate.settings import Settings
 from literate.takeaway import twin
 from literate.takeaway.of_page import Taken
+from livepage import from_disk
 from livepage.build import ASSETS as RUNS
 from livepage.build import Live, LiveError
 from livepage.edit.files import PLACE as EDITOR
@@ -315,6 +316,7 @@ def generated(settings: Settings) -> dict[str, str | bytes]:
     swapped = sheet.replace("font-display:block", "font-display:swap")
     faces = {f"assets/fonts/{name}": content for name, content in fonts.files(settings)}
     made = {"assets/katex/katex.min.css": swapped, **faces, **live(settings, Live.files)}
+    made["assets/panel_from_disk.js"] = from_disk.joined(RUNS)
     editor = edit(settings)
     return made | ({f"{EDITOR}/sources/index.json": editor.index()} if editor else {})
 

@@ -15,6 +15,7 @@ UP = 750_000 // 8
 CPU = 4
 
 MHA = "transformers/mha/"
+MUSEUM = "transformers/mistakes/"
 
 
 def addresses(site: Path) -> list[str]:

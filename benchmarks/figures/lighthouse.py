@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urljoin
 
-from benchmarks.figures.browser import MHA
+from benchmarks.figures.browser import MHA, MUSEUM
 from benchmarks.figures.figure import Figure
 from benchmarks.figures.server import served
 
@@ -26,11 +26,11 @@ FLAGS = (
 
 
 def lighthouse(site: Path, peer: tuple[Path, str] | None, rounds: int) -> Iterator[Figure]:
-    r"""A figure for the attention page and one for the first; `peer` is a folder and its page."""
+    r"""A figure for each of three pages; `peer` is a folder and its page."""
     if not PROGRAM.is_file():
         yield Figure("Lighthouse", "not installed", "95/100/100/100", None)
         return
-    asked = {"attention page": (site, MHA), "home": (site, "")}
+    asked = {"attention page": (site, MHA), "home": (site, ""), "museum": (site, MUSEUM)}
     if peer is not None:
         asked["anchor"] = peer
     reports: dict[str, list[dict[str, Any]]] = {name: [] for name in asked}
@@ -40,7 +40,7 @@ def lighthouse(site: Path, peer: tuple[Path, str] | None, rounds: int) -> Iterat
                 reports[name].append(_report(urljoin(server.address, path)))
     marks = {name: _medians(runs) for name, runs in reports.items()}
     beside = "/".join(map(str, marks["anchor"].values())) if peer else ""
-    for name in ("attention page", "home"):
+    for name in ("attention page", "home", "museum"):
         yield Figure(
             what=f"Lighthouse, mobile, {name}, median of {rounds}",
             measured="/".join(map(str, marks[name].values())),

@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 
 from playwright.sync_api import Browser, Page, Route
 
-from benchmarks.figures.browser import MHA, addresses, fresh
+from benchmarks.figures.browser import MHA, MUSEUM, addresses, fresh
 from benchmarks.figures.figure import Figure, at_most, none_of
 from benchmarks.figures.server import served
 
@@ -19,7 +19,6 @@ OTHERS = re.compile(
     r"^(literate|livepage|training/engine|live|results|404)|^(terms|papers|compare|proof)/"
 )
 SCREEN = 900
-MUSEUM = "transformers/mistakes/"
 FORWARDS = (
     MHA,
     "transformers/models/",
@@ -66,7 +65,7 @@ CONTROL = """() => {
     return tops.length ? Math.min(...tops) : null;
 }"""
 WRONG = """() => {
-    const line = document.querySelector('article :is(.line.ins, .diff ins)');
+    const line = document.querySelector('article ins.line');
     return line && line.getBoundingClientRect().top + scrollY;
 }"""
 

@@ -82,12 +82,11 @@ class SwiGLU(nn.Module):
         r"""
         `x` and the result are `[seq_len, batch_size, d_model]`.
         """
-        # Each hidden feature is a product, `[seq_len, batch_size, d_ff]`: two questions about the
-        # token, and the product is large only if both answers are. Without Swish it would still not
-        # be linear in `x`, but of second degree.
+        # Hidden features, `[seq_len, batch_size, d_ff]`, are products of two answers about the
+        # token: large only if both are.
         hidden = F.silu(self.gate(x)) * self.value(x)
 
-        # Some hidden features are dropped, so that no feature of the result relies on a single one.
+        # Dropout: no result relies on a single hidden feature.
         return self.output(self.dropout(hidden))
 
 

@@ -38,7 +38,8 @@ from literate.reading import front_matter
 from literate.reading.notes import literal
 from literate.reading.rows import Row, rows
 from literate.reading.source import Source
-from livepage import trace
+from livepage import from_disk, trace
+from livepage.beginning import past_masks
 from livepage.edit.files import Offer
 
 _DISPLAYED = re.compile(r'<math [^>]*display="block".*?</math>')
@@ -133,7 +134,7 @@ def page(
     """
     uri = links.uris[source.path]
     measurement = measurements.get(source.path)
-    record = measurement.record if measurement else {}
+    record = past_masks(measurement.record) if measurement else {}
     references = references or network(links.pages.values())
     changes = changes or Changes({}, {}, measurements, references)
     elsewhere = Elsewhere(formulas, measurements, references, changes)
@@ -216,7 +217,9 @@ def page(
     texts: dict[str, str | bytes] = {file.uri: file.text for file in files}
     texts[posixpath.join(folder(uri), "about.json")] = about(source, title, measurement)
     if record:
-        texts[posixpath.join(folder(uri), "trace.json")] = trace.written(record)
+        written_record = trace.written(record)
+        texts[posixpath.join(folder(uri), "trace.json")] = written_record
+        texts[posixpath.join(folder(uri), "trace.js")] = from_disk.telling(written_record)
     found = (*problems, *notes.problems)
     return Page(uri, title, matter.summary, markdown, texts, found)
 

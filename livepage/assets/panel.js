@@ -336,11 +336,23 @@ export class Panel extends EventTarget {
 // when they are looked at.
 const files = new Map();
 
+// A browser fetches nothing from the disk. There the same is in a script, which tells of it.
+function fromDisk(address) {
+  const script = make("script", { src: address });
+  return new Promise((resolve, reject) => {
+    addEventListener("trace", ({ detail }) => resolve(detail), { once: true });
+    script.onerror = () => reject(new Error(address));
+    document.head.append(script);
+  });
+}
+
 function fetched(address) {
   if (!files.has(address)) {
     files.set(
       address,
-      fetch(address).then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(`${address}: ${answer.status}`)))),
+      location.protocol === "file:"
+        ? fromDisk(address.replace(/json$/, "js"))
+        : fetch(address).then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(`${address}: ${answer.status}`)))),
     );
   }
   return files.get(address);
@@ -401,7 +413,8 @@ export async function tell(name, axes, sizes, index) {
 export async function start(section) {
   const [run] = await Promise.all([recorded(beside(section.dataset.trace)), styled("live.css")]);
   const panel = new Panel(section);
-  if (section.dataset.live) {
+  // From the disk a browser starts no model.
+  if (section.dataset.live && location.protocol !== "file:") {
     const own = make("button", { type: "button", textContent: `Run it with your own text (${section.dataset.size})` });
     own.addEventListener("click", () => {
       const failed = () => (own.textContent = "It can’t be fetched. Try again");

@@ -5,9 +5,24 @@
 function starter(className, text, act) {
   const button = make("button", className, text);
   button.type = "button";
-  button.addEventListener("click", () => act(button).catch(() => say(button, "It can’t be fetched")));
+  const refused = isFile ? "Not from a file: serve the folder of the site" : "It can’t be fetched";
+  button.addEventListener("click", () => act(button).catch(() => say(button, refused)));
   return button;
 }
+
+// The panel is a module. A browser loads none from the disk, where a plain script takes its place.
+function importPanel() {
+  if (!isFile) return import("./panel.js");
+  const script = make("script", "");
+  script.src = fromDisk;
+  return new Promise((resolve, reject) => {
+    script.onload = () => resolve(self.panel);
+    script.onerror = reject;
+    document.head.append(script);
+  });
+}
+
+const fromDisk = new URL("panel_from_disk.js", document.currentScript.src).href;
 
 // ## What shape is this?
 
@@ -33,11 +48,12 @@ for (const figure of every("[data-write]")) {
 // ## Texts type themselves, and a model goes on from the reader's beginning
 
 const typed = document.querySelector("figure.typed");
-if (typed) import("./typed.js").then(({ start }) => start(typed));
+if (typed && !isFile) import("./typed.js").then(({ start }) => start(typed));
 
 for (const form of every("form.go-on")) {
-  const go = () => import("./go_on.js").then(({ start }) => start(form));
-  form.querySelector("button").addEventListener("click", go);
+  const button = form.querySelector("button");
+  const failed = () => (form.querySelector(".said").textContent = isFile ? "Not from a file: serve the folder of the site." : "It can’t be fetched.");
+  button.addEventListener("click", () => import("./go_on.js").then(({ start }) => start(form), failed));
 }
 
 // ## The recorded run
@@ -46,7 +62,7 @@ for (const form of every("form.go-on")) {
 for (const section of every("section.run")) {
   let panel = null;
   const step = async () => {
-    panel ??= await (await import("./panel.js")).start(section);
+    panel ??= await (await importPanel()).start(section);
     await panel.go(panel.step);
     panel.after.focus({ preventScroll: true });
   };
@@ -62,7 +78,6 @@ const edits = document.querySelector("[data-edit]");
 
 function offerEditor({ edit: path, program, sources, size, script, target, label, record }) {
   const at = (address) => new URL(address, location.href.split("#")[0]).href;
-  const isFile = location.protocol === "file:";
   const refused = make("p", "refused", "This page was opened as a file, and from a file a browser starts no Python. Serve the folder of the site: python -m http.server");
   const open = async (button, name, given = {}) => {
     if (isFile) return button.closest("p, section").after(refused);

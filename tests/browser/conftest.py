@@ -70,7 +70,8 @@ def complaints_of(page: Page) -> list[str]:
 def barriers(page: Page, place: str = "") -> list[str]:
     r"""What keeps somebody from reading the page: what axe finds there or on a part of it, and
     that it must be scrolled sideways."""
-    page.add_script_tag(path=ROOT / "node_modules/axe-core/axe.min.js")
+    if not page.evaluate("Boolean(window.axe)"):
+        page.add_script_tag(path=ROOT / "node_modules/axe-core/axe.min.js")
     return page.evaluate(
         """async place => {
             const found = await axe.run(place || document);

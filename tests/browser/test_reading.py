@@ -1,6 +1,8 @@
 r"""The attention page of the site that `make site` builds, read in a browser."""
 
 import re
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -39,10 +41,19 @@ COPIED = """[...document.querySelectorAll('[role=status]')]
     .some(one => one.textContent === 'Copied')"""
 
 
+@pytest.fixture(scope="module")
+def lesson(browser: Browser, address: str) -> Iterator[Page]:
+    r"""The attention page on a wide screen, for tests that only look at it."""
+    with browser.new_context(viewport={"width": 1400, "height": 900}) as context:
+        page = context.new_page()
+        page.goto(address + MHA, wait_until="networkidle")
+        yield page
+
+
 def test_notes_stand_left_of_their_code_and_begin_at_its_line_or_below_the_note_above(
-    mha: Page,
+    lesson: Page,
 ) -> None:
-    rows = [row for row in mha.evaluate(ROWS) if row["note"]]
+    rows = [row for row in lesson.evaluate(ROWS) if row["note"]]
     beside = [row for row in rows if "wide" not in row["kinds"]]
     assert len(beside) > 10
     # A long note of a class stands above its code.
@@ -56,8 +67,8 @@ def test_notes_stand_left_of_their_code_and_begin_at_its_line_or_below_the_note_
         )
 
 
-def test_a_long_note_never_tears_the_code_apart(mha: Page) -> None:
-    rows = mha.evaluate(ROWS)
+def test_a_long_note_never_tears_the_code_apart(lesson: Page) -> None:
+    rows = lesson.evaluate(ROWS)
     for before, row in zip(rows, rows[1:], strict=False):
         if not {"part", "method", "wide"} & {*row["kinds"]}:
             assert row["code"]["top"] - before["end"] < 8
@@ -172,8 +183,8 @@ def test_no_line_is_cut_and_on_a_wide_screen_no_column_is_empty_for_long(
         assert width == 400 or page.evaluate(FILL) > 0.45, path
 
 
-def test_measured_shapes_are_shown_at_the_end_of_their_lines(mha: Page) -> None:
-    shapes = mha.evaluate(
+def test_measured_shapes_are_shown_at_the_end_of_their_lines(lesson: Page) -> None:
+    shapes = lesson.evaluate(
         """() => [...document.querySelectorAll('.shape')].map(shape => {
             const code = document.createRange();
             code.selectNodeContents(shape.parentElement.lastElementChild);
@@ -195,7 +206,7 @@ def test_measured_shapes_are_shown_at_the_end_of_their_lines(mha: Page) -> None:
         assert shape["left"] >= text["right"], code
         assert abs(shape["top"] - text["top"]) < 3, code
         assert text["height"] < 30, code
-    expect(mha.locator("article .axes")).to_contain_text("h heads")
+    expect(lesson.locator("article .axes")).to_contain_text("h heads")
 
 
 @pytest.mark.parametrize("width", [1400, 400])
@@ -264,6 +275,7 @@ PAGES = [
     "changelog/",
     "contributing/",
     "rules/",
+    "rules/",
     # Boxes to tick.
     "course/",
     # Links in captions and on code, and a neighbour with an apostrophe in its title.
@@ -272,11 +284,15 @@ PAGES = [
 ]
 
 
-def test_no_page_has_a_barrier(screen: Page, address: str) -> None:
+def test_no_page_has_a_barrier(page: Page, address: str) -> None:
     found = []
-    for one in PAGES:
-        screen.goto(address + one, wait_until="networkidle")
-        found += barriers(screen)
+    for one, system in product(PAGES, SCHEMES):
+        page.emulate_media(color_scheme=system)
+        page.goto(address + one, wait_until="networkidle")
+        expect(page.locator("body")).to_have_attribute("data-md-color-scheme", SCHEMES[system])
+        for width in (1400, 400):
+            page.set_viewport_size({"width": width, "height": 900})
+            found += barriers(page)
     assert found == []
 
 
@@ -345,7 +361,7 @@ def test_a_copy_on_the_disk_reads_as_the_site_does(
             fonts: [...document.fonts].filter(one => one.status == 'loaded').map(one => one.family),
             // Its unbroken pieces: where a line ends depends on the face of the text, which a
             // browser leaves out if it comes late.
-            formulas: each('.katex-html .base', one => [one.innerText, one.offsetWidth]),
+            formulas: each('.katex-html .katex-base', one => [one.innerText, one.offsetWidth]),
             hidden: each('.katex-mathml', one => one.offsetWidth),
             text: document.querySelector('article').innerText,
             background: each('.row .code', one => getComputedStyle(one).backgroundColor),
@@ -364,6 +380,22 @@ def test_a_copy_on_the_disk_reads_as_the_site_does(
     assert copied == served
     assert len(copied["text"]) > 100
     assert page != MHA or ("KaTeX_Math" in copied["fonts"] and len(copied["formulas"]) > 3)
+
+
+def test_on_the_disk_links_lead_to_pages_and_the_recorded_run_is_stepped_through(
+    browser: Browser, site: Path
+) -> None:
+    with browser.new_context(viewport={"width": 1400, "height": 900}) as context:
+        page = context.new_page()
+        page.goto(site.as_uri() + "/index.html")
+        page.locator("article").get_by_role("link", name="The lessons").click()
+        page.locator("article").get_by_role("link", name="Multi-Head Attention").first.click()
+        expect(page.locator("h1")).to_contain_text("Multi-Head Attention")
+        page.get_by_role("button", name="Step through the recorded run").click()
+        expect(page.locator("section.run canvas")).to_be_visible()
+        before = page.locator(".line.stepped").get_attribute("id")
+        page.get_by_role("button", name="Next step").click()
+        expect(page.locator(f".line.stepped:not(#{before})")).to_have_count(1)
 
 
 def test_each_step_of_the_course_can_be_ticked_and_stays_so(page: Page, address: str) -> None:

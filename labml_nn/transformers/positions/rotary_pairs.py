@@ -60,10 +60,10 @@ def neighbours_to_halves(weight: Tensor, heads: int) -> Tensor:
     r"""
     ## From neighbours to halves
 
-    `weight` is that of the linear layer that makes the queries or the keys of all heads, or its
-    bias. A linear layer has one row for each feature of its output.
+    `weight` is that of the linear layer of all heads' queries or keys, or its bias. It has a row
+    for each feature.
     """
-    # Each head has its own pairs, so its rows are reordered on their own.
+    # Each head has its own pairs, so its own order.
     rows = weight.unflatten(0, (heads, -1))
 
     # Then the heads follow one another again.
@@ -77,7 +77,7 @@ def halves_to_neighbours(weight: Tensor, heads: int) -> Tensor:
     # The features of each head again, `[heads, d_k, d_model]`; a bias has no last axis.
     rows = weight.unflatten(0, (heads, -1))
 
-    # Sorting an order tells where each number stands in it: the inverse order.
+    # Sorting an order gives the inverse order.
     order = order_of_halves(rows.shape[1]).argsort()
     return rows[:, order].flatten(end_dim=1)
 

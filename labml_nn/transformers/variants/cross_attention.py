@@ -62,7 +62,7 @@ def padding_mask(lengths: Tensor, seq_len_k: int) -> Tensor:
     r"""
     ## Padding mask
 
-    Sequence $b$ has `lengths[b]` positions; what follows is padding. True means visible:
+    Sequence $b$ has `lengths[b]` positions; the rest is padding. True means visible:
     `[1, seq_len_k, batch_size]`.
 
     [Three sequences of 5, 3 and 7 positions, padded to
@@ -77,9 +77,9 @@ class CrossAttention(MultiHeadAttention):
     r"""
     ## Cross-attention
 
-    For training nothing is added: call the
+    Training needs nothing new: call the
     [inherited attention](../mha.py#MultiHeadAttention.forward) with the memory as key and value.
-    For writing, that call is split into a part that is done once and a part for each new token.
+    Writing splits that call into a part done once and one for each new token.
     """
 
     def remember(self, memory: Tensor, visible: Tensor | None = None) -> Memory:

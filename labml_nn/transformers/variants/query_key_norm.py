@@ -62,9 +62,8 @@ class NormalisedProjection(PrepareForMultiHeadAttention):
         r"""
         From `[..., d_model]` to `[..., heads, d_k]`.
         """
-        # The last step, after the split into heads: each head's vector is divided by its own size.
-        # Before the split, one head with large features would make the features of all others
-        # small.
+        # Each head's vector is divided by its own size. Before the split, one head with large
+        # features would make those of all others small.
         return self.norm(super().forward(x))
 
 
@@ -80,7 +79,7 @@ class QueryKeyNormAttention(MultiHeadAttention):
     \left( g^K \odot \frac{k_j}{\operatorname{rms}(k_j)} \right)
     $$
 
-    $q_i$ is the query at position $i$ and $k_j$ the key at position $j$, both of one head.
+    $q_i$ and $k_j$ are the query at position $i$ and the key at position $j$ of one head,
     $\operatorname{rms}$ is the root of the mean square of the $d_k$ features, and $g^Q$ and $g^K$
     are learned *gains*, one for each feature, shared by the heads.
     """
@@ -113,12 +112,11 @@ class QueryKeyNormAttention(MultiHeadAttention):
         1 and $d_k = 32$, that is 5.66.
         """
         # In the dot product, the gains of query and key are multiplied feature by feature.
-        # A feature whose two gains are large counts most.
         gains = self.query.norm.weight * self.key.norm.weight
 
-        # A dot product is at most the product of the two lengths. Before the gains both vectors are
-        # $\sqrt{d_k}$ long, so theirs is at most $d_k \max_d |g^Q_d g^K_d|$. A score is that,
-        # divided by $\sqrt{d_k}$.
+        # A dot product is at most the product of the two lengths. Both vectors are $\sqrt{d_k}$
+        # long before the gains, so theirs is at most $d_k \max_d |g^Q_d g^K_d|$. Divided by
+        # $\sqrt{d_k}$, that is the score.
         return gains.abs().max() * math.sqrt(self.d_k)
 
 

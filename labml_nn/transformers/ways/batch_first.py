@@ -43,8 +43,8 @@ class ScaledDotProductAttention(nn.Module):
     r"""
     ## Scaled dot-product attention
 
-    The formula is about matrices, with a row for each position. It doesn't know about heads or
-    batches: whatever axes stand before the last two, it does the same for each entry.
+    The formula is about matrices with a row for each position. Whatever axes stand before these
+    two, such as heads and sequences, it does the same for each entry.
     """
 
     def __init__(self, dropout: float = 0.1) -> None:
@@ -62,10 +62,10 @@ class ScaledDotProductAttention(nn.Module):
 
         `query`, `key` and `value` are `[batch_size, num_heads, seq_len, d_k]`, and so is the first
         result. The second one holds the weights, `[batch_size, num_heads, seq_len, seq_len]`. The
-        mask is true where a query may look at a key, and is broadcast to the shape of the weights.
+        mask is true where a query may look at a key, and is broadcast to the weights.
         """
-        # Rows of queries times columns of keys. The root is that of the width of *one head*, the
-        # last axis here. In a module that has only `embed_dim` at hand, it is easy to get wrong.
+        # Rows of queries times columns of keys. The root is that of the width of *one head*, and
+        # not of `embed_dim`, which is easy to mix up.
         d_k = query.shape[-1]
         scores = torch.matmul(query / math.sqrt(d_k), key.transpose(-2, -1))
 
@@ -76,8 +76,8 @@ class ScaledDotProductAttention(nn.Module):
         # Each row belongs to a query and runs along the keys, so the last axis must sum to one.
         weights = scores.softmax(dim=-1)
 
-        # A query that may look at nothing, in a sequence that is all padding for instance, has
-        # equal weights now. They become zero, and so does its answer.
+        # A query that may look at nothing has equal weights now. They become zero, and so does its
+        # answer.
         if mask is not None:
             weights = weights.masked_fill(~mask, 0.0)
 

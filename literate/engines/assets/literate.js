@@ -29,6 +29,15 @@ async function copy(button, text) {
   say(button, "Copied");
 }
 
+// ## A page that was opened from the disk
+
+const isFile = location.protocol === "file:";
+
+// A folder there has no server that would answer with the page inside it.
+for (const link of isFile ? document.links : []) {
+  if (link.protocol === "file:" && link.pathname.endsWith("/")) link.pathname += "index.html";
+}
+
 // ## Lines, and links to them
 
 const lineNumbers = /^#L(\d+)(?:-L?(\d+))?$/;
@@ -383,8 +392,8 @@ function lookAt(target) {
   const link = target.closest?.(".line span a");
   if (link) return [link, tellName, () => link.getBoundingClientRect()];
   const shape = target.closest?.(".shape");
-  // The card says all that the browser would say from this attribute.
-  shape?.removeAttribute("title");
+  // The card says all that the browser would say from this attribute. From the disk there is none.
+  if (!isFile) shape?.removeAttribute("title");
   return shape ? [shape.parentElement, tellTensors, () => shape.getBoundingClientRect()] : null;
 }
 

@@ -178,6 +178,9 @@ def test_the_recorded_run_stands_below_the_first_row_and_beside_the_page() -> No
     with Formulas(KATEX) as formulas:
         made = page(source, links, formulas, measured)
     assert json.loads(made.files["a/trace.json"]) == json.loads(json.dumps(RUN))
+    # The same for a browser that reads the page from the disk.
+    script = f'new CustomEvent("trace", {{ detail: {made.files["a/trace.json"].strip()} }})'
+    assert made.files["a/trace.js"] == f"dispatchEvent({script});\n"
     sections = re.findall(r'<section class="(run|row[ \w]*)"', made.markdown)
     assert [one[:3] for one in sections] == ["row", "run", "row"]
     # The engine takes it as it is, with the step that puts HTML aside and without.
