@@ -13,6 +13,9 @@ TORCH_INDEX ?= $(if $(filter Linux,$(shell uname -s)),https://download.pytorch.o
 
 torch_from := $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX) --timeout 20 --retries 2)
 
+# The Python of Colab's newest runtime; `tests/colab/requirements.txt` has its packages.
+COLAB_PYTHON ?= python3.13
+
 # The first version that `setup.py` admits.
 OLDEST_TORCH := 2.4.0
 
@@ -52,7 +55,7 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 # The steps write the same folders; two at once, under `make -j`, would spoil them.
 .NOTPARALLEL:
-.PHONY: help site purge serve notebooks train test quick whole oldest soak results proof lint check bench bench-site clean distclean
+.PHONY: help site purge serve notebooks train test quick whole oldest colab soak results proof lint check bench bench-site clean distclean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -98,6 +101,9 @@ oldest: $(made)/test node_modules/.made ## Execute the notebooks with the oldest
 	$(run) -m pip install --disable-pip-version-check $(torch_from) torch==$(OLDEST_TORCH)
 	$(run) -m pytest tests/literate/test_notebook_runs.py $(ARGS)
 
+colab: .colab/made ## Execute the notebooks with the Python, torch and kernel of Colab's newest runtime
+	OMP_NUM_THREADS=1 .colab/bin/python -W ignore -m tests.colab $(ARGS)
+
 soak: $(made)/train ## Run what takes longer: fifty kills, and three seeds of each recipe
 	$(run) -m tests.soak $(ARGS)
 
@@ -130,7 +136,7 @@ clean: ## Remove what was built; the runs stay
 	rm -rf site .cache build dist annotated_transformers.egg-info
 
 distclean: clean ## Remove what was installed, too
-	rm -rf .venv node_modules benchmarks/figures/node_modules
+	rm -rf .venv .colab node_modules benchmarks/figures/node_modules
 
 # The set-up
 
@@ -164,6 +170,16 @@ $(made)/site: $(made)/train
 
 $(made)/test: $(made)/site
 	$(install) --no-build-isolation --editable '.[test]'
+	@touch $@
+
+# An environment of its own: its Python and its packages are others.
+.colab/made: tests/colab/requirements.txt
+	@command -v "$(COLAB_PYTHON)" > /dev/null || { $(say) \
+		'there is no $(COLAB_PYTHON) here, which is the Python of Colab. Name it: make colab COLAB_PYTHON=FILE'; exit 1; }
+	"$(COLAB_PYTHON)" -m venv --clear .colab
+	.colab/bin/python -m pip install --disable-pip-version-check --no-deps $(torch_from) \
+		$$(grep '^torch==' $<)
+	.colab/bin/python -m pip install --disable-pip-version-check --requirement $<
 	@touch $@
 
 # npm comes from PyPI, with Node. It empties node_modules first: the stamp goes with it.

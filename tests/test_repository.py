@@ -131,6 +131,10 @@ def test_the_versions_that_are_tried_and_told_are_those_of_setup_py() -> None:
     job = yaml.safe_load(text_of(".github/workflows/test.yml"))["jobs"]["oldest"]
     (python,) = [step["with"]["python-version"] for step in job["steps"] if "setup" in str(step)]
     assert facts()["python_requires"] == f">={python}"
+    # Colab's, too.
+    job = yaml.safe_load(text_of(".github/workflows/test.yml"))["jobs"]["colab"]
+    (python,) = [step["with"]["python-version"] for step in job["steps"] if "setup" in str(step)]
+    assert f"COLAB_PYTHON ?= python{python}\n" in text_of("Makefile")
     newest, *_ = re.findall(r"^## \[(\d[^]]*)\]", text_of("CHANGELOG.md"), re.MULTILINE)
     assert facts()["version"] == newest
 
