@@ -19,7 +19,7 @@ setup(
     python_requires=">=3.11",
     packages=find_packages(include=["browser_torch*", "labml_nn*", "literate*", "livepage*"]),
     package_data={
-        "labml_nn": ["exercises.toml"],
+        "labml_nn": ["exercises.toml", "notebooks.toml"],
         "labml_nn.training": ["tiny_shakespeare.txt"],
         "literate": ["settings.json"],
         "literate.reading": ["front_matter.json"],

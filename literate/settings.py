@@ -42,6 +42,7 @@ class Settings:
       their pages have no [notebooks](takeaway/notebook.py)
     * `exercises` is a file with lines that a reader should [write](takeaway/exercises.py) in a
       notebook, if there are any
+    * `takes` is a file with the minutes and memory that a notebook [takes](takeaway/takes.py)
     * `words` maps [words](reading/rules.py) that notes should not say to what to say for them
     * `limits` has, for patterns of paths, what a page should keep to, as it is
       [counted](reading/count.py)
@@ -67,6 +68,7 @@ class Settings:
     sequels: Mapping[str, str] = field(default_factory=dict)
     machinery: Sequence[str] = ()
     exercises: str = ""
+    takes: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     live: Mapping[str, Any] = field(default_factory=dict)

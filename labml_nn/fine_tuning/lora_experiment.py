@@ -84,7 +84,12 @@ def notebook(
     # the task.
     seq_len = 64
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    tokenizer, parts = two_texts(read_text(corpus), read_text(second_corpus)[:300_000])
+    texts = read_text(corpus), read_text(second_corpus)
+
+    # Without a network both would be PyTorch's source, and there would be nothing to forget.
+    if texts[0] == texts[1]:
+        raise SystemExit("Both texts are the same. Set `corpus` to the path of a file of yours.")
+    tokenizer, parts = two_texts(texts[0], texts[1][:300_000])
     first, first_held, second, second_held = (part.to(device) for part in parts)
     found = {}
 

@@ -192,7 +192,10 @@ def notebook(
     if folder == "random":
         random_folder(place, seq_len=512)
     elif not folder:
-        fetch(place)
+        try:
+            fetch(place)
+        except OSError as error:
+            raise SystemExit(f"GPT-2 can't be fetched ({error}); set `folder` to random.") from None
 
     # ### The model
     # Every class of it stands above, in this notebook. The loader has checked each name and each

@@ -31,7 +31,7 @@ from literate.reading.plain import plain
 from literate.reading.rows import Note, rows
 from literate.reading.source import Source
 from literate.settings import Settings
-from literate.takeaway import exercises, notebook_cells
+from literate.takeaway import exercises, notebook_cells, takes
 from literate.takeaway.addresses import Addresses, with_addresses
 from literate.takeaway.notebook_cells import ENTRY, EXAMPLE, Body, Cell, code_cell, text_cell
 from literate.takeaway.snippet import DISTRIBUTIONS, import_lines, path_of, without
@@ -99,9 +99,10 @@ def script(
         raise LiterateError([Problem(source.path, own[0].line, sentence)])
 
     page = _Page(sources, module, addresses)
-    cells = [*page.introduction()]
+    packages = _packages(third_party(found.outside))
+    cells = [*page.introduction(takes.said(settings, source.path, packages.values()))]
     holes = exercises.exercises(settings, source.path)
-    cells.append(_set_up(third_party(found.outside), example is not None, bool(holes)))
+    cells.append(_set_up(packages, example is not None, bool(holes)))
     imports = import_lines(found.imports, found.lazy_annotations).rstrip("\n")
     if imports:
         cells.append(code_cell(imports))
@@ -200,7 +201,7 @@ class _Page:
         self.module = module
         self.addresses = addresses
 
-    def introduction(self) -> Iterator[Cell]:
+    def introduction(self, taken: str) -> Iterator[Cell]:
         source = self.sources[self.module]
         matter, rest, _ = of_source(source)
         parts = [f"# {title_of(source)}"]
@@ -216,6 +217,8 @@ class _Page:
         if colab is not None:
             badge = "https://colab.research.google.com/assets/colab-badge.svg"
             parts.append(f"[![Open in Colab]({badge})]({colab})")
+        if taken:
+            parts.append(taken)
         parts.append(f"Made from {self.linked(f'`{path_of(self.module, source)}`', self.module)}.")
         yield text_cell("\n\n".join(parts))
         yield from self.note(rest, self.module)
@@ -313,12 +316,19 @@ class _Page:
         return text if address is None else f"[{text}]({address})"
 
 
-def _set_up(packages: Iterable[str], shows_shapes: bool, judges: bool) -> Cell:
+def _packages(modules: Iterable[str]) -> dict[str, str]:
+    r"""
+    What pip calls the packages that have these modules.
+    """
+    return {name: min(DISTRIBUTIONS().get(name, [name])) for name in modules}
+
+
+def _set_up(packages: Mapping[str, str], shows_shapes: bool, judges: bool) -> Cell:
     r"""
     The first code of a notebook: it looks at the machine, and brings what shows the shapes of an
     example and what judges exercises.
     """
-    needed = json.dumps({name: min(DISTRIBUTIONS().get(name, [name])) for name in packages})
+    needed = json.dumps(packages)
     template = TEMPLATES.get_template("set_up.py.jinja")
     text = template.render(needed=needed, shows_shapes=shows_shapes, judges=judges)
     return code_cell(text, notebook_cells.HIDDEN)

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         with ThreadPoolExecutor(options.processes) as pool:
             failed = sum(bool(wrong) for wrong in pool.map(run, names))
-    print(f"{len(names)} notebooks, {failed} failed")
+    print(f"{failed} of {len(names)} failed")
     return int(failed > 0)
 
 

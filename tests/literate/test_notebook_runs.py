@@ -156,6 +156,33 @@ def test_every_example_has_tensors_whose_shapes_are_shown(expected: dict[str, st
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "form", "said"),
+    [
+        ("pretrained/gpt2_experiment", {}, "SystemExit: GPT-2 can't be fetched ("),
+        (
+            "fine_tuning/lora_experiment",
+            {"second_corpus": "shakespeare", "steps": 2},
+            "SystemExit: Both texts are the same. Set `corpus` to the path of a file of yours.",
+        ),
+    ],
+)
+def test_without_a_network_a_notebook_ends_in_a_sentence(
+    execute: Run, name: str, form: dict[str, object], said: str
+) -> None:
+    text = (ROOT / f"notebooks/{name}.ipynb").read_text(encoding="utf-8")
+    # A port of this machine at which nothing answers.
+    nowhere = re.sub(
+        "https://(huggingface.co|raw.githubusercontent.com)/", "http://127.0.0.1:9/", text
+    )
+    assert nowhere != text
+    done = execute(nowhere, form)
+    (error,) = errors(done)
+    assert said in error
+    # It ends there.
+    assert done.cells[-1].execution_count is None
+
+
 def test_a_kernel_judges_the_line_of_a_reader(execute: Run) -> None:
     # It finds the source of a function that was defined in a cell.
     text = (ROOT / "notebooks/training/data.ipynb").read_text(encoding="utf-8")

@@ -37,6 +37,7 @@ from torch import Tensor
 from labml_nn.optimizers.muon import Muon
 from labml_nn.optimizers.schedules import linear
 from labml_nn.training.data import RandomWindows, prepare
+from labml_nn.training.device import choose_precision
 from labml_nn.training.loop import evaluate, train
 from labml_nn.training.sampling import write
 from labml_nn.transformers.basic.autoregressive_experiment import read_text
@@ -61,9 +62,11 @@ def muon_and_adamw(
     chosen = set(matrices)
     others = [p for p in model.parameters() if p not in chosen]
 
-    # Muon's matrix products may be rough, and a GPU is faster with 16 bits. Many CPUs aren't.
+    # Muon's matrix products may be rough, and a GPU is faster with 16 bits, in the format that [it
+    # computes with](../../training/device.py#choose_precision). Many CPUs aren't.
     on_gpu = matrices[0].is_cuda
-    muon = Muon(matrices, matrix_rate, dtype=torch.bfloat16 if on_gpu else torch.float32)
+    rough = choose_precision("auto", matrices[0].device) if on_gpu else torch.float32
+    muon = Muon(matrices, matrix_rate, dtype=rough)
 
     # No weight decay: rare tokens have few gradients, and their rows would only shrink.
     adamw = torch.optim.AdamW(others, rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True)
@@ -113,7 +116,7 @@ def notebook(
     on_gpu = torch.cuda.is_available()
     device = "cuda" if on_gpu else "cpu"
     d_model, heads, n_layers, d_ff, seq_len, batch_size = (
-        (256, 8, 6, 688, 256, 64) if on_gpu else (128, 4, 4, 336, 64, 12)
+        (256, 8, 6, 688, 128, 32) if on_gpu else (128, 4, 4, 336, 64, 12)
     )
     steps = steps or (2000 if on_gpu else 600)
 
@@ -128,14 +131,17 @@ def notebook(
 
     # ### Training
     # The loss of each step, and now and then what the model would write.
-    losses = []
+    from time import monotonic
 
-    # Ten samples in the course of training.
+    losses, began = [], monotonic()
+
+    # Ten samples in the course of training, and how long the other steps will take.
     def after_step(step: int, loss: Tensor) -> None:
         losses.append(loss.item())
         if step % max(1, steps // 10) == 0:
             sample = write(model, tokenizer, "\n", 60, seq_len, 0.8)
-            print(f"step {step:5,}  loss {loss.item():.3f}  {sample!r}")
+            left = (monotonic() - began) / 60 / step * (steps - step)
+            print(f"step {step:5,}  loss {loss.item():.3f}  {left:.1f} minutes left  {sample!r}")
 
     # The text goes to the device once, and not batch by batch.
     fit(model, training.to(device), steps, seq_len, batch_size, seed, after_step)

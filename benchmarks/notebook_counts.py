@@ -1,0 +1,141 @@
+r"""
+What the notebooks take: minutes and memory, counted without a GPU.
+
+Each notebook that trains runs for a few steps where nothing is computed, as on two cores and as on
+a Tesla T4, and the rest of its steps is added. `labml_nn/notebooks.toml` then says for each what
+the head of the notebook tells its reader. The times are a model's: see `fake_gpu.py`.
+
+With names, such as transformers/mha, it prints the counts of these, and writes nothing.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import matplotlib  # noqa: E402
+import nbformat  # noqa: E402
+
+from benchmarks.fake_gpu import CORES, GIB, T4, Card, Counts, fake_gpu  # noqa: E402
+from labml_nn.training.data import tiny_shakespeare  # noqa: E402
+from tests.kernels import fill_in  # noqa: E402
+
+FOLDER = ROOT / "notebooks"
+FILE = ROOT / "labml_nn" / "notebooks.toml"
+# One step more, after the first, in which an optimizer makes its state.
+FEW, MORE = 2, 3
+# Tokens that are really drawn of a sample; what a sample takes is left out.
+DRAWN = 2
+# Cells that look at numbers, of examples and of exercises.
+SKIPPED = ("#@title Set-up", "show_shapes(", "#@title Is the line right?")
+
+
+def trains(path: Path) -> bool:
+    r"""Whether a notebook has a form with a number of steps."""
+    return "\nsteps = " in "\n".join(cell.source for cell in cells(path))
+
+
+def chooses_a_gpu(path: Path) -> bool:
+    r"""Whether a notebook does something else where there is a GPU."""
+    code = [one.source for one in cells(path) if not one.source.startswith("#@title Set-up")]
+    has_form = any(one.startswith("#@title Settings") for one in code)
+    return has_form and any("cuda.is_available()" in one for one in code)
+
+
+def cells(path: Path) -> list[Any]:
+    r"""The cells of code."""
+    notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def run(
+    path: Path, form: Mapping[str, object], card: Card = T4, text: str | None = None
+) -> tuple[Counts, dict[str, Any]]:
+    r"""The counts of a notebook with these values in its form, and the names that it has bound."""
+    notebook = fill_in(path.read_text(encoding="utf-8"), form)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    matplotlib.use("Agg")
+    with fake_gpu(card) as counts:
+        for cell in notebook.cells:
+            if cell.cell_type == "code" and not cell.source.startswith(SKIPPED):
+                exec(compile(cell.source, path.name, "exec"), names)
+                _shorten(names, counts, text)
+    matplotlib.pyplot.close("all")
+    return counts, names
+
+
+def _shorten(names: dict[str, Any], counts: Counts, text: str | None) -> None:
+    r"""Of a sample draw the first tokens only; read no file."""
+    write = names.get("write")
+    if write is not None and not hasattr(write, "is_short"):
+        names["write"] = _short(write, counts)
+    if text is not None and "read_text" in names:
+        names["read_text"] = lambda corpus: text[::-1] if corpus == "python" else text
+
+
+def _short(write: Callable[..., str], counts: Counts) -> Callable[..., str]:
+    def short(
+        model: Any, tokenizer: Any, prompt: str, length: int, *rest: Any, **named: Any
+    ) -> str:
+        before = counts.seconds
+        text = write(model, tokenizer, prompt, min(length, DRAWN), *rest, **named)
+        counts.seconds = before
+        return text
+
+    short.is_short = True
+    return short
+
+
+def steps_of(path: Path, card: Card) -> int:
+    r"""How many steps the notebook makes if nobody changes its form."""
+    (line,) = (
+        line
+        for cell in cells(path)
+        for line in cell.source.splitlines()
+        if line.startswith("steps = ") and "#@param" in line
+    )
+    given = int(line.partition("=")[2].partition("#")[0])
+    # Zero: the notebook chooses by the device. Such a line is the same in all that do.
+    names: dict[str, Any] = {"steps": 0, "on_gpu": card is T4}
+    for cell in cells(path):
+        for one in cell.source.splitlines():
+            if not given and one.strip().startswith("steps = steps or "):
+                exec(one.strip(), names)
+    return given or names["steps"]
+
+
+def minutes(path: Path, card: Card) -> tuple[float, float]:
+    r"""Minutes and the peak of memory in GiB."""
+    text = tiny_shakespeare()
+    few, _ = run(path, {"steps": FEW}, card, text)
+    more, _ = run(path, {"steps": MORE}, card, text)
+    step = (more.seconds - few.seconds) / (MORE - FEW)
+    return (few.seconds + (steps_of(path, card) - FEW) * step) / 60, more.peak / GIB
+
+
+def main() -> None:
+    r"""Count, and write the file."""
+    chosen = [FOLDER / f"{name}.ipynb" for name in sys.argv[1:]]
+    entries = []
+    for path in chosen or sorted(one for one in FOLDER.rglob("*.ipynb") if trains(one)):
+        name = path.relative_to(FOLDER).with_suffix("").as_posix()
+        on_cores, _ = minutes(path, CORES)
+        entry = {"cores": on_cores}
+        if chooses_a_gpu(path):
+            entry["gpu"], entry["memory"] = minutes(path, T4)
+        numbers = ", ".join(f"{key} = {value:.2g}" for key, value in entry.items())
+        print(f"{name}: {numbers}", flush=True)
+        entries.append(f'"labml_nn/{name}.py" = {{ {numbers} }}\n')
+    if not chosen:
+        head = "".join(f"# {line}\n" for line in HEAD.splitlines())
+        FILE.write_text(head + "".join(entries), encoding="utf-8")
+
+
+HEAD = """What the notebooks take, as counted by `python benchmarks/notebook_counts.py`:
+minutes on two cores, minutes on a Tesla T4, and the GiB of its memory that are used at a time."""
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+r"""A fingerprint is renewed where a run can't have changed, and nowhere else."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchmarks.renew import renew
+from literate.results.fingerprints import fingerprint
+
+PAGE = "package/page.py"
+CODE = """def f(x):
+    return {f}
+
+
+def example():
+    return f({x})
+
+
+def notebook():
+    {n}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    r"""A page that was committed and measured."""
+    (tmp_path / "package").mkdir()
+    (tmp_path / "results").mkdir()
+    write(tmp_path, f="2 * x", x=3, n="f(1)")
+    known = {"sources": {PAGE: fingerprint(tmp_path / PAGE)}}
+    (tmp_path / "results" / "run.json").write_text(json.dumps(known), encoding="utf-8")
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "a"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def write(project: Path, **parts: object) -> None:
+    (project / PAGE).write_text(CODE.format(**parts), encoding="utf-8")
+
+
+def is_renewed(project: Path) -> bool:
+    sources = json.loads((project / "results" / "run.json").read_text("utf-8"))["sources"]
+    return sources[PAGE] == fingerprint(project / PAGE)
+
+
+@pytest.mark.parametrize(
+    ("parts", "with_example", "expected"),
+    [
+        ({"f": "2 * x", "x": 3, "n": "f(2)"}, False, True),
+        ({"f": "x + x", "x": 3, "n": "f(1)"}, False, False),
+        ({"f": "x + x", "x": 3, "n": "f(1)"}, True, True),
+        ({"f": "3 * x", "x": 3, "n": "f(1)"}, True, False),
+        ({"f": "2 * x", "x": 5, "n": "f(1)"}, True, False),
+    ],
+)
+def test_what_is_renewed(
+    project: Path, parts: dict[str, object], with_example: bool, expected: bool
+) -> None:
+    write(project, **parts)
+    said = renew(PAGE, with_example, project)
+    assert is_renewed(project) == expected
+    assert ("renewed in run.json" in said) == expected
+
+
+def test_what_the_history_does_not_have_stays(project: Path) -> None:
+    known = {"sources": {PAGE: "0" * 16}}
+    (project / "results" / "run.json").write_text(json.dumps(known), encoding="utf-8")
+    (said,) = renew(PAGE, True, project)
+    assert "not in the history" in said and not is_renewed(project)
