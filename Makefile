@@ -55,7 +55,7 @@ export NO_MKDOCS_2_WARNING := 1
 .DEFAULT_GOAL := help
 # The steps write the same folders; two at once, under `make -j`, would spoil them.
 .NOTPARALLEL:
-.PHONY: help site purge serve notebooks train test quick whole oldest colab soak results proof lint check bench bench-site clean distclean
+.PHONY: help site purge serve notebooks train test quick whole oldest colab update dist soak results proof lint check bench bench-site clean distclean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -104,6 +104,18 @@ oldest: $(made)/test node_modules/.made ## Execute the notebooks with the oldest
 colab: .colab/made ## Execute the notebooks with the Python, torch and kernel of Colab's newest runtime
 	OMP_NUM_THREADS=1 .colab/bin/python -W ignore -m tests.colab $(ARGS)
 
+update: ## Try the newest versions that setup.py admits, beside the pins; what breaks
+	$(PYTHON) -m venv --clear .newest
+	.newest/bin/python -m pip install --disable-pip-version-check $(torch_from) torch
+	.newest/bin/python -m pip install --disable-pip-version-check setuptools
+	.newest/bin/python -m pip install --disable-pip-version-check --no-build-isolation --editable '.[train,site,test]'
+	.newest/bin/python -m pip freeze --all | diff constraints.txt - || true
+	.newest/bin/python -m pytest $(parallel) $(ARGS)
+
+dist: $(made)/test ## Build the package for PyPI into dist/
+	rm -rf build dist
+	$(run) -m pip wheel --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+
 soak: $(made)/train ## Run what takes longer: fifty kills, and three seeds of each recipe
 	$(run) -m tests.soak $(ARGS)
 
@@ -136,7 +148,7 @@ clean: ## Remove what was built; the runs stay
 	rm -rf site .cache build dist annotated_transformers.egg-info
 
 distclean: clean ## Remove what was installed, too
-	rm -rf .venv .colab node_modules benchmarks/figures/node_modules
+	rm -rf .venv .colab .newest node_modules benchmarks/figures/node_modules
 
 # The set-up
 

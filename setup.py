@@ -4,9 +4,24 @@ The requirements are ranges, open enough for a machine that brings its own torch
 pins what the Makefile installs.
 """
 
+import os
 from pathlib import Path
 
 from setuptools import find_packages, setup
+
+
+def addresses() -> dict[str, str]:
+    r"""Where the site and its sources are, from the environment; `make dist` and CI give them."""
+    site, repository = os.environ.get("SITE_URL", ""), os.environ.get("REPOSITORY_URL", "")
+    known = {"Documentation": site} if site else {}
+    if repository:
+        known |= {
+            "Source": repository,
+            "Issues": f"{repository}/issues",
+            "Changelog": f"{repository}/blob/main/CHANGELOG.md",
+        }
+    return known
+
 
 setup(
     name="annotated-transformers",
@@ -14,6 +29,25 @@ setup(
     description="Annotated PyTorch modules: notes beside the code, every shape measured",
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
+    author="The annotated transformers authors",
+    # The addresses are those of the fork that it is built in.
+    project_urls=addresses(),
+    keywords=["transformers", "attention", "PyTorch", "tutorial", "literate programming"],
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Framework :: MkDocs",
+        "Intended Audience :: Developers",
+        "Intended Audience :: Education",
+        "Intended Audience :: Science/Research",
+        "Operating System :: OS Independent",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Documentation",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Topic :: Software Development :: Documentation",
+    ],
     license="MIT",
     license_files=["LICENSE"],
     python_requires=">=3.11",

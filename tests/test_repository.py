@@ -110,11 +110,51 @@ def test_every_make_command_that_the_readme_or_a_workflow_names_exists_and_is_ex
     typed = [*commands(text), *re.findall(r"`([^`\n]+)`", text)]
     named = {line.split()[1] for line in typed if line.startswith("make ")}
     assert {"site", "test"} <= named <= set(targets())
-    for workflow in ("test", "pages"):
+    for workflow in ("test", "pages", "release"):
         jobs = yaml.safe_load(text_of(f".github/workflows/{workflow}.yml"))["jobs"]
-        steps = {step["run"] for job in jobs.values() for step in job["steps"] if "run" in step}
+        # A job that is a workflow has no steps of its own.
+        every = [step for job in jobs.values() for step in job.get("steps", ())]
+        steps = {step["run"] for step in every if "run" in step}
         assert steps
         assert steps <= {f"make {target}" for target in targets()}
+
+
+@pytest.mark.parametrize(("workflow", "last"), [("pages", "deploy"), ("release", "publish")])
+def test_nothing_is_published_before_all_tests_have_passed(workflow: str, last: str) -> None:
+    jobs = yaml.safe_load(text_of(f".github/workflows/{workflow}.yml"))["jobs"]
+    assert jobs[last]["needs"] == "build"
+    assert jobs["build"]["needs"] == "test"
+    assert jobs["test"]["uses"] == "./.github/workflows/test.yml"
+    # `on` is read as a truth.
+    assert "workflow_call" in yaml.safe_load(text_of(".github/workflows/test.yml"))[True]
+
+
+def test_the_readme_says_in_ten_lines_how_to_publish() -> None:
+    (section,) = re.findall(r"(?ms)^## Publish\n(.*?)^## ", text_of("README.md"))
+    assert len([line for line in section.splitlines() if line.strip()]) <= 10
+    named = [name for name in re.findall(r"`([\w.]+\.(?:yml|py|cff))`", section)]
+    assert {"pages.yml", "release.yml", "setup.py", "CITATION.cff"} <= set(named)
+    known = {path.name for path in files()}
+    assert set(named) <= known
+
+
+def test_a_citation_is_of_the_version_that_is_published() -> None:
+    cited = yaml.safe_load(text_of("CITATION.cff"))
+    own = facts()
+    assert (cited["version"], cited["license"]) == (own["version"], own["license"])
+    assert [one["name"] for one in cited["authors"]] == [own["author"]]
+    assert f"Copyright (c) 2026 {own['author']}\n" in text_of("LICENSE")
+
+
+def test_forms_for_issues_and_dependabot_can_be_read() -> None:
+    for path in sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml")):
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert form["name"] and form["description"], path
+        assert [one["attributes"]["label"] for one in form["body"]], path
+    watched = yaml.safe_load(text_of(".github/dependabot.yml"))["updates"]
+    folders = [place for one in watched for place in one.get("directories", [])]
+    locks = {path.parent.as_posix() for path in files() if path.name == "package-lock.json"}
+    assert {place.strip("/") or "." for place in folders} == locks
 
 
 def test_continuous_integration_types_the_command_for_tests_that_the_readme_gives() -> None:

@@ -64,8 +64,21 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp("checkout")
     copied(copy)
     pip = ("pip", "install", "--no-deps", "--no-build-isolation", "--no-compile", "--quiet")
-    succeed(copy, *pip, "--target", str(folder), str(copy))
+    addresses = {
+        "SITE_URL": "https://a.example.org/b/",
+        "REPOSITORY_URL": "https://example.org/a/b",
+    }
+    succeed(copy, *pip, "--target", str(folder), str(copy), **addresses)
     return folder
+
+
+def test_the_package_names_its_author_and_the_addresses_of_its_fork(installed: Path) -> None:
+    (metadata,) = installed.glob("*.dist-info/METADATA")
+    told = metadata.read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
+    assert "Author: The annotated transformers authors" in told
+    assert "Project-URL: Documentation, https://a.example.org/b/" in told
+    assert "Project-URL: Issues, https://example.org/a/b/issues" in told
+    assert "Classifier: Programming Language :: Python :: 3.13" in told
 
 
 def test_the_package_holds_the_modules_and_the_files_they_read(installed: Path) -> None:

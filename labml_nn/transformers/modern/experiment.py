@@ -104,7 +104,8 @@ def notebook(
     r"""
     ## In a notebook
 
-    On a GPU a larger model for 2,000 steps, on a CPU the small one for 600.
+    On a GPU a larger model for 1,500 steps, on a CPU the small one for 600. While it trains, it
+    says how many minutes are left.
     """
     # ### The text
     # The same one as for the classic model, so that losses can be compared.
@@ -118,7 +119,7 @@ def notebook(
     d_model, heads, n_layers, d_ff, seq_len, batch_size = (
         (256, 8, 6, 688, 128, 32) if on_gpu else (128, 4, 4, 336, 64, 12)
     )
-    steps = steps or (2000 if on_gpu else 600)
+    steps = steps or (1500 if on_gpu else 600)
 
     # The seed decides the first weights. The last tenth of the text is for validation.
     tokenizer, training, validation = prepare(text, seq_len)
