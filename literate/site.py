@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from literate.measuring.measure import Bench, Measurement, measure
-from literate.page import differences, fonts, katex, lists, result_pages, search
+from literate.page import differences, fonts, katex, lists, result_pages, scripts, search
 from literate.page.changes import Changes
 from literate.page.documents import document
 from literate.page.finished import Finished, made_from
@@ -28,7 +28,6 @@ from literate.page.steps import steps
 from literate.problems import LiterateError, Problem
 from literate.python import names_in_notes
 from literate.python.references import network
-from literate.reading import rules
 from literate.reading.source import Source, read
 from literate.results import files
 from literate.results.fingerprints import fingerprint
@@ -36,18 +35,15 @@ from literate.results.records import Result
 from literate.settings import Settings
 from literate.takeaway import twin
 from literate.takeaway.of_page import Taken
-from livepage import from_disk
-from livepage.build import ASSETS as RUNS
 from livepage.build import Live, LiveError
 from livepage.edit.files import PLACE as EDITOR
 from livepage.edit.files import Edit, EditError
 
-ASSETS = Path(__file__).parent / "engines" / "assets"
 THEME = Path(__file__).parent / "engines" / "theme"
 
 # What pages need of an engine, beside what its settings name.
 SHEETS = ("assets/katex/katex.min.css", "assets/literate.css", "assets/forms.css")
-SCRIPTS = ("assets/literate.js", "assets/start.js")
+SCRIPTS = ("assets/literate.js",)
 EXTENSIONS: Mapping[str, Mapping[str, object]] = {
     "footnotes": {},
     # The rows.
@@ -202,15 +198,20 @@ def pages(
     changes = Changes(by_class, setting, measured, references)
     all_steps = steps(site.sources.values())
     names = names_in_notes.names(site.sources.values(), site.settings.root)
-    kept = finished.pages if finished else {}
-    shown = live(site.settings, lambda runs: runs.shown(source.path for source in chosen))
+    finished = finished or Finished(None)
+    origins = {
+        source.path: made_from(source, links, measured.get(source.path), references)
+        for source in chosen
+    }
+    new = [path for path, origin in origins.items() if finished.page(path, origin) is None]
+    shown = live(site.settings, lambda runs: runs.shown(new))
     pairs = site.settings.compare.items()
     compared = {source: there for name, there in pairs for source in links.results[name].sources}
     with Formulas(katex.folder(site.settings)) as formulas:
         for source in chosen:
-            origin = made_from(source, links, measured.get(source.path), references)
-            before, written = kept.get(source.path, (None, None))
-            if written is None or origin != before:
+            origin = origins[source.path]
+            written = finished.page(source.path, origin)
+            if written is None:
                 takeaways, problems = taken.of(source)
                 size, flow = shown.get(source.path, (0, ""))
                 there = compared.get(source.path, "")
@@ -221,10 +222,9 @@ def pages(
                 )
                 told = twin.of_page(source, links, measured.get(source.path))
                 written = replace(written, problems=(*written.problems, *problems), twin=told)
-                kept[source.path] = origin, written
-            problems = [*written.problems, *names_in_notes.problems(source, names)]
-            problems += rules.problems(source, site.settings.words)
-            yield replace(written, problems=tuple(sorted(problems)))
+                finished.pages[source.path] = origin, written
+            against = finished.problems(source, names, site.settings.words)
+            yield replace(written, problems=tuple(sorted([*written.problems, *against])))
 
 
 def made_pages(site: Site) -> list[Page]:
@@ -316,7 +316,6 @@ def generated(settings: Settings) -> dict[str, str | bytes]:
     swapped = sheet.replace("font-display:block", "font-display:swap")
     faces = {f"assets/fonts/{name}": content for name, content in fonts.files(settings)}
     made = {"assets/katex/katex.min.css": swapped, **faces, **live(settings, Live.files)}
-    made["assets/panel_from_disk.js"] = from_disk.joined(RUNS)
     editor = edit(settings)
     return made | ({f"{EDITOR}/sources/index.json": editor.index()} if editor else {})
 
@@ -354,12 +353,12 @@ def assets(settings: Settings) -> Iterator[tuple[str, Path]]:
     r"""
     ## The files that the pages need beside them
 
-    Each with its path on the site: the tool's own, those of the editor, and of KaTeX the licence
-    and the WOFF2 fonts.
+    Each with its path on the site: the [scripts](page/scripts.py) and the styles, what the editor
+    needs, and of KaTeX the licence and the WOFF2 fonts.
     """
     if editor := edit(settings):
         yield from editor.files()
-    for path in sorted([*ASSETS.iterdir(), *RUNS.iterdir()]):
+    for path in scripts.files(settings):
         yield f"assets/{path.name}", path
     folder = katex.folder(settings)
     yield "assets/katex/LICENSE", folder / "LICENSE"

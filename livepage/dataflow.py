@@ -65,6 +65,11 @@ class Flow:
         self.inputs = {entry["name"] for entry in graph["inputs"]}
         self.bound = statements(source)
         self.tree = ast.parse(source)
+        nodes = [*ast.walk(self.tree)]
+        self.functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+        self.simple = [
+            node for node in nodes if isinstance(node, ast.stmt) and not hasattr(node, "body")
+        ]
         self.steps = [self._step(number, one) for number, one in enumerate(graph["steps"])]
         self.kept, self.again = self._repeats()
         self.boxes = self._boxes()
@@ -91,11 +96,7 @@ class Flow:
         r"""
         The innermost function around a line.
         """
-        around = [
-            node
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.FunctionDef) and node.lineno <= line <= node.end_lineno
-        ]
+        around = [node for node in self.functions if node.lineno <= line <= node.end_lineno]
         return max(around, key=lambda node: node.lineno, default=None)
 
     def _repeats(self) -> tuple[list[Step], dict[int, list[Step]]]:
@@ -240,13 +241,7 @@ class Flow:
         }
 
     def _statements(self, line: int) -> list[ast.stmt]:
-        return [
-            node
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.stmt)
-            and not hasattr(node, "body")
-            and node.lineno <= line <= node.end_lineno
-        ]
+        return [node for node in self.simple if node.lineno <= line <= node.end_lineno]
 
     def _parts(self, nodes: Sequence[int], own: str) -> list[str]:
         r"""

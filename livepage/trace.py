@@ -59,6 +59,16 @@ def written(record: Mapping[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
+def telling(record: str) -> str:
+    r"""
+    ## The same as a script
+
+    It tells the page of the record, with an event. A page that was opened as a file can load
+    nothing else.
+    """
+    return f'dispatchEvent(new CustomEvent("trace", {{ detail: {record.strip()} }}));\n'
+
+
 def first_step(record: Mapping[str, Any], text: str) -> dict[str, Any] | None:
     r"""
     ## The step that the run begins with, for the template

@@ -1,9 +1,11 @@
-r"""Who may import whom, read from the sources of both packages.
+r"""Who may import whom, read from the sources of the packages and from the scripts.
 
 Imports inside functions count too, and so do those for type checkers.
 """
 
 import ast
+import json
+import re
 import sys
 from functools import cache
 from graphlib import TopologicalSorter
@@ -14,6 +16,7 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
+from literate.page.scripts import ADDRESS, MODULES, PLAIN
 from tests.setup_py import requirements
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -177,3 +180,98 @@ def test_every_import_is_a_requirement_in_setup_py(folder: str, pattern: str, ex
         and not declared & {canonicalize_name(one) for one in distributions.get(name, [])}
     ]
     assert undeclared == []
+
+
+# Folders of scripts, each with those whose scripts it may import.
+SCRIPTS = {
+    "livepage/assets": set(),
+    "livepage/edit/scripts": {"livepage/assets"},
+    "literate/page/assets": {"livepage/assets"},
+}
+# `import … from "x"` and `import "x"`; `import("x")`; `new Worker(new URL("x", …))`.
+AT_ONCE = re.compile(
+    r"""^(?:import|export)\s+(?:[\w*{][^"';()=]*?\sfrom\s+)?"([^"]+)";""", re.MULTILINE
+)
+LATER = re.compile(
+    r"""\bimport\("([^"]+)"\)(?!\.)|new Worker\(new URL\("([^"]+)", import\.meta\.url\)"""
+)
+LOADED = re.compile(r"""\bload\("([^"]+)"\)""")
+
+
+def imported_scripts(path: Path, kind: re.Pattern[str]) -> set[str]:
+    r"""The scripts that a script imports, as paths from the repository; a package by its name."""
+    found = kind.finditer((ROOT / path).read_text("utf-8"))
+    names = {one[1] if one.lastindex == 1 else f"./{one[2]}" for one in found}
+    beside = (ROOT / path).parent
+    return {
+        (beside / name).resolve().relative_to(ROOT).as_posix() if name[0] == "." else name
+        for name in names
+    }
+
+
+@cache
+def scripts() -> dict[str, dict[str, set[str]]]:
+    r"""What each script of a page imports at once, and what it fetches later."""
+    paths = [path for folder in SCRIPTS for path in sources(folder, "*.js")]
+    return {
+        path.as_posix(): {
+            "at once": imported_scripts(path, AT_ONCE),
+            "later": imported_scripts(path, LATER),
+        }
+        for path in paths
+    }
+
+
+def test_scripts_import_from_their_own_folder_or_from_what_it_serves() -> None:
+    packages = json.loads((ROOT / "package.json").read_text("utf-8"))
+    known = {*packages["dependencies"], *packages["devDependencies"]}
+    # Pyodide's own script lies beside those of the editor as it came.
+    known.add("livepage/edit/scripts/pyodide.mjs")
+    wrong = []
+    for script, imports in scripts().items():
+        folder = str(Path(script).parent)
+        for name in imports["at once"] | imports["later"]:
+            other = str(Path(name).parent)
+            # The editor's packages are part of its scripts.
+            package = folder == "livepage/edit/scripts" and name in known
+            allowed = {folder, *SCRIPTS[folder]}
+            if not package and (other not in allowed or not (ROOT / name).is_file()):
+                wrong.append((script, name))
+    assert wrong == []
+
+
+def test_no_script_imports_itself_by_way_of_others() -> None:
+    graph = {script: imports["at once"] for script, imports in scripts().items()}
+    assert sum(map(len, graph.values())) > 60
+    TopologicalSorter(graph).prepare()
+
+
+def test_the_site_has_the_scripts_that_are_fetched_later_and_no_script_is_dead() -> None:
+    made = {path.relative_to(ROOT).as_posix() for path in (*PLAIN, *MODULES)}
+    of_pages = {name: one for name, one in scripts().items() if "/edit/" not in name}
+    later = set().union(*(imports["later"] for imports in of_pages.values()))
+    assert later and later <= made
+    # A plain script is named as it is on the site.
+    named = {
+        name for script in of_pages for name in LOADED.findall((ROOT / script).read_text("utf-8"))
+    }
+    assert named and named <= {path.name for path in PLAIN}
+    # From those that the build makes all others are reached.
+    reached, waiting = set(), [*made, ADDRESS.relative_to(ROOT).as_posix()]
+    while waiting:
+        script = waiting.pop()
+        if script not in reached:
+            reached.add(script)
+            waiting += of_pages[script]["at once"]
+    assert reached == of_pages.keys()
+
+
+def test_no_script_hands_a_name_to_others_through_the_window() -> None:
+    # What a script declares is its own: it is a module. An assignment to the window isn't.
+    given = re.compile(r"\b(?:window|globalThis|self)\.\w+\s*\??=(?![=>])|\bvar\s")
+    found = {
+        script: given.findall((ROOT / script).read_text("utf-8"))
+        for script in scripts()
+        if Path(script).name != "worker.js"
+    }
+    assert not {script: names for script, names in found.items() if names}

@@ -21,6 +21,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.livereload import LiveReloadServer
 from mkdocs.plugins import BasePlugin
 from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as Document
 from mkdocs.structure.toc import TableOfContents
 
@@ -152,6 +153,15 @@ class LiteratePlugin(BasePlugin):
         loaded = site.load(self.settings, self.finished.sources)
         return loaded, site.correct_pages(loaded, log.info, self.finished)
 
+    def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
+        r"""
+        ### Note which pages there are
+
+        A page can link to each of them.
+        """
+        self.uris = [file.src_uri for file in files.documentation_pages()]
+        return nav
+
     def on_page_markdown(
         self, markdown: str, *, page: Document, config: MkDocsConfig, files: Files
     ) -> str:
@@ -160,7 +170,7 @@ class LiteratePlugin(BasePlugin):
 
         While the site is served, a page that is as it was isn't converted again.
         """
-        self.origin = markdown, [file.src_uri for file in files.documentation_pages()]
+        self.origin = markdown, self.uris
         known = self.html.get(page.file.src_uri)
         return "" if self.serves and known and known[0] == self.origin else markdown
 

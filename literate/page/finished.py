@@ -21,7 +21,11 @@ from dataclasses import dataclass, field
 from literate.measuring.measure import Bench, Measurement
 from literate.page.links import Links
 from literate.page.page import Page
+from literate.problems import Problem
+from literate.python import names_in_notes
+from literate.python.names_in_notes import Names
 from literate.python.references import Network
+from literate.reading import rules
 from literate.reading.source import Source
 from literate.results.fingerprints import changed
 from literate.settings import Settings
@@ -34,21 +38,45 @@ class Finished:
     r"""
     ## What one build leaves for the next
 
-    * `bench` is what measures, with a process that has PyTorch loaded
+    * `bench` is what measures, with a process that has PyTorch loaded; None if nothing is kept
     * `sources` are those of the last build, by their paths, and so are `measured`
     * `pages` are pages, each with what it was made from
+    * `judged` are sources with their problems, which are those of all with these `names`
     """
 
-    bench: Bench
+    bench: Bench | None
     sources: Mapping[str, Source] = field(default_factory=dict)
     measured: Mapping[str, Measurement] = field(default_factory=dict)
     pages: dict[str, tuple[object, Page]] = field(default_factory=dict)
+    names: Names | None = None
+    judged: dict[str, tuple[Source, list[Problem]]] = field(default_factory=dict)
 
     def close(self) -> None:
         r"""
         ### End the process that measures
         """
-        self.bench.child.stop()
+        if self.bench is not None:
+            self.bench.child.stop()
+
+    def page(self, path: str, origin: object) -> Page | None:
+        r"""
+        ### A page that was made from the same
+        """
+        before, written = self.pages.get(path, (None, None))
+        return written if origin == before else None
+
+    def problems(self, source: Source, names: Names, words: Mapping[str, str]) -> list[Problem]:
+        r"""
+        ### What a source does against the conventions
+        """
+        if names is not self.names:
+            self.judged = self.judged if names == self.names else {}
+            self.names = names
+        known, found = self.judged.get(source.path, (None, []))
+        if known is not source:
+            found = [*names_in_notes.problems(source, names), *rules.problems(source, words)]
+            self.judged[source.path] = source, found
+        return found
 
 
 def nothing(settings: Settings) -> Finished:

@@ -5,9 +5,10 @@ summary: Where the setter of formulas lies, and how it comes there.
 ---
 
 [KaTeX](https://katex.org) is an npm package. A project that has it says where, in its
-[settings](../settings.py#Settings); the [fonts](fonts.py) lie beside it. For any other project npm
-fetches them, once, into the folder that keeps measurements: the versions are pinned, and npm checks
-them against the hashes in the lock file here.
+[settings](../settings.py#Settings); the [fonts](fonts.py) lie beside it, and so does what makes the
+[scripts](scripts.py). For any other project npm fetches them, once, into the folder that keeps
+measurements: the versions are pinned, and npm checks them against the hashes in the lock file
+here.
 """
 
 import shutil
@@ -32,7 +33,9 @@ def folder(settings: Settings) -> Path:
     if settings.katex:
         return settings.root / settings.katex
     kept = settings.root / settings.store / "npm"
-    if not kept.exists():
+    lock = kept / "package-lock.json"
+    if not lock.is_file() or lock.read_bytes() != (_PINNED / lock.name).read_bytes():
+        shutil.rmtree(kept, ignore_errors=True)
         _fetch(kept)
     return kept / "node_modules" / "katex"
 
@@ -54,7 +57,7 @@ def program(name: str) -> str:
 def _fetch(kept: Path) -> None:
     npm = program("npm")
     sys.stderr.write(
-        f"KaTeX, which sets the formulas, and the fonts come from npm, once, into {kept}\n"
+        f"KaTeX, which sets the formulas, the fonts and esbuild come from npm, once, into {kept}\n"
     )
     kept.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=kept.parent) as beside:
@@ -65,6 +68,7 @@ def _fetch(kept: Path) -> None:
         )
         if run.returncode != 0:
             said = " ".join((run.stderr or run.stdout).split())[:300]
-            sentence = f"npm could not fetch KaTeX and the fonts, try again with a network: {said}"
+            what = "KaTeX, the fonts and esbuild"
+            sentence = f"npm could not fetch {what}, try again with a network: {said}"
             raise LiterateError([Problem(str(kept), 1, sentence)])
         new.rename(kept)

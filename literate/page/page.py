@@ -38,7 +38,7 @@ from literate.reading import front_matter
 from literate.reading.notes import literal
 from literate.reading.rows import Row, rows
 from literate.reading.source import Source
-from livepage import from_disk, trace
+from livepage import trace
 from livepage.beginning import past_masks
 from livepage.edit.files import Offer
 
@@ -219,7 +219,7 @@ def page(
     if record:
         written_record = trace.written(record)
         texts[posixpath.join(folder(uri), "trace.json")] = written_record
-        texts[posixpath.join(folder(uri), "trace.js")] = from_disk.telling(written_record)
+        texts[posixpath.join(folder(uri), "trace.js")] = trace.telling(written_record)
     found = (*problems, *notes.problems)
     return Page(uri, title, matter.summary, markdown, texts, found)
 

@@ -6,7 +6,8 @@
 // Fetched by the first click, with the model. The text appears where the recorded ones are, letter by
 // letter, as the model writes them.
 
-import { make, quoted } from "./elements.js";
+import { quoted } from "./characters.js";
+import { make } from "./elements.js";
 import { Model, fetchedJson, learned, numbers } from "./model.js";
 
 const LENGTH = 240;

@@ -12,7 +12,8 @@
 // * "values" go from minus a limit to the limit, with zero in the colour of the ground
 // * "whole" are whole numbers, of tokens or of places. They have no colours: 64 is not more than 3
 
-import { make, quoted, sign } from "./elements.js";
+import { quoted, sign } from "./characters.js";
+import { make } from "./elements.js";
 
 // ## Numbers as text
 

@@ -8,7 +8,8 @@
 // lens*), which characters it expects next, and what changes if heads are knocked out. All of it is
 // fetched by a click on a button that says how much that is.
 
-import { make, quoted, sign, styled } from "./elements.js";
+import { quoted, sign } from "./characters.js";
+import { make, styled } from "./elements.js";
 import { Model, fetchedJson, learned, numbers, progress } from "./model.js";
 
 // How long nobody types before the text is run, and how far the model goes on by itself.
@@ -52,7 +53,7 @@ export async function start(panel, section, button) {
 }
 
 async function begin(panel, address, bar) {
-  const [graph] = await Promise.all([fetchedJson(address), styled("own_text.css")]);
+  const [graph] = await Promise.all([fetchedJson(address), styled(new URL("own_text.css", import.meta.url))]);
   bar.total(graph.bytes);
   const files = numbers(address, learned(graph.weights, bar.report));
   const own = new OwnText(panel, graph, new Model(graph, files));

@@ -389,7 +389,8 @@ export async function recorded(address) {
 
 // ## One tensor, for the card of a line
 export async function tell(name, axes, sizes, index) {
-  const [record] = await Promise.all([fetched(beside("trace.json")), styled("live.css")]);
+  const sheet = styled(new URL("live.css", import.meta.url));
+  const [record] = await Promise.all([fetched(beside("trace.json")), sheet]);
   const found = tensor(record, [name, axes, index]);
   const title = `${name.replace(/^return/, "→")}: ${record.tensors[index][2]} [${named(axes, sizes)}]`;
   const told = make("div", { className: "tensor" }, make("code", {}, title));
@@ -411,7 +412,8 @@ export async function tell(name, axes, sizes, index) {
 // Called when the reader asks for it: the panel is at the first step of the page's own. Where the page
 // can run the reader's own text, a button fetches what that needs.
 export async function start(section) {
-  const [run] = await Promise.all([recorded(beside(section.dataset.trace)), styled("live.css")]);
+  const sheet = styled(new URL("live.css", import.meta.url));
+  const [run] = await Promise.all([recorded(beside(section.dataset.trace)), sheet]);
   const panel = new Panel(section);
   // From the disk a browser starts no model.
   if (section.dataset.live && location.protocol !== "file:") {

@@ -6,7 +6,8 @@
 // Both write the same text, as they draw with the same random numbers. What differs is the time: with
 // the cache a token costs one position, without it the whole text so far. Fetched by a click.
 
-import { make, quoted, styled } from "./elements.js";
+import { quoted } from "./characters.js";
+import { make, styled } from "./elements.js";
 import { Model, fetchedJson, learned, numbers, progress } from "./model.js";
 
 // Each choice with its bounds, in the order in which they are applied.
@@ -35,7 +36,7 @@ export async function start(figure, button) {
   try {
     const folder = new URL(figure.dataset.write, document.baseURI);
     const addresses = WAYS.map(({ graph }) => new URL(graph, folder).href);
-    const [graphs] = await Promise.all([Promise.all(addresses.map(fetchedJson)), styled("own_text.css")]);
+    const [graphs] = await Promise.all([Promise.all(addresses.map(fetchedJson)), styled(new URL("own_text.css", import.meta.url))]);
     bar.total(graphs[0].bytes);
     const weights = learned(graphs[0].weights, bar.report);
     const files = await Promise.all(addresses.map((address) => numbers(address, weights)));

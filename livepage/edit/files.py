@@ -23,7 +23,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -124,8 +124,7 @@ class Edit:
         paths = {one for one in self.sources() if one.endswith(".py")}
         found = {}
         for path in paths:
-            tree = ast.parse((self.root / path).read_bytes())
-            names = [*parents(module_name(path)), *imported(tree)]
+            names = [*parents(module_name(path)), *imported((self.root / path).read_bytes())]
             candidates = {one for name in names for one in files_of(name)}
             found[path] = (candidates & paths) - {path}
         return found
@@ -169,7 +168,7 @@ class Edit:
         """
         if not self.offers(path):
             return None
-        own = sum(len(gzip.compress((self.root / one).read_bytes())) for one in self.closure(path))
+        own = sum(packed_text((self.root / one).read_bytes()) for one in self.closure(path))
         places = f"{PLACE}/{self.made.name}", f"{PLACE}/sources"
         return Offer(path, *places, self.weight + own, self.forms.get(path, {}))
 
@@ -225,7 +224,7 @@ class Edit:
                 for one in sorted(HERE.rglob("*"))
                 if one.suffix in (".py", ".mjs", ".js", ".css")
             ),
-            *(LIVEPAGE / name for name in RUNS),
+            *(LIVEPAGE / name for name in (*RUNS, "assets/elements.js")),
             *(one for one in sorted(stand_in.rglob("*")) if "__pycache__" not in one.parts),
         ]
         digest = sha256(json.dumps(sorted(self.library())).encode())
@@ -282,7 +281,15 @@ def packed(file: Path) -> int:
     ## The size of a file, as a host sends it
     """
     content = file.read_bytes()
-    return len(content) if file.suffix in PACKED else len(gzip.compress(content, 9))
+    return len(content) if file.suffix in PACKED else packed_text(content)
+
+
+@cache
+def packed_text(content: bytes) -> int:
+    r"""
+    ## The size of a text, packed
+    """
+    return len(gzip.compress(content, 9))
 
 
 def module_name(path: str) -> str:
@@ -301,26 +308,28 @@ def parents(name: str) -> Iterator[str]:
         yield ".".join(parts[:end])
 
 
-def imported(tree: ast.Module) -> set[str]:
+@cache
+def imported(module: bytes) -> frozenset[str]:
     r"""
     ## What a module imports
 
-    `from a import b` is both `a` and `a.b`: only the files tell which of them is a module.
+    `from a import b` is both `a` and `a.b`: only the files tell which of them is a module. While a
+    site is served, a module that is as it was isn't parsed again.
     """
-    found = set()
-    for node in ast.walk(tree):
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(module)):
         if isinstance(node, ast.Import):
             found |= {one.name for one in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module, *(f"{node.module}.{one.name}" for one in node.names)}
-    return found
+    return frozenset(found)
 
 
 def standard(modules: Iterable[Path]) -> set[str]:
     r"""
     ## What modules import of the standard library
     """
-    names = {name for one in modules for name in imported(ast.parse(one.read_bytes()))}
+    names = {name for one in modules for name in imported(one.read_bytes())}
     return {one for one in names if one.partition(".")[0] in sys.stdlib_module_names}
 
 

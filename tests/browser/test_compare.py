@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from random import Random
 from urllib.parse import urljoin
 
 import pytest
@@ -240,38 +239,6 @@ def test_there_is_no_barrier(screen: Page, address: str) -> None:
             "all => all.forEach(one => one.open = true)"
         )
         assert barriers(screen) == []
-
-
-def common(left: str, right: str) -> int:
-    r"""How many signs two texts have in common, in their order."""
-    best = [0] * (len(right) + 1)
-    for one in left:
-        before = best[:]
-        for at, other in enumerate(right):
-            best[at + 1] = before[at] + 1 if one == other else max(best[at], before[at + 1])
-    return best[-1]
-
-
-def test_no_more_is_marked_than_differs(page: Page, address: str) -> None:
-    page.goto(address)
-    random = Random(1)
-    text = lambda: "".join(random.choices("+-*(", k=random.randrange(12)))  # noqa: E731
-    texts = [[text(), text()] for _ in range(300)]
-    marked = page.evaluate(
-        """async texts => {
-            const { differingWords } = await import('../assets/alignment.js');
-            return texts.map(([left, right]) => differingWords(left, right));
-        }""",
-        texts,
-    )
-    for pair, both in zip(texts, marked, strict=True):
-        unmarked = []
-        for text, ranges in zip(pair, both, strict=True):
-            places = {at for start, end in ranges for at in range(start, end)}
-            unmarked.append("".join(one for at, one in enumerate(text) if at not in places))
-        # What isn't marked is the same on both sides, and they have no more in common.
-        assert unmarked[0] == unmarked[1]
-        assert len(unmarked[0]) == common(*pair)
 
 
 def test_a_page_that_does_not_come_is_said_and_can_be_asked_for_again(

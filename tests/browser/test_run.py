@@ -152,7 +152,7 @@ def test_the_other_engine_has_the_same_run(site: Path) -> None:
         for folder in (site, site.parent / "other")
     ]
     assert sections[0] == sections[1] and len(sections[0]) == 1
-    for name in ("trace.json", "assets/panel.js", "assets/grid.js", "assets/live.css"):
+    for name in ("trace.json", "assets/panel.js", "assets/literate.js", "assets/live.css"):
         assert (site.parent / "other" / name).read_bytes() == (site / name).read_bytes()
 
 

@@ -9,6 +9,7 @@ from literate.page.katex import program
 
 ASSETS = Path(__file__).resolve().parents[2] / "livepage" / "assets"
 EDITOR = ASSETS.parent / "edit" / "scripts"
+PAGE = ASSETS.parents[1] / "literate" / "page" / "assets"
 
 
 def in_node(module: str, script: str, given: Any, folder: Path = ASSETS) -> Any:

@@ -21,7 +21,7 @@ from labml_nn.training.loop import evaluate
 from labml_nn.training.trained import load
 from literate import settings, site
 from literate.page.katex import program
-from livepage.build import Live
+from livepage.build import ASSETS, Live
 
 ROOT = Path(__file__).resolve().parents[2]
 # One character, two, some, and as many as there are positions.
@@ -52,7 +52,7 @@ def compare(folder: Path) -> None:
         path = folder / uri
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    for path in site.RUNS.glob("*.js"):
+    for path in ASSETS.glob("*.js"):
         (folder / "assets" / path.name).write_bytes(path.read_bytes())
     ids = prepare(tiny_shakespeare(), 64)[2][:64]
     logits, rounding = {}, {}

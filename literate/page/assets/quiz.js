@@ -7,11 +7,7 @@
 // letters on this page, or by their sizes in the example, or chooses them. What is wrong is told at
 // once: axes that have changed places, an axis too many, two axes where the tensor has one.
 
-function make(name, properties = {}, ...children) {
-  const element = Object.assign(document.createElement(name), properties);
-  element.append(...children);
-  return element;
-}
+import { make, styled } from "../../../livepage/assets/elements.js";
 
 function button(text, act, label = "") {
   const made = make("button", { type: "button", textContent: text, onclick: act });
@@ -141,11 +137,7 @@ function everywhere() {
 // ## The quiz itself
 
 export async function start(section, about) {
-  const href = new URL("quiz.css", import.meta.url).href;
-  const sheet = make("link", { rel: "stylesheet", href });
-  const loaded = new Promise((done) => (sheet.onload = sheet.onerror = done));
-  document.head.append(sheet);
-  await loaded;
+  await styled(new URL("quiz.css", import.meta.url));
 
   const legend = [...document.querySelectorAll(".axes span")];
   const letters = legend.map((one) => [one.firstElementChild.textContent, one.lastChild.textContent.trim()]);

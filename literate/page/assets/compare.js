@@ -1,6 +1,7 @@
 // Two pages side by side: their numbers, their code with only the differences lit, their curves.
 // What can be chosen stands in the table of the page itself, which reads without this script, too.
 
+import { make, styled } from "../../../livepage/assets/elements.js";
 import { alignLines, differingWords } from "./alignment.js";
 import { drawCurves } from "./curves.js";
 import { codeOf } from "./page_code.js";
@@ -13,21 +14,7 @@ const columns = heads.map((cell) => cell.textContent);
 const NAMED = 2;
 const CODE = columns.indexOf("Code");
 
-function make(name, className = "", ...content) {
-  const element = document.createElement(name);
-  if (className) element.className = className;
-  element.append(...content);
-  return element;
-}
-
-// Its style sheet lies beside this script, and is there before anything is shown.
-const sheet = make("link");
-sheet.rel = "stylesheet";
-sheet.href = new URL("compare.css", import.meta.url).href;
-await new Promise((resolve) => {
-  sheet.onload = sheet.onerror = resolve;
-  document.head.append(sheet);
-});
+await styled(new URL("compare.css", import.meta.url));
 
 // ## What can be chosen
 
@@ -65,9 +52,9 @@ const selects = Object.fromEntries(
       history.pushState(null, "", `?${query}`.replaceAll("%2F", "/"));
       compare();
     });
-    const shown = make("label", "", label);
+    const shown = make("label", {}, label);
     shown.htmlFor = select.id;
-    section.append(make("div", "chosen", shown, select));
+    section.append(make("div", { className: "chosen" }, shown, select));
     return [side, select];
   }),
 );
@@ -90,25 +77,25 @@ addEventListener("popstate", () => {
 // ## The numbers
 
 function numbersOf(left, right) {
-  const head = make("tr", "", make("th"), ...[left, right].map((one) => {
-    const link = make("a", "", one.title);
+  const head = make("tr", {}, make("th"), ...[left, right].map((one) => {
+    const link = make("a", {}, one.title);
     link.href = one.url;
-    const cell = make("th", "", link);
+    const cell = make("th", {}, link);
     cell.scope = "col";
     return cell;
   }));
-  head.cells[0].append(make("span", "visually-hidden", "Number"));
+  head.cells[0].append(make("span", { className: "visually-hidden" }, "Number"));
   const body = make("tbody");
   for (let at = NAMED; at < columns.length; at++) {
     const texts = [left, right].map(({ cells }) => cells[at].textContent || "–");
     if (at === CODE || texts.every((text) => text === "–")) continue;
-    const name = make("th", "", ...heads[at].cloneNode(true).childNodes);
+    const name = make("th", {}, ...heads[at].cloneNode(true).childNodes);
     name.scope = "row";
     const numbers = heads[at].classList.contains("number") && !texts.includes("–");
     const differ = numbers && texts[0] !== texts[1] ? "differs" : "";
-    body.append(make("tr", differ, name, ...texts.map((text) => make("td", "", text))));
+    body.append(make("tr", { className: differ }, name, ...texts.map((text) => make("td", {}, text))));
   }
-  return make("table", "numbers", make("thead", "", head), body);
+  return make("table", { className: "numbers" }, make("thead", {}, head), body);
 }
 
 // ## The code
@@ -158,16 +145,16 @@ function codeWith(line, ranges) {
 const SAID = { removed: "Only left: ", added: "Only right: ", changed: "Changed: ", equal: "" };
 
 function cellOf(line, side, kind, ranges, differs) {
-  const cell = make("div", side);
+  const cell = make("div", { className: side });
   cell.setAttribute("role", "cell");
   if (!line) return cell;
   cell.dataset.line = line.number;
-  if (SAID[kind]) cell.append(make("span", "visually-hidden", SAID[kind]));
+  if (SAID[kind]) cell.append(make("span", { className: "visually-hidden" }, SAID[kind]));
   cell.append(codeWith(line, ranges));
   if (line.shape) {
     // The first shape of each tensor; all of them in its title.
     const shown = line.shape.split("\n").map((one) => one.split(" or ")[0]).join(" · ");
-    const shape = make("span", differs ? "shape differs" : "shape", shown);
+    const shape = make("span", { className: differs ? "shape differs" : "shape" }, shown);
     shape.title = line.shape;
     cell.append(shape);
   }
@@ -178,7 +165,7 @@ function rowOf(left, right) {
   const kind = !right ? "removed" : !left ? "added" : left.text === right.text ? "equal" : "changed";
   const differs = Boolean(left && right) && shapesDiffer(left, right);
   const [one, other] = kind === "changed" ? differingWords(left.text, right.text) : [[], []];
-  const row = make("div", `pair ${kind}${differs ? " shapes" : ""}`);
+  const row = make("div", { className: `pair ${kind}${differs ? " shapes" : ""}` });
   row.setAttribute("role", "row");
   row.append(cellOf(left, "left", kind, one, differs), cellOf(right, "right", kind, other, differs));
   return row;
@@ -198,15 +185,15 @@ function partOf(key, left, right) {
     ? `only ${left ? "left" : "right"}: ${count(rows.length, "line")}`
     : `${lit ? `${lit} of ${count(rows.length, "line")} lit` : `the same ${count(rows.length, "line")}`}${shapes ? `; other shapes: ${shapes}` : ""}`;
   const name = key === "class" ? "the class" : key.replace(/ (?:class|\(\))$/, "").replace(" ", ".");
-  const part = make("details", "part", make("summary", "", make("strong", "", name), ` ${told}`));
+  const part = make("details", { className: "part" }, make("summary", {}, make("strong", {}, name), ` ${told}`));
   // What only one side has, and not on its own page, is folded.
   part.open = lit + shapes > 0 && (both || !(left ?? right).elsewhere);
   const owners = [[left, "left"], [right, "right"]].filter(([one]) => one?.inherited);
   if (owners.length) {
     const said = owners.map(([one, side]) => `${side}: inherited from ${one.inherited}`).join("; ");
-    part.append(make("p", "inherited", said));
+    part.append(make("p", { className: "inherited" }, said));
   }
-  const grid = make("div", "pairs highlight", ...rows);
+  const grid = make("div", { className: "pairs highlight" }, ...rows);
   grid.setAttribute("role", "table");
   grid.setAttribute("aria-label", `${name}, line by line`);
   part.append(grid);
@@ -242,12 +229,12 @@ async function compare() {
     const sum = (name) => parts.reduce((total, one) => total + one[name], 0);
     const key = "Lit lines differ, and in a line that both have, the words that differ: − stands only on the left, + only on the right, ~ on both. A shape is in colour if the other side has none like it.";
     results.replaceChildren(
-      make("div", "scrolled", numbersOf(left, right)),
-      make("h3", "", "Code"),
-      make("p", "key", key),
+      make("div", { className: "scrolled" }, numbersOf(left, right)),
+      make("h3", {}, "Code"),
+      make("p", { className: "key" }, key),
       ...parts.map(({ part }) => part),
-      make("h3", "", "Curves"),
-      make("div", "curves", ...curves),
+      make("h3", {}, "Curves"),
+      make("div", { className: "curves" }, ...curves),
     );
     status.textContent = `Lines that differ: ${sum("lit")}. Lines that are the same: ${sum("equal")}. Shapes that differ: ${sum("shapes")}.`;
   } catch (error) {

@@ -1,0 +1,63 @@
+// Buttons on each block of code, and what scrolls by itself.
+
+import { make } from "../../../livepage/assets/elements.js";
+import { every, first } from "./dom.js";
+import { copy, say } from "./status.js";
+
+/** @param {HTMLElement} block */
+function addButtons(block) {
+  const lines = every(".line", block);
+  const numbers = lines.map((line) => first("a[data-line]", line)?.dataset.line).filter(Boolean);
+  if (!numbers.length) return;
+  const [top, bottom] = [numbers[0], numbers.at(-1)];
+  const range = top === bottom ? `line ${top}` : `lines ${top} to ${bottom}`;
+
+  const copies = make("button", { type: "button" }, "Copy");
+  copies.setAttribute("aria-label", `Copy ${range}`);
+  copies.addEventListener("click", () => {
+    const text = lines.map((line) => line.lastElementChild?.textContent ?? "").join("\n");
+    copy(copies, text + "\n").catch(() => {
+      // The browser may refuse, on a page that is not served by https: then the lines are selected.
+      getSelection().selectAllChildren(block.querySelector("code"));
+      say(copies, "Selected");
+    });
+  });
+
+  const actions = block.querySelector(".actions") ?? make("div", { className: "actions" });
+  actions.append(copies);
+  block.append(actions);
+}
+
+// Whatever scrolls by itself can be reached by the keyboard; what doesn't scroll is no stop.
+const scrolling = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    if (target.scrollWidth > target.clientWidth) target.setAttribute("tabindex", "0");
+    else target.removeAttribute("tabindex");
+  }
+});
+for (const formula of every(".katex-display")) scrolling.observe(formula);
+
+// They are made when their block comes near what is in view: to make all at once would hold the page up.
+const near = new IntersectionObserver(
+  (entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting || !(target instanceof HTMLElement)) continue;
+      near.unobserve(target);
+      addButtons(target);
+    }
+  },
+  { rootMargin: "50%" },
+);
+for (const block of every(".row > .code")) near.observe(block);
+
+// A snippet is a file that runs by itself; with this script it is copied, not downloaded.
+for (const link of every("a.copies")) {
+  if (!(link instanceof HTMLAnchorElement)) continue;
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    fetch(link.href)
+      .then((answer) => (answer.ok ? answer.text() : Promise.reject(answer.status)))
+      .then((text) => copy(link, text))
+      .catch(() => (location.href = link.href));
+  });
+}

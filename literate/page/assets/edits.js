@@ -1,0 +1,140 @@
+// The editor of a page.
+//
+// It is fetched at the click, and so is Python. A link with a change in it shows the change, and
+// waits for the click as well.
+
+import { make } from "../../../livepage/assets/elements.js";
+import { first } from "./dom.js";
+import { isFile } from "./plain.js";
+import { starter } from "./starter.js";
+
+/**
+ * What the page says of its editor, as data of an element.
+ *
+ * * `edit` is the path of the source, and `size` what the editor weighs, in MB
+ * * `program` is the folder of the editor's scripts, and `sources` that of the sources
+ * * `script` is the form of its own that some pages have, with the `label` of its button; that gets
+ *   `target`, and the `record` of a run
+ *
+ * @typedef {object} Offer
+ * @property {string} edit
+ * @property {string} program
+ * @property {string} sources
+ * @property {string} size
+ * @property {string} [script]
+ * @property {string} [target]
+ * @property {string} [label]
+ * @property {string} [record]
+ */
+
+/** @param {string} address */
+const beside = (address) => new URL(address, location.href.split("#")[0]).href;
+
+/**
+ * Fetch a script of the editor and begin with it.
+ *
+ * @param {Offer} offer
+ * @param {HTMLButtonElement} button
+ * @param {string} name
+ * @param {object} given
+ */
+async function open({ edit: path, program, sources }, button, name, given = {}) {
+  const text = button.textContent;
+  const closed = () => {
+    button.disabled = false;
+    button.focus();
+  };
+  button.disabled = true;
+  button.textContent = "Loading …";
+  try {
+    const script = await import(beside(`${program}/${name}.js`));
+    await script.open({ path, sources: beside(`${sources}/`), closed, ...given });
+  } catch (error) {
+    closed();
+    throw error;
+  } finally {
+    button.textContent = text;
+  }
+}
+
+const refused = make(
+  "p",
+  { className: "refused" },
+  "This page was opened as a file, and from a file a browser starts no Python. " +
+    "Serve the folder of the site: python -m http.server",
+);
+
+/**
+ * A button that opens the editor, or a form of the page's own.
+ *
+ * @param {Offer} offer
+ * @param {string} className
+ * @param {string} text
+ * @param {string} name of the script
+ * @param {object} given to the script
+ */
+function opener(offer, className, text, name, given = {}) {
+  return starter(className, text, async (button) => {
+    if (isFile) button.closest("p, section").after(refused);
+    else await open(offer, button, name, given);
+  });
+}
+
+/**
+ * @param {HTMLElement} place
+ * @param {Offer} offer
+ */
+function offerEditor(place, offer) {
+  const { size, script, label, target, record } = offer;
+  const loads = `That loads Python into your browser, ${size} MB. Nothing is sent.`;
+  const opens = opener(offer, "edit", `Edit (${size} MB)`, "edit");
+  opens.title = `Change the code and run it here. ${loads}`;
+  place.append(opens);
+
+  // Some pages have a form of their own.
+  if (script) {
+    const section = make("section", { className: script });
+    const given = { section, target, record: record && beside(record) };
+    const begins = opener(offer, "live first", `${label} (${size} MB)`, script, given);
+    begins.title = loads;
+    section.append(begins);
+    (place.closest("p") ?? place).after(section);
+  }
+}
+
+/**
+ * The change that the address carries.
+ *
+ * @param {HTMLElement} place
+ * @param {Offer} offer
+ */
+async function showShared(place, offer) {
+  const says = make(
+    "p",
+    {},
+    "This link changes lines of this page. None of it has run. To run it, open it in the editor, " +
+      `which loads Python (${offer.size} MB).`,
+  );
+  const section = make("section", { className: "shared" }, says);
+  const { show } = await import(beside(`${offer.program}/shared.js`));
+  const shared = await show(section, location.hash);
+  if (shared) {
+    const opens = starter("edit", "Open in the editor", async (button) => {
+      await open(offer, button, "edit", { shared });
+      section.remove();
+    });
+    section.append(opens);
+  } else {
+    says.textContent =
+      "This link should carry a change of the page, but it is damaged. Ask for a new one.";
+  }
+  place.closest("p").after(section);
+}
+
+const place = first("[data-edit]");
+if (place) {
+  // The page's template writes all of it.
+  const offer = /** @type {Offer} */ (/** @type {unknown} */ (place.dataset));
+  offerEditor(place, offer);
+  if (location.hash.startsWith("#edit=") && !isFile) showShared(place, offer);
+}
