@@ -47,10 +47,10 @@ done this way.
 The interpreter, “assets/interpreter.js”, is a loop over the list:
 
 ```js
-  for (const [index, node] of graph.nodes.entries()) {
-    const [name, operation, args, options, , , , dtype] = node;
-    const value = typed(operations[operation](args.map(resolved), options), dtype);
-    values.set(name, after(node, value, index) ?? value);
+  for (const node of graph.nodes) {
+    const operation = operations[node.operation];
+    const value = typed(operation(node.arguments.map(resolved), node.options), node.dtype);
+    values.set(node.name, after(node, value) ?? value);
   }
 ```
 

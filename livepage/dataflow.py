@@ -61,7 +61,7 @@ class Flow:
 
     def __init__(self, graph: Mapping[str, Any], source: str) -> None:
         self.graph = graph
-        self.number = {node[0]: index for index, node in enumerate(graph["nodes"])}
+        self.number = {node["name"]: index for index, node in enumerate(graph["nodes"])}
         self.inputs = {entry["name"] for entry in graph["inputs"]}
         self.bound = statements(source)
         self.tree = ast.parse(source)
@@ -86,11 +86,11 @@ class Flow:
         return Step(number, tuple(calls), nodes, module, step["layer"])
 
     def _stack(self, node: int) -> list[tuple[str, int]]:
-        stack = self.graph["stacks"][self.graph["nodes"][node][4]]
+        stack = self.graph["stacks"][self.graph["nodes"][node]["stack"]]
         return [(self.graph["files"][file], line) for file, line in stack]
 
     def _module(self, node: int) -> str:
-        return self.graph["modules"][self.graph["nodes"][node][5]]
+        return self.graph["modules"][self.graph["nodes"][node]["module"]]
 
     def _function(self, line: int) -> ast.FunctionDef | None:
         r"""
@@ -251,7 +251,7 @@ class Flow:
         for node in nodes:
             file = self._stack(node)[-1][0]
             inner = inside(self._module(node), own)
-            operation = self.graph["nodes"][node][1]
+            operation = self.graph["nodes"][node]["operation"]
             if inner:
                 part = inner
             elif file != self.graph["page"]:
@@ -343,7 +343,9 @@ class Flow:
         self.boxes[:0] = made.values()
         results = [box for box in self.boxes if not any(e.source is box for e in read.values())]
         for box in results:
-            box.shapes = [self._axes(self.graph["nodes"][max(box.nodes)][0])] if box.nodes else []
+            box.shapes = (
+                [self._axes(self.graph["nodes"][max(box.nodes)]["name"])] if box.nodes else []
+            )
         for edge in read.values():
             edge.source.shapes += [one for one in edge.shapes if one not in edge.source.shapes]
         return list(read.values())
@@ -355,8 +357,8 @@ class Flow:
         """
         for box in self.boxes:
             for index in sorted(box.nodes):
-                _, _, arguments, options, *_ = self.graph["nodes"][index]
-                for name in re.findall(r"%(\w+)", f"{arguments}{options}"):
+                node = self.graph["nodes"][index]
+                for name in re.findall(r"%(\w+)", f"{node['arguments']}{node['options']}"):
                     if name in self.number or name in self.inputs:
                         yield box, name
 
@@ -383,7 +385,7 @@ class Flow:
         }
 
     def _is_bool(self, name: str) -> bool:
-        return name in self.number and self.graph["nodes"][self.number[name]][7] == "bool"
+        return name in self.number and self.graph["nodes"][self.number[name]]["dtype"] == "bool"
 
     def _arguments(self, box: Box, name: str) -> list[set[str]]:
         r"""
@@ -401,7 +403,9 @@ class Flow:
 
     def _reads(self, step: Step, name: str) -> bool:
         nodes = (self.graph["nodes"][index] for index in step.nodes)
-        return any(name in re.findall(r"%(\w+)", f"{one[2]}{one[3]}") for one in nodes)
+        return any(
+            name in re.findall(r"%(\w+)", f"{one['arguments']}{one['options']}") for one in nodes
+        )
 
     def _read_on(self, line: int) -> set[str]:
         r"""
@@ -434,7 +438,7 @@ class Flow:
         """
         axes = ["seq_len"]
         if name in self.number:
-            axes = self.graph["axes"][self.graph["nodes"][self.number[name]][6]] or []
+            axes = self.graph["axes"][self.graph["nodes"][self.number[name]]["axes"]] or []
         return " × ".join(axis for axis in axes if axis != "1")
 
 

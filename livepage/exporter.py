@@ -10,14 +10,16 @@ module with tensors that have a shape and no numbers, and notes each operation. 
 in the source* the operation was called. So a page can show the line that is at work.
 
 **In:** a module, and a function that makes inputs of any length. **Out:** the graph as what JSON
-can hold, and the constants that it needs. The graph of a node is a list:
+can hold, and the constants that it needs. A node of the graph:
 
 ```text
-["softmax", "softmax", ["%masked_fill", 1], {}, 14, 3, 7, "float32"]
- name       operation  arguments, options  stack, module, axes, type
+{
+  "name": "softmax_0", "operation": "softmax", "arguments": ["%masked_fill_0", 1], "options": {},
+  "stack": 14, "module": 3, "axes": 7, "dtype": "float32"
+}
 ```
 
-`%masked_fill` is the result of the node of that name. Stacks, modules and axes are numbers of
+`%masked_fill_0` is the result of the node of that name. Stacks, modules and axes are numbers of
 entries in tables, because they repeat.
 
 ## Any length, from two
@@ -162,7 +164,7 @@ class Export:
         self.alias: dict[str, str] = {}
         self.join_equal_constants()
         self.files, self.stacks, self.modules = Table(), Table(), Table()
-        self.nodes: list[list[Any]] = []
+        self.nodes: list[dict[str, Any]] = []
         for node in program.graph_module.graph.nodes:
             self.add(node)
 
@@ -206,7 +208,7 @@ class Export:
             return
 
         # Names of our own: torch's depend on what was left out.
-        name = f"{operation}_{sum(node[1] == operation for node in self.nodes)}"
+        name = f"{operation}_{sum(node['operation'] == operation for node in self.nodes)}"
         self.alias[node.name] = name
         options = {name: one for name, one in node.kwargs.items() if name not in PLACES}
         owners = [path for path, _ in (node.meta.get("nn_module_stack") or {}).values()]
@@ -217,16 +219,19 @@ class Export:
             for file, line in lines
             if file.is_relative_to(self.package)
         ]
-        self.nodes.append([
-            name,
-            operation,
-            self.encode(list(node.args)),
-            self.encode(options),
-            self.stacks.number(stack),
-            self.modules.number(owners[-1] if owners else ""),
-            list(value.shape) if isinstance(value, Tensor) else None,
-            str(value.dtype).removeprefix("torch.") if isinstance(value, Tensor) else None,
-        ])  # fmt: skip
+        is_tensor = isinstance(value, Tensor)
+        self.nodes.append(
+            {
+                "name": name,
+                "operation": operation,
+                "arguments": self.encode(list(node.args)),
+                "options": self.encode(options),
+                "stack": self.stacks.number(stack),
+                "module": self.modules.number(owners[-1] if owners else ""),
+                "shape": list(value.shape) if is_tensor else None,
+                "dtype": str(value.dtype).removeprefix("torch.") if is_tensor else None,
+            }
+        )
 
     def encode(self, value: Any) -> Any:
         r"""
@@ -250,9 +255,9 @@ class Export:
         """
         used = names_in(self.outputs)
         for node in reversed(self.nodes):
-            if node[0] in used:
-                used |= names_in(node[2]) | names_in(node[3])
-        self.nodes = [node for node in self.nodes if node[0] in used]
+            if node["name"] in used:
+                used |= names_in(node["arguments"]) | names_in(node["options"])
+        self.nodes = [node for node in self.nodes if node["name"] in used]
         self.parameters = {name: path for name, path in self.parameters.items() if name in used}
         self.constants = {name: one for name, one in self.constants.items() if name in used}
 
@@ -319,16 +324,25 @@ def export(
     first, second = (
         Export(module, inputs(*sizes), package) for sizes in zip(LENGTHS, SEQUENCES, strict=True)
     )
-    operations = [[node[1] for node in one.nodes] for one in (first, second)]
+    operations = [[node["operation"] for node in one.nodes] for one in (first, second)]
     if operations[0] != operations[1]:
         raise ValueError("another length has other operations: a loop over positions can't be live")
     axes, nodes = Table(), []
     for node, other in zip(first.nodes, second.nodes, strict=True):
-        shape = node[6] and [
-            axis_name(*pair, names or {}, varies) for pair in zip(node[6], other[6], strict=True)
-        ]
-        arguments = [common(node[place], other[place]) for place in (2, 3)]
-        nodes.append([*node[:2], *arguments, *node[4:6], axes.number(shape), node[7]])
+        sizes = zip(node["shape"] or (), other["shape"] or (), strict=True)
+        named = [axis_name(*pair, names or {}, varies) for pair in sizes]
+        nodes.append(
+            {
+                "name": node["name"],
+                "operation": node["operation"],
+                "arguments": common(node["arguments"], other["arguments"]),
+                "options": common(node["options"], other["options"]),
+                "stack": node["stack"],
+                "module": node["module"],
+                "axes": axes.number(None if node["shape"] is None else named),
+                "dtype": node["dtype"],
+            }
+        )
     graph = {
         "inputs": [
             {"name": name, "shape": common(shape, other)}

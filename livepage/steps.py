@@ -61,12 +61,14 @@ def steps(graph: Mapping[str, Any], page: str, source: str) -> list[dict[str, An
     before = None
     for index, node in enumerate(graph["nodes"]):
         # The calls on this page that led here, the last of which is the line itself.
-        calls = [line for file, line in graph["stacks"][node[4]] if graph["files"][file] == page]
+        calls = [
+            line for file, line in graph["stacks"][node["stack"]] if graph["files"][file] == page
+        ]
         if not calls:
             continue
 
         # The same line in another layer, or called from another line, is another step.
-        key = (calls, layer := layer_of(graph["modules"][node[5]]))
+        key = (calls, layer := layer_of(graph["modules"][node["module"]]))
         if key != before:
             # A line that goes on to call a function of this page has bound nothing yet: what it has
             # made are arguments. The result is that of the function.
@@ -79,11 +81,12 @@ def steps(graph: Mapping[str, Any], page: str, source: str) -> list[dict[str, An
 
     # What a line binds is what other lines read. The rest is on the way to it.
     readers: dict[str, set[int]] = {}
-    for index, node in [*enumerate(graph["nodes"]), (-1, ["", "", graph["outputs"], ""])]:
-        for name in re.findall(r"%(\w+)", f"{node[2]}{node[3]}"):
+    read = [f"{node['arguments']}{node['options']}" for node in graph["nodes"]]
+    for index, arguments in [*enumerate(read), (-1, f"{graph['outputs']}")]:
+        for name in re.findall(r"%(\w+)", arguments):
             readers.setdefault(name, set()).add(index)
     for step in found:
         inside = set(step["nodes"])
-        shown = [i for i in step["nodes"] if readers.get(graph["nodes"][i][0], set()) - inside]
+        shown = [i for i in step["nodes"] if readers.get(graph["nodes"][i]["name"], set()) - inside]
         step["shown"] = shown or step["nodes"][-1:]
     return found

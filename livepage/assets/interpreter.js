@@ -78,10 +78,10 @@ export function run(graph, tensors, inputs, after = () => undefined) {
     return argument[0] === "#" ? Number(argument.slice(1).replace("inf", "Infinity")) : argument;
   };
 
-  for (const [index, node] of graph.nodes.entries()) {
-    const [name, operation, args, options, , , , dtype] = node;
-    const value = typed(operations[operation](args.map(resolved), options), dtype);
-    values.set(name, after(node, value, index) ?? value);
+  for (const node of graph.nodes) {
+    const operation = operations[node.operation];
+    const value = typed(operation(node.arguments.map(resolved), node.options), node.dtype);
+    values.set(node.name, after(node, value) ?? value);
   }
   return graph.outputs.map(resolved);
 }

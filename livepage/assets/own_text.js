@@ -24,11 +24,11 @@ const percent = (probability) => `${(100 * probability).toFixed(probability < 0.
 // attention weights are worth a look even if another page has bound them.
 function named({ bound, shown, nodes }, graph) {
   const names = bound.split(", ");
-  const axesOf = (node) => graph.nodes[node][6];
+  const axesOf = (node) => graph.nodes[node].axes;
   const one = (node) => (axesOf(node) === axesOf(shown.at(-1)) ? bound : `on the way to ${bound}`);
-  const found = shown.map((node, at) => [names.length === shown.length ? names[at] : one(node), node]);
-  const inside = nodes.filter((node) => graph.nodes[node][1] === "softmax" && !shown.includes(node));
-  return [...inside.map((node) => ["attention weights", node]), ...found];
+  const found = shown.map((node, at) => ({ name: names.length === shown.length ? names[at] : one(node), node }));
+  const inside = nodes.filter((node) => graph.nodes[node].operation === "softmax" && !shown.includes(node));
+  return [...inside.map((node) => ({ name: "attention weights", node })), ...found];
 }
 
 // ## Fetch

@@ -33,26 +33,26 @@ function lossOf(logits, tokens) {
 
 // The first number in the path of a module: 2 in `encoder.layers.2.self_attn`.
 function layerOf(node) {
-  const number = /\.(\d+)(\.|$)/.exec(graph.modules[node[5]]);
+  const number = /\.(\d+)(\.|$)/.exec(graph.modules[node.module]);
   return number && Number(number[1]);
 }
-const isSoftmax = (node) => /(^|_)softmax/.test(node[1]) && layerOf(node) !== null;
+const isSoftmax = (node) => /(^|_)softmax/.test(node.operation) && layerOf(node) !== null;
 
 // Heads are an axis of the attention weights; or each has a softmax of its own, one after another.
 // With one text, what is folded into the axis of texts is heads.
 function axisOfHeads(node) {
-  const names = graph.axes[node[6]];
+  const names = graph.axes[node.axes];
   const named = names.findIndex((name) => name.includes("heads"));
-  return named < 0 && values[node[0]]?.shape[names.indexOf("batch_size")] > 1 ? names.indexOf("batch_size") : named;
+  return named < 0 && values[node.name]?.shape[names.indexOf("batch_size")] > 1 ? names.indexOf("batch_size") : named;
 }
 
 // Which heads a layer has: for each, the softmaxes that it is part of, and its place there.
 function headsOf(layer) {
   const nodes = graph.nodes.filter((node) => isSoftmax(node) && layerOf(node) === layer);
   if (!nodes.length) return [];
-  if (axisOfHeads(nodes[0]) < 0) return nodes.length > 1 ? nodes.map((node) => [[node[0], 0]]) : [];
-  const n = values[nodes[0][0]].shape[axisOfHeads(nodes[0])];
-  return Array.from({ length: n }, (_, head) => nodes.map((node) => [node[0], head]));
+  if (axisOfHeads(nodes[0]) < 0) return nodes.length > 1 ? nodes.map((node) => [{ name: node.name, place: 0 }]) : [];
+  const n = values[nodes[0].name].shape[axisOfHeads(nodes[0])];
+  return Array.from({ length: n }, (_, place) => nodes.map((node) => ({ name: node.name, place })));
 }
 
 // The attention weights without one head: it looks at nothing, so it adds nothing.
@@ -68,9 +68,9 @@ function without(value, axis, head) {
 function knockOut(off) {
   const gone = new Map();
   for (const { layer, head } of off) {
-    for (const [name, place] of headsOf(layer)[head] ?? []) gone.set(name, [...(gone.get(name) ?? []), place]);
+    for (const { name, place } of headsOf(layer)[head] ?? []) gone.set(name, [...(gone.get(name) ?? []), place]);
   }
-  return (node, value) => (gone.get(node[0]) ?? []).reduce((v, head) => without(v, axisOfHeads(node), head), value);
+  return (node, value) => (gone.get(node.name) ?? []).reduce((v, head) => without(v, axisOfHeads(node), head), value);
 }
 
 // ## The logit lens
@@ -83,7 +83,7 @@ function lens(inputs) {
   const last = Math.max(...ends.values());
   const tail = { ...graph, nodes: graph.nodes.slice(last + 1) };
   return [...ends].map(([layer, end]) => {
-    const known = { ...weights, ...values, [graph.nodes[last][0]]: values[graph.nodes[end][0]] };
+    const known = { ...weights, ...values, [graph.nodes[last].name]: values[graph.nodes[end].name] };
     const [logits] = run(tail, known, inputs);
     const n = inputs[0].shape[0];
     return { layer, next: Array.from({ length: n }, (_, at) => likeliest(rowOf(logits, at), 5)) };
@@ -93,16 +93,16 @@ function lens(inputs) {
 // ## A step's tensors
 
 function described(name, node) {
-  const { shape, data } = values[node[0]];
+  const { shape, data } = values[node.name];
   let [low, high, total] = [Infinity, -Infinity, 0];
   for (const one of data) {
     if (one < low) low = one;
     if (one > high) high = one;
     total += one;
   }
-  const about = { name, axes: graph.axes[node[6]], shape, low, mean: total / data.length, high };
-  if (!isSoftmax(node)) return { ...about, data: data.slice(), kind: node[7] === "bool" ? "mask" : node[7]?.includes("int") ? "whole" : "values" };
-  return { ...about, data: data.slice(), kind: "weights", axis: node[2][1] < 0 ? node[2][1] + shape.length : node[2][1] };
+  const about = { name, axes: graph.axes[node.axes], shape, low, mean: total / data.length, high };
+  if (!isSoftmax(node)) return { ...about, data: data.slice(), kind: node.dtype === "bool" ? "mask" : node.dtype?.includes("int") ? "whole" : "values" };
+  return { ...about, data: data.slice(), kind: "weights", axis: node.arguments[1] < 0 ? node.arguments[1] + shape.length : node.arguments[1] };
 }
 
 // ## Reading on
@@ -163,7 +163,7 @@ const actions = {
     const inputs = [asInput(tokens)];
     const change = knockOut(off);
     const kept = {};
-    const [logits] = run(graph, weights, inputs, (node, value) => (kept[node[0]] = change(node, value)));
+    const [logits] = run(graph, weights, inputs, (node, value) => (kept[node.name] = change(node, value)));
     values = kept;
     const layers = lens(inputs);
     const heads = Object.fromEntries(layers.map(({ layer }) => [layer, headsOf(layer).length]));
@@ -215,7 +215,7 @@ const actions = {
 
   stop: () => void newest++,
 
-  value: ({ nodes }) => nodes.map(([name, index]) => described(name, graph.nodes[index])),
+  value: ({ nodes }) => nodes.map(({ name, node }) => described(name, graph.nodes[node])),
 };
 
 onmessage = async ({ data: { id, action, options } }) => {

@@ -42,9 +42,9 @@ for (const [place, expected] of Object.entries(logits)) {
   const changed = ({ dtype, data }) => data.map((x) => (dtype === "bool" ? 1 - x : 3 - 2 * x));
   const other = (value) => (Array.isArray(value) ? value.map(other) : { ...value, data: changed(value) });
   const [length, values] = Object.entries(expected).find(([n]) => n > 2);
-  for (const operation of new Set(graph.nodes.map((node) => node[1]))) {
+  for (const operation of new Set(graph.nodes.map((node) => node.operation))) {
     if (operation in wrong) continue;
-    const after = (node, value) => (node[1] === operation ? other(value) : undefined);
+    const after = (node, value) => (node.operation === operation ? other(value) : undefined);
     try {
       const [out] = run(graph, tensors, [text(ids.slice(0, length))], after);
       wrong[operation] = apart(out.data, values);

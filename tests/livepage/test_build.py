@@ -88,9 +88,9 @@ def test_a_page_gets_its_graph_its_constants_and_the_weights(project: Path) -> N
     }
     graph = json.loads(found["sub/models/live.json"])
     assert graph["symbols"] == "abcde" and graph["loss"] == 1.5 and graph["stale"] == []
-    assert [node[1] for node in graph["nodes"]][:3] == ["embedding", "slice", "add"]
+    assert [node["operation"] for node in graph["nodes"]][:3] == ["embedding", "slice", "add"]
     assert [step["bound"] for step in graph["steps"]] == ["x", "x", "return"]
-    assert graph["axes"][graph["nodes"][0][6]] == ["seq_len", "batch_size", "d_model"]
+    assert graph["axes"][graph["nodes"][0]["axes"]] == ["seq_len", "batch_size", "d_model"]
     assert found["assets/weights/small.safetensors"] == WEIGHTS
 
 

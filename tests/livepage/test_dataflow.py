@@ -89,8 +89,18 @@ class Graph:
         self.made["stacks"].append(stack)
         self.made["modules"].append(module)
         at = len(self.made["nodes"])
-        arguments = [f"%{one}" for one in reads.split()]
-        self.made["nodes"].append([name, operation or name, arguments, {}, at, at, 0, dtype])
+        self.made["nodes"].append(
+            {
+                "name": name,
+                "operation": operation or name,
+                "arguments": [f"%{one}" for one in reads.split()],
+                "options": {},
+                "stack": at,
+                "module": at,
+                "axes": 0,
+                "dtype": dtype,
+            }
+        )
         if lines:
             step = {"line": stack[-1][1], "bound": bound, "layer": layer, "nodes": [at]}
             self.made["steps"].append(step | {"shown": [at]})

@@ -21,7 +21,7 @@ def exported(module: nn.Module) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
 
 def operations(graph: dict[str, Any]) -> list[str]:
-    return [node[1] for node in graph["nodes"]]
+    return [node["operation"] for node in graph["nodes"]]
 
 
 def positions_of(x: Tensor, table: Tensor) -> Tensor:
@@ -61,16 +61,18 @@ def test_only_what_computes_the_result_is_in_the_graph_and_equal_constants_are_o
     assert operations(graph) == [*table, *table, "linear", "view"]
     assert sorted(graph["parameters"].values()) == ["linear.bias", "linear.weight"]
     (name,) = constants
-    assert [node[2][0] for node in graph["nodes"] if node[1] == "slice"] == [f"%{name}"] * 2
+    assert [node["arguments"][0] for node in graph["nodes"] if node["operation"] == "slice"] == [
+        f"%{name}"
+    ] * 2
 
 
 def test_lengths_are_functions_of_the_length_and_axes_have_names(small: tuple) -> None:
     graph, _ = small
     (sliced, *_, viewed) = graph["nodes"]
-    assert sliced[2][1:] == [0, 0, "@0+1"]
-    assert viewed[2][1] == ["@0+1", 1, HEADS, D_MODEL // HEADS]
+    assert sliced["arguments"][1:] == [0, 0, "@0+1"]
+    assert viewed["arguments"][1] == ["@0+1", 1, HEADS, D_MODEL // HEADS]
     assert graph["inputs"] == [{"name": "x", "shape": ["@0+1", 1, D_MODEL]}]
-    axes = [graph["axes"][node[6]] for node in graph["nodes"]]
+    axes = [graph["axes"][node["axes"]] for node in graph["nodes"]]
     assert axes[:2] == [["seq_len", "d_model"], ["seq_len", "1", "d_model"]]
     assert axes[-1] == ["seq_len", "batch_size", "heads", "d_k"]
 
@@ -78,7 +80,7 @@ def test_lengths_are_functions_of_the_length_and_axes_have_names(small: tuple) -
 def test_a_node_has_the_lines_of_all_calls(small: tuple) -> None:
     graph, _ = small
     lines = Path(__file__).read_text("utf-8").splitlines()
-    calls = [graph["stacks"][node[4]] for node in graph["nodes"]]
+    calls = [graph["stacks"][node["stack"]] for node in graph["nodes"]]
     assert graph["files"] == [f"{HERE.name}/{Path(__file__).name}"]
     for stack in calls[:6]:
         # The test itself is in this file, too, and comes before.
@@ -86,7 +88,7 @@ def test_a_node_has_the_lines_of_all_calls(small: tuple) -> None:
         assert "positions_of(positions_of" in lines[outer - 1]
         assert lines[inner - 1].endswith("# here")
     assert "self.linear(x)" in lines[calls[6][-1][1] - 1]
-    assert graph["modules"][graph["nodes"][6][5]] == "linear"
+    assert graph["modules"][graph["nodes"][6]["module"]] == "linear"
 
 
 def test_the_kernel_is_spelled_out() -> None:

@@ -124,7 +124,7 @@ def test_the_pages_of_a_model_run_one_graph(graphs: dict[str, dict[str, Any]]) -
 def test_a_wrong_result_of_any_operation_is_noticed(
     found: dict[str, Any], graphs: dict[str, dict[str, Any]]
 ) -> None:
-    used = {node[1] for graph in graphs.values() for node in graph["nodes"]}
+    used = {node["operation"] for graph in graphs.values() for node in graph["nodes"]}
     assert found["wrong"].keys() == used
     # Far more than the one page that is off differs by.
     assert [name for name, difference in found["wrong"].items() if difference <= 0.01] == []
@@ -139,15 +139,15 @@ def test_the_softmax_is_a_line_of_the_page(graphs: dict[str, dict[str, Any]]) ->
     for page in ["mha", *(f"ways/{one}" for one in ways), "modern/attention"]:
         path = f"labml_nn/transformers/{page}.py"
         graph = graphs[path]
-        softmax = [node for node in graph["nodes"] if node[1] == "softmax"]
-        assert {graph["files"][graph["stacks"][node[4]][-1][0]] for node in softmax} == {path}
+        softmax = [node for node in graph["nodes"] if node["operation"] == "softmax"]
+        assert {graph["files"][graph["stacks"][node["stack"]][-1][0]] for node in softmax} == {path}
 
 
 def test_each_page_has_steps_in_order_with_what_they_bind(
     graphs: dict[str, dict[str, Any]],
 ) -> None:
     for page, graph in graphs.items():
-        assert all(graph["stacks"][node[4]] for node in graph["nodes"]), page
+        assert all(graph["stacks"][node["stack"]] for node in graph["nodes"]), page
         n_lines = (ROOT / page).read_text("utf-8").count("\n")
         nodes = [index for step in graph["steps"] for index in step["nodes"]]
         assert nodes and nodes == sorted(set(nodes)), page

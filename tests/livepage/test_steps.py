@@ -1,5 +1,7 @@
 r"""Nodes become steps of a page."""
 
+from typing import Any
+
 from livepage.steps import layer_of, statements, steps
 
 SOURCE = """\
@@ -30,8 +32,9 @@ def test_the_layer_is_the_first_number_in_the_path_of_a_module() -> None:
     assert layer_of("layer1.x2") is None
 
 
-def node(name: str, arguments: list, stack: int, module: int = 0) -> list:
-    return [name, name, arguments, {}, stack, module, 0, "float32"]
+def node(name: str, arguments: list[str], stack: int, module: int = 0) -> dict[str, Any]:
+    place = {"stack": stack, "module": module, "axes": 0, "dtype": "float32"}
+    return {"name": name, "operation": name, "arguments": arguments, "options": {}, **place}
 
 
 GRAPH = {
