@@ -40,6 +40,9 @@ NAME ?=
 run := .venv/bin/python
 install := $(run) -m pip install --disable-pip-version-check --constraint constraints.txt
 
+# For programs of npm's packages, which run in Node.
+node_programs := PATH="$(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$$PATH"
+
 # Each step of the set-up ends by writing its stamp: a step that was interrupted is done again, and
 # one that is done is done again only when what it depends on has changed.
 made := .venv/made
@@ -71,7 +74,7 @@ site: $(made)/site node_modules/.made ## Measure the pages; build the website in
 # blanks. The first paint waits for all of it.
 purge: ## Drop from the style sheets of the site what no page uses, as make site does
 	@cd "$(SITE)" && for css in assets/stylesheets/*.css assets/stylesheets/*/*.css assets/katex/*.css; do \
-		! test -f "$$css" || PATH="$(CURDIR)/.venv/bin:$$PATH" "$(CURDIR)/node_modules/.bin/purgecss" \
+		! test -f "$$css" || $(node_programs) purgecss \
 			--css "$$css" --content '**/*.html' 'assets/**/*.js' --output "$$css"; done
 	@cd "$(SITE)" && PATH="$(CURDIR)/.venv/bin:$$PATH" "$(CURDIR)/node_modules/.bin/esbuild" \
 		--minify --allow-overwrite --outdir=assets --log-level=warning assets/literate.css assets/forms.css
@@ -126,9 +129,10 @@ results: $(made)/site ## Train the recipes from three seeds, and the models that
 proof: $(made)/test ## Compare changed pages with the code of others, and break them; their row of the table
 	$(run) -m tests.mutants.proof $(ARGS)
 
-lint: $(made)/test node_modules/.made ## Check the code's style and layout, the pages' rules, and that the notebooks are up to date
+lint: $(made)/test node_modules/.made ## Check the code's style, layout and types, the pages' rules, and that the notebooks are up to date
 	$(run) -m ruff check
 	$(run) -m ruff format --check
+	$(node_programs) tsc
 	$(run) -m literate check
 	$(run) -m literate notebooks --check
 

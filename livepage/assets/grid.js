@@ -15,8 +15,31 @@
 import { quoted, sign } from "./characters.js";
 import { make } from "./elements.js";
 
+/**
+ * A tensor as it is drawn: a name and a size for each axis, the numbers, and of which kind they are.
+ * `axis` says along which one weights sum to one. `low`, `mean` and `high` are worked out where they
+ * are missing; `whole` is the shape of the tensor that `data` is a slice of, where it is one.
+ *
+ * @typedef {object} Drawn
+ * @property {string} name
+ * @property {string[]} axes
+ * @property {number[]} shape
+ * @property {ArrayLike<number> & Iterable<number>} data
+ * @property {"values" | "weights" | "mask" | "whole"} kind
+ * @property {number} [axis]
+ * @property {number | null} [low]
+ * @property {number | null} [mean]
+ * @property {number | null} [high]
+ * @property {number} [others]
+ * @property {number[]} [whole]
+ */
+
 // ## Numbers as text
 
+/**
+ * @param {number | null | undefined} number
+ * @param {number} digits
+ */
 export function text(number, digits = 3) {
   if (number === null || number === undefined) return "–";
   if (Number.isNaN(number)) return "not a number";
@@ -29,7 +52,12 @@ export function text(number, digits = 3) {
 // In a cell there is room for a few characters.
 const brief = (number) => text(number, 2).replace(/^(−?)0\./, "$1.");
 
-// `seq_len_q 7, batch_size 3`; an axis without a name is its length.
+/**
+ * `seq_len_q 7, batch_size 3`; an axis without a name is its length.
+ *
+ * @param {string[]} axes
+ * @param {number[]} shape
+ */
 export const named = (axes, shape) =>
   shape.map((size, at) => (axes[at] === String(size) ? `${size}` : `${axes[at]} ${size}`)).join(", ");
 
@@ -37,6 +65,7 @@ export const named = (axes, shape) =>
 //
 // Two axes of one kind, `seq_len_q` and `seq_len_k`, belong together; otherwise rows are the first
 // axis and columns the last. Weights are read along the axis on which they sum to one.
+/** @param {Pick<Drawn, "axes" | "shape" | "axis">} tensor */
 export function shown({ axes, shape, axis }) {
   const long = shape.flatMap((size, at) => (size > 1 ? [at] : []));
   if (long.length < 2) return [-1, long[0] ?? -1];
@@ -50,6 +79,11 @@ export function shown({ axes, shape, axis }) {
 // ## The place of a number on its scale, from -1 to 1
 //
 // Null stands for what has none: infinite, or not a number.
+/**
+ * @param {number} number
+ * @param {Drawn["kind"]} kind
+ * @param {number} limit
+ */
 export function shade(number, kind, limit) {
   if (!Number.isFinite(number)) return null;
   if (kind === "whole") return 0;
@@ -58,6 +92,7 @@ export function shade(number, kind, limit) {
 }
 
 // ## Lowest, mean and highest number, for a tensor that comes without them
+/** @param {Drawn["data"]} data */
 export function summary(data) {
   let low = Infinity, high = -Infinity, sum = 0, count = 0;
   for (const number of data) {
@@ -75,11 +110,32 @@ export function summary(data) {
 // `words` are labels for the places of an axis, by its name. `onCell` is told which cell the reader
 // looks at, and whether by the keyboard.
 export class Grid {
+  /** @type {Drawn | undefined} */
+  tensor;
+  limit = 3;
+  /** @type {Record<string, string[]>} */
+  words = {};
+  // The axes that are rows and columns, -1 if there is none, and their sizes; and all others.
+  row = -1;
+  column = -1;
+  size = [1, 1];
+  /** @type {number[]} */
+  others = [];
+  /** @type {number[]} */
+  strides = [];
+  // What the sliders say, by the names of the axes, and where the reader looks.
+  /** @type {Record<string, number>} */
+  picked = {};
+  cell = [0, 0];
+
+  /**
+   * @param {object} options
+   * @param {(sentence: string, byKey: boolean) => void} [options.onCell]
+   * @param {() => void} [options.onPick]
+   */
   constructor({ onCell = () => {}, onPick = () => {} } = {}) {
     this.onCell = onCell;
     this.onPick = onPick;
-    this.picked = {};
-    this.cell = [0, 0];
     this.canvas = make("canvas", { tabIndex: 0 });
     this.canvas.setAttribute("role", "img");
     this.across = make("span", { className: "across" });
@@ -93,8 +149,16 @@ export class Grid {
     this.canvas.addEventListener("blur", () => this.draw());
   }
 
+  /**
+   * @param {Drawn} tensor
+   * @param {object} options
+   * @param {number} [options.limit]
+   * @param {Record<string, string[]>} [options.words]
+   */
   show(tensor, { limit = 3, words = {} } = {}) {
-    Object.assign(this, { tensor, limit, words });
+    this.tensor = tensor;
+    this.limit = limit;
+    this.words = words;
     const { axes, shape } = tensor;
     [this.row, this.column] = shown(tensor);
     this.strides = shape.map((_, at) => shape.slice(at + 1).reduce((product, size) => product * size, 1));

@@ -5,8 +5,57 @@
 import { operations } from "./operations.js";
 import { tensor } from "./tensors.js";
 
-// Eight bytes with the length of the header, the header, and the numbers of all tensors. A tensor
-// of whole numbers has a scale for each of its rows, under the same name and `.scale`.
+/** @typedef {import("./tensors.js").Tensor} Tensor */
+
+/**
+ * An operation of a graph. Its stack, its module and the names of its axes are numbers of entries
+ * in the tables of the graph.
+ *
+ * @typedef {object} GraphNode
+ * @property {string} name
+ * @property {string} operation
+ * @property {unknown[]} arguments
+ * @property {Record<string, unknown>} options
+ * @property {number} stack
+ * @property {number} module
+ * @property {number} axes
+ * @property {string | null} dtype
+ */
+
+/**
+ * A step of a page: the nodes of a line, those to be `shown`, and the names that it has bound.
+ *
+ * @typedef {{ line: number, layer: number | null, bound: string, nodes: number[], shown: number[] }} GraphStep
+ */
+
+/**
+ * What exporter.py has made of a module, and what build.py says of its model. A size in the shape
+ * of an input is a number, or `@0+1` for the length. `parameters` are the names that the file of the
+ * weights has for those of the graph.
+ *
+ * @typedef {object} Graph
+ * @property {{ name: string, shape: (number | string)[] }[]} inputs
+ * @property {GraphNode[]} nodes
+ * @property {string[]} outputs
+ * @property {Record<string, string>} parameters
+ * @property {string[]} modules
+ * @property {string[][]} axes
+ * @property {GraphStep[]} steps
+ * @property {string} symbols
+ * @property {number} seq_len
+ * @property {string} weights
+ * @property {number} bytes
+ * @property {string} text
+ * @property {string[]} stale
+ */
+
+/**
+ * Eight bytes with the length of the header, the header, and the numbers of all tensors. A tensor
+ * of whole numbers has a scale for each of its rows, under the same name and `.scale`.
+ *
+ * @param {ArrayBuffer} buffer
+ * @returns {Record<string, Tensor>}
+ */
 export function readSafetensors(buffer) {
   const length = Number(new DataView(buffer).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
@@ -15,6 +64,7 @@ export function readSafetensors(buffer) {
     // A copy, because four-byte numbers can't be read in place from an odd address.
     return new kinds[dtype](buffer.slice(8 + length + start, 8 + length + end));
   };
+  /** @type {Record<string, Tensor>} */
   const tensors = {};
   for (const [name, entry] of Object.entries(header)) {
     if (name === "__metadata__") continue;
@@ -35,8 +85,15 @@ function scaled(rows, width, scales) {
   return result;
 }
 
-// The tensors that a graph asks for, by the names that it has for them: parameters are in the file
-// of the weights, and constants in a file of their own.
+/**
+ * The tensors that a graph asks for, by the names that it has for them: parameters are in the file
+ * of the weights, and constants in a file of their own.
+ *
+ * @param {Graph} graph
+ * @param {Record<string, Tensor>} weights
+ * @param {Record<string, Tensor>} constants
+ * @returns {Record<string, Tensor>}
+ */
 export function tensorsOf(graph, weights, constants = {}) {
   const named = Object.entries(graph.parameters).map(([name, stored]) => [name, weights[stored]]);
   return { ...constants, ...Object.fromEntries(named) };
@@ -55,15 +112,29 @@ function affine(text, length) {
   return start + factor * length;
 }
 
-// A result has the type that PyTorch gave it.
+/**
+ * A result has the type that PyTorch gave it.
+ *
+ * @param {Tensor} value
+ * @param {string | null} dtype
+ * @returns {Tensor}
+ */
 function typed(value, dtype) {
   if (!dtype || value.dtype === dtype) return value;
   const { shape, data } = value;
   return tensor(shape, dtype === "float32" && data instanceof Float64Array ? Float32Array.from(data) : data, dtype);
 }
 
-// One node after the other. `after` sees each value, and may give another one in its place: that is
-// how a head is knocked out. The result are the outputs of the graph.
+/**
+ * One node after the other. `after` sees each value, and may give another one in its place: that is
+ * how a head is knocked out. The result are the outputs of the graph.
+ *
+ * @param {Graph} graph
+ * @param {Record<string, Tensor>} tensors
+ * @param {Tensor[]} inputs
+ * @param {(node: GraphNode, value: Tensor) => Tensor | undefined} after
+ * @returns {Tensor[]}
+ */
 export function run(graph, tensors, inputs, after = () => undefined) {
   const values = new Map(Object.entries(tensors));
   graph.inputs.forEach(({ name }, i) => values.set(name, inputs[i]));

@@ -5,9 +5,17 @@
 
 import { make } from "./elements.js";
 
+/** @typedef {import("./interpreter.js").Graph} Graph */
+/** @typedef {{ weights: ArrayBuffer, constants: ArrayBuffer }} Files */
+
 // ## Files
 
-// The bytes of a file; `report` gets how many have come, again and again.
+/**
+ * The bytes of a file; `report` gets how many have come, again and again.
+ *
+ * @param {string} address
+ * @param {(bytes: number) => void} report
+ */
 export async function fetched(address, report = () => {}) {
   const answer = await fetch(address);
   if (!answer.ok) throw new Error(`${new URL(address).pathname} can’t be fetched (${answer.status})`);
@@ -21,11 +29,22 @@ export async function fetched(address, report = () => {}) {
   }
 }
 
-// The weights, which many graphs share.
+/**
+ * The weights, which many graphs share.
+ *
+ * @param {string} name
+ * @param {(bytes: number) => void} [report]
+ */
 export const learned = (name, report) => fetched(new URL(`weights/${name}`, import.meta.url).href, report);
 
-// The numbers of the graph at an address: the weights, when they have come, and its constants, which
-// stand beside it.
+/**
+ * The numbers of the graph at an address: the weights, when they have come, and its constants, which
+ * stand beside it.
+ *
+ * @param {string} address
+ * @param {Promise<ArrayBuffer>} weights
+ * @returns {Promise<Files>}
+ */
 export async function numbers(address, weights) {
   const beside = fetched(address.replace(/json$/, "safetensors"));
   const [first, constants] = await Promise.all([weights, beside]);
@@ -54,10 +73,17 @@ export function progress() {
 // ## Questions and answers
 
 export class Model {
-  // The graph, and its numbers when they come. Both are kept: a worker that has ended with the page
-  // can begin again when the reader comes back to it.
+  /**
+   * The graph, and its numbers when they come. Both are kept: a worker that has ended with the page
+   * can begin again when the reader comes back to it.
+   *
+   * @param {Graph} graph
+   * @param {Promise<Files>} files
+   */
   constructor(graph, files) {
-    Object.assign(this, { graph, files });
+    this.graph = graph;
+    this.files = files;
+    /** @type {Map<number, { resolve: Function, reject: Function, heard: Function }>} */
     this.waiting = new Map();
     this.asked = 0;
     addEventListener("pagehide", () => this.end());
@@ -65,7 +91,14 @@ export class Model {
     this.begin();
   }
 
-  // An answer, or an error. `heard` gets what the worker says in between.
+  /**
+   * An answer, or an error. `heard` gets what the worker says in between.
+   *
+   * @param {string} action
+   * @param {object} options
+   * @param {(said: any) => void} heard
+   * @returns {Promise<any>}
+   */
   async ask(action, options = {}, heard = () => {}) {
     if (!this.worker) this.begin();
     await this.loaded;

@@ -68,8 +68,22 @@ async function begin(panel, address, bar) {
 // ## The controls, and what they show
 
 export class OwnText {
+  /** @type {{ layer: number, head: number }[]} the heads that are knocked out */
+  off = [];
+  /** @type {any} what the last run has found, null before the first */
+  found = null;
+  /** @type {string[]} the characters that it was run with */
+  shown = [];
+
+  /**
+   * @param {import("./panel.js").Panel} panel
+   * @param {import("./interpreter.js").Graph} graph
+   * @param {Model} model
+   */
   constructor(panel, graph, model) {
-    Object.assign(this, { panel, graph, model, off: [] });
+    this.panel = panel;
+    this.graph = graph;
+    this.model = model;
     this.layers = [...new Set(graph.steps.map((step) => step.layer))].filter((layer) => layer !== null);
     this.build();
 
@@ -153,7 +167,7 @@ export class OwnText {
     if (this.asked !== asked) return;
     const follows = !this.found || Number(this.at.value) === this.shown.length - 1;
     Object.assign(this, { found, shown });
-    this.at.max = shown.length - 1;
+    this.at.max = `${shown.length - 1}`;
     if (follows) this.at.value = this.at.max;
     this.showHeads();
     this.showLoss();
@@ -197,7 +211,7 @@ export class OwnText {
     this.heads.hidden = n === 0;
     // The one that the reader is on stays, and with it the focus.
     if (this.heads.dataset.layer === `${layer}` && boxes.length) return;
-    this.heads.dataset.layer = layer;
+    this.heads.dataset.layer = `${layer}`;
     this.heads.replaceChildren(make("legend", {}, `Knock out heads of layer ${layer}`), ...boxes);
   }
 

@@ -5,22 +5,6 @@
 //
 // A *run* is what the panel steps through: the recorded one, or one with the reader's own text.
 //
-// ```js
-// run = {
-//   title,                                 // "The recorded run"
-//   steps: [{ line, bound, layer, pass }], // layer and pass only where there are several
-//   async value(i),                        // -> [{ name, axes: [names], shape: [sizes], data, kind, axis, low, mean, high, whole }]
-//   words,                                 // optional: { seq_len: ["l", "i", …] }, labels for the places of an axis
-//   limit,                                 // optional: the number at which the colours of values end
-//   start,                                 // optional: the step to begin with, from 0
-//   more,                                  // optional: a sentence for the end, such as what was left out
-// }
-// ```
-//
-// `kind` is "values", "weights", "mask" or "whole", for whole numbers, which may count or name
-// anything; `axis` says along which axis weights sum to one; `low`, `mean` and `high` are worked out
-// where they are missing; `whole` is the shape of the tensor that `data` is a slice of, where it is one.
-//
 // The panel stands beside its line, in a column of its own, and at the bottom of a narrow screen. It
 // covers neither notes nor code: the page makes room for it. It goes on by its buttons, by the arrow
 // keys, and for those who ask for it by scrolling.
@@ -28,6 +12,26 @@
 import { make, styled } from "./elements.js";
 import { Grid, named, summary, text } from "./grid.js";
 import { moved, ofLine, places, told } from "./steps.js";
+
+/** @typedef {import("./grid.js").Drawn} Drawn */
+
+/**
+ * * `steps` have a layer and a pass only where there are several
+ * * `value` gives what a step has bound
+ * * `words` are labels for the places of an axis: `{ seq_len: ["l", "i", …] }`
+ * * `limit` is the number at which the colours of values end
+ * * `start` is the step to begin with, from 0
+ * * `more` is a sentence for the end, such as what was left out
+ *
+ * @typedef {object} Run
+ * @property {string} title
+ * @property {{ line: number, bound: string, layer?: number | null, pass?: string }[]} steps
+ * @property {(step: number) => Promise<Drawn[]>} value
+ * @property {Record<string, string[]>} [words]
+ * @property {number} [limit]
+ * @property {number} [start]
+ * @property {string} [more]
+ */
 
 const SWIPE = 40;
 
@@ -43,18 +47,25 @@ const [HIGHEST, GOAL, LOWEST] = [0.15, 0.3, 0.6];
 //   by the names of the axes
 // * `details` is an element below the picture, for what else can be done
 export class Panel extends EventTarget {
+  /** @type {Run | null} */
   #run = null;
   #step = 0;
   #asked = 0;
   #bound = "";
+  /** @type {number[]} */
   #order = [];
   #quiet = 0;
 
+  /** @type {Drawn[]} */
+  values = [];
+  /** @type {Drawn | null} */
+  part = null;
+  ends = "";
+
+  /** @param {HTMLElement} section */
   constructor(section) {
     super();
     this.section = section;
-    this.values = [];
-    this.part = null;
     const button = (sign, label, act) => {
       const made = make("button", { type: "button", textContent: sign, title: label, onclick: act });
       made.setAttribute("aria-label", label);
@@ -106,7 +117,8 @@ export class Panel extends EventTarget {
     document.addEventListener("keydown", (event) => this.#key(event));
     // A box of the data flow is a link to its line, and with a panel the step of that line.
     document.querySelector("details.flow")?.addEventListener("click", (event) => {
-      const line = Number(event.target.closest("a")?.getAttribute("href").slice(2));
+      const box = event.target instanceof Element ? event.target.closest("a") : null;
+      const line = Number(box?.getAttribute("href").slice(2));
       const step = this.open ? ofLine(this.#run.steps, this.#order, line, this.#step) : null;
       if (step !== null) (event.preventDefault(), this.go(step));
     });
@@ -131,7 +143,7 @@ export class Panel extends EventTarget {
   async show(run, step = run.start ?? 0) {
     this.#run = run;
     this.section.setAttribute("aria-label", run.title);
-    this.#order = places(run.steps, this.once.firstChild.checked);
+    this.#order = places(run.steps, this.once.querySelector("input").checked);
     const taken = this.#take(step);
     // The same line again, with another text, needn't come into view again.
     if (this.open && !document.querySelector(`#L${run.steps[this.#step].line}.stepped`)) this.#light();
@@ -154,7 +166,9 @@ export class Panel extends EventTarget {
     this.element.hidden = true;
     document.documentElement.classList.remove("stepping");
     this.#darken();
-    if (inside) this.section.querySelector("button.go")?.focus({ preventScroll: true });
+    /** @type {HTMLButtonElement | null} */
+    const opener = this.section.querySelector("button.go");
+    if (inside) opener?.focus({ preventScroll: true });
   }
 
   #move(by) {
@@ -168,8 +182,8 @@ export class Panel extends EventTarget {
   }
 
   #ends() {
-    this.before.ariaDisabled = moved(this.#order, this.#step, -1) === null;
-    this.after.ariaDisabled = moved(this.#order, this.#step, 1) === null;
+    this.before.ariaDisabled = `${moved(this.#order, this.#step, -1) === null}`;
+    this.after.ariaDisabled = `${moved(this.#order, this.#step, 1) === null}`;
   }
 
   async #take(step) {
@@ -197,7 +211,7 @@ export class Panel extends EventTarget {
     this.parts.replaceChildren(
       ...several.map((one) => {
         const button = make("button", { type: "button", textContent: one.name, onclick: () => ((this.#bound = one.name), this.choose(one)) });
-        button.setAttribute("aria-pressed", one === part);
+        button.setAttribute("aria-pressed", `${one === part}`);
         return button;
       }),
     );
@@ -235,7 +249,7 @@ export class Panel extends EventTarget {
     this.table?.remove();
     this.table = wanted ? make("div", { className: "table", tabIndex: 0 }, this.grid.table()) : null;
     if (this.table) this.tables.after(this.table);
-    this.tables.setAttribute("aria-expanded", Boolean(this.table));
+    this.tables.setAttribute("aria-expanded", `${Boolean(this.table)}`);
   }
 
   // ### Beside its line
@@ -307,6 +321,7 @@ export class Panel extends EventTarget {
   // Inside of the panel, and where the focus is nowhere.
   #key(event) {
     const { target, key } = event;
+    if (!(target instanceof Element)) return;
     const here = this.element.contains(target) || target === document.body;
     if (!this.open || !here || target.matches("input, select, textarea") || event.ctrlKey || event.altKey || event.metaKey) return;
     const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
@@ -319,7 +334,8 @@ export class Panel extends EventTarget {
   #swipes() {
     let start = null;
     this.element.addEventListener("pointerdown", (event) => {
-      start = event.pointerType === "mouse" || event.target.matches("input, select, textarea") ? null : event;
+      const field = event.target instanceof Element && event.target.matches("input, select, textarea");
+      start = event.pointerType === "mouse" || field ? null : event;
     });
     this.element.addEventListener("pointerup", (event) => {
       if (!start) return;
@@ -340,7 +356,8 @@ const files = new Map();
 function fromDisk(address) {
   const script = make("script", { src: address });
   return new Promise((resolve, reject) => {
-    addEventListener("trace", ({ detail }) => resolve(detail), { once: true });
+    const came = (/** @type {CustomEvent} */ { detail }) => resolve(detail);
+    addEventListener("trace", came, { once: true });
     script.onerror = () => reject(new Error(address));
     document.head.append(script);
   });
@@ -364,6 +381,7 @@ const number = (word) => Number(word.replace("inf", "Infinity"));
 // Whole numbers are numbers of tokens, or of places: nothing is large or small among them.
 const kindOf = (dtype) => (dtype === "bool" ? "mask" : dtype.includes("int") ? "whole" : "values");
 
+/** @returns {Drawn} */
 function tensor(record, [name, axes, index]) {
   const [whole, slice, dtype, axis, low, mean, high, data] = record.tensors[index];
   return {
@@ -374,6 +392,10 @@ function tensor(record, [name, axes, index]) {
   };
 }
 
+/**
+ * @param {string} address
+ * @returns {Promise<Run>}
+ */
 export async function recorded(address) {
   const record = await fetched(address);
   const left = record.left_out;
@@ -388,6 +410,12 @@ export async function recorded(address) {
 }
 
 // ## One tensor, for the card of a line
+/**
+ * @param {string} name
+ * @param {string[]} axes
+ * @param {number[]} sizes
+ * @param {number} index of the tensor in the record
+ */
 export async function tell(name, axes, sizes, index) {
   const sheet = styled(new URL("live.css", import.meta.url));
   const [record] = await Promise.all([fetched(beside("trace.json")), sheet]);
@@ -399,7 +427,7 @@ export async function tell(name, axes, sizes, index) {
   const grid = new Grid();
   // It can be drawn once it knows its style.
   document.body.append(grid.element);
-  grid.element.style.setProperty("--height", 110);
+  grid.element.style.setProperty("--height", "110");
   grid.show(found, { limit: record.limit });
   grid.element.remove();
   const others = grid.others.map((axis) => `${axes[axis]} 0`).join(", ");
@@ -411,6 +439,7 @@ export async function tell(name, axes, sizes, index) {
 //
 // Called when the reader asks for it: the panel is at the first step of the page's own. Where the page
 // can run the reader's own text, a button fetches what that needs.
+/** @param {HTMLElement} section */
 export async function start(section) {
   const sheet = styled(new URL("live.css", import.meta.url));
   const [run] = await Promise.all([recorded(beside(section.dataset.trace)), sheet]);

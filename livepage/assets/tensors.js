@@ -1,22 +1,53 @@
 // Tensors, and what changes their shape or their order.
 //
-// A tensor is {shape, data, dtype}. `data` has its numbers row by row, in a Float32Array, or in a
-// Float64Array for whole numbers and for what needs the digits. True is 1 and false is 0. Every
-// operation makes a new tensor; only `view` and its kind share the numbers of their argument.
+// Every operation makes a new tensor; only `view` and its kind share the numbers of their argument.
 
+/** @typedef {Float32Array | Float64Array} Numbers */
+
+/**
+ * `data` has its numbers row by row, in a Float32Array, or in a Float64Array for whole numbers and
+ * for what needs the digits. True is 1 and false is 0. `dtype` is PyTorch's.
+ *
+ * @typedef {object} Tensor
+ * @property {number[]} shape
+ * @property {Numbers} data
+ * @property {string} [dtype]
+ */
+
+/** @param {number[]} sizes */
 export const product = (sizes) => sizes.reduce((a, b) => a * b, 1);
 
-// -1 is the last axis.
+/**
+ * The number of an axis; -1 is the last one.
+ *
+ * @param {number} axis
+ * @param {number} rank
+ */
 export const axisOf = (axis, rank) => (axis < 0 ? axis + rank : axis);
 
+/**
+ * @param {number[]} shape
+ * @param {Numbers} data
+ * @param {string} dtype
+ * @returns {Tensor}
+ */
 export function tensor(shape, data = new Float32Array(product(shape)), dtype = "float32") {
   return { shape, data, dtype };
 }
 
+/**
+ * @param {number[]} shape
+ * @param {number} value
+ */
 export const filled = (shape, value) => tensor(shape, new Float32Array(product(shape)).fill(value));
 const asTensor = (value) => (typeof value === "object" ? value : tensor([], Float64Array.of(value)));
 
-// How far apart two neighbours are along each axis.
+/**
+ * How far apart two neighbours are along each axis.
+ *
+ * @param {number[]} shape
+ * @returns {number[]}
+ */
 function stridesOf(shape) {
   const strides = new Array(shape.length);
   let step = 1;
@@ -27,12 +58,19 @@ function stridesOf(shape) {
   return strides;
 }
 
-// The one helper behind every change of order: the result has this shape, and a step along one of
-// its axes is a step of so many numbers in the argument. A step of 0 repeats.
+/**
+ * The one helper behind every change of order: the result has this shape, and a step along one of
+ * its axes is a step of so many numbers in the argument. A step of 0 repeats.
+ *
+ * @param {Tensor} from
+ * @param {number[]} shape
+ * @param {number[]} strides
+ * @param {number} offset
+ */
 function pick({ data }, shape, strides, offset = 0) {
   const rank = shape.length;
   const total = product(shape);
-  const result = new data.constructor(total);
+  const result = alike(data, total);
   const last = rank ? shape[rank - 1] : 1;
   const step = rank ? strides[rank - 1] : 0;
   const index = new Array(rank).fill(0);
@@ -49,6 +87,15 @@ function pick({ data }, shape, strides, offset = 0) {
   }
   return tensor(shape, result);
 }
+
+/**
+ * Zeros in an array of the same kind.
+ *
+ * @param {Numbers} data
+ * @param {number} length
+ */
+const alike = (data, length) =>
+  data instanceof Float64Array ? new Float64Array(length) : new Float32Array(length);
 
 // Broadcasting: axes are compared from the last one on, and those of size 1 are repeated.
 function broadcast(...shapes) {
@@ -83,7 +130,7 @@ export const two = (f) => ([a, b]) => {
   const shape = broadcast(a.shape, b.shape);
   const left = expand(a, shape).data;
   const right = expand(b, shape).data;
-  const result = new (widest(a, b).data.constructor)(left.length);
+  const result = alike(widest(a, b).data, left.length);
   for (let i = 0; i < result.length; i++) result[i] = f(left[i], right[i]);
   return tensor(shape, result);
 };

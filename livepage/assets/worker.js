@@ -10,8 +10,20 @@
 import { readSafetensors, run, tensorsOf } from "./interpreter.js";
 import { draw, likeliest, randomNumbers, softmax } from "./sampling.js";
 
-let graph, weights, symbols, unknown;
+/** @typedef {import("./interpreter.js").Graph} Graph */
+/** @typedef {import("./interpreter.js").GraphNode} GraphNode */
+/** @typedef {import("./tensors.js").Tensor} Tensor */
+
+/** @type {Graph} */
+let graph;
+/** @type {Record<string, Tensor>} */
+let weights;
+/** @type {Map<string, number>} */
+let symbols;
+/** @type {number} */
+let unknown;
 // Of the last run: each value by the name of its node.
+/** @type {Record<string, Tensor>} */
 let values = {};
 // What was begun for an older question stops when it sees that it isn't the newest any more.
 let newest = 0;
@@ -31,22 +43,37 @@ function lossOf(logits, tokens) {
 
 // ## Heads
 
-// The first number in the path of a module: 2 in `encoder.layers.2.self_attn`.
+/**
+ * The first number in the path of a module: 2 in `encoder.layers.2.self_attn`.
+ *
+ * @param {GraphNode} node
+ */
 function layerOf(node) {
   const number = /\.(\d+)(\.|$)/.exec(graph.modules[node.module]);
   return number && Number(number[1]);
 }
+
+/** @param {GraphNode} node */
 const isSoftmax = (node) => /(^|_)softmax/.test(node.operation) && layerOf(node) !== null;
 
-// Heads are an axis of the attention weights; or each has a softmax of its own, one after another.
-// With one text, what is folded into the axis of texts is heads.
+/**
+ * Heads are an axis of the attention weights; or each has a softmax of its own, one after another.
+ * With one text, what is folded into the axis of texts is heads.
+ *
+ * @param {GraphNode} node
+ */
 function axisOfHeads(node) {
   const names = graph.axes[node.axes];
   const named = names.findIndex((name) => name.includes("heads"));
   return named < 0 && values[node.name]?.shape[names.indexOf("batch_size")] > 1 ? names.indexOf("batch_size") : named;
 }
 
-// Which heads a layer has: for each, the softmaxes that it is part of, and its place there.
+/**
+ * Which heads a layer has: for each, the softmaxes that it is part of, and its place there.
+ *
+ * @param {number} layer
+ * @returns {{ name: string, place: number }[][]}
+ */
 function headsOf(layer) {
   const nodes = graph.nodes.filter((node) => isSoftmax(node) && layerOf(node) === layer);
   if (!nodes.length) return [];
@@ -55,7 +82,14 @@ function headsOf(layer) {
   return Array.from({ length: n }, (_, place) => nodes.map((node) => ({ name: node.name, place })));
 }
 
-// The attention weights without one head: it looks at nothing, so it adds nothing.
+/**
+ * The attention weights without one head: it looks at nothing, so it adds nothing.
+ *
+ * @param {Tensor} value
+ * @param {number} axis
+ * @param {number} head
+ * @returns {Tensor}
+ */
 function without(value, axis, head) {
   if (axis < 0) return { ...value, data: value.data.slice().fill(0) };
   const inner = value.shape.slice(axis + 1).reduce((a, b) => a * b, 1);
@@ -64,7 +98,12 @@ function without(value, axis, head) {
   return { ...value, data };
 }
 
-// `off` names heads by layer and number. Every value goes through here, right after its operation.
+/**
+ * `off` names heads by layer and number. Every value goes through here, right after its operation.
+ *
+ * @param {{ layer: number, head: number }[]} off
+ * @returns {(node: GraphNode, value: Tensor) => Tensor}
+ */
 function knockOut(off) {
   const gone = new Map();
   for (const { layer, head } of off) {
@@ -207,7 +246,7 @@ const actions = {
         if (++count < n) logits = read([token]);
       } while (count < n && performance.now() - begun < FRAME);
       seconds += (performance.now() - begun) / 1000;
-      say({ written, seconds, passes: count - (count === n) });
+      say({ written, seconds, passes: count === n ? count - 1 : count });
       await pause();
     }
     return null;

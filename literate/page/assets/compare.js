@@ -7,6 +7,7 @@ import { drawCurves } from "./curves.js";
 import { codeOf } from "./page_code.js";
 
 const section = document.getElementById("compare");
+/** @type {HTMLTableElement} */
 const table = document.querySelector("table.recorded");
 const heads = [...table.tHead.rows[0].cells];
 const columns = heads.map((cell) => cell.textContent);

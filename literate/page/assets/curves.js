@@ -71,7 +71,7 @@ function exhibit(run, name, figure, lines) {
   const title = document.createElement("strong");
   title.textContent = `${figure.title}, ${titled(figure.y)}. `;
   const link = document.createElement("a");
-  link.href = new URL(`${run}/#figures.${name}`, results);
+  link.href = new URL(`${run}/#figures.${name}`, results).href;
   link.textContent = `results/${run}.json`;
   caption.append(title, `Left, unbroken: ${lines[0].name}. Right, dashed: ${lines[1].name}. From `, link, ".");
   element.append(chart(figure, lines), caption);

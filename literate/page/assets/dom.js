@@ -7,7 +7,9 @@
  * @param {ParentNode} within
  * @returns {HTMLElement[]}
  */
-export const every = (selector, within = document) => [...within.querySelectorAll(selector)];
+export const every = (selector, within = document) => [
+  .../** @type {NodeListOf<HTMLElement>} */ (within.querySelectorAll(selector)),
+];
 
 /**
  * The first of them, or null.

@@ -7,7 +7,7 @@ export function fetchPage(address) {
   const url = address.split("#")[0];
   if (!pages.has(url)) {
     const asked = fetch(url)
-      .then((answer) => (answer.ok ? answer.text() : Promise.reject(new Error(answer.status))))
+      .then((answer) => (answer.ok ? answer.text() : Promise.reject(new Error(`${answer.status}`))))
       .then((html) => definitionsOf(new DOMParser().parseFromString(html, "text/html"), url));
     asked.catch(() => pages.delete(url));
     pages.set(url, asked);

@@ -10,15 +10,26 @@ const root = new URL("..", assets);
 const file = location.protocol === "file:" ? "index.html" : "";
 const most = 50;
 
+/** @type {HTMLDialogElement} */
 const dialog = document.querySelector("dialog.search");
 const input = dialog.querySelector("input");
 const status = dialog.querySelector("[role=status]");
 const list = dialog.querySelector("ol");
+/**
+ * * `own` is the last part of the `name` of a definition
+ * * `terms` are those that a page explains
+ *
+ * @typedef {Record<"title" | "address" | "anchor" | "name" | "own" | "heading" | "note" | "names", string> & { terms: string[] }} Entry
+ */
+
+/** @typedef {{ word: string, expression: RegExp }} Word what is looked for */
+
+/** @type {Entry[] | null} */
 let entries = null;
 
 // The index
 
-addEventListener("search-index", ({ detail }) => {
+addEventListener("search-index", (/** @type {CustomEvent} */ { detail }) => {
   entries = detail.flatMap(([title, address, found]) =>
     found.map(([anchor, name, heading, note, names, terms = []]) => {
       const own = anchor && anchor === name ? name.split(".").at(-1) : "";
@@ -49,8 +60,13 @@ function pattern(word) {
   return new RegExp(`(?<![\\p{L}\\p{N}])${letters.join("")}|(?<=[\\p{Ll}\\p{N}])${capital}`, "u");
 }
 
-// What a word is worth in an entry: a definition of that name comes before a heading, that before
-// a name in the code, and that before the words of the note. 0 if it isn't there.
+/**
+ * What a word is worth in an entry: a definition of that name comes before a heading, that before
+ * a name in the code, and that before the words of the note. 0 if it isn't there.
+ *
+ * @param {Entry} entry
+ * @param {Word} word
+ */
 function worth(entry, { word, expression }) {
   if (entry.own.toLowerCase() === word) return 10;
   if (expression.test(entry.heading)) return 6;
@@ -59,15 +75,26 @@ function worth(entry, { word, expression }) {
   return expression.test(entry.note) ? 2 : 0;
 }
 
-// What a page is worth that is about what was asked: it explains a term of that name, or its
-// title begins with it. Such a page comes before a definition that is only called so.
+/**
+ * What a page is worth that is about what was asked: it explains a term of that name, or its
+ * title begins with it. Such a page comes before a definition that is only called so.
+ *
+ * @param {Entry} entry
+ * @param {string} query
+ */
 function explains(entry, query) {
   if (entry.anchor) return 0;
   if (entry.terms.some((term) => term.toLowerCase() === query)) return 20;
   return entry.title.toLowerCase().startsWith(query) ? 8 : 0;
 }
 
-// Every word must be in the entry, or in what it belongs to, and at least one in the entry.
+/**
+ * Every word must be in the entry, or in what it belongs to, and at least one in the entry.
+ *
+ * @param {Entry} entry
+ * @param {Word[]} words
+ * @param {string} query
+ */
 function score(entry, words, query) {
   const found = words.map((one) => worth(entry, one));
   const around = `${entry.title} ${entry.name}`;
@@ -92,13 +119,17 @@ function update() {
     .map((entry) => ({ entry, value: words.length ? score(entry, words, query) : 0 }))
     .filter(({ value }) => value)
     // Of two that are worth the same, what has a heading of its own comes first.
-    .sort((one, other) => other.value - one.value || !one.entry.heading - !other.entry.heading);
+    .sort((one, other) => other.value - one.value || +!one.entry.heading - +!other.entry.heading);
   list.replaceChildren(...found.slice(0, most).map(({ entry }) => result(entry, words)));
   const shown = found.length > most ? `, the first ${most} are shown` : "";
   const results = `${found.length || "No"} ${found.length === 1 ? "result" : "results"}${shown}`;
   status.textContent = words.length ? results : "";
 }
 
+/**
+ * @param {Entry} entry
+ * @param {Word[]} words
+ */
 function result({ title, address, anchor, name, heading, note, names }, words) {
   const path = [...marked(title, words)];
   const place = name || (anchor && heading);
@@ -113,7 +144,12 @@ function result({ title, address, anchor, name, heading, note, names }, words) {
   return make("li", {}, link);
 }
 
-// The part of a note around the first word that was looked for.
+/**
+ * The part of a note around the first word that was looked for.
+ *
+ * @param {string} note
+ * @param {Word[]} words
+ */
 function excerpt(note, words) {
   const places = words.map(({ expression }) => note.search(expression)).filter((at) => at >= 0);
   const near = Math.min(Math.min(...places) - 40, note.length - 200);
@@ -123,7 +159,13 @@ function excerpt(note, words) {
   return from ? `… ${cut}` : cut;
 }
 
-// A text, with the words that were looked for in elements of their own.
+/**
+ * A text, with the words that were looked for in elements of their own.
+ *
+ * @param {string} text
+ * @param {Word[]} words
+ * @returns {(string | Node)[]}
+ */
 function marked(text, words) {
   if (!words.length) return [text];
   const all = new RegExp(words.map(({ expression }) => expression.source).join("|"), "gu");
@@ -146,8 +188,10 @@ dialog.addEventListener("keydown", (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (!step) return;
   event.preventDefault();
+  /** @type {HTMLElement[]} */
   const stops = [input, ...list.querySelectorAll("a")];
-  stops.at((stops.indexOf(document.activeElement) + step) % stops.length).focus();
+  const at = stops.findIndex((stop) => stop === document.activeElement);
+  stops.at((at + step) % stops.length).focus();
 });
 // The return key in the field chooses the first result.
 dialog.querySelector("form").addEventListener("submit", (event) => {

@@ -67,7 +67,8 @@ for (const form of every("form.go-on")) {
 async function importPanel() {
   if (!isFile) return (await import("../../../livepage/assets/panel.js")).start;
   let start = null;
-  addEventListener("panel", ({ detail }) => (start = detail), { once: true });
+  const came = (/** @type {CustomEvent} */ { detail }) => (start = detail);
+  addEventListener("panel", came, { once: true });
   await load("panel_from_disk.js");
   return start;
 }
