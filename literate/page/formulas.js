@@ -95,7 +95,10 @@ function set(formula, displayMode, keys) {
   tree = { type: "styling", mode: "math", style: displayMode ? "display" : "text", body };
   const shown = found.some((key) => keys.includes(key)) ? "\\literate@tree" : formula;
   const plain = katex.renderToString(shown, { ...strict, output: "html" });
-  const html = plain.replace(/<span class="mspace allowbreak"><\/span>(<span class="mspace"[^>]*><\/span>)*<\/span>/g, "$&<br>");
+  const html = plain.replace(
+    /<span class="mspace allowbreak"><\/span>(<span class="mspace"[^>]*><\/span>)*<\/span>/g,
+    "$&<br>",
+  );
   const math = /<math.*<\/math>/s.exec(mathml)[0];
   const whole = html.replace('<span class="katex">', `$&<span class="katex-mathml">${math}</span>`);
   return { html: whole, keys: found };

@@ -28,7 +28,9 @@ function unknown(prompt, symbols) {
   // The last symbol stands for all that the text of the training hasn't.
   const known = new Set(Array.from(symbols).slice(0, -1));
   const others = [...new Set(prompt)].filter((one) => !known.has(one));
-  return others.length ? `The model doesn’t know ${others.map(quoted).join(", ")}, and reads “�”.` : "";
+  return others.length
+    ? `The model doesn’t know ${others.map(quoted).join(", ")}, and reads “�”.`
+    : "";
 }
 
 export async function start(form) {
@@ -56,7 +58,9 @@ export async function start(form) {
 
 // The place of the recorded texts, if they stand before the form; else a place of its own behind it.
 function place(form) {
-  const figure = form.previousElementSibling?.matches("figure.typed") ? form.previousElementSibling : null;
+  const figure = form.previousElementSibling?.matches("figure.typed")
+    ? form.previousElementSibling
+    : null;
   figure?.dispatchEvent(new Event("live"));
   const there = (figure ?? form.parentElement).querySelector(".live");
   if (there) return there;

@@ -45,7 +45,10 @@ export function text(number, digits = 3) {
   if (Number.isNaN(number)) return "not a number";
   if (!Number.isFinite(number)) return number < 0 ? "−∞" : "∞";
   const size = Math.abs(number);
-  const short = size && (size < 1e-3 || size >= 1e5) ? number.toExponential(digits - 1) : String(+number.toPrecision(digits));
+  const short =
+    size && (size < 1e-3 || size >= 1e5)
+      ? number.toExponential(digits - 1)
+      : String(+number.toPrecision(digits));
   return short.replace("e+", "e").replaceAll("-", "−");
 }
 
@@ -59,7 +62,9 @@ const brief = (number) => text(number, 2).replace(/^(−?)0\./, "$1.");
  * @param {number[]} shape
  */
 export const named = (axes, shape) =>
-  shape.map((size, at) => (axes[at] === String(size) ? `${size}` : `${axes[at]} ${size}`)).join(", ");
+  shape
+    .map((size, at) => (axes[at] === String(size) ? `${size}` : `${axes[at]} ${size}`))
+    .join(", ");
 
 // ## Which axes are rows and columns
 //
@@ -71,7 +76,8 @@ export function shown({ axes, shape, axis }) {
   if (long.length < 2) return [-1, long[0] ?? -1];
   const stems = axes.map((name) => name.replace(/_[a-z]$/, ""));
   const partner = (of) => long.find((at) => at !== of && stems[at] === stems[of]);
-  if (axis !== undefined && shape[axis] > 1) return [partner(axis) ?? long.find((at) => at !== axis), axis];
+  if (axis !== undefined && shape[axis] > 1)
+    return [partner(axis) ?? long.find((at) => at !== axis), axis];
   const first = long.find((at) => partner(at) !== undefined);
   return first === undefined ? [long[0], long.at(-1)] : [first, partner(first)];
 }
@@ -94,7 +100,10 @@ export function shade(number, kind, limit) {
 // ## Lowest, mean and highest number, for a tensor that comes without them
 /** @param {Drawn["data"]} data */
 export function summary(data) {
-  let low = Infinity, high = -Infinity, sum = 0, count = 0;
+  let low = Infinity,
+    high = -Infinity,
+    sum = 0,
+    count = 0;
   for (const number of data) {
     if (!Number.isFinite(number)) continue;
     low = Math.min(low, number);
@@ -102,7 +111,9 @@ export function summary(data) {
     sum += number;
     count += 1;
   }
-  return count ? { low, mean: sum / count, high, others: data.length - count } : { low: null, mean: null, high: null, others: data.length };
+  return count
+    ? { low, mean: sum / count, high, others: data.length - count }
+    : { low: null, mean: null, high: null, others: data.length };
 }
 
 // ## The grid
@@ -161,9 +172,13 @@ export class Grid {
     this.words = words;
     const { axes, shape } = tensor;
     [this.row, this.column] = shown(tensor);
-    this.strides = shape.map((_, at) => shape.slice(at + 1).reduce((product, size) => product * size, 1));
+    this.strides = shape.map((_, at) =>
+      shape.slice(at + 1).reduce((product, size) => product * size, 1),
+    );
     this.size = [shape[this.row] ?? 1, shape[this.column] ?? 1];
-    const others = shape.flatMap((size, at) => (size > 1 && at !== this.row && at !== this.column ? [at] : []));
+    const others = shape.flatMap((size, at) =>
+      size > 1 && at !== this.row && at !== this.column ? [at] : [],
+    );
     this.others = others;
     this.sliders.replaceChildren(...others.map((at) => this.slider(axes[at], shape[at])));
     this.cell = this.cell.map((at, which) => Math.min(at, this.size[which] - 1));
@@ -195,7 +210,8 @@ export class Grid {
   at(row, column) {
     const { axes, data } = this.tensor;
     let offset = row * (this.strides[this.row] ?? 0) + column * (this.strides[this.column] ?? 0);
-    for (const other of this.others) offset += this.strides[other] * (this.picked[axes[other]] ?? 0);
+    for (const other of this.others)
+      offset += this.strides[other] * (this.picked[axes[other]] ?? 0);
     return data[offset];
   }
 
@@ -211,10 +227,19 @@ export class Grid {
     const digits = Math.max(...this.seen().map((number) => brief(number).length));
     const whole = this.tensor.kind === "whole";
     const numbers = whole || (room[0] >= Math.min(26, 5.5 * digits + 2) && room[1] >= 12);
-    const least = [0, 1].map((which) => (this.words[this.tensor.axes[[this.row, this.column][which]]] ? [10, 8][which] : 2));
+    const least = [0, 1].map((which) =>
+      this.words[this.tensor.axes[[this.row, this.column][which]]] ? [10, 8][which] : 2,
+    );
     if (numbers) {
       const narrow = whole ? 5.5 * digits + 4 : 0;
-      return { gutter, numbers, cell: [Math.floor(Math.max(narrow, least[1], Math.min(room[0], 52))), Math.floor(Math.max(12, Math.min(room[1], 20)))] };
+      return {
+        gutter,
+        numbers,
+        cell: [
+          Math.floor(Math.max(narrow, least[1], Math.min(room[0], 52))),
+          Math.floor(Math.max(12, Math.min(room[1], 20))),
+        ],
+      };
     }
     // Letters are higher than wide.
     const square = Math.floor(Math.min(room[0], Math.max(room[1], 5), 24));
@@ -224,7 +249,9 @@ export class Grid {
   // The numbers that are drawn.
   seen() {
     const [rows, columns] = this.size;
-    return Array.from({ length: rows * columns }, (_, at) => this.at(Math.floor(at / columns), at % columns));
+    return Array.from({ length: rows * columns }, (_, at) =>
+      this.at(Math.floor(at / columns), at % columns),
+    );
   }
 
   draw() {
@@ -242,7 +269,12 @@ export class Grid {
     const context = canvas.getContext("2d");
     context.scale(scale, scale);
     const style = getComputedStyle(canvas);
-    const [more, less, zero, ink] = ["caretColor", "textDecorationColor", "backgroundColor", "color"].map((name) => style[name]);
+    const [more, less, zero, ink] = [
+      "caretColor",
+      "textDecorationColor",
+      "backgroundColor",
+      "color",
+    ].map((name) => style[name]);
     context.font = `${cell[0] < 34 ? 9 : 10}px ${style.fontFamily}`;
     context.textBaseline = "middle";
     context.textAlign = "center";
@@ -257,16 +289,28 @@ export class Grid {
         context.globalAlpha = 1;
         // On a strong colour the letters have the colour of the ground.
         context.fillStyle = Math.abs(place ?? 0) > 0.6 ? zero : ink;
-        if (numbers) context.fillText(brief(number), x + cell[0] / 2, y + cell[1] / 2 + 1, cell[0] - 2);
+        if (numbers)
+          context.fillText(brief(number), x + cell[0] / 2, y + cell[1] / 2 + 1, cell[0] - 2);
         else if (place === null) context.fillRect(x + cell[0] / 4, y + cell[1] / 2, cell[0] / 2, 1);
       }
     }
     context.fillStyle = context.strokeStyle = ink;
-    this.ticks(context, this.row, rows, cell[1], (at) => [gutter[0] / 2, gutter[1] + (at + 0.5) * cell[1]]);
-    this.ticks(context, this.column, columns, cell[0], (at) => [gutter[0] + (at + 0.5) * cell[0], gutter[1] / 2]);
+    this.ticks(context, this.row, rows, cell[1], (at) => [
+      gutter[0] / 2,
+      gutter[1] + (at + 0.5) * cell[1],
+    ]);
+    this.ticks(context, this.column, columns, cell[0], (at) => [
+      gutter[0] + (at + 0.5) * cell[0],
+      gutter[1] / 2,
+    ]);
     if (document.activeElement === canvas) {
       context.lineWidth = 2;
-      context.strokeRect(gutter[0] + this.cell[1] * cell[0] + 1, gutter[1] + this.cell[0] * cell[1] + 1, cell[0] - 2, cell[1] - 2);
+      context.strokeRect(
+        gutter[0] + this.cell[1] * cell[0] + 1,
+        gutter[1] + this.cell[0] * cell[1] + 1,
+        cell[0] - 2,
+        cell[1] - 2,
+      );
     }
     const { low, high } = this.tensor.low === null ? summary(data) : this.tensor;
     canvas.setAttribute(
@@ -290,11 +334,17 @@ export class Grid {
     if (!this.tensor) return;
     const box = this.canvas.getBoundingClientRect();
     const { gutter, cell } = this.place;
-    this.look(Math.floor((event.clientY - box.top - gutter[1]) / cell[1]), Math.floor((event.clientX - box.left - gutter[0]) / cell[0]), false);
+    this.look(
+      Math.floor((event.clientY - box.top - gutter[1]) / cell[1]),
+      Math.floor((event.clientX - box.left - gutter[0]) / cell[0]),
+      false,
+    );
   }
 
   key(event) {
-    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[
+      event.key
+    ];
     if (!move || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     event.stopPropagation();
@@ -311,10 +361,14 @@ export class Grid {
   // `seq_len_q 2, d_k 5: 0.318`; of attention between characters, `“l” looks at “ ” 0.61`
   sentence() {
     const { axes, kind } = this.tensor;
-    const [asks, seen] = [this.row, this.column].map((axis, which) => this.words[axes[axis]]?.[this.cell[which]]);
+    const [asks, seen] = [this.row, this.column].map(
+      (axis, which) => this.words[axes[axis]]?.[this.cell[which]],
+    );
     if (kind === "weights" && asks !== undefined && seen !== undefined)
       return `${quoted(asks)} looks at ${quoted(seen)} ${text(this.at(...this.cell), 2)} (places ${this.cell[0]} and ${this.cell[1]})`;
-    const place = [this.row, this.column].flatMap((axis, which) => (axis < 0 ? [] : [`${axes[axis]} ${this.label(axes[axis], this.cell[which])}`]));
+    const place = [this.row, this.column].flatMap((axis, which) =>
+      axis < 0 ? [] : [`${axes[axis]} ${this.label(axes[axis], this.cell[which])}`],
+    );
     return `${place.join(", ")}${place.length ? ": " : ""}${text(this.at(...this.cell), 4)}`;
   }
 
@@ -324,7 +378,9 @@ export class Grid {
     const [rows, columns] = this.size;
     const count = (size) => Array.from({ length: size }, (_, at) => at);
     const head = (scope, content) => make("th", { scope }, content);
-    const heads = count(columns).map((column) => head("col", this.column < 0 ? "" : this.label(axes[this.column], column)));
+    const heads = count(columns).map((column) =>
+      head("col", this.column < 0 ? "" : this.label(axes[this.column], column)),
+    );
     return make(
       "table",
       { className: "tensor" },
@@ -334,7 +390,12 @@ export class Grid {
         "tbody",
         {},
         ...count(rows).map((row) =>
-          make("tr", {}, head("row", this.row < 0 ? "" : this.label(axes[this.row], row)), ...count(columns).map((column) => make("td", {}, text(this.at(row, column))))),
+          make(
+            "tr",
+            {},
+            head("row", this.row < 0 ? "" : this.label(axes[this.row], row)),
+            ...count(columns).map((column) => make("td", {}, text(this.at(row, column)))),
+          ),
         ),
       ),
     );

@@ -59,7 +59,13 @@ import { tensor } from "./tensors.js";
 export function readSafetensors(buffer) {
   const length = Number(new DataView(buffer).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
-  const kinds = { F32: Float32Array, F64: Float64Array, I64: BigInt64Array, I8: Int8Array, BOOL: Uint8Array };
+  const kinds = {
+    F32: Float32Array,
+    F64: Float64Array,
+    I64: BigInt64Array,
+    I8: Int8Array,
+    BOOL: Uint8Array,
+  };
   const numbers = ({ dtype, data_offsets: [start, end] }) => {
     // A copy, because four-byte numbers can't be read in place from an odd address.
     return new kinds[dtype](buffer.slice(8 + length + start, 8 + length + end));
@@ -72,7 +78,8 @@ export function readSafetensors(buffer) {
     const scale = header[`${name}.scale`];
     const raw = numbers(entry);
     if (scale) tensors[name] = tensor(shape, scaled(raw, shape.at(-1), numbers(scale)));
-    else if (dtype === "I64") tensors[name] = tensor(shape, Float64Array.from(raw, Number), "int64");
+    else if (dtype === "I64")
+      tensors[name] = tensor(shape, Float64Array.from(raw, Number), "int64");
     else if (dtype === "BOOL") tensors[name] = tensor(shape, Float32Array.from(raw), "bool");
     else tensors[name] = tensor(shape, raw, dtype === "F64" ? "float64" : "float32");
   }
@@ -122,7 +129,11 @@ function affine(text, length) {
 function typed(value, dtype) {
   if (!dtype || value.dtype === dtype) return value;
   const { shape, data } = value;
-  return tensor(shape, dtype === "float32" && data instanceof Float64Array ? Float32Array.from(data) : data, dtype);
+  return tensor(
+    shape,
+    dtype === "float32" && data instanceof Float64Array ? Float32Array.from(data) : data,
+    dtype,
+  );
 }
 
 /**

@@ -18,10 +18,11 @@ import { make } from "./elements.js";
  */
 export async function fetched(address, report = () => {}) {
   const answer = await fetch(address);
-  if (!answer.ok) throw new Error(`${new URL(address).pathname} can’t be fetched (${answer.status})`);
+  if (!answer.ok)
+    throw new Error(`${new URL(address).pathname} can’t be fetched (${answer.status})`);
   const reader = answer.body.getReader();
   const parts = [];
-  for (let came = 0; ; ) {
+  for (let came = 0; ;) {
     const { done, value } = await reader.read();
     if (done) return new Blob(parts).arrayBuffer();
     parts.push(value);
@@ -35,7 +36,8 @@ export async function fetched(address, report = () => {}) {
  * @param {string} name
  * @param {(bytes: number) => void} [report]
  */
-export const learned = (name, report) => fetched(new URL(`weights/${name}`, import.meta.url).href, report);
+export const learned = (name, report) =>
+  fetched(new URL(`weights/${name}`, import.meta.url).href, report);
 
 /**
  * The numbers of the graph at an address: the weights, when they have come, and its constants, which
@@ -51,7 +53,8 @@ export async function numbers(address, weights) {
   return { weights: first, constants };
 }
 
-export const fetchedJson = async (address) => JSON.parse(new TextDecoder().decode(await fetched(address)));
+export const fetchedJson = async (address) =>
+  JSON.parse(new TextDecoder().decode(await fetched(address)));
 
 const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
 
@@ -115,7 +118,8 @@ export class Model {
       else one?.reject(new Error(error));
     };
     this.worker.onerror = (event) => {
-      for (const one of this.waiting.values()) one.reject(new Error(event.message || "The worker failed"));
+      for (const one of this.waiting.values())
+        one.reject(new Error(event.message || "The worker failed"));
       this.end();
     };
     this.loaded = this.files.then((files) => this.send("load", { graph: this.graph, ...files }));

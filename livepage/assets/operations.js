@@ -64,7 +64,9 @@ function reduced(t, axes, keep, f) {
   const rest = all.filter((axis) => !gone.includes(axis));
   const { data } = permute(t, [...rest, ...gone]);
   const n = product(gone.map((axis) => t.shape[axis]));
-  const shape = keep ? t.shape.map((size, axis) => (gone.includes(axis) ? 1 : size)) : rest.map((axis) => t.shape[axis]);
+  const shape = keep
+    ? t.shape.map((size, axis) => (gone.includes(axis) ? 1 : size))
+    : rest.map((axis) => t.shape[axis]);
   const result = tensor(shape);
   for (let i = 0; i < result.data.length; i++) result.data[i] = f(data.subarray(i * n, i * n + n));
   return result;
@@ -83,7 +85,8 @@ function normalised(t, sizes, weight, bias, eps, centered) {
     const center = centered ? mean(row) : 0;
     const scale = 1 / Math.sqrt(squares(row, center) / n + eps);
     for (let j = 0; j < n; j++) {
-      row[j] = (row[j] - center) * scale * (weight ? weight.data[j] : 1) + (bias ? bias.data[j] : 0);
+      row[j] =
+        (row[j] - center) * scale * (weight ? weight.data[j] : 1) + (bias ? bias.data[j] : 0);
     }
   }
   return result;
@@ -127,7 +130,8 @@ export const operations = {
   tanh: one(Math.tanh),
   // Of true and false; nothing here asks for the bits of a whole number.
   bitwise_not: one((x) => (x ? 0 : 1)),
-  clamp: ([t, low, high]) => one((x) => Math.min(Math.max(x, low ?? -Infinity), high ?? Infinity))([t]),
+  clamp: ([t, low, high]) =>
+    one((x) => Math.min(Math.max(x, low ?? -Infinity), high ?? Infinity))([t]),
   clamp_min: ([t, low]) => one((x) => Math.max(x, low))([t]),
 
   add: ([a, b], { alpha = 1 }) => add([a, alpha === 1 ? b : multiply([b, alpha])]),
@@ -157,7 +161,8 @@ export const operations = {
   cumsum: ([t, axis]) => alongAxis(t, axis, accumulate),
   layer_norm: ([t, sizes, weight, bias, eps]) => normalised(t, sizes, weight, bias, eps, true),
   rms_norm: ([t, sizes, weight, eps]) => normalised(t, sizes, weight, null, eps ?? 2 ** -23, false),
-  linalg_vector_norm: ([t, , axes, keep]) => reduced(t, axes, keep, (row) => Math.sqrt(squares(row))),
+  linalg_vector_norm: ([t, , axes, keep]) =>
+    reduced(t, axes, keep, (row) => Math.sqrt(squares(row))),
   mean: ([t, axes, keep]) => reduced(t, axes, keep, mean),
   softmax: ([t, axis]) => alongAxis(t, axis, softmax),
   sum: ([t, axes, keep]) => reduced(t, axes, keep, sum),

@@ -26,8 +26,13 @@ function named({ bound, shown, nodes }, graph) {
   const names = bound.split(", ");
   const axesOf = (node) => graph.nodes[node].axes;
   const one = (node) => (axesOf(node) === axesOf(shown.at(-1)) ? bound : `on the way to ${bound}`);
-  const found = shown.map((node, at) => ({ name: names.length === shown.length ? names[at] : one(node), node }));
-  const inside = nodes.filter((node) => graph.nodes[node].operation === "softmax" && !shown.includes(node));
+  const found = shown.map((node, at) => ({
+    name: names.length === shown.length ? names[at] : one(node),
+    node,
+  }));
+  const inside = nodes.filter(
+    (node) => graph.nodes[node].operation === "softmax" && !shown.includes(node),
+  );
   return [...inside.map((node) => ({ name: "attention weights", node })), ...found];
 }
 
@@ -53,14 +58,22 @@ export async function start(panel, section, button) {
 }
 
 async function begin(panel, address, bar) {
-  const [graph] = await Promise.all([fetchedJson(address), styled(new URL("own_text.css", import.meta.url))]);
+  const [graph] = await Promise.all([
+    fetchedJson(address),
+    styled(new URL("own_text.css", import.meta.url)),
+  ]);
   bar.total(graph.bytes);
   const files = numbers(address, learned(graph.weights, bar.report));
   const own = new OwnText(panel, graph, new Model(graph, files));
   own.again().catch(() => own.element.remove());
   // Where the reader was, if the text comes by that line; else at the first step.
   const { line } = panel.run.steps[panel.step];
-  own.showSteps(Math.max(0, graph.steps.findIndex((step) => step.line === line)));
+  own.showSteps(
+    Math.max(
+      0,
+      graph.steps.findIndex((step) => step.line === line),
+    ),
+  );
   await own.hasRun;
   return own;
 }
@@ -84,7 +97,9 @@ export class OwnText {
     this.panel = panel;
     this.graph = graph;
     this.model = model;
-    this.layers = [...new Set(graph.steps.map((step) => step.layer))].filter((layer) => layer !== null);
+    this.layers = [...new Set(graph.steps.map((step) => step.layer))].filter(
+      (layer) => layer !== null,
+    );
     this.build();
 
     // The worker has ended when the reader left; who comes back finds everything as it was.
@@ -97,12 +112,18 @@ export class OwnText {
       this.timer = setTimeout(() => this.again(), PATIENCE);
       this.tellText();
     };
-    this.text = make("textarea", { rows: 2, spellcheck: false, autocomplete: "off", oninput: typed });
+    this.text = make("textarea", {
+      rows: 2,
+      spellcheck: false,
+      autocomplete: "off",
+      oninput: typed,
+    });
     this.text.value = this.graph.text;
     this.text.setAttribute("aria-describedby", "own-said");
     this.said = make("p", { id: "own-said", className: "said" });
     this.layer = make("select", { onchange: () => this.changeLayer() });
-    for (const layer of this.layers) this.layer.append(make("option", { value: layer }, `${layer}`));
+    for (const layer of this.layers)
+      this.layer.append(make("option", { value: layer }, `${layer}`));
     this.heads = make("fieldset", { className: "heads" });
     this.loss = make("p", { className: "loss" });
     this.goesOn = make("div", { className: "goes-on" });
@@ -120,7 +141,13 @@ export class OwnText {
         {},
         make("label", { className: "text" }, "Your text ", this.text),
         this.said,
-        this.graph.stale.length ? make("p", { className: "outdated" }, "This page has changed since its model was trained.") : "",
+        this.graph.stale.length
+          ? make(
+              "p",
+              { className: "outdated" },
+              "This page has changed since its model was trained.",
+            )
+          : "",
         make("label", { className: "layer" }, "Layer ", this.layer),
         this.heads,
         this.loss,
@@ -148,7 +175,8 @@ export class OwnText {
     const unknown = [...new Set(all.slice(-most).filter((one) => !known.has(one)))];
     const words = [`${Math.min(all.length, most)} of ${most} characters.`];
     if (all.length > most) words.push(`The model reads the last ${most}.`);
-    if (unknown.length) words.push(`It doesn’t know ${unknown.map(quoted).join(", ")}, and reads “�”.`);
+    if (unknown.length)
+      words.push(`It doesn’t know ${unknown.map(quoted).join(", ")}, and reads “�”.`);
     if (!all.length) words.push("Without a text there is nothing to run.");
     this.said.textContent = words.join(" ");
     this.said.classList.toggle("outdated", unknown.length > 0);
@@ -186,7 +214,10 @@ export class OwnText {
       {
         title: "A run with your own text",
         steps: this.steps,
-        value: async (i) => (await this.hasRun, this.model.ask("value", { nodes: named(this.steps[i], this.graph) })),
+        value: async (i) => (
+          await this.hasRun,
+          this.model.ask("value", { nodes: named(this.steps[i], this.graph) })
+        ),
         words: { seq_len: this.characters },
       },
       Math.min(at, this.steps.length - 1),
@@ -206,7 +237,12 @@ export class OwnText {
     const isOff = (head) => this.off.some((one) => one.layer === layer && one.head === head);
     const boxes = Array.from({ length: n }, (_, head) => {
       const onchange = ({ target }) => this.knockOut({ layer, head }, target.checked);
-      return make("label", {}, make("input", { type: "checkbox", checked: isOff(head), onchange }), ` ${head}`);
+      return make(
+        "label",
+        {},
+        make("input", { type: "checkbox", checked: isOff(head), onchange }),
+        ` ${head}`,
+      );
     });
     this.heads.hidden = n === 0;
     // The one that the reader is on stays, and with it the focus.
@@ -229,7 +265,8 @@ export class OwnText {
   showLoss() {
     const { loss, whole } = this.found;
     if (loss === null) this.loss.textContent = "A loss takes more than one character.";
-    else if (!this.off.length) this.loss.textContent = `Loss of this text: ${number(loss)} nats a character.`;
+    else if (!this.off.length)
+      this.loss.textContent = `Loss of this text: ${number(loss)} nats a character.`;
     else {
       const more = `${loss < whole ? "−" : "+"}${number(Math.abs(loss - whole))}`;
       this.loss.textContent = `Loss of this text ${this.withoutHeads()}: ${number(loss)} nats a character (${more}).`;
@@ -238,7 +275,12 @@ export class OwnText {
 
   // How the model goes on, first as it is now, then with all its heads.
   async writeOn(asked, text, off) {
-    const ways = off.length ? [[this.withoutHeads(), off], ["with all heads", []]] : [["", []]];
+    const ways = off.length
+      ? [
+          [this.withoutHeads(), off],
+          ["with all heads", []],
+        ]
+      : [["", []]];
     const lines = ways.map(([way]) => {
       const line = make("code");
       return { line, row: make("p", {}, way ? `It goes on, ${way}: ` : "It goes on: ", line) };
@@ -264,7 +306,13 @@ export class OwnText {
       ...this.found.next[at].map(([token, probability]) => {
         const bar = make("i");
         bar.style.inlineSize = `${100 * probability}%`;
-        return make("li", {}, make("b", {}, sign(symbols[token])), make("span", {}, bar), percent(probability));
+        return make(
+          "li",
+          {},
+          make("b", {}, sign(symbols[token])),
+          make("span", {}, bar),
+          percent(probability),
+        );
       }),
     );
     const rows = this.found.layers.map(({ layer, next }) => {

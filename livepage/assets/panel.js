@@ -67,7 +67,12 @@ export class Panel extends EventTarget {
     super();
     this.section = section;
     const button = (sign, label, act) => {
-      const made = make("button", { type: "button", textContent: sign, title: label, onclick: act });
+      const made = make("button", {
+        type: "button",
+        textContent: sign,
+        title: label,
+        onclick: act,
+      });
       made.setAttribute("aria-label", label);
       return made;
     };
@@ -93,15 +98,35 @@ export class Panel extends EventTarget {
     this.shape = make("p", { className: "shape-of" });
     this.numbers = make("p", { className: "numbers" });
     this.cell = make("p", { className: "cell" });
-    this.tables = make("button", { type: "button", textContent: "As a table", onclick: () => this.#tabulate(!this.table) });
+    this.tables = make("button", {
+      type: "button",
+      textContent: "As a table",
+      onclick: () => this.#tabulate(!this.table),
+    });
     this.table = null;
     this.details = make("div", { className: "more" });
     this.once = choice("Each line once", (once) => this.#choose(once));
     this.scrolls = choice("Step by scrolling", (follows) => (this.follows = follows));
     this.follows = false;
     const choices = make("div", { className: "choices" }, this.once, this.scrolls);
-    const below = make("div", { className: "told" }, this.grid.sliders, this.cell, this.numbers, this.tables, this.details, choices);
-    this.body = make("div", { className: "body" }, this.parts, this.shape, this.grid.element, below);
+    const below = make(
+      "div",
+      { className: "told" },
+      this.grid.sliders,
+      this.cell,
+      this.numbers,
+      this.tables,
+      this.details,
+      choices,
+    );
+    this.body = make(
+      "div",
+      { className: "body" },
+      this.parts,
+      this.shape,
+      this.grid.element,
+      below,
+    );
     this.said = make("p", { className: "visually-hidden" });
     this.said.setAttribute("role", "status");
     this.element = make("div", { className: "panel" }, this.bar, this.body, this.said);
@@ -111,7 +136,9 @@ export class Panel extends EventTarget {
     // Drawn again where there is more room, or where the colours have changed.
     new ResizeObserver(() => (this.grid.draw(), this.#align())).observe(this.grid.element);
     new ResizeObserver(() => this.#align()).observe(this.body);
-    new MutationObserver(() => this.grid.draw()).observe(document.body, { attributeFilter: ["data-md-color-scheme"] });
+    new MutationObserver(() => this.grid.draw()).observe(document.body, {
+      attributeFilter: ["data-md-color-scheme"],
+    });
     for (const event of ["resize", "scrollend"]) addEventListener(event, () => this.#align());
     addEventListener("scroll", () => this.#follow(), { passive: true });
     document.addEventListener("keydown", (event) => this.#key(event));
@@ -146,7 +173,8 @@ export class Panel extends EventTarget {
     this.#order = places(run.steps, this.once.querySelector("input").checked);
     const taken = this.#take(step);
     // The same line again, with another text, needn't come into view again.
-    if (this.open && !document.querySelector(`#L${run.steps[this.#step].line}.stepped`)) this.#light();
+    if (this.open && !document.querySelector(`#L${run.steps[this.#step].line}.stepped`))
+      this.#light();
     await taken;
   }
 
@@ -199,8 +227,14 @@ export class Panel extends EventTarget {
     this.values = values;
     this.ends = this.#step === steps.length - 1 ? (more ?? "") : "";
     // The same name again, else weights, which say the most, else what was bound last.
-    this.choose(values.findLast(({ name }) => name === this.#bound) ?? values.find(({ kind }) => kind === "weights") ?? values.at(-1));
-    const shown = this.part ? `, ${this.part.name}: ${named(this.part.axes, this.part.whole ?? this.part.shape)}` : "";
+    this.choose(
+      values.findLast(({ name }) => name === this.#bound) ??
+        values.find(({ kind }) => kind === "weights") ??
+        values.at(-1),
+    );
+    const shown = this.part
+      ? `, ${this.part.name}: ${named(this.part.axes, this.part.whole ?? this.part.shape)}`
+      : "";
     this.said.textContent = `${this.where.textContent.replaceAll(" ·", ",")}${shown}`;
   }
 
@@ -210,7 +244,11 @@ export class Panel extends EventTarget {
     const several = this.values.length > 1 ? this.values : [];
     this.parts.replaceChildren(
       ...several.map((one) => {
-        const button = make("button", { type: "button", textContent: one.name, onclick: () => ((this.#bound = one.name), this.choose(one)) });
+        const button = make("button", {
+          type: "button",
+          textContent: one.name,
+          onclick: () => ((this.#bound = one.name), this.choose(one)),
+        });
         button.setAttribute("aria-pressed", `${one === part}`);
         return button;
       }),
@@ -218,7 +256,14 @@ export class Panel extends EventTarget {
     this.grid.element.hidden = this.tables.hidden = !part?.data.length;
     if (!part) return;
     const slice = part.whole ? `, of which the first ${part.shape.join(" × ")} are shown` : "";
-    this.shape.replaceChildren(make("code", {}, `${part.name.replace(/^return/, "→")} [${named(part.axes, part.whole ?? part.shape)}]`), slice);
+    this.shape.replaceChildren(
+      make(
+        "code",
+        {},
+        `${part.name.replace(/^return/, "→")} [${named(part.axes, part.whole ?? part.shape)}]`,
+      ),
+      slice,
+    );
     if (part.data.length) this.grid.show(part, { limit: this.#run.limit, words: this.#run.words });
     else this.grid.sliders.replaceChildren();
     this.changed();
@@ -232,22 +277,42 @@ export class Panel extends EventTarget {
       this.numbers.textContent = `No numbers to show. ${this.ends}`;
       return;
     }
-    const { low, mean, high, others = 0 } = part.low === null || part.low === undefined ? summary(part.data) : part;
-    const [from, to] = part.kind === "values" ? [`−${text(this.grid.limit)}`, text(this.grid.limit)] : ["0", "1"];
+    const {
+      low,
+      mean,
+      high,
+      others = 0,
+    } = part.low === null || part.low === undefined ? summary(part.data) : part;
+    const [from, to] =
+      part.kind === "values" ? [`−${text(this.grid.limit)}`, text(this.grid.limit)] : ["0", "1"];
     // Whole numbers have no colours, and their mean says nothing.
     const whole = part.kind === "whole";
-    const colours = whole ? "" : make("span", { className: "scale" }, `${from} `, make("i", { className: part.kind }), ` ${to}`);
+    const colours = whole
+      ? ""
+      : make(
+          "span",
+          { className: "scale" },
+          `${from} `,
+          make("i", { className: part.kind }),
+          ` ${to}`,
+        );
     const middle = whole ? "" : `, mean ${text(mean)}`;
     const finite = others ? ` (of the finite ones; ${others} are not)` : "";
     const asks = part.kind === "weights" ? " · a row is who asks; it sums to one" : "";
-    this.numbers.replaceChildren(`min ${text(low)}${middle}, max ${text(high)}${finite}${asks} `, colours, ` ${this.ends}`);
+    this.numbers.replaceChildren(
+      `min ${text(low)}${middle}, max ${text(high)}${finite}${asks} `,
+      colours,
+      ` ${this.ends}`,
+    );
     this.cell.textContent = this.grid.sentence();
     this.#tabulate(this.table);
   }
 
   #tabulate(wanted) {
     this.table?.remove();
-    this.table = wanted ? make("div", { className: "table", tabIndex: 0 }, this.grid.table()) : null;
+    this.table = wanted
+      ? make("div", { className: "table", tabIndex: 0 }, this.grid.table())
+      : null;
     if (this.table) this.tables.after(this.table);
     this.tables.setAttribute("aria-expanded", `${Boolean(this.table)}`);
   }
@@ -289,7 +354,9 @@ export class Panel extends EventTarget {
   // What lies below the page leaves less of it.
   #lowest() {
     const below = getComputedStyle(this.element).position === "fixed";
-    return below ? Math.min(LOWEST, this.element.getBoundingClientRect().top / innerHeight - 0.1) : LOWEST;
+    return below
+      ? Math.min(LOWEST, this.element.getBoundingClientRect().top / innerHeight - 0.1)
+      : LOWEST;
   }
 
   #darken() {
@@ -310,10 +377,16 @@ export class Panel extends EventTarget {
     this.#followed = true;
     requestAnimationFrame(async () => {
       const { steps } = this.#run;
-      const away = (line) => Math.abs(document.getElementById(`L${line}`).getBoundingClientRect().top - innerHeight * GOAL);
-      const lines = [...new Set(this.#order.map((at) => steps[at].line))].filter((line) => document.getElementById(`L${line}`));
+      const away = (line) =>
+        Math.abs(
+          document.getElementById(`L${line}`).getBoundingClientRect().top - innerHeight * GOAL,
+        );
+      const lines = [...new Set(this.#order.map((at) => steps[at].line))].filter((line) =>
+        document.getElementById(`L${line}`),
+      );
       const nearest = lines.reduce((a, b) => (away(b) < away(a) ? b : a));
-      if (nearest !== steps[this.#step].line) await this.go(ofLine(steps, this.#order, nearest, this.#step));
+      if (nearest !== steps[this.#step].line)
+        await this.go(ofLine(steps, this.#order, nearest, this.#step));
       this.#followed = false;
     });
   }
@@ -323,7 +396,15 @@ export class Panel extends EventTarget {
     const { target, key } = event;
     if (!(target instanceof Element)) return;
     const here = this.element.contains(target) || target === document.body;
-    if (!this.open || !here || target.matches("input, select, textarea") || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (
+      !this.open ||
+      !here ||
+      target.matches("input, select, textarea") ||
+      event.ctrlKey ||
+      event.altKey ||
+      event.metaKey
+    )
+      return;
     const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
     if (by) this.#move(by);
     else if (key === "Escape") this.close();
@@ -334,7 +415,8 @@ export class Panel extends EventTarget {
   #swipes() {
     let start = null;
     this.element.addEventListener("pointerdown", (event) => {
-      const field = event.target instanceof Element && event.target.matches("input, select, textarea");
+      const field =
+        event.target instanceof Element && event.target.matches("input, select, textarea");
       start = event.pointerType === "mouse" || field ? null : event;
     });
     this.element.addEventListener("pointerup", (event) => {
@@ -369,7 +451,9 @@ function fetched(address) {
       address,
       location.protocol === "file:"
         ? fromDisk(address.replace(/json$/, "js"))
-        : fetch(address).then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(`${address}: ${answer.status}`)))),
+        : fetch(address).then((answer) =>
+            answer.ok ? answer.json() : Promise.reject(new Error(`${address}: ${answer.status}`)),
+          ),
     );
   }
   return files.get(address);
@@ -385,7 +469,15 @@ const kindOf = (dtype) => (dtype === "bool" ? "mask" : dtype.includes("int") ? "
 function tensor(record, [name, axes, index]) {
   const [whole, slice, dtype, axis, low, mean, high, data] = record.tensors[index];
   return {
-    ...{ name, axes, low, mean, high, shape: slice ?? whole, data: data ? data.split(" ").map(number) : [] },
+    ...{
+      name,
+      axes,
+      low,
+      mean,
+      high,
+      shape: slice ?? whole,
+      data: data ? data.split(" ").map(number) : [],
+    },
     kind: axis === null ? kindOf(dtype) : "weights",
     axis: axis ?? undefined,
     whole: slice ? whole : undefined,
@@ -404,7 +496,11 @@ export async function recorded(address) {
     limit: record.limit,
     more: left ? `${left} more steps, in further rounds of these lines, are left out.` : "",
     start: record.start,
-    steps: record.steps.map(([line, parts, pass]) => ({ line, pass, bound: parts.map(([name]) => name).join(", ") })),
+    steps: record.steps.map(([line, parts, pass]) => ({
+      line,
+      pass,
+      bound: parts.map(([name]) => name).join(", "),
+    })),
     value: async (step) => record.steps[step][1].map((part) => tensor(record, part)),
   };
 }
@@ -422,7 +518,8 @@ export async function tell(name, axes, sizes, index) {
   const found = tensor(record, [name, axes, index]);
   const title = `${name.replace(/^return/, "→")}: ${record.tensors[index][2]} [${named(axes, sizes)}]`;
   const told = make("div", { className: "tensor" }, make("code", {}, title));
-  if (found.low !== null) told.append(make("p", {}, `min ${found.low}, mean ${found.mean}, max ${found.high}`));
+  if (found.low !== null)
+    told.append(make("p", {}, `min ${found.low}, mean ${found.mean}, max ${found.high}`));
   if (!found.data.length) return told;
   const grid = new Grid();
   // It can be drawn once it knows its style.
@@ -446,7 +543,10 @@ export async function start(section) {
   const panel = new Panel(section);
   // From the disk a browser starts no model.
   if (section.dataset.live && location.protocol !== "file:") {
-    const own = make("button", { type: "button", textContent: `Run it with your own text (${section.dataset.size})` });
+    const own = make("button", {
+      type: "button",
+      textContent: `Run it with your own text (${section.dataset.size})`,
+    });
     own.addEventListener("click", () => {
       const failed = () => (own.textContent = "It can’t be fetched. Try again");
       import("./own_text.js").then(({ start: begin }) => begin(panel, section, own), failed);

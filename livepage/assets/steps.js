@@ -36,6 +36,11 @@ export function ofLine(steps, order, line, at) {
 // ## What a step is called
 export function told(steps, at) {
   const { line, layer, pass } = steps[at];
-  const within = [layer === undefined || layer === null || layer === "" ? "" : `layer ${layer}`, pass ?? ""];
-  return [`step ${at + 1} of ${steps.length}`, ...within, `line ${line}`].filter(Boolean).join(" · ");
+  const within = [
+    layer === undefined || layer === null || layer === "" ? "" : `layer ${layer}`,
+    pass ?? "",
+  ];
+  return [`step ${at + 1} of ${steps.length}`, ...within, `line ${line}`]
+    .filter(Boolean)
+    .join(" · ");
 }

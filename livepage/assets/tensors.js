@@ -40,7 +40,8 @@ export function tensor(shape, data = new Float32Array(product(shape)), dtype = "
  * @param {number} value
  */
 export const filled = (shape, value) => tensor(shape, new Float32Array(product(shape)).fill(value));
-const asTensor = (value) => (typeof value === "object" ? value : tensor([], Float64Array.of(value)));
+const asTensor = (value) =>
+  typeof value === "object" ? value : tensor([], Float64Array.of(value));
 
 /**
  * How far apart two neighbours are along each axis.
@@ -75,7 +76,7 @@ function pick({ data }, shape, strides, offset = 0) {
   const step = rank ? strides[rank - 1] : 0;
   const index = new Array(rank).fill(0);
   let from = offset;
-  for (let to = 0; to < total; ) {
+  for (let to = 0; to < total;) {
     for (let i = 0, place = from; i < last; i++, place += step) result[to++] = data[place];
     // The next row: count up, and carry over as with digits.
     for (let axis = rank - 2; axis >= 0; axis--) {
@@ -116,31 +117,47 @@ export function expand(t, shape) {
   if (product(shape) === t.data.length) return tensor(shape, t.data, t.dtype);
   const own = stridesOf(t.shape);
   const repeated = (axis) => axis < lead || t.shape[axis - lead] === 1;
-  return pick(t, shape, shape.map((_, axis) => (repeated(axis) ? 0 : own[axis - lead])));
+  return pick(
+    t,
+    shape,
+    shape.map((_, axis) => (repeated(axis) ? 0 : own[axis - lead])),
+  );
 }
 
 // As wide as the wider of two: a plain number decides nothing.
-const widest = (a, b) => (a.shape.length && !(b.data instanceof Float64Array && b.shape.length) ? a : b);
+const widest = (a, b) =>
+  a.shape.length && !(b.data instanceof Float64Array && b.shape.length) ? a : b;
 
-export const one = (f) => ([t]) => tensor(t.shape, t.data.map((x) => f(x)));
+export const one =
+  (f) =>
+  ([t]) =>
+    tensor(
+      t.shape,
+      t.data.map((x) => f(x)),
+    );
 
-export const two = (f) => ([a, b]) => {
-  a = asTensor(a);
-  b = asTensor(b);
-  const shape = broadcast(a.shape, b.shape);
-  const left = expand(a, shape).data;
-  const right = expand(b, shape).data;
-  const result = alike(widest(a, b).data, left.length);
-  for (let i = 0; i < result.length; i++) result[i] = f(left[i], right[i]);
-  return tensor(shape, result);
-};
+export const two =
+  (f) =>
+  ([a, b]) => {
+    a = asTensor(a);
+    b = asTensor(b);
+    const shape = broadcast(a.shape, b.shape);
+    const left = expand(a, shape).data;
+    const right = expand(b, shape).data;
+    const result = alike(widest(a, b).data, left.length);
+    for (let i = 0; i < result.length; i++) result[i] = f(left[i], right[i]);
+    return tensor(shape, result);
+  };
 
 export function where(condition, yes, no) {
   yes = asTensor(yes);
   no = asTensor(no);
   const shape = broadcast(condition.shape, yes.shape, no.shape);
   const [test, a, b] = [condition, yes, no].map((t) => expand(t, shape).data);
-  return tensor(shape, Float32Array.from(test, (x, i) => (x ? a[i] : b[i])));
+  return tensor(
+    shape,
+    Float32Array.from(test, (x, i) => (x ? a[i] : b[i])),
+  );
 }
 
 // Shapes
@@ -154,7 +171,11 @@ export function view(t, shape) {
 export function permute(t, axes) {
   const strides = stridesOf(t.shape);
   axes = axes.map((axis) => axisOf(axis, axes.length));
-  return pick(t, axes.map((axis) => t.shape[axis]), axes.map((axis) => strides[axis]));
+  return pick(
+    t,
+    axes.map((axis) => t.shape[axis]),
+    axes.map((axis) => strides[axis]),
+  );
 }
 
 export function transpose(t, a, b) {
@@ -165,11 +186,15 @@ export function transpose(t, a, b) {
   return permute(t, axes);
 }
 
-export const unsqueeze = (t, axis) => view(t, t.shape.toSpliced(axisOf(axis, t.shape.length + 1), 0, 1));
+export const unsqueeze = (t, axis) =>
+  view(t, t.shape.toSpliced(axisOf(axis, t.shape.length + 1), 0, 1));
 
 export function squeeze(t, axes) {
   const gone = [axes ?? [...t.shape.keys()]].flat().map((axis) => axisOf(axis, t.shape.length));
-  return view(t, t.shape.filter((size, axis) => size !== 1 || !gone.includes(axis)));
+  return view(
+    t,
+    t.shape.filter((size, axis) => size !== 1 || !gone.includes(axis)),
+  );
 }
 
 export function slice(t, axis = 0, start = 0, end = Infinity, step = 1) {
@@ -220,7 +245,9 @@ export function cat(parts, axis = 0) {
 export function pad(t, sizes, value) {
   for (let i = 0; i < sizes.length; i += 2) {
     const axis = t.shape.length - 1 - i / 2;
-    const [before, after] = [sizes[i], sizes[i + 1]].map((n) => filled(t.shape.with(axis, Math.max(n, 0)), value));
+    const [before, after] = [sizes[i], sizes[i + 1]].map((n) =>
+      filled(t.shape.with(axis, Math.max(n, 0)), value),
+    );
     const kept = slice(t, axis, Math.max(-sizes[i], 0), t.shape[axis] + Math.min(sizes[i + 1], 0));
     t = cat([before, kept, after], axis);
   }
@@ -248,13 +275,19 @@ export function repeatEach(t, n, axis) {
 // Zeros where the column minus the row isn't `kept`, in the last two axes.
 export function triangle(t, kept) {
   const [n, m] = t.shape.slice(-2);
-  return tensor(t.shape, t.data.map((x, i) => (kept((i % m) - (Math.floor(i / m) % n)) ? x : 0)));
+  return tensor(
+    t.shape,
+    t.data.map((x, i) => (kept((i % m) - (Math.floor(i / m) % n)) ? x : 0)),
+  );
 }
 
 export function arange(...numbers) {
   const [start, end, step = 1] = numbers.length === 1 ? [0, ...numbers] : numbers;
   const n = Math.max(0, Math.ceil((end - start) / step));
-  return tensor([n], Float64Array.from({ length: n }, (_, i) => start + i * step));
+  return tensor(
+    [n],
+    Float64Array.from({ length: n }, (_, i) => start + i * step),
+  );
 }
 
 // Products
@@ -295,7 +328,10 @@ export function linear(x, weight, bias) {
       const second = Math.min(j + 1, m - 1);
       const third = Math.min(j + 2, m - 1);
       const fourth = Math.min(j + 3, m - 1);
-      let a = 0, b = 0, c = 0, d = 0;
+      let a = 0,
+        b = 0,
+        c = 0,
+        d = 0;
       for (let i = 0; i < k; i++) {
         const value = input[row + i];
         a += value * w[j * k + i];
@@ -317,9 +353,11 @@ export function linear(x, weight, bias) {
 // the others, those of both factors count matrices, and those of one count its rows or columns.
 export function einsum(equation, [a, b]) {
   const [first, second, result] = equation.replaceAll(" ", "").split(/,|->/);
-  const size = (letter) => (first.includes(letter) ? a.shape[first.indexOf(letter)] : b.shape[second.indexOf(letter)]);
+  const size = (letter) =>
+    first.includes(letter) ? a.shape[first.indexOf(letter)] : b.shape[second.indexOf(letter)];
   const letters = [...new Set(first + second)];
-  const kept = (test) => letters.filter((l) => result.includes(l) && test(first.includes(l), second.includes(l)));
+  const kept = (test) =>
+    letters.filter((l) => result.includes(l) && test(first.includes(l), second.includes(l)));
   const batch = kept((inFirst, inSecond) => inFirst && inSecond);
   const left = kept((_, inSecond) => !inSecond);
   const right = kept((inFirst) => !inFirst);
@@ -329,11 +367,20 @@ export function einsum(equation, [a, b]) {
     const strides = stridesOf(t.shape);
     const order = groups.flat();
     const steps = order.map((l) => (own.includes(l) ? strides[own.indexOf(l)] : 0));
-    return view(pick(t, sizes(order), steps), groups.map((group) => product(sizes(group))));
+    return view(
+      pick(t, sizes(order), steps),
+      groups.map((group) => product(sizes(group))),
+    );
   };
-  const flat = matmul(arranged(a, first, batch, left, summed), arranged(b, second, batch, summed, right));
+  const flat = matmul(
+    arranged(a, first, batch, left, summed),
+    arranged(b, second, batch, summed, right),
+  );
   const order = [...batch, ...left, ...right];
-  return permute(view(flat, sizes(order)), [...result].map((l) => order.indexOf(l)));
+  return permute(
+    view(flat, sizes(order)),
+    [...result].map((l) => order.indexOf(l)),
+  );
 }
 
 // X of A X = B, for a matrix A with nothing above its diagonal: row by row from the top.

@@ -30,14 +30,21 @@ let newest = 0;
 
 // ## The text
 
-const tokensOf = (text) => Array.from(text, (one) => (symbols.has(one) ? symbols.get(one) : unknown));
-const asInput = (tokens) => ({ shape: [tokens.length, 1], data: Float64Array.from(tokens), dtype: "int64" });
-const rowOf = (logits, at) => logits.data.subarray(at * graph.symbols.length, (at + 1) * graph.symbols.length);
+const tokensOf = (text) =>
+  Array.from(text, (one) => (symbols.has(one) ? symbols.get(one) : unknown));
+const asInput = (tokens) => ({
+  shape: [tokens.length, 1],
+  data: Float64Array.from(tokens),
+  dtype: "int64",
+});
+const rowOf = (logits, at) =>
+  logits.data.subarray(at * graph.symbols.length, (at + 1) * graph.symbols.length);
 
 // In nats a character: how little the model expected what came.
 function lossOf(logits, tokens) {
   let total = 0;
-  for (let at = 1; at < tokens.length; at++) total -= Math.log(softmax(rowOf(logits, at - 1))[tokens[at]]);
+  for (let at = 1; at < tokens.length; at++)
+    total -= Math.log(softmax(rowOf(logits, at - 1))[tokens[at]]);
   return tokens.length > 1 ? total / (tokens.length - 1) : null;
 }
 
@@ -65,7 +72,9 @@ const isSoftmax = (node) => /(^|_)softmax/.test(node.operation) && layerOf(node)
 function axisOfHeads(node) {
   const names = graph.axes[node.axes];
   const named = names.findIndex((name) => name.includes("heads"));
-  return named < 0 && values[node.name]?.shape[names.indexOf("batch_size")] > 1 ? names.indexOf("batch_size") : named;
+  return named < 0 && values[node.name]?.shape[names.indexOf("batch_size")] > 1
+    ? names.indexOf("batch_size")
+    : named;
 }
 
 /**
@@ -77,7 +86,8 @@ function axisOfHeads(node) {
 function headsOf(layer) {
   const nodes = graph.nodes.filter((node) => isSoftmax(node) && layerOf(node) === layer);
   if (!nodes.length) return [];
-  if (axisOfHeads(nodes[0]) < 0) return nodes.length > 1 ? nodes.map((node) => [{ name: node.name, place: 0 }]) : [];
+  if (axisOfHeads(nodes[0]) < 0)
+    return nodes.length > 1 ? nodes.map((node) => [{ name: node.name, place: 0 }]) : [];
   const n = values[nodes[0].name].shape[axisOfHeads(nodes[0])];
   return Array.from({ length: n }, (_, place) => nodes.map((node) => ({ name: node.name, place })));
 }
@@ -94,7 +104,8 @@ function without(value, axis, head) {
   if (axis < 0) return { ...value, data: value.data.slice().fill(0) };
   const inner = value.shape.slice(axis + 1).reduce((a, b) => a * b, 1);
   const data = value.data.slice();
-  for (let at = head * inner; at < data.length; at += value.shape[axis] * inner) data.fill(0, at, at + inner);
+  for (let at = head * inner; at < data.length; at += value.shape[axis] * inner)
+    data.fill(0, at, at + inner);
   return { ...value, data };
 }
 
@@ -107,9 +118,11 @@ function without(value, axis, head) {
 function knockOut(off) {
   const gone = new Map();
   for (const { layer, head } of off) {
-    for (const { name, place } of headsOf(layer)[head] ?? []) gone.set(name, [...(gone.get(name) ?? []), place]);
+    for (const { name, place } of headsOf(layer)[head] ?? [])
+      gone.set(name, [...(gone.get(name) ?? []), place]);
   }
-  return (node, value) => (gone.get(node.name) ?? []).reduce((v, head) => without(v, axisOfHeads(node), head), value);
+  return (node, value) =>
+    (gone.get(node.name) ?? []).reduce((v, head) => without(v, axisOfHeads(node), head), value);
 }
 
 // ## The logit lens
@@ -122,7 +135,11 @@ function lens(inputs) {
   const last = Math.max(...ends.values());
   const tail = { ...graph, nodes: graph.nodes.slice(last + 1) };
   return [...ends].map(([layer, end]) => {
-    const known = { ...weights, ...values, [graph.nodes[last].name]: values[graph.nodes[end].name] };
+    const known = {
+      ...weights,
+      ...values,
+      [graph.nodes[last].name]: values[graph.nodes[end].name],
+    };
     const [logits] = run(tail, known, inputs);
     const n = inputs[0].shape[0];
     return { layer, next: Array.from({ length: n }, (_, at) => likeliest(rowOf(logits, at), 5)) };
@@ -140,8 +157,18 @@ function described(name, node) {
     total += one;
   }
   const about = { name, axes: graph.axes[node.axes], shape, low, mean: total / data.length, high };
-  if (!isSoftmax(node)) return { ...about, data: data.slice(), kind: node.dtype === "bool" ? "mask" : node.dtype?.includes("int") ? "whole" : "values" };
-  return { ...about, data: data.slice(), kind: "weights", axis: node.arguments[1] < 0 ? node.arguments[1] + shape.length : node.arguments[1] };
+  if (!isSoftmax(node))
+    return {
+      ...about,
+      data: data.slice(),
+      kind: node.dtype === "bool" ? "mask" : node.dtype?.includes("int") ? "whole" : "values",
+    };
+  return {
+    ...about,
+    data: data.slice(),
+    kind: "weights",
+    axis: node.arguments[1] < 0 ? node.arguments[1] + shape.length : node.arguments[1],
+  };
 }
 
 // ## Reading on
@@ -167,7 +194,10 @@ function cachedSteps() {
   const empty = ({ shape }) => shape.map((size) => (typeof size === "string" ? 0 : size));
   let caches;
   return (window, from) => {
-    if (from === 0) caches = graph.inputs.slice(1).map((input) => ({ shape: empty(input), data: new Float32Array(0) }));
+    if (from === 0)
+      caches = graph.inputs
+        .slice(1)
+        .map((input) => ({ shape: empty(input), data: new Float32Array(0) }));
     let logits;
     for (let at = from; at < window.length; at++) {
       [logits, ...caches] = run(graph, weights, [asInput(window.slice(0, at + 1)), ...caches]);
@@ -202,7 +232,12 @@ const actions = {
     const inputs = [asInput(tokens)];
     const change = knockOut(off);
     const kept = {};
-    const [logits] = run(graph, weights, inputs, (node, value) => (kept[node.name] = change(node, value)));
+    const [logits] = run(
+      graph,
+      weights,
+      inputs,
+      (node, value) => (kept[node.name] = change(node, value)),
+    );
     values = kept;
     const layers = lens(inputs);
     const heads = Object.fromEntries(layers.map(({ layer }) => [layer, headsOf(layer).length]));

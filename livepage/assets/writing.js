@@ -36,7 +36,10 @@ export async function start(figure, button) {
   try {
     const folder = new URL(figure.dataset.write, document.baseURI);
     const addresses = WAYS.map(({ graph }) => new URL(graph, folder).href);
-    const [graphs] = await Promise.all([Promise.all(addresses.map(fetchedJson)), styled(new URL("own_text.css", import.meta.url))]);
+    const [graphs] = await Promise.all([
+      Promise.all(addresses.map(fetchedJson)),
+      styled(new URL("own_text.css", import.meta.url)),
+    ]);
     bar.total(graphs[0].bytes);
     const weights = learned(graphs[0].weights, bar.report);
     const files = await Promise.all(addresses.map((address) => numbers(address, weights)));
@@ -75,10 +78,17 @@ export class Writing {
     this.length = make("input", { type: "number", required: true, ...LENGTHS });
     this.choices = CHOICES.map((one) => {
       const { name, title, off, ...bounds } = one;
-      return { ...one, input: make("input", { type: "number", required: true, inputMode: "decimal", ...bounds }) };
+      return {
+        ...one,
+        input: make("input", { type: "number", required: true, inputMode: "decimal", ...bounds }),
+      };
     });
     this.start = make("button", { type: "submit" }, "Write");
-    this.stop = make("button", { type: "button", disabled: true, onclick: () => this.end() }, "Stop");
+    this.stop = make(
+      "button",
+      { type: "button", disabled: true, onclick: () => this.end() },
+      "Stop",
+    );
     this.status = make("p", { className: "visually-hidden" });
     this.status.setAttribute("role", "status");
     const labelled = (title, input, off) =>
@@ -90,7 +100,13 @@ export class Writing {
     this.element = make(
       "form",
       { className: "writing", onsubmit },
-      this.about.stale.length ? make("p", { className: "outdated" }, "The model’s sources have changed since it was trained.") : "",
+      this.about.stale.length
+        ? make(
+            "p",
+            { className: "outdated" },
+            "The model’s sources have changed since it was trained.",
+          )
+        : "",
       make("label", { className: "text" }, "The text begins with ", this.prompt),
       this.said,
       make(
@@ -103,10 +119,16 @@ export class Writing {
       make(
         "div",
         { className: "ways" },
-        ...this.ways.map(({ title, text, speed }) => make("section", {}, make("h3", {}, title), speed, text)),
+        ...this.ways.map(({ title, text, speed }) =>
+          make("section", {}, make("h3", {}, title), speed, text),
+        ),
       ),
-      make("p", { className: "said" }, `Both draw with the same random numbers. The model has ${this.about.seq_len} ` +
-        "positions; when they are full, both go on from the last quarter."),
+      make(
+        "p",
+        { className: "said" },
+        `Both draw with the same random numbers. The model has ${this.about.seq_len} ` +
+          "positions; when they are full, both go on from the last quarter.",
+      ),
       this.status,
     );
     this.tellPrompt();
@@ -117,15 +139,24 @@ export class Writing {
     const unknown = [...new Set(Array.from(this.prompt.value).filter((one) => !known.has(one)))];
     const words = unknown.map(quoted).join(", ");
     this.said.textContent = unknown.length ? `The model doesn’t know ${words}, and reads “�”.` : "";
-    this.prompt.setCustomValidity(this.prompt.value ? "" : "The model needs at least one character to go on from.");
+    this.prompt.setCustomValidity(
+      this.prompt.value ? "" : "The model needs at least one character to go on from.",
+    );
   }
 
   // ## Write
 
   // A new seed each time: the same prompt gives another text.
   async write() {
-    const options = Object.fromEntries(this.choices.map(({ name, input }) => [name, input.valueAsNumber]));
-    const job = { prompt: this.prompt.value, n: this.length.valueAsNumber, seed: this.seed++, options };
+    const options = Object.fromEntries(
+      this.choices.map(({ name, input }) => [name, input.valueAsNumber]),
+    );
+    const job = {
+      prompt: this.prompt.value,
+      n: this.length.valueAsNumber,
+      seed: this.seed++,
+      options,
+    };
     [this.start.disabled, this.stop.disabled] = [true, false];
     this.stop.focus();
     this.status.textContent = "Writing.";

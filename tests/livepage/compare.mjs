@@ -7,13 +7,18 @@ const folder = process.argv[2];
 const at = (name) => join(folder, name);
 const json = (name) => JSON.parse(readFileSync(at(name)));
 const bytes = (name) => Uint8Array.from(readFileSync(at(name))).buffer;
-const { readSafetensors, run, tensorsOf } = await import(pathToFileURL(at("assets/interpreter.js")));
+const { readSafetensors, run, tensorsOf } = await import(
+  pathToFileURL(at("assets/interpreter.js"))
+);
 
 const text = (ids) => ({ shape: [ids.length, 1], data: Float64Array.from(ids), dtype: "int64" });
 const load = (place) => {
   const graph = json(`${place}.json`);
   const weights = readSafetensors(bytes(`assets/weights/${graph.weights}`));
-  return { graph, tensors: tensorsOf(graph, weights, readSafetensors(bytes(`${place}.safetensors`))) };
+  return {
+    graph,
+    tensors: tensorsOf(graph, weights, readSafetensors(bytes(`${place}.safetensors`))),
+  };
 };
 
 // The largest difference, as a share of the largest value. What isn't a number is no agreement.
@@ -24,7 +29,9 @@ function apart(found, expected) {
     difference = one <= difference ? difference : one;
     largest = Math.max(largest, Math.abs(value));
   });
-  return found.length === expected.length && Number.isFinite(difference) ? difference / largest : 1e9;
+  return found.length === expected.length && Number.isFinite(difference)
+    ? difference / largest
+    : 1e9;
 }
 
 const { ids, logits, writing } = json("expected.json");
@@ -40,7 +47,8 @@ for (const [place, expected] of Object.entries(logits)) {
 
   // Of each operation once: what if it gave something else?
   const changed = ({ dtype, data }) => data.map((x) => (dtype === "bool" ? 1 - x : 3 - 2 * x));
-  const other = (value) => (Array.isArray(value) ? value.map(other) : { ...value, data: changed(value) });
+  const other = (value) =>
+    Array.isArray(value) ? value.map(other) : { ...value, data: changed(value) };
   const [length, values] = Object.entries(expected).find(([n]) => n > 2);
   for (const operation of new Set(graph.nodes.map((node) => node.operation))) {
     if (operation in wrong) continue;

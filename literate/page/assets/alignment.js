@@ -23,8 +23,10 @@ export function align(left, right, gain) {
   while (i < left.length || j < right.length) {
     const at = i * width + j;
     const both = i < left.length && j < right.length;
-    if (both && gains[i][j] > 0 && best[at] === best[at + width + 1] + gains[i][j]) pairs.push([i++, j++]);
-    else if (j === right.length || (i < left.length && best[at] === best[at + width])) pairs.push([i++, -1]);
+    if (both && gains[i][j] > 0 && best[at] === best[at + width + 1] + gains[i][j])
+      pairs.push([i++, j++]);
+    else if (j === right.length || (i < left.length && best[at] === best[at + width]))
+      pairs.push([i++, -1]);
     else pairs.push([-1, j++]);
   }
   return pairs;
@@ -66,7 +68,9 @@ export function differingWords(left, right) {
   const found = [ranges(one, pairs, 0), ranges(other, pairs, 1)];
   const indents = [left, right].map((text) => text.length - text.trimStart().length);
   const behind = found.map((list, side) =>
-    list.map(([start, end]) => [Math.max(start, indents[side]), end]).filter(([start, end]) => start < end),
+    list
+      .map(([start, end]) => [Math.max(start, indents[side]), end])
+      .filter(([start, end]) => start < end),
   );
   return behind.flat().length ? behind : found;
 }

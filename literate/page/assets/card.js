@@ -104,7 +104,13 @@ document.addEventListener("focusin", ({ target }) => {
   if (!(target instanceof HTMLElement) || !target.matches(":focus-visible")) return;
   /** @type {HTMLElement | null} */
   const line = target.closest("a[data-line]")?.closest(".line:has(> .shape)");
-  if (line) soon(target, () => tellTensors(line), () => line.getBoundingClientRect(), 0);
+  if (line)
+    soon(
+      target,
+      () => tellTensors(line),
+      () => line.getBoundingClientRect(),
+      0,
+    );
   else if (target.matches(".line span a")) soon(...lookAt(target), 0);
   else hide();
 });

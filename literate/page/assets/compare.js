@@ -27,7 +27,13 @@ for (const { cells } of table.tBodies[0].rows) {
   const link = cells[1].querySelector("a");
   const path = link.href.slice(new URL("..", location.href.split(/[?#]/)[0]).href.length);
   const key = shortened(path);
-  attentions.set(key, { key, url: link.href, title: cells[0].textContent, name: cells[CODE].textContent, cells });
+  attentions.set(key, {
+    key,
+    url: link.href,
+    title: cells[0].textContent,
+    name: cells[CODE].textContent,
+    cells,
+  });
 }
 
 const DEFAULTS = { a: "mha", b: "positions/alibi" };
@@ -78,13 +84,18 @@ addEventListener("popstate", () => {
 // ## The numbers
 
 function numbersOf(left, right) {
-  const head = make("tr", {}, make("th"), ...[left, right].map((one) => {
-    const link = make("a", {}, one.title);
-    link.href = one.url;
-    const cell = make("th", {}, link);
-    cell.scope = "col";
-    return cell;
-  }));
+  const head = make(
+    "tr",
+    {},
+    make("th"),
+    ...[left, right].map((one) => {
+      const link = make("a", {}, one.title);
+      link.href = one.url;
+      const cell = make("th", {}, link);
+      cell.scope = "col";
+      return cell;
+    }),
+  );
   head.cells[0].append(make("span", { className: "visually-hidden" }, "Number"));
   const body = make("tbody");
   for (let at = NAMED; at < columns.length; at++) {
@@ -94,7 +105,9 @@ function numbersOf(left, right) {
     name.scope = "row";
     const numbers = heads[at].classList.contains("number") && !texts.includes("–");
     const differ = numbers && texts[0] !== texts[1] ? "differs" : "";
-    body.append(make("tr", { className: differ }, name, ...texts.map((text) => make("td", {}, text))));
+    body.append(
+      make("tr", { className: differ }, name, ...texts.map((text) => make("td", {}, text))),
+    );
   }
   return make("table", { className: "numbers" }, make("thead", {}, head), body);
 }
@@ -154,7 +167,10 @@ function cellOf(line, side, kind, ranges, differs) {
   cell.append(codeWith(line, ranges));
   if (line.shape) {
     // The first shape of each tensor; all of them in its title.
-    const shown = line.shape.split("\n").map((one) => one.split(" or ")[0]).join(" · ");
+    const shown = line.shape
+      .split("\n")
+      .map((one) => one.split(" or ")[0])
+      .join(" · ");
     const shape = make("span", { className: differs ? "shape differs" : "shape" }, shown);
     shape.title = line.shape;
     cell.append(shape);
@@ -163,12 +179,21 @@ function cellOf(line, side, kind, ranges, differs) {
 }
 
 function rowOf(left, right) {
-  const kind = !right ? "removed" : !left ? "added" : left.text === right.text ? "equal" : "changed";
+  const kind = !right
+    ? "removed"
+    : !left
+      ? "added"
+      : left.text === right.text
+        ? "equal"
+        : "changed";
   const differs = Boolean(left && right) && shapesDiffer(left, right);
   const [one, other] = kind === "changed" ? differingWords(left.text, right.text) : [[], []];
   const row = make("div", { className: `pair ${kind}${differs ? " shapes" : ""}` });
   row.setAttribute("role", "row");
-  row.append(cellOf(left, "left", kind, one, differs), cellOf(right, "right", kind, other, differs));
+  row.append(
+    cellOf(left, "left", kind, one, differs),
+    cellOf(right, "right", kind, other, differs),
+  );
   return row;
 }
 
@@ -177,7 +202,10 @@ const count = (number, name) => `${number} ${name}${number === 1 ? "" : "s"}`;
 
 function partOf(key, left, right) {
   const [one, other] = [left ?? NOTHING, right ?? NOTHING];
-  const pairs = alignLines(one.lines.map(({ text }) => text), other.lines.map(({ text }) => text));
+  const pairs = alignLines(
+    one.lines.map(({ text }) => text),
+    other.lines.map(({ text }) => text),
+  );
   const rows = pairs.map(([i, j]) => rowOf(one.lines[i], other.lines[j]));
   const lit = rows.filter((row) => !row.classList.contains("equal")).length;
   const shapes = rows.filter((row) => row.classList.contains("shapes")).length;
@@ -185,11 +213,19 @@ function partOf(key, left, right) {
   const told = !both
     ? `only ${left ? "left" : "right"}: ${count(rows.length, "line")}`
     : `${lit ? `${lit} of ${count(rows.length, "line")} lit` : `the same ${count(rows.length, "line")}`}${shapes ? `; other shapes: ${shapes}` : ""}`;
-  const name = key === "class" ? "the class" : key.replace(/ (?:class|\(\))$/, "").replace(" ", ".");
-  const part = make("details", { className: "part" }, make("summary", {}, make("strong", {}, name), ` ${told}`));
+  const name =
+    key === "class" ? "the class" : key.replace(/ (?:class|\(\))$/, "").replace(" ", ".");
+  const part = make(
+    "details",
+    { className: "part" },
+    make("summary", {}, make("strong", {}, name), ` ${told}`),
+  );
   // What only one side has, and not on its own page, is folded.
   part.open = lit + shapes > 0 && (both || !(left ?? right).elsewhere);
-  const owners = [[left, "left"], [right, "right"]].filter(([one]) => one?.inherited);
+  const owners = [
+    [left, "left"],
+    [right, "right"],
+  ].filter(([one]) => one?.inherited);
   if (owners.length) {
     const said = owners.map(([one, side]) => `${side}: inherited from ${one.inherited}`).join("; ");
     part.append(make("p", { className: "inherited" }, said));
@@ -228,7 +264,8 @@ async function compare() {
     if (asked !== latest) return;
     const parts = counterparts(...codes).map((one) => partOf(...one));
     const sum = (name) => parts.reduce((total, one) => total + one[name], 0);
-    const key = "Lit lines differ, and in a line that both have, the words that differ: − stands only on the left, + only on the right, ~ on both. A shape is in colour if the other side has none like it.";
+    const key =
+      "Lit lines differ, and in a line that both have, the words that differ: − stands only on the left, + only on the right, ~ on both. A shape is in colour if the other side has none like it.";
     results.replaceChildren(
       make("div", { className: "scrolled" }, numbersOf(left, right)),
       make("h3", {}, "Code"),

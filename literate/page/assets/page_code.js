@@ -17,7 +17,9 @@ export function fetchPage(address) {
 
 function lineOf(element, url) {
   const code = element.lastElementChild;
-  const links = [...code.querySelectorAll("a")].map((a) => new URL(a.getAttribute("href"), url).href);
+  const links = [...code.querySelectorAll("a")].map(
+    (a) => new URL(a.getAttribute("href"), url).href,
+  );
   const shape = element.querySelector(":scope > .shape")?.getAttribute("title") ?? "";
   const text = code.textContent;
   return { number: +element.id.slice(1), text, code, links, shape, url };
@@ -56,7 +58,8 @@ function methodsOf({ lines, url, name: owner }) {
   for (const line of lines) {
     const begins = /^ {4}(?:@|(?:async )?def )/.test(line.text);
     const last = parts.at(-1);
-    if (begins && !(last.lines.at(-1)?.text.startsWith("    @"))) parts.push({ name: "", lines: [], url, owner });
+    if (begins && !last.lines.at(-1)?.text.startsWith("    @"))
+      parts.push({ name: "", lines: [], url, owner });
     parts.at(-1).lines.push(line);
     const name = /^ {4}(?:async )?def (\w+)/.exec(line.text)?.[1];
     if (name && !parts.at(-1).name) parts.at(-1).name = name;
@@ -68,7 +71,10 @@ function methodsOf({ lines, url, name: owner }) {
 // of ours: no page of this site defines them.
 async function familyOf(definition) {
   const base = definition.isClass && definition.line.links[0];
-  const name = base && new URL(base).origin === location.origin && decodeURIComponent(new URL(base).hash.slice(1));
+  const name =
+    base &&
+    new URL(base).origin === location.origin &&
+    decodeURIComponent(new URL(base).hash.slice(1));
   const parent = name && (await fetchPage(base)).get(name);
   return parent ? [definition, ...(await familyOf(parent))] : [definition];
 }
@@ -81,7 +87,11 @@ function partsOf(family) {
   const inherited = partsOf(others).slice(1);
   const merged = inherited.map((part) => mine.get(part.name) ?? { ...part, inherited: part.owner });
   const names = new Set(merged.map((part) => part.name));
-  return [mine.get("class"), ...merged, ...own.parts.filter((part) => part.name !== "class" && !names.has(part.name))];
+  return [
+    mine.get("class"),
+    ...merged,
+    ...own.parts.filter((part) => part.name !== "class" && !names.has(part.name)),
+  ];
 }
 
 // All that makes up an attention: the definition itself, and what its code and the code that it
@@ -91,7 +101,10 @@ export async function codeOf(address, name) {
   if (!main) throw new Error(`no ${name} on ${address}`);
   const family = await familyOf(main);
   const seen = new Set(family.map(({ url, name }) => `${url}#${name}`));
-  const parts = partsOf(family).map((part) => ({ ...part, key: part.name === "()" ? "forward" : part.name }));
+  const parts = partsOf(family).map((part) => ({
+    ...part,
+    key: part.name === "()" ? "forward" : part.name,
+  }));
   const waiting = family.flatMap(({ lines }) => lines);
   while (waiting.length) {
     const line = waiting.shift();
@@ -103,7 +116,8 @@ export async function codeOf(address, name) {
       seen.add(`${page}#${used.name}`);
       const relatives = await familyOf(used);
       waiting.push(...relatives.flatMap(({ lines }) => lines));
-      for (const part of partsOf(relatives)) parts.push({ ...part, elsewhere: page !== address, key: `${used.name} ${part.name}` });
+      for (const part of partsOf(relatives))
+        parts.push({ ...part, elsewhere: page !== address, key: `${used.name} ${part.name}` });
     }
   }
   return parts;

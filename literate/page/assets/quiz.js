@@ -36,8 +36,13 @@ export function size(part, sizes) {
     }, value(first));
   };
   const terms = part.split(/([-+])/);
-  if (terms.some((term) => term.split(/\/\/|\*|[-+]/).some((one) => one && value(one) === null))) return null;
-  return terms.reduce((sum, one, at) => (at % 2 ? sum : terms[at - 1] === "-" ? sum - product(one) : sum + product(one)), 0);
+  if (terms.some((term) => term.split(/\/\/|\*|[-+]/).some((one) => one && value(one) === null)))
+    return null;
+  return terms.reduce(
+    (sum, one, at) =>
+      at % 2 ? sum : terms[at - 1] === "-" ? sum - product(one) : sum + product(one),
+    0,
+  );
 }
 
 // What the names on a page stand for: the axes of its tensors, and their letters in its legend. A name
@@ -45,11 +50,14 @@ export function size(part, sizes) {
 export function vocabulary(tensors, letters) {
   const sizes = new Map();
   for (const [, axes, lengths] of tensors) {
-    axes.forEach((axis, at) => /^[a-z_]\w*$/i.test(axis) && sizes.set(axis.toLowerCase(), lengths[at]));
+    axes.forEach(
+      (axis, at) => /^[a-z_]\w*$/i.test(axis) && sizes.set(axis.toLowerCase(), lengths[at]),
+    );
   }
   const [heads, width] = [sizes.get("heads"), sizes.get("d_k")];
   const also = { batch: "batch_size", seq: "seq_len", vocab: "n_vocab" };
-  for (const [short, long] of Object.entries(also)) if (sizes.has(long) && !sizes.has(short)) sizes.set(short, sizes.get(long));
+  for (const [short, long] of Object.entries(also))
+    if (sizes.has(long) && !sizes.has(short)) sizes.set(short, sizes.get(long));
   if (heads && width && !sizes.has("d_model")) sizes.set("d_model", heads * width);
   for (const [letter, name] of letters) if (sizes.has(name)) sizes.set(letter, sizes.get(name));
   return sizes;
@@ -57,9 +65,12 @@ export function vocabulary(tensors, letters) {
 
 // ## Judging it
 
-const told = (axes, lengths) => `[${axes.map((axis, at) => (axis === `${lengths[at]}` ? axis : `${axis} ${lengths[at]}`)).join(", ")}]`;
-const named = (axis, length) => (axis === `${length}` ? `the length ${length}` : `${axis}, of length ${length}`);
-const number = (count) => `${["no axes", "one axis", "two axes", "three axes", "four axes", "five axes"][count] ?? `${count} axes`}`;
+const told = (axes, lengths) =>
+  `[${axes.map((axis, at) => (axis === `${lengths[at]}` ? axis : `${axis} ${lengths[at]}`)).join(", ")}]`;
+const named = (axis, length) =>
+  axis === `${length}` ? `the length ${length}` : `${axis}, of length ${length}`;
+const number = (count) =>
+  `${["no axes", "one axis", "two axes", "three axes", "four axes", "five axes"][count] ?? `${count} axes`}`;
 const total = (lengths) => lengths.reduce((product, one) => product * one, 1);
 
 // `shapes` are all that the line was seen to give, each with its axes and their lengths. The result
@@ -69,12 +80,20 @@ export function judge(text, shapes, sizes) {
   if (!given.length) return { right: false, said: "Type the axes in their order, or choose them." };
   const lengths = given.map((part) => size(part, sizes));
   const unknown = given.filter((_, at) => lengths[at] === null);
-  if (unknown.length) return { right: false, said: `No axis of this page is called ${unknown.map((one) => `“${one}”`).join(" or ")}.` };
-  const same = (one) => one.length === lengths.length && one.every((length, at) => length === lengths[at]);
+  if (unknown.length)
+    return {
+      right: false,
+      said: `No axis of this page is called ${unknown.map((one) => `“${one}”`).join(" or ")}.`,
+    };
+  const same = (one) =>
+    one.length === lengths.length && one.every((length, at) => length === lengths[at]);
   const found = shapes.find(([, one]) => same(one));
   if (found) {
     const others = shapes.filter((one) => one !== found).map(([axes, one]) => told(axes, one));
-    return { right: true, said: `Right: ${told(...found)}${others.length ? `. Other calls give ${others.join(" or ")}` : ""}.` };
+    return {
+      right: true,
+      said: `Right: ${told(...found)}${others.length ? `. Other calls give ${others.join(" or ")}` : ""}.`,
+    };
   }
   const sorted = (list) => [...list].sort((a, b) => a - b).join();
   const shuffled = shapes.find(([, one]) => sorted(one) === sorted(lengths));
@@ -83,13 +102,20 @@ export function judge(text, shapes, sizes) {
     const moved = axes.map((_, at) => at).filter((at) => one[at] !== lengths[at]);
     const [first, second] = moved;
     const places = moved.map((at) => `axis ${at} is ${named(axes[at], one[at])}`).join(", ");
-    const swap = moved.length === 2 ? `${axes[first]} and ${axes[second]} have changed places` : "the axes are right, but in another order";
+    const swap =
+      moved.length === 2
+        ? `${axes[first]} and ${axes[second]} have changed places`
+        : "the axes are right, but in another order";
     return { right: false, said: `Nearly: ${swap}. Counted from 0, ${places}.` };
   }
   const [, one] = shapes.find(([, each]) => each.length === lengths.length) ?? shapes[0];
   if (one.length !== lengths.length) {
-    const equal = total(one) === total(lengths) ? " The numbers are as many, but cut into other axes." : "";
-    return { right: false, said: `The tensor has ${number(one.length)}, and you gave ${number(lengths.length)}.${equal}` };
+    const equal =
+      total(one) === total(lengths) ? " The numbers are as many, but cut into other axes." : "";
+    return {
+      right: false,
+      said: `The tensor has ${number(one.length)}, and you gave ${number(lengths.length)}.${equal}`,
+    };
   }
   const at = one.findIndex((length, index) => length !== lengths[index]);
   return { right: false, said: `Not yet: axis ${at}, counted from 0, isn’t ${given[at]}.` };
@@ -103,7 +129,8 @@ function questions(tensors) {
     const byName = new Map();
     for (const [name, axes, lengths] of tensors[line.id.slice(1)] ?? []) {
       const known = byName.get(name) ?? byName.set(name, []).get(name);
-      if (axes.length && !known.some(([, one]) => `${one}` === `${lengths}`)) known.push([axes, lengths]);
+      if (axes.length && !known.some(([, one]) => `${one}` === `${lengths}`))
+        known.push([axes, lengths]);
     }
     const code = line.lastElementChild.textContent.trim();
     const found = [...byName].filter(([, shapes]) => shapes.length);
@@ -114,7 +141,9 @@ function questions(tensors) {
 const asked = (name) => {
   const [, kind, rest] = /^(return|yield)?(.*)$/.exec(name);
   if (!kind) return ["What is the shape of ", make("code", { textContent: name }), "?"];
-  return rest ? [`What is the shape of part ${rest} of what it gives back?`] : ["What is the shape of what it gives back?"];
+  return rest
+    ? [`What is the shape of part ${rest} of what it gives back?`]
+    : ["What is the shape of what it gives back?"];
 };
 
 // ## Counts, in this browser only
@@ -140,7 +169,10 @@ export async function start(section, about) {
   await styled(new URL("quiz.css", import.meta.url));
 
   const legend = [...document.querySelectorAll(".axes span")];
-  const letters = legend.map((one) => [one.firstElementChild.textContent, one.lastChild.textContent.trim()]);
+  const letters = legend.map((one) => [
+    one.firstElementChild.textContent,
+    one.lastChild.textContent.trim(),
+  ]);
   const sizes = vocabulary(Object.values(about.tensors).flat(), letters);
   const all = questions(about.tensors);
   let at = 0;
@@ -149,7 +181,12 @@ export async function start(section, about) {
   const heading = make("h2", { textContent: "What shape is this?", tabIndex: -1 });
   const where = make("p", { className: "where" });
   const code = make("pre", {}, make("code"));
-  const field = make("input", { id: "shape-answer", autocomplete: "off", spellcheck: false, placeholder: "axis, axis, …" });
+  const field = make("input", {
+    id: "shape-answer",
+    autocomplete: "off",
+    spellcheck: false,
+    placeholder: "axis, axis, …",
+  });
   field.setAttribute("autocapitalize", "off");
   const label = make("label", { htmlFor: field.id });
   const said = make("p", { className: "said" });
@@ -175,7 +212,15 @@ export async function start(section, about) {
     opener.focus();
   });
   const opener = section.firstElementChild;
-  section.replaceChildren(heading, where, code, form, choices, said, make("div", { className: "foot" }, score, toggle, forgets, closes));
+  section.replaceChildren(
+    heading,
+    where,
+    code,
+    form,
+    choices,
+    said,
+    make("div", { className: "foot" }, score, toggle, forgets, closes),
+  );
   section.setAttribute("aria-label", heading.textContent);
 
   const hide = () => document.body.classList.toggle("guessing", hides.checked);

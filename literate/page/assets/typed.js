@@ -36,7 +36,8 @@ export function start(figure) {
         return;
       }
       element.textContent = text;
-      if (mine === turn && follow && choices[at + 1]) setTimeout(() => mine === turn && choose(at + 1), PAUSE);
+      if (mine === turn && follow && choices[at + 1])
+        setTimeout(() => mine === turn && choose(at + 1), PAUSE);
     };
     step(began);
   }
