@@ -98,7 +98,7 @@ def _parts(settings: Settings, wanted: str) -> list[str]:
             hint = f"; `{better}` would do." if good else "."
             raise _refusal(wanted, f"`{part}` can't be the name of a module{hint}")
     if parts[0] not in settings.sources or len(parts) == 1:
-        packages = " or ".join(f"`{one}/…`" for one in settings.sources)
+        packages = " or ".join(f"`{package}/…`" for package in settings.sources)
         raise _refusal(wanted, f"is no page in a package; write {packages}.")
     folder = settings.root.joinpath(*parts[:-1])
     if not folder.resolve().is_relative_to(settings.root.resolve()):

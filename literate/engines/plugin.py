@@ -98,7 +98,7 @@ class LiteratePlugin(BasePlugin):
             (config.extra_css, site.SHEETS),
             (config.extra_javascript, site.SCRIPTS),
         ):
-            known[:] = [*needed, *(one for one in known if str(one) not in needed)]
+            known[:] = [*needed, *(file for file in known if str(file) not in needed)]
         return config
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:

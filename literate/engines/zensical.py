@@ -98,7 +98,7 @@ def derived(known: Mapping[str, Any], root: Path, folder: Path) -> dict[str, Any
         "extra_javascript": [*site.SCRIPTS],
     }
     missing = {
-        key: [one for one in all_ if _name(one) not in map(_name, known.get(key) or ())]
+        key: [file for file in all_ if _name(file) not in map(_name, known.get(key) or ())]
         for key, all_ in needed.items()
     }
     return missing | {

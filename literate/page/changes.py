@@ -60,15 +60,15 @@ class Changes:
     r"""
     ## The differences of a project, to be shown
 
-    `found` has all of them by page and name, `setting` is the table of the settings.
+    `differences` has all of them by page and name, `setting` is the table of the settings.
     """
 
-    found: Mapping[tuple[str, str], Difference]
+    differences: Mapping[tuple[str, str], Difference]
     setting: Mapping[str, Any]
     measurements: Mapping[str, Measurement]
     references: Network
 
-    def in_context(self, one: Difference, path: str, links: Links) -> str:
+    def in_context(self, difference: Difference, path: str, links: Links) -> str:
         r"""
         ### The lines around a change
 
@@ -76,40 +76,50 @@ class Changes:
         `path`.
         """
         here = replace(links, shown_on=links.uri(path))
-        listing = Listing(one.of, here, self.references, self.measurements.get(one.of.path))
-        page = links.address(path, one.of.path, "")
-        old, new = _marked(one.before, one.after)
+        listing = Listing(
+            difference.of, here, self.references, self.measurements.get(difference.of.path)
+        )
+        page = links.address(path, difference.of.path, "")
+        old, new = _marked(difference.before, difference.after)
         shown = []
-        for line in one.of.lines[one.within.line - 1 : one.within.last]:
+        for line in difference.of.lines[difference.within.line - 1 : difference.within.last]:
             at = line.number
-            if at == one.first:
-                removed = [CODE.removed(one.first + i, text, page) for i, text in enumerate(old)]
+            if at == difference.first:
+                removed = [
+                    CODE.removed(difference.first + i, text, page) for i, text in enumerate(old)
+                ]
                 shown += [*removed, *(CODE.added(text) for text in new)]
-            if line.kind == "code" and not one.first <= at <= one.last:
+            if line.kind == "code" and not difference.first <= at <= difference.last:
                 shown.append(listing.line(at, page=page))
         # The head of the method is no news.
         head = sum(
             line.kind == "code"
-            for line in one.of.lines[one.within.line - 1 : one.within.node.body[0].lineno - 1]
+            for line in difference.of.lines[
+                difference.within.line - 1 : difference.within.node.body[0].lineno - 1
+            ]
         )
-        return "\n".join(shown[head:] if one.first >= one.within.node.body[0].lineno else shown)
+        return "\n".join(
+            shown[head:] if difference.first >= difference.within.node.body[0].lineno else shown
+        )
 
-    def verdict(self, one: Difference, links: Links) -> str:
+    def verdict(self, difference: Difference, links: Links) -> str:
         r"""
         ### What it did to the numbers
 
         Nothing, if none were recorded.
         """
-        numbers = self.numbers(one, links)
+        numbers = self.numbers(difference, links)
         return FORMS.verdict(numbers, self.reference(links)) if numbers else ""
 
-    def figure(self, one: Difference, caption: str, path: str, links: Links) -> str:
+    def figure(self, difference: Difference, caption: str, path: str, links: Links) -> str:
         r"""
         ### A change on another page
         """
-        address = html.escape(links.address(path, one.source.path, one.definition.name))
-        code = self.in_context(one, path, links)
-        return FORMS.difference(caption, address, self.verdict(one, links), code)
+        address = html.escape(
+            links.address(path, difference.source.path, difference.definition.name)
+        )
+        code = self.in_context(difference, path, links)
+        return FORMS.difference(caption, address, self.verdict(difference, links), code)
 
     def tiles(self, path: str, links: Links) -> str:
         r"""
@@ -117,29 +127,42 @@ class Changes:
 
         In the order of the first number; last those without numbers, as their pages have them.
         """
-        found = [(self.numbers(one, links), one) for one in self.found.values()]
-        found.sort(key=lambda each: each[0].places[0] if each[0] else math.inf)
-        tiles = [self._tile(one, numbers, path, links) for numbers, one in found]
+        numbered = [
+            (self.numbers(difference, links), difference)
+            for difference in self.differences.values()
+        ]
+        numbered.sort(key=lambda each: each[0].places[0] if each[0] else math.inf)
+        tiles = [self._tile(difference, numbers, path, links) for numbers, difference in numbered]
         return FORMS.tiles(tiles, self.key(links))
 
-    def _tile(self, one: Difference, numbers: Numbers | None, path: str, links: Links) -> Any:
-        title = Note("comment", 1, (one.title,))
-        old, new = (" ".join(part.strip() for part in text) for text in (one.before, one.after))
+    def _tile(
+        self, difference: Difference, numbers: Numbers | None, path: str, links: Links
+    ) -> Any:
+        title = Note("comment", 1, (difference.title,))
+        old, new = (
+            " ".join(part.strip() for part in text)
+            for text in (difference.before, difference.after)
+        )
         return {
             "title": "".join(words(span) for span in spans(title)),
-            "address": html.escape(links.address(path, one.source.path, one.definition.name)),
+            "address": html.escape(
+                links.address(path, difference.source.path, difference.definition.name)
+            ),
             "old": _near(old, new),
             "new": _near(new, old),
             "numbers": numbers,
-            "published": [(html.escape(to), escaped(label(to))) for to in one.published[:2]],
+            "published": [(html.escape(to), escaped(label(to))) for to in difference.published[:2]],
         }
 
-    def numbers(self, one: Difference, links: Links) -> Numbers | None:
+    def numbers(self, difference: Difference, links: Links) -> Numbers | None:
         r"""
         ### The two numbers of a change
         """
         rows = self._rows(links)
-        row, right = rows.get(one.definition.name), rows.get(self.setting.get("reference", ""))
+        row, right = (
+            rows.get(difference.definition.name),
+            rows.get(self.setting.get("reference", "")),
+        )
         names = self.setting.get("marks", ())
         if not row or not right or any(row.get(name) is None for name in names):
             return None

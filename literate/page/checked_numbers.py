@@ -37,12 +37,12 @@ def resolved(
     for target in targets(text):
         try:
             number = checked(text, target, path, links)
-            found = links.resolve(path, target.text) if number is None else number.html
+            shown = links.resolve(path, target.text) if number is None else number.html
         except UnknownTarget as error:
             report(line + text.count("\n", 0, target.start), str(error))
             continue
         start, end = (number.start, number.end) if number else (target.start, target.end)
-        yield text[position:start], found, number is not None
+        yield text[position:start], shown, number is not None
         position = end
     yield text[position:], "", True
 

@@ -62,18 +62,23 @@ def bands(rows: Sequence[Beside]) -> list[bool]:
 
     A wide note is one wherever it is. A docstring is one if that makes its method shorter.
     """
-    found = [row.is_wide for row in rows]
+    wide = [row.is_wide for row in rows]
     for at, row in enumerate(rows):
         if row.is_headed and row.note and not row.is_wide:
             after = range(at + 1, len(rows))
             end = next(
-                (one for one in after if rows[one].is_headed or rows[one].is_wide), len(rows)
+                (
+                    position
+                    for position in after
+                    if rows[position].is_headed or rows[position].is_wide
+                ),
+                len(rows),
             )
             beside = _height(rows[at:end])
             below = [Beside(None, row.code, False, False), *rows[at + 1 : end]]
             band = HEADING + height(row.note, BOTH) + BELOW + _height(below)
-            found[at] = beside - band > SAVED
-    return found
+            wide[at] = beside - band > SAVED
+    return wide
 
 
 def _height(rows: Sequence[Beside]) -> float:
@@ -96,7 +101,7 @@ def is_wide(note: Note, shown: str, formulas: Iterable[str]) -> bool:
     `shown` is the note as it stands on the page, and `formulas` are its displayed formulas, as
     MathML. A picture in a comment is made small: it explains that line.
     """
-    if any(formula_width(one) > COLUMN for one in formulas) or _has_wide_block(note):
+    if any(formula_width(formula) > COLUMN for formula in formulas) or _has_wide_block(note):
         return True
     if note.kind != "docstring":
         return False
@@ -152,7 +157,7 @@ def _width(element: ElementTree.Element) -> float:
     tag = element.tag.rpartition("}")[2]
     if tag == "annotation":
         return 0.0
-    inner = [_width(one) for one in element]
+    inner = [_width(part) for part in element]
     if tag in ("mfrac", "munder", "mover", "munderover", "mtable"):
         return max(inner, default=0.0)
     if tag in ("msub", "msup", "msubsup"):

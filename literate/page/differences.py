@@ -68,21 +68,28 @@ def find(
     if not setting:
         return {}
     path, _, name = setting["base"].partition(":")
-    meant = {key: {(one.line, one.column): one for one in network.references[key]} for key in pages}
+    meant = {
+        key: {
+            (reference.line, reference.column): reference for reference in network.references[key]
+        }
+        for key in pages
+    }
     base = pages[path].definition_named(name) if path in pages else None
     usual = _assigned(base).get(setting["of"]) if base else None
     default = usual and _target(usual, pages[path], meant[path])
-    found = {}
+    differences = {}
     for source in pages.values():
         for definition in source.definitions:
             if not isinstance(definition.node, ast.ClassDef):
                 continue
-            bases = [_target(one, source, meant[source.path]) for one in definition.node.bases]
+            bases = [_target(base, source, meant[source.path]) for base in definition.node.bases]
             if (path, name) in bases:
-                one = _difference(source, definition, pages, meant[source.path], setting, default)
-                if one is not None:
-                    found[source.path, definition.name] = one
-    return found
+                difference = _difference(
+                    source, definition, pages, meant[source.path], setting, default
+                )
+                if difference is not None:
+                    differences[source.path, definition.name] = difference
+    return differences
 
 
 def _target(
@@ -99,12 +106,16 @@ def _assigned(definition: Definition) -> dict[str, ast.expr]:
     r"""
     The values of the attributes of a class.
     """
-    found = {}
-    for one in definition.node.body:
-        names = one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", None)]
-        if isinstance(one, ast.Assign | ast.AnnAssign) and isinstance(names[0], ast.Name):
-            found[names[0].id] = one.value
-    return found
+    values = {}
+    for statement in definition.node.body:
+        names = (
+            statement.targets
+            if isinstance(statement, ast.Assign)
+            else [getattr(statement, "target", None)]
+        )
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(names[0], ast.Name):
+            values[names[0].id] = statement.value
+    return values
 
 
 def _difference(
@@ -120,9 +131,9 @@ def _difference(
     """
     values = _assigned(definition)
     texts = [values.get(setting[key]) for key in ("before", "after")]
-    if not all(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in texts):
+    if not all(isinstance(text, ast.Constant) and isinstance(text.value, str) for text in texts):
         return None
-    old, new = (one.value for one in texts)
+    old, new = (text.value for text in texts)
     named = values.get(setting["of"])
     path, name = (_target(named, source, meant) if named else default) or ("", "")
     of = pages.get(path)
@@ -156,7 +167,7 @@ def _places(of: Source, whole: Definition, old: str) -> Iterator[tuple[int, int,
     for method in whole.node.body:
         if not isinstance(method, ast.FunctionDef):
             continue
-        start = min([method.lineno, *(one.lineno for one in method.decorator_list)])
+        start = min([method.lineno, *(decorator.lineno for decorator in method.decorator_list)])
         lines = [line.text.rstrip("\r\n") for line in of.lines[start - 1 : method.end_lineno]]
         text, at = "\n".join(lines), -1
         while (at := text.find(old, at + 1)) >= 0:
@@ -173,28 +184,30 @@ def _heading(note: Note | None) -> str:
 def _published(note: Note | None) -> Iterator[str]:
     for span in spans(note) if note else ():
         if span.kind == "text":
-            found = (one.text for one in targets(span.text))
-            yield from (one for one in found if one.startswith("https://"))
+            addresses = (target.text for target in targets(span.text))
+            yield from (address for address in addresses if address.startswith("https://"))
 
 
-def parted(one: str, other: str) -> tuple[int, int]:
+def parted(first: str, second: str) -> tuple[int, int]:
     r"""
     ## Where two lines differ
 
     How many letters are the same at their beginnings, and how many at their ends. A word that
     differs does so as a whole.
     """
-    shorter = min(len(one), len(other))
-    begin = next((at for at in range(shorter) if one[at] != other[at]), shorter)
+    shorter = min(len(first), len(second))
+    begin = next((at for at in range(shorter) if first[at] != second[at]), shorter)
     left = shorter - begin
-    end = next((at for at in range(left) if one[-1 - at] != other[-1 - at]), left)
+    end = next((at for at in range(left) if first[-1 - at] != second[-1 - at]), left)
     while (
         begin
-        and _is_word(one[begin - 1])
-        and any(_is_word(x[begin : begin + 1]) for x in (one, other))
+        and _is_word(first[begin - 1])
+        and any(_is_word(x[begin : begin + 1]) for x in (first, second))
     ):
         begin -= 1
-    while end and _is_word(one[-end]) and any(_is_word(x[-end - 1 : -end]) for x in (one, other)):
+    while (
+        end and _is_word(first[-end]) and any(_is_word(x[-end - 1 : -end]) for x in (first, second))
+    ):
         end -= 1
     return begin, end
 

@@ -104,5 +104,5 @@ def _linked(span: Span, path: str, links: Links, problems: list[Problem]) -> str
     def report(line: int, sentence: str) -> None:
         problems.append(Problem(path, line, sentence))
 
-    found = resolved(span.text, span.line, path, links, report)
-    return "".join(before + target for before, target, _ in found)
+    replaced = resolved(span.text, span.line, path, links, report)
+    return "".join(before + target for before, target, _ in replaced)

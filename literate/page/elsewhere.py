@@ -54,7 +54,7 @@ class Elsewhere:
         """
         return ("at work", "difference", "gallery")
 
-    def show(self, one: Exhibit, path: str, links: Links) -> str:
+    def show(self, exhibit: Exhibit, path: str, links: Links) -> str:
         r"""
         ### Show what a note asks for
 
@@ -62,26 +62,28 @@ class Elsewhere:
         sentence for the author.
         """
         # What leads nowhere is no part of a page.
-        links.resolve(path, one.target)
-        if one.form == "gallery":
+        links.resolve(path, exhibit.target)
+        if exhibit.form == "gallery":
             return self.changes.tiles(path, links)
-        file, anchor = linked(path, one.target)
-        file = path if one.target.startswith("#") else file
-        if one.form == "difference":
-            if (file, anchor) not in self.changes.found:
-                sentence = f"the link to `{one.target}` names no difference."
+        file, anchor = linked(path, exhibit.target)
+        file = path if exhibit.target.startswith("#") else file
+        if exhibit.form == "difference":
+            if (file, anchor) not in self.changes.differences:
+                sentence = f"the link to `{exhibit.target}` names no difference."
                 raise UnknownTarget(sentence)
             return self.changes.figure(
-                self.changes.found[file, anchor], escaped(one.caption), path, links
+                self.changes.differences[file, anchor], escaped(exhibit.caption), path, links
             )
         source = links.pages.get(file)
         definition = source and source.definition_named(anchor)
         if not definition:
-            sentence = f"the link to `{one.target}` can't be shown at work: it names no definition."
+            sentence = (
+                f"the link to `{exhibit.target}` can't be shown at work: it names no definition."
+            )
             raise UnknownTarget(sentence)
         address = html.escape(links.address(path, file, anchor))
         return FORMS.fragment(
-            self._rows(source, definition, path, links), escaped(one.caption), address
+            self._rows(source, definition, path, links), escaped(exhibit.caption), address
         )
 
     def _rows(

@@ -85,11 +85,11 @@ def parts(
     it are notes again, which keep their lines. `path` is the file of the note.
     """
     begin = 0
-    for first, last, one in alone(note):
-        if one.form in forms or _is_exhibit(one.target, path, links):
+    for first, last, exhibit in alone(note):
+        if exhibit.form in forms or _is_exhibit(exhibit.target, path, links):
             if first > begin:
                 yield Note(note.kind, note.first + begin, note.texts[begin:first])
-            yield one
+            yield exhibit
             begin = last
     if begin < len(note.texts) or not begin:
         yield Note(note.kind, note.first + begin, note.texts[begin:]) if begin else note
@@ -115,11 +115,11 @@ def alone(note: Note) -> Iterator[tuple[int, int, Exhibit]]:
         if not texts or not _ALONE.match(texts[0]):
             continue
         text = "\n".join(texts).strip()
-        found = list(targets(text))
-        if len(found) == 1 and found[0].after == len(text) and opening(text, found[0]) == 0:
-            caption = text[1 : text.rindex("]", 0, found[0].start)]
+        in_text = list(targets(text))
+        if len(in_text) == 1 and in_text[0].after == len(text) and opening(text, in_text[0]) == 0:
+            caption = text[1 : text.rindex("]", 0, in_text[0].start)]
             line = note.first + before + 1
-            yield before + 1, after, Exhibit(caption, found[0].text, line, found[0].title)
+            yield before + 1, after, Exhibit(caption, in_text[0].text, line, in_text[0].title)
 
 
 def opening(text: str, target: Target) -> int | None:
@@ -154,27 +154,27 @@ def _is_exhibit(target: str, path: str, links: Links) -> bool:
 
 
 def show_exhibit(
-    one: Exhibit, path: str, links: Links, formula: Callable[[Span], str] | None = None
+    exhibit: Exhibit, path: str, links: Links, formula: Callable[[Span], str] | None = None
 ) -> str:
     r"""
     ## Show what a note asks for
 
     As HTML on one line. `formula` sets those in the caption.
     """
-    return show(*meant(one, path, links, formula))
+    return show(*meant(exhibit, path, links, formula))
 
 
 def meant(
-    one: Exhibit, path: str, links: Links, formula: Callable[[Span], str] | None = None
+    exhibit: Exhibit, path: str, links: Links, formula: Callable[[Span], str] | None = None
 ) -> tuple[Result, str, Caption, Spot]:
     r"""
     ## What an exhibit means
 
     The result, the dotted name there, what it is called, and where it is shown.
     """
-    file, anchor = linked(path, one.target)
-    result, place, _ = links.result(file, anchor, one.target)
-    note = Note("comment", one.line, tuple(one.caption.split("\n")))
+    file, anchor = linked(path, exhibit.target)
+    result, place, _ = links.result(file, anchor, exhibit.target)
+    note = Note("comment", exhibit.line, tuple(exhibit.caption.split("\n")))
     caption = Caption("".join(words(span, formula) for span in spans(note)), plain(note))
     if not caption.words:
         caption = caption_of(result, place)
@@ -256,7 +256,7 @@ def _table(table: Table, at: Spot) -> str:
     """
     columns = table.columns
     rows = [[_cell(row.get(column.name), column, at) for column in columns] for row in table.rows]
-    numbers = [any(_is_number(row.get(one.name)) for row in table.rows) for one in columns]
+    numbers = [any(_is_number(row.get(column.name)) for row in table.rows) for column in columns]
     return HTML.table([_head(column) for column in columns], rows, numbers)
 
 

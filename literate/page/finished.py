@@ -96,7 +96,7 @@ def made_from(
     to, the lines that use its own, and the results that it mentions. Equal objects give equal
     pages.
     """
-    names = ["", *(one.name for one in source.definitions)]
+    names = ["", *(definition.name for definition in source.definitions)]
     here = posixpath.dirname(source.path)
     linked = {posixpath.normpath(posixpath.join(here, to)) for to in _LINKED.findall(source.text)}
     return (
@@ -105,13 +105,13 @@ def made_from(
         network.references[source.path],
         [network.used.get((source.path, name)) for name in names],
         [
-            (path, [one.name for one in links.pages[path].definitions])
+            (path, [definition.name for definition in links.pages[path].definitions])
             for path in sorted(linked)
             if path in links.pages
         ],
         [
-            (path, one, changed(one, links.pages, links.root))
-            for path, one in links.results.items()
+            (path, result, changed(result, links.pages, links.root))
+            for path, result in links.results.items()
             if path in linked
         ],
     )

@@ -28,17 +28,17 @@ from literate.results.records import Result, Table
 
 
 def show_exhibit(
-    one: Exhibit, path: str, links: Links, formula: Callable[[Span], str] | None = None
+    exhibited: Exhibit, path: str, links: Links, formula: Callable[[Span], str] | None = None
 ) -> str:
     r"""
     ## Show an exhibit in its form
 
     As HTML on one line. Without a form, or where the table isn't fit for it, it is shown as it is.
     """
-    result, place, caption, at = exhibit.meant(one, path, links, formula)
+    result, place, caption, at = exhibit.meant(exhibited, path, links, formula)
     thing = result.find(place)[1]
-    if one.form in OF_TABLES and isinstance(thing, Table):
-        return OF_TABLES[one.form](result, place, caption, at)
+    if exhibited.form in OF_TABLES and isinstance(thing, Table):
+        return OF_TABLES[exhibited.form](result, place, caption, at)
     return exhibit.show(result, place, caption, at)
 
 

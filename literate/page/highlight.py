@@ -61,7 +61,7 @@ def lines(source: Source, links: Mapping[tuple[int, int], str]) -> list[str]:
 def _tokens(source: Source) -> list[tuple[_TokenType, str]]:
     # Notes are not shown as code. A docstring is many tokens, and without it the rest is the same.
     texts = (line.text.rstrip("\r\n") if line.kind == "code" else "" for line in source.lines)
-    text = "".join(f"{one}\n" for one in texts)
+    text = "".join(f"{line}\n" for line in texts)
     return list(PythonLexer(stripnl=False, ensurenl=False).get_tokens(text))
 
 

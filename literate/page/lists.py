@@ -66,7 +66,7 @@ def _papers(matters: dict[str, FrontMatter], links: Links) -> Iterator[Part]:
             shown = f"[{literal(matter.title)}]({relative('', links.uri(path))})"
             by_year.setdefault(paper["year"], {}).setdefault(words, []).append(shown)
     for year in sorted(by_year):
-        entries = [f"{words}: {', '.join(found)}" for words, found in by_year[year].items()]
+        entries = [f"{words}: {', '.join(works)}" for words, works in by_year[year].items()]
         yield {"name": year, "entries": sorted(entries)}
 
 
@@ -74,15 +74,15 @@ def _terms(matters: dict[str, FrontMatter], links: Links) -> tuple[Parts, tuple[
     explained: dict[str, str] = {}
     problems = []
     by_letter: dict[str, list[str]] = {}
-    found = [(term, path) for path, matter in matters.items() for term in matter.terms]
-    for term, path in sorted(found, key=lambda one: one[0].casefold()):
+    terms = [(term, path) for path, matter in matters.items() for term in matter.terms]
+    for term, path in sorted(terms, key=lambda item: item[0].casefold()):
         other = explained.setdefault(term.casefold(), path)
         if other != path:
             told = f"the term `{term}` is explained by `{other}` already; keep one of the two."
             problems.append(Problem(path, 1, told))
         shown = f"[{literal(term)}]({relative('', links.uri(path))}): {matters[path].terms[term]}"
         by_letter.setdefault(term[0].upper(), []).append(shown)
-    letters: Parts = [{"name": one, "entries": by_letter[one]} for one in by_letter]
+    letters: Parts = [{"name": letter, "entries": by_letter[letter]} for letter in by_letter]
     return letters, tuple(problems)
 
 

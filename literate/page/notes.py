@@ -141,11 +141,11 @@ class Notes:
             pieces.append(f"\n\n{shown}\n\n")
         return "".join(pieces).strip("\n")
 
-    def _elsewhere(self, one: exhibit.Exhibit) -> str:
+    def _elsewhere(self, exhibited: exhibit.Exhibit) -> str:
         try:
-            return self.elsewhere.show(one, self.source.path, self.links)
+            return self.elsewhere.show(exhibited, self.source.path, self.links)
         except UnknownTarget as error:
-            self.report(one.line, str(error))
+            self.report(exhibited.line, str(error))
             return ""
 
     def _span(self, span: Span, row: Row) -> str:
@@ -179,9 +179,9 @@ class Notes:
             )
             self.report(line, sentence)
         pieces = []
-        found = resolved(span.text, span.line, self.source.path, self.links, self.report)
+        replaced = resolved(span.text, span.line, self.source.path, self.links, self.report)
         line = span.line
-        for before, target, is_number in found:
+        for before, target, is_number in replaced:
             line += before.count("\n")
             opening = None if is_number else re.search(r"(?:\]\(\s*|\]:[ \t]+)<?$", before)
             if opening is None:
@@ -205,7 +205,9 @@ class Notes:
         escaped = _DEFINITION.sub(lambda match: match["footnote"] or "]&#58;", escaped)
         escaped = re.sub(r"&lt;(https?://[^<>\s]+)>", r"<\1>", escaped)
         known = self.source.once(anchors)
-        escaped = _ANCHOR.sub(lambda one: CODE.anchor(one[1]) if one[1] in known else "", escaped)
+        escaped = _ANCHOR.sub(
+            lambda match: CODE.anchor(match[1]) if match[1] in known else "", escaped
+        )
         return highlight.visible(escaped)
 
     def _fence(self, span: Span) -> str:
@@ -263,10 +265,10 @@ def _is_in_contents(definition: Definition, source: Source) -> bool:
     where they would make the list too long.
     """
     listed = [
-        one
-        for one in source.definitions
-        if one.docstring and not re.search(r"(^|\.)_|\.example$", one.name)
+        definition
+        for definition in source.definitions
+        if definition.docstring and not re.search(r"(^|\.)_|\.example$", definition.name)
     ]
     if len(listed) > MOST_ENTRIES:
-        listed = [one for one in listed if one.depth == 0]
+        listed = [definition for definition in listed if definition.depth == 0]
     return definition in listed

@@ -176,7 +176,7 @@ def page(
                 "change": {"notes": [], "code": ""},
             }
         )
-        change = changes.found.get((source.path, anchored))
+        change = changes.differences.get((source.path, anchored))
         inside = row.documents if change else None
         if change:
             shown = changes.in_context(change, source.path, links)
@@ -220,8 +220,8 @@ def page(
         written_record = trace.written(record)
         texts[posixpath.join(folder(uri), "trace.json")] = written_record
         texts[posixpath.join(folder(uri), "trace.js")] = trace.telling(written_record)
-    found = (*problems, *notes.problems)
-    return Page(uri, title, matter.summary, markdown, texts, found)
+    all_problems = (*problems, *notes.problems)
+    return Page(uri, title, matter.summary, markdown, texts, all_problems)
 
 
 def _kinds(is_module: bool, is_band: bool, heading: str, layout: str) -> str:
@@ -264,7 +264,7 @@ def _add(
     r"""
     Put a row inside the class of a difference to what is written of the class.
     """
-    lines = [one.number for one in row.code if one.number in change.attributes]
+    lines = [line.number for line in row.code if line.number in change.attributes]
     attribute = change.attributes[lines[0]] if lines else ""
     text = notes.markdown(row.note, row) if row.note else ""
     if text:
@@ -286,10 +286,10 @@ def _step(source: Source, links: Links, steps: tuple[Step, ...]) -> dict[str, An
 
     following = (later.title, address(later.path, later.anchor)) if later else ()
     return {
-        "numbers": " and ".join(str(one.number) for one in here),
+        "numbers": " and ".join(str(step.number) for step in here),
         "total": here[0].total,
         "course": address(here[0].course),
-        "boxes": [(one.number, f"#{one.anchor}" if one.anchor else "") for one in here],
+        "boxes": [(step.number, f"#{step.anchor}" if step.anchor else "") for step in here],
         "next": following,
     }
 
@@ -299,7 +299,7 @@ def _before(know: str, source: Source, notes: Notes) -> list[str]:
     The paths of the pages that the front matter tells a reader to know.
     """
     at = posixpath.dirname(source.path)
-    paths = [posixpath.normpath(posixpath.join(at, one.strip())) for one in know.split(",")]
+    paths = [posixpath.normpath(posixpath.join(at, name.strip())) for name in know.split(",")]
     for path in paths if know else []:
         if path not in notes.links.pages:
             notes.report(1, f"`know` names `{path}`, which is no page.")
@@ -319,11 +319,13 @@ def _known(
     """
     here, _ = on_page(source.path, steps)
     later = {
-        one.path
-        for one in steps
-        if here and one.course == here[0].course and one.number > here[-1].number
+        step.path
+        for step in steps
+        if here and step.course == here[0].course and step.number > here[-1].number
     }
-    used = dict.fromkeys([*before, *(one.path for one in references.references[source.path])])
+    used = dict.fromkeys(
+        [*before, *(reference.path for reference in references.references[source.path])]
+    )
     return [
         (
             literal(front_matter.title_of(links.pages[path])),

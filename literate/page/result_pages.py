@@ -52,7 +52,7 @@ def page_of(result: Result, links: Links) -> Page:
         ("Command", HTML.code(escaped(result.command))),
         ("Day", escaped(result.made)),
         ("Machine", escaped(records.machine(result))),
-        ("Measured", ", ".join(file_link(one, at) for one in result.sources)),
+        ("Measured", ", ".join(file_link(source, at) for source in result.sources)),
         ("File", HTML.link(data, HTML.code(escaped(result.path)), download=True)),
     ]
     parts = []
@@ -84,7 +84,7 @@ def overview(links: Links) -> Page:
             HTML.code(escaped(result.command)),
             escaped(result.made),
             escaped(records.machine(result)),
-            ", ".join(file_link(one, at) for one in changed(result, links.pages, links.root))
+            ", ".join(file_link(source, at) for source in changed(result, links.pages, links.root))
             or "nothing",
         ]
         for result in links.results.values()
@@ -104,9 +104,9 @@ def _page(
 
 def _values(result: Result) -> str:
     # Two names can be spelled alike, if one has a point in it. The first has the anchor.
-    found = dict(reversed(list(records.leaves(result.values))))
+    values = dict(reversed(list(records.leaves(result.values))))
     rows = [
         [HTML.anchor(f"values.{html.escape(name)}", escaped(name)), escaped(spelled(value))]
-        for name, value in reversed(found.items())
+        for name, value in reversed(values.items())
     ]
     return HTML.plain(HTML.table(["Name", "Value"], rows, [False, True]))

@@ -78,9 +78,10 @@ def of_source(source: Source) -> Entries:
     said = [matter.summary, plain(note), f"Paper: {paper}" if paper else "", terms]
     explained = tuple(name for term in matter.terms for name in _names_of(term))
     top = Entry("", note=" ".join(filter(None, said)), terms=explained)
-    found = [_entry(source, row) for row in rows(source)]
+    entries = [_entry(source, row) for row in rows(source)]
     return Entries(
-        front_matter.title_of(source), (top, *(one for one in found if one.anchor or one.note))
+        front_matter.title_of(source),
+        (top, *(entry for entry in entries if entry.anchor or entry.note)),
     )
 
 
@@ -101,7 +102,7 @@ def _entry(source: Source, row: Row) -> Entry:
         anchor = name
     note = row.note if row is not front_matter.opening(source) else None
     heading, note = _heading(note) if note else ("", None)
-    names = {one for number in lines for one in source.names.get(number, ())}
+    names = {name for number in lines for name in source.names.get(number, ())}
     return Entry(anchor, name, heading, plain(note) if note else "", " ".join(sorted(names)))
 
 
@@ -138,8 +139,8 @@ def of_document(text: str, name: str) -> Entries:
     sections = list(zip(rest[::3], map(_words, rest[1::3]), map(_words, rest[2::3]), strict=True))
     stated = getattr(reader, "Meta", {}).get("title", [""])[0].strip("\"'")
     title = stated or (sections[0][1] if sections else name)
-    found = [Entry(anchor, heading=heading, note=note) for anchor, heading, note in sections]
-    return Entries(title, (Entry("", note=_words(before)), *found))
+    entries = [Entry(anchor, heading=heading, note=note) for anchor, heading, note in sections]
+    return Entries(title, (Entry("", note=_words(before)), *entries))
 
 
 def _words(shown: str) -> str:
@@ -150,13 +151,13 @@ def of_result(result: Result) -> Entries:
     r"""
     ## What a result shows
     """
-    found = [Entry("", note=f"{result.command}, {result.made}, {machine(result)}")]
+    entries = [Entry("", note=f"{result.command}, {result.made}, {machine(result)}")]
     if result.values:
         names = ", ".join(name for name, _ in leaves(result.values))
-        found.append(Entry("values", heading="Values", note=names))
+        entries.append(Entry("values", heading="Values", note=names))
     for place in result.exhibits:
-        found.append(Entry(quote(place), heading=caption_of(result, place).words))
-    return Entries(result.title, tuple(found))
+        entries.append(Entry(quote(place), heading=caption_of(result, place).words))
+    return Entries(result.title, tuple(entries))
 
 
 def index(
@@ -174,7 +175,7 @@ def index(
     refuses to read any other file.
     """
     pages = [(uris[path], source.once(of_source)) for path, source in sources.items()]
-    for path, uri in sorted(documents.items(), key=lambda one: one[1]):
+    for path, uri in sorted(documents.items(), key=lambda item: item[1]):
         pages.append((uri, of_document(path.read_text(encoding="utf-8"), path.stem)))
     pages += [(uri, of_result(result)) for uri, result in results.items()]
     listed = [

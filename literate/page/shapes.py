@@ -91,11 +91,11 @@ class PageShapes:
         for number, tensors in sorted(measurement.lines.items()):
             definition = self._source.definition_at(number)
             scope = definition.name if definition else ""
-            found: dict[str, list[tuple[str, ...]]] = {}
+            by_name: dict[str, list[tuple[str, ...]]] = {}
             for tensor in tensors:
-                found.setdefault(tensor.name, []).append(tensor.axes)
+                by_name.setdefault(tensor.name, []).append(tensor.axes)
             new = {}
-            for name, axes in found.items():
+            for name, axes in by_name.items():
                 shapes = tuple(dict.fromkeys(axes))
                 # What is returned may be a variable whose shape has been told.
                 place = (scope, returned.get(number, name))
@@ -162,18 +162,22 @@ def letters(names: Iterable[str]) -> dict[str, str]:
     name stands for itself.
     """
     names = list(names)
-    found = {name: name for name in names if len(name) == 1}
+    letters = {name: name for name in names if len(name) == 1}
     # The usual letters come before any other choice: `d_model` must not take the letter of `d_k`.
     for name in names:
-        if name in USUAL and USUAL[name] not in found.values():
-            found.setdefault(name, USUAL[name])
+        if name in USUAL and USUAL[name] not in letters.values():
+            letters.setdefault(name, USUAL[name])
     for name in names:
         # The first letters of its words, its other letters, any letter.
         initials = "".join(word[:1] for word in name.split("_"))
         choices = [*(initials + name).lower(), *ascii_lowercase]
-        free = (one for one in choices if one in ascii_lowercase and one not in found.values())
-        found.setdefault(name, next(free, name))
-    return {name: found[name] for name in names}
+        free = (
+            choice
+            for choice in choices
+            if choice in ascii_lowercase and choice not in letters.values()
+        )
+        letters.setdefault(name, next(free, name))
+    return {name: letters[name] for name in names}
 
 
 def short(axes: Iterable[str], known: Mapping[str, str]) -> str:

@@ -50,7 +50,7 @@ def steps(sources: Iterable[Source]) -> tuple[Step, ...]:
     r"""
     ## The steps of all lists
     """
-    found: list[Step] = []
+    all_steps: list[Step] = []
     for source in sources:
         matter, note, _ = of_source(source)
         if matter.layout != "path":
@@ -60,8 +60,8 @@ def steps(sources: Iterable[Source]) -> tuple[Step, ...]:
         for number, title, file, anchor in matches:
             path = posixpath.normpath(posixpath.join(here, file)) if file else source.path
             title = literal(" ".join(title.split()))
-            found.append(Step(int(number), len(matches), title, path, anchor, source.path))
-    return tuple(found)
+            all_steps.append(Step(int(number), len(matches), title, path, anchor, source.path))
+    return tuple(all_steps)
 
 
 def on_page(path: str, every: tuple[Step, ...]) -> tuple[list[Step], Step | None]:
@@ -70,10 +70,10 @@ def on_page(path: str, every: tuple[Step, ...]) -> tuple[list[Step], Step | None
 
     With the step after the last of them, if there is one.
     """
-    here = [one for one in every if one.path == path]
+    here = [step for step in every if step.path == path]
     later = [
-        one
-        for one in every
-        if here and one.course == here[0].course and one.number > here[-1].number
+        step
+        for step in every
+        if here and step.course == here[0].course and step.number > here[-1].number
     ]
     return here, later[0] if later else None

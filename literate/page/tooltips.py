@@ -44,7 +44,9 @@ def about(source: Source, title: str, measurement: Measurement | None) -> str:
             for name, groups in source.once(places).items()
         },
         "definitions": {"": [title, of_source(source)[0].summary], **_definitions(source)},
-        "tensors": {line: [_tensor(one) for one in found] for line, found in lines.items()},
+        "tensors": {
+            line: [_tensor(tensor) for tensor in tensors] for line, tensors in lines.items()
+        },
     }
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
 
@@ -63,10 +65,14 @@ def signature(definition: Definition) -> str:
     for inside in node.body:
         if isinstance(inside, ast.FunctionDef) and inside.name == "__init__":
             return f"{name}({_arguments(inside.args, True)})"
-    if any("dataclass" in ast.unparse(one) for one in node.decorator_list):
-        fields = [ast.unparse(one) for one in node.body if isinstance(one, ast.AnnAssign)]
+    if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list):
+        fields = [
+            ast.unparse(statement)
+            for statement in node.body
+            if isinstance(statement, ast.AnnAssign)
+        ]
         return f"{name}({', '.join(fields)})"
-    bases = ", ".join(ast.unparse(one) for one in node.bases)
+    bases = ", ".join(ast.unparse(base) for base in node.bases)
     return f"class {name}({bases})" if bases else f"class {name}"
 
 
@@ -80,8 +86,8 @@ def _definitions(source: Source) -> dict[str, list[str]]:
         row.documents.name: row.note.texts for row in rows(source) if row.documents and row.note
     }
     return {
-        one.name: [signature(one), _first_sentence(texts.get(one.name, ()))]
-        for one in source.definitions
+        definition.name: [signature(definition), _first_sentence(texts.get(definition.name, ()))]
+        for definition in source.definitions
     }
 
 
@@ -90,12 +96,12 @@ def _first_sentence(texts: tuple[str, ...]) -> str:
     The sentence as it is read, without the marks of Markdown. A text that begins with a formula, a
     list or a block of code has none.
     """
-    text = "\n".join("" if _HEADING.match(one) else one.strip() for one in texts).strip()
+    text = "\n".join("" if _HEADING.match(line) else line.strip() for line in texts).strip()
     paragraph = " ".join(text.partition("\n\n")[0].split("\n"))
     if paragraph.startswith(("$$", "```", "* ", "- ")):
         return ""
-    found = _SENTENCE.match(paragraph)
-    return plain(Note("comment", 1, (found[0] if found else paragraph,))).removesuffix(":")
+    sentence = _SENTENCE.match(paragraph)
+    return plain(Note("comment", 1, (sentence[0] if sentence else paragraph,))).removesuffix(":")
 
 
 def _tensor(tensor: Tensor) -> list[object]:

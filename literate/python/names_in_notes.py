@@ -135,7 +135,7 @@ def problems_of_document(path: str, text: str, names: Names) -> Iterator[Problem
     yield from _problems(path, spans(Note("docstring", 1, tuple(text.split("\n")))), names)
 
 
-def _problems(path: str, note_spans: list[Span], names: Names) -> Iterator[Problem]:
+def _problems(path: str, note_spans: Sequence[Span], names: Names) -> Iterator[Problem]:
     examples = [
         span.content for span in note_spans if span.kind in ("code", "fence") and _is_example(span)
     ]

@@ -16,6 +16,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from literate.reading.rows import Note
@@ -62,7 +63,9 @@ _INLINE = re.compile(
 )
 
 
-def spans(note: Note) -> list[Span]:
+# Checks, links, columns and search all look into each note, so it is taken apart once.
+@lru_cache(maxsize=1 << 15)
+def spans(note: Note) -> tuple[Span, ...]:
     r"""
     ## The spans of a note
 
@@ -74,7 +77,7 @@ def spans(note: Note) -> list[Span]:
     texts = note.texts
     if note.kind == "comment" and _is_code("\n".join(texts)):
         text = "\n".join(texts)
-        return [Span("fence", text, text, note.first)]
+        return (Span("fence", text, text, note.first),)
     lines = [*(f"{text}\n" for text in texts[:-1]), *texts[-1:]]
     start = index = 0
     in_list = False
@@ -98,7 +101,7 @@ def spans(note: Note) -> list[Span]:
         parts.append(Span(kind, text, content, note.first + index))
         start = index = end
     parts += _inline("".join(lines[start:]), note.first + start)
-    return parts
+    return tuple(parts)
 
 
 def _block_end(texts: Sequence[str], index: int, in_list: bool) -> int | None:

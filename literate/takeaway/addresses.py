@@ -53,7 +53,7 @@ class Addresses:
         if self.page is not None:
             address = self.page(module_name(source.path))
             return f"{address}#{anchor}" if anchor else address
-        lines = [one.line for one in source.definitions if one.name == anchor]
+        lines = [definition.line for definition in source.definitions if definition.name == anchor]
         return self.of_file(source.path, f"L{lines[0]}" if lines else anchor)
 
     def of_file(self, path: str, anchor: str = "") -> str | None:
@@ -95,11 +95,11 @@ def with_addresses(
         for span in spans(note)
     )
     changed: list[tuple[int, int, str]] = []
-    ends = list(accumulate((len(one) + 1 for one in note.texts), initial=0))
+    ends = list(accumulate((len(line) + 1 for line in note.texts), initial=0))
     exhibits = [
         (ends[first], ends[last] - 1)
-        for first, last, one in alone(note)
-        if _EXHIBIT.search(one.target)
+        for first, last, exhibit in alone(note)
+        if _EXHIBIT.search(exhibit.target)
     ]
     for target in targets(plain):
         if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//", target.text):

@@ -58,21 +58,21 @@ def cells(pieces: Iterable[Piece], holes: Sequence[Mapping[str, Any]], path: str
     """
     if holes:
         yield text_cell(TEXT)
-    known = {name: without(one.text, "docstring") for one in pieces for name in one.names}
-    for number, one in enumerate(holes, 1):
-        text = known.get(one["of"].partition(".")[0], "")
-        right = ast.dump(ast.parse(one["right"]).body[0])
-        found = [
+    known = {name: without(piece.text, "docstring") for piece in pieces for name in piece.names}
+    for number, hole in enumerate(holes, 1):
+        text = known.get(hole["of"].partition(".")[0], "")
+        right = ast.dump(ast.parse(hole["right"]).body[0])
+        places = [
             (each.node, line)
             for each in parse(text).definitions
-            if each.name == one["of"]
+            if each.name == hole["of"]
             for line in ast.walk(each.node)
             if isinstance(line, ast.stmt) and ast.dump(line) == right
         ]
-        if len(found) != 1:
-            sentence = f"`{one['of']}` has an exercise, and not once the line `{one['right']}`."
+        if len(places) != 1:
+            sentence = f"`{hole['of']}` has an exercise, and not once the line `{hole['right']}`."
             raise LiterateError([Problem(path, 1, sentence)])
-        yield from _hole(text, *found[0], one, number)
+        yield from _hole(text, *places[0], hole, number)
 
 
 def _hole(

@@ -35,7 +35,7 @@ def of_project(root: Path) -> str:
     of its licence file. Empty if there is none of them.
     """
     ways = (_pyproject, _setup_cfg, _setup_py, _licence_file)
-    return next((found for found in (way(root) for way in ways) if found), "")
+    return next((licence for licence in (way(root) for way in ways) if licence), "")
 
 
 def of_file(source: Source) -> list[str]:
@@ -55,7 +55,7 @@ def _comments(source: Source) -> Iterator[list[str]]:
     r"""
     The comments above the first statement, which the docstring of the module is none of.
     """
-    first = next((one for one in source.tree.body if not _is_text(one)), None)
+    first = next((statement for statement in source.tree.body if not _is_text(statement)), None)
     end = first_line(first) if first else len(source.lines) + 1
     for row in rows(source):
         lines = [line for line in row.lines if line.kind == "comment" and line.number < end]
@@ -94,11 +94,11 @@ def _setup_py(root: Path) -> str:
         tree = ast.parse((root / "setup.py").read_bytes())
     except (OSError, SyntaxError, ValueError):
         return ""
-    given = [one for node in ast.walk(tree) for one in getattr(node, "keywords", ())]
+    given = [keyword for node in ast.walk(tree) for keyword in getattr(node, "keywords", ())]
     values = {}
-    for one in given:
+    for keyword in given:
         try:
-            values[one.arg] = ast.literal_eval(one.value)
+            values[keyword.arg] = ast.literal_eval(keyword.value)
         except ValueError:
             continue
     classifiers = values.get("classifiers", ())
@@ -128,5 +128,9 @@ def _one_line(text: str) -> str:
 
 
 def _classified(classifiers: Any) -> str:
-    named = [str(one).strip() for one in classifiers if str(one).strip().startswith(_CLASSIFIER)]
-    return ", ".join(one.split(" :: ")[-1] for one in named)
+    named = [
+        str(classifier).strip()
+        for classifier in classifiers
+        if str(classifier).strip().startswith(_CLASSIFIER)
+    ]
+    return ", ".join(classifier.split(" :: ")[-1] for classifier in named)

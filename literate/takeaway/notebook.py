@@ -83,33 +83,33 @@ def script(
     if sequel is not None:
         name, following = sequel
         also, instead = [(following, ENTRY)], {(following, name): (module, name)}
-    found = closure(sources, module, _names(source), also, instead)
-    entry = next((one for one in found.pieces if _is(one, following, ENTRY)), None)
-    example = next((one for one in found.pieces if _is(one, module, EXAMPLE)), None)
+    needed = closure(sources, module, _names(source), also, instead)
+    entry = next((piece for piece in needed.pieces if _is(piece, following, ENTRY)), None)
+    example = next((piece for piece in needed.pieces if _is(piece, module, EXAMPLE)), None)
     body = notebook_cells.take_body(entry, sources[following].path) if entry else NO_BODY
-    _check_names(found, body, sources, following)
+    _check_names(needed, body, sources, following)
 
     # What the page imports has run before the page, and never needs what comes after it.
     imported = _imported(sources, module)
-    before = [one for one in found.pieces if one.module in imported]
-    own = [one for one in found.pieces if one.module == module and one != entry]
-    after = [one for one in found.pieces if one not in (*before, *own, entry)]
-    if before and own and found.pieces.index(before[-1]) > found.pieces.index(own[0]):
+    before = [piece for piece in needed.pieces if piece.module in imported]
+    own = [piece for piece in needed.pieces if piece.module == module and piece != entry]
+    after = [piece for piece in needed.pieces if piece not in (*before, *own, entry)]
+    if before and own and needed.pieces.index(before[-1]) > needed.pieces.index(own[0]):
         sentence = f"`{own[0].names[0]}` has to be defined before what {module} imports."
         raise LiterateError([Problem(source.path, own[0].line, sentence)])
 
     page = _Page(sources, module, addresses)
-    packages = _packages(third_party(found.outside))
+    packages = _packages(third_party(needed.outside))
     cells = [*page.introduction(takes.said(settings, source.path, packages.values()))]
     holes = exercises.exercises(settings, source.path)
     cells.append(_set_up(packages, example is not None, bool(holes)))
-    imports = import_lines(found.imports, found.lazy_annotations).rstrip("\n")
+    imports = import_lines(needed.imports, needed.lazy_annotations).rstrip("\n")
     if imports:
         cells.append(code_cell(imports))
     if before:
         about = "## From other pages\n\nWhat this page builds on:"
         cells += [*page.other_pages(before, about, FOLDED), text_cell("## On this page")]
-    cells += page.definitions(one for one in own if one != example)
+    cells += page.definitions(piece for piece in own if piece != example)
     cells += page.example(example)
     cells += exercises.cells(own, holes, source.path)
     if after:
@@ -158,37 +158,44 @@ def file_name(source: Source, module: str) -> str:
     return posixpath.join(folder, "index" if name == "__init__" else name) + ".ipynb"
 
 
-def _check_names(found: Closure, body: Body, sources: Mapping[str, Source], module: str) -> None:
+def _check_names(needed: Closure, body: Body, sources: Mapping[str, Source], module: str) -> None:
     r"""
     What was local becomes global, and must not become what a definition reads.
     """
-    taken = dict.fromkeys(found.reads, "what a definition reads")
-    taken |= {one.binds: "an import" for one in found.imports}
-    taken |= {name: f"what `{one.names[0]}` defines" for one in found.pieces for name in one.names}
+    taken = dict.fromkeys(needed.reads, "what a definition reads")
+    taken |= {statement.binds: "an import" for statement in needed.imports}
+    taken |= {
+        name: f"what `{piece.names[0]}` defines" for piece in needed.pieces for name in piece.names
+    }
     taken |= dict.fromkeys(BROUGHT, "what every notebook has")
     for name, line in body.names.items():
         if name in taken:
             sentence = f"`{name}` would replace {taken[name]} in the notebook; rename it."
             raise LiterateError([Problem(sources[module].path, line, sentence)])
-    for one in found.pieces:
-        for name in set(BROUGHT).intersection(one.names):
+    for piece in needed.pieces:
+        for name in set(BROUGHT).intersection(piece.names):
             sentence = f"`{name}` is the name of what every notebook has; rename it."
-            raise LiterateError([Problem(sources[one.module].path, one.line, sentence)])
+            raise LiterateError([Problem(sources[piece.module].path, piece.line, sentence)])
 
 
 def _imported(sources: Mapping[str, Source], module: str) -> set[str]:
     r"""
     The modules of the package that a module imports, and those that they import.
     """
-    found: set[str] = set()
+    modules: set[str] = set()
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        if name in sources and name not in found:
-            found.add(name)
+        if name in sources and name not in modules:
+            modules.add(name)
             imports = sources[name].once(take_apart).imports.values()
-            waiting += [one.module for them in imports for one in them if not one.typing_only]
-    return found - {module}
+            waiting += [
+                statement.module
+                for them in imports
+                for statement in them
+                if not statement.typing_only
+            ]
+    return modules - {module}
 
 
 class _Page:
@@ -231,11 +238,11 @@ class _Page:
         """
         metadata = {"id": name, "jp-MarkdownHeadingCollapsed": True}
         listed, cells = [], []
-        for module, group in groupby(pieces, lambda one: one.module):
+        for module, group in groupby(pieces, lambda piece: piece.module):
             source, taken = self.sources[module], list(group)
             path = path_of(module, source)
             title = title_of(source)
-            names = ", ".join(f"`{each}`" for one in taken for each in one.names)
+            names = ", ".join(f"`{each}`" for piece in taken for each in piece.names)
             listed.append(f"* {names} from {self.linked(title, module)}, `{path}`")
             code = without(notebook_cells.together(taken), "docstring")
             cells.append(
@@ -248,7 +255,7 @@ class _Page:
         r"""
         A cell for each definition, and one for constants that stand together.
         """
-        for constants, group in groupby(pieces, lambda one: one.definition is None):
+        for constants, group in groupby(pieces, lambda piece: piece.definition is None):
             if constants:
                 yield code_cell(notebook_cells.together(group))
                 continue

@@ -97,7 +97,10 @@ def defines(source: Source, name: str) -> bool:
     r"""
     ## Whether a page defines a function
     """
-    return any(one.name == name and one.kind == "function" for one in source.definitions)
+    return any(
+        definition.name == name and definition.kind == "function"
+        for definition in source.definitions
+    )
 
 
 def text_cell(source: str, metadata: Metadata = NO_METADATA) -> Cell:
@@ -132,11 +135,11 @@ def together(pieces: Iterable[Piece]) -> str:
     before them.
     """
     text, before = "", None
-    for one in pieces:
-        if before and (before.definition or one.definition or one.note):
+    for piece in pieces:
+        if before and (before.definition or piece.definition or piece.note):
             text += "\n"
-        text += f"{one.note}\n{one.text}" if one.note else one.text
-        before = one
+        text += f"{piece.note}\n{piece.text}" if piece.note else piece.text
+        before = piece
     return text
 
 
@@ -148,10 +151,10 @@ def unfolded(text: str) -> str:
     which the title is no Markdown.
     """
 
-    def details(found: re.Match[str]) -> str:
-        title = re.sub("`(.+?)`", r"<code>\1</code>", html.escape(found["title"], quote=False))
-        is_open = " open" if found["open"] else ""
-        answer = textwrap.dedent(found["text"]).strip("\n")
+    def details(match: re.Match[str]) -> str:
+        title = re.sub("`(.+?)`", r"<code>\1</code>", html.escape(match["title"], quote=False))
+        is_open = " open" if match["open"] else ""
+        answer = textwrap.dedent(match["text"]).strip("\n")
         return f"<details{is_open}><summary>{title}</summary>\n\n{answer}\n\n</details>\n"
 
     return _FOLDED.sub(details, text)
@@ -188,11 +191,15 @@ def take_body(piece: Piece, path: str) -> Body:
 
     docstring = source.definitions[0].docstring
     statements = function.body[1:] if docstring else function.body
-    for one in statements[:1]:
-        if source.lines[one.lineno - 1].text[: one.col_offset].strip():
-            raise error(one.lineno, "the body of `notebook` has to begin on a line of its own.")
-    names = {name: above + one.lineno for one in statements for name in bindings([one])}
-    names |= {one.arg: above + one.lineno for one, _ in _parameters(function.args)}
+    for statement in statements[:1]:
+        if source.lines[statement.lineno - 1].text[: statement.col_offset].strip():
+            raise error(
+                statement.lineno, "the body of `notebook` has to begin on a line of its own."
+            )
+    names = {
+        name: above + statement.lineno for statement in statements for name in bindings([statement])
+    }
+    names |= {argument.arg: above + argument.lineno for argument, _ in _parameters(function.args)}
     return Body("".join(form), tuple(_cells(source, statements, above)), names)
 
 
@@ -201,7 +208,7 @@ def _parameters(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | 
     without = [None] * (len(positional) - len(arguments.defaults))
     yield from zip(positional, [*without, *arguments.defaults], strict=True)
     yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    yield from ((one, None) for one in (arguments.vararg, arguments.kwarg) if one)
+    yield from ((argument, None) for argument in (arguments.vararg, arguments.kwarg) if argument)
 
 
 def _is_literal(default: ast.expr | None) -> TypeGuard[ast.expr]:
@@ -243,8 +250,8 @@ def _cells(
     indent = statements[0].col_offset
     inside = {
         number
-        for one in statements
-        for number in range(first_line(one), (one.end_lineno or one.lineno) + 1)
+        for statement in statements
+        for number in range(first_line(statement), (statement.end_lineno or statement.lineno) + 1)
     }
     in_strings = _lines_in_strings(source.text)
     note: Note | None = None
@@ -252,7 +259,7 @@ def _cells(
     for line in lines[first - 1 :]:
         deep = line.text[:indent].strip() == "" and line.text[indent : indent + 1] == "#"
         if line.kind == "comment" and deep and line.number not in inside:
-            if any(one.strip() for one in code):
+            if any(line.strip() for line in code):
                 yield note, "".join(code).strip("\n") + "\n"
                 note = None
             gap = tuple("" for _ in code) if note else ()
@@ -295,7 +302,7 @@ def script(cells: list[Cell]) -> str:
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "jupytext": PAIRED,
     }
-    folded = [one.metadata.id for one in cells if "id" in one.metadata]
+    folded = [cell.metadata.id for cell in cells if "id" in cell.metadata]
     if folded:
         metadata["colab"] = {"collapsed_sections": folded}
     return jupytext.writes(new_notebook(cells=cells, metadata=metadata), PERCENT)

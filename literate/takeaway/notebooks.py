@@ -61,7 +61,7 @@ def with_scripts(
 
     `jupytext --sync` then carries what is changed in one of the two to the other.
     """
-    modules = {out / file_name(one, name): name for name, one in sources.items()}
+    modules = {out / file_name(source, name): name for name, source in sources.items()}
     scripts = {
         path.with_suffix(".py"): script(sources, modules[path], settings=settings) for path in built
     }

@@ -81,9 +81,11 @@ class Taken:
         module = module_name(source.path)
         inside = self.uris[source.path].removesuffix(".md")
         names = [
-            one.name
-            for one in source.definitions
-            if one.depth == 0 and one.docstring is not None and not one.name.startswith("_")
+            definition.name
+            for definition in source.definitions
+            if definition.depth == 0
+            and definition.docstring is not None
+            and not definition.name.startswith("_")
         ]
         for name in [*names, ""] if names else []:
             with suppress(LiterateError):

@@ -45,16 +45,16 @@ def snippets(
     [LiterateError](../problems.py#LiterateError) where a copy can't do what the original does.
     """
     names = [name] if name else _all_names(sources, module)
-    found = closure(sources, module, names)
+    needed = closure(sources, module, names)
     blocks = [
-        _script(third_party(found.outside)),
-        _header(found.pieces, sources, module, name, licence),
-        import_lines(found.imports, found.lazy_annotations),
+        _script(third_party(needed.outside)),
+        _header(needed.pieces, sources, module, name, licence),
+        import_lines(needed.imports, needed.lazy_annotations),
     ]
     head = "\n".join(block for block in blocks if block)
     noted, bare = [head], [head]
     before: Piece | None = None
-    for piece in found.pieces:
+    for piece in needed.pieces:
         gap = "\n" * _blank_lines(before, piece, sources)
         code = without(piece.text, "docstring", "comment")
         bare += [gap, code]
@@ -102,12 +102,12 @@ def _header(
 ) -> str:
     own = path_of(module, sources[module])
     others = dict.fromkeys(piece.module for piece in pieces if piece.module != module)
-    paths = [path_of(one, sources[one]) for one in others]
+    paths = [path_of(other, sources[other]) for other in others]
     lines = [f"# {name or 'Everything'} from {own}"]
     lines += [f"# with code from {path}, where its notes are" for path in paths]
     lines += [f"# Licence: {licence}"] if licence else []
-    for one in (module, *others):
-        rights = of_file(sources[one])
+    for each in (module, *others):
+        rights = of_file(sources[each])
         # Files of one package often say the same.
         if rights and not "\n".join(lines).endswith("\n".join(rights)):
             lines += ["#", *rights]
@@ -134,16 +134,16 @@ def import_lines(imports: Iterable[Import], lazy_annotations: bool = False) -> s
     `if TYPE_CHECKING:`.
     """
     wanted = list(imports)
-    typing_only = [one for one in wanted if one.typing_only]
-    running = {one for one in wanted if not one.typing_only}
+    typing_only = [statement for statement in wanted if statement.typing_only]
+    running = {statement for statement in wanted if not statement.typing_only}
     if typing_only:
         running.add(Import("typing", "TYPE_CHECKING", ""))
     groups = ["from __future__ import annotations\n"] if lazy_annotations else []
     for standard in (True, False):
         group = [
-            one
-            for one in sorted(running)
-            if (one.module.partition(".")[0] in sys.stdlib_module_names) == standard
+            statement
+            for statement in sorted(running)
+            if (statement.module.partition(".")[0] in sys.stdlib_module_names) == standard
         ]
         groups.append("".join(_import_statements(group)))
     if typing_only:
@@ -153,14 +153,26 @@ def import_lines(imports: Iterable[Import], lazy_annotations: bool = False) -> s
 
 
 def _import_statements(imports: Sequence[Import]) -> Iterator[str]:
-    for one in imports:
-        if not one.name:
-            yield f"import {one.module}" + (f" as {one.alias}\n" if one.alias else "\n")
-    for module, group in groupby((one for one in imports if one.name), lambda one: one.module):
+    for statement in imports:
+        if not statement.name:
+            yield f"import {statement.module}" + (
+                f" as {statement.alias}\n" if statement.alias else "\n"
+            )
+    for module, group in groupby(
+        (statement for statement in imports if statement.name), lambda statement: statement.module
+    ):
         by_kind = sorted(
-            group, key=lambda one: (not one.name.isupper(), one.name.islower(), one.name)
+            group,
+            key=lambda statement: (
+                not statement.name.isupper(),
+                statement.name.islower(),
+                statement.name,
+            ),
         )
-        names = [one.name + (f" as {one.alias}" if one.alias else "") for one in by_kind]
+        names = [
+            statement.name + (f" as {statement.alias}" if statement.alias else "")
+            for statement in by_kind
+        ]
         line = f"from {module} import {', '.join(names)}\n"
         if len(line) > WIDTH:
             line = f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")\n"
@@ -178,9 +190,9 @@ def without(text: str, *kinds: Kind) -> str:
     """
     source = parse(text)
     alone = {
-        one.docstring.first
-        for one in source.definitions
-        if one.docstring and len(one.node.body) == 1
+        definition.docstring.first
+        for definition in source.definitions
+        if definition.docstring and len(definition.node.body) == 1
     }
     kept: list[str] = []
     gone: set[Kind] = set()

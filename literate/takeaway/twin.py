@@ -96,9 +96,9 @@ def of_page(source: Source, links: Links, measurement: Measurement | None) -> st
 
 def _shapes(row: Row, measurement: Measurement) -> Iterator[str]:
     for line in row.code:
-        for one in measurement.lines.get(line.number, ()):
-            shape = f"[{', '.join(one.axes)}]"
-            yield f"* Measured in line {line.number}: `{one.name}` is `{shape}`, {one.dtype}"
+        for tensor in measurement.lines.get(line.number, ()):
+            shape = f"[{', '.join(tensor.axes)}]"
+            yield f"* Measured in line {line.number}: `{tensor.name}` is `{shape}`, {tensor.dtype}"
 
 
 def of_document(path: str, text: str, links: Links) -> str:
@@ -120,7 +120,7 @@ def of_result(result: Result, links: Links) -> str:
         "Command": f"`{result.command}`",
         "Day": result.made,
         "Machine": records.machine(result),
-        "Measured": ", ".join(f"`{one}`" for one in result.sources),
+        "Measured": ", ".join(f"`{source}`" for source in result.sources),
         "File": f"[{result.path}]({relative(folder(result.uri), result.path)})",
     }
     parts = [f"# {result.title}", "\n".join(f"* {name}: {said}" for name, said in facts.items())]
@@ -128,9 +128,12 @@ def of_result(result: Result, links: Links) -> str:
     parts += ["## Values", "\n".join(values)] if values else []
     for name, table in result.tables.items():
         parts.append(f"## {caption_of(result, f'tables.{name}').words}")
-        heads = [f"{one.title} ({one.unit})" if one.unit else one.title for one in table.columns]
+        heads = [
+            f"{column.title} ({column.unit})" if column.unit else column.title
+            for column in table.columns
+        ]
         lines = [heads, ["---"] * len(heads)]
-        lines += [[str(row.get(one.name, "")) for one in table.columns] for row in table.rows]
+        lines += [[str(row.get(column.name, "")) for column in table.columns] for row in table.rows]
         parts.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
     figures = [
         f"* Figure: {caption_of(result, f'figures.{name}').words}" for name in result.figures
@@ -146,10 +149,10 @@ def for_programs(pages: Sequence[Page], links: Links, url: str) -> dict[str, str
     The twins, the file that leads to all of them, the list of all snippets, and “robots.txt”, which
     lets every program in. `url` is the address of the site, if that is known.
     """
-    known = [one for one in pages if one.twin]
+    known = [page for page in pages if page.twin]
     site_map = f"Sitemap: {posixpath.join(url, 'sitemap.xml')}\n" if url else ""
     return {
-        **{place(one.uri): one.twin for one in known},
+        **{place(page.uri): page.twin for page in known},
         GUIDE: guide(known, links),
         SNIPPETS: json.dumps(_snippets(pages), ensure_ascii=False, indent=1) + "\n",
         ROBOTS: f"User-agent: *\nAllow: /\n{site_map}",
@@ -163,12 +166,12 @@ def guide(pages: Sequence[Page], links: Links) -> str:
     In the form of [llms.txt](https://llmstxt.org/): what the site is, then its pages, folder by
     folder, each with a sentence.
     """
-    home = next((one for one in pages if one.uri == "index.md"), pages[0])
+    home = next((page for page in pages if page.uri == "index.md"), pages[0])
     groups: dict[str, list[str]] = {}
-    for one in pages:
-        group = posixpath.dirname(one.uri) or "Site"
-        said = f": {one.summary}" if one.summary else ""
-        groups.setdefault(group, []).append(f"- [{one.title}]({place(one.uri)}){said}")
+    for page in pages:
+        group = posixpath.dirname(page.uri) or "Site"
+        said = f": {page.summary}" if page.summary else ""
+        groups.setdefault(group, []).append(f"- [{page.title}]({place(page.uri)}){said}")
     parts = [
         f"# {home.title}",
         f"> {home.summary}",
@@ -183,7 +186,7 @@ def guide(pages: Sequence[Page], links: Links) -> str:
 
 
 def _snippets(pages: Sequence[Page]) -> list[Mapping[str, str]]:
-    found = []
+    snippets = []
     for page in pages:
         inside = f"snippets/{page.uri.removesuffix('.md')}"
         for uri in page.files:
@@ -192,5 +195,5 @@ def _snippets(pages: Sequence[Page]) -> list[Mapping[str, str]]:
             name = posixpath.basename(uri).removesuffix(".py") if uri != f"{inside}.py" else ""
             bare = uri.removesuffix(".py") + ".bare.py"
             told = {"name": name, "title": page.title, "page": place(page.uri)}
-            found.append({**told, "file": uri, "without_notes": bare})
-    return found
+            snippets.append({**told, "file": uri, "without_notes": bare})
+    return snippets

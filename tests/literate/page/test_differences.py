@@ -167,7 +167,7 @@ def code(shown: Shown, name: str) -> list[tuple[str, str]]:
 
 
 def test_only_classes_below_the_base_whose_line_is_there_once_are_found() -> None:
-    found = changes().found
+    found = changes().differences
     assert list(found) == [("pkg/wrongs.py", "Thrice"), ("pkg/wrongs.py", "Elsewhere")]
     one = found["pkg/wrongs.py", "Thrice"]
     assert (one.before, one.after) == (("        y = 2 * x",), ("        y = 3 * x",))

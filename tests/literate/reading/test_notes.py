@@ -8,7 +8,7 @@ from literate.reading.notes import Span, spans
 from literate.reading.rows import Note
 
 
-def cut(text: str, first: int = 1) -> list[Span]:
+def cut(text: str, first: int = 1) -> tuple[Span, ...]:
     return spans(Note("comment", first, tuple(text.split("\n"))))
 
 
