@@ -33,7 +33,7 @@ from literate.results import files
 from literate.results.fingerprints import fingerprint
 from literate.results.records import Result
 from literate.settings import Settings
-from literate.takeaway import twin
+from literate.takeaway import feed, twin
 from literate.takeaway.of_page import Taken
 from livepage.build import Live, LiveError
 from livepage.edit.files import PLACE as EDITOR
@@ -243,10 +243,14 @@ def for_programs(site: Site, pages: Sequence[Page]) -> dict[str, str]:
     r"""
     ## What programs read
 
-    The [twins](takeaway/twin.py) of the pages and what leads to them. An engine would take them for
-    pages, so they are put into the site when it is built.
+    The [twins](takeaway/twin.py) of the pages and what leads to them, and the
+    [feed](takeaway/feed.py). An engine would take twins for pages, so they are put into the site
+    when it is built.
     """
-    return twin.for_programs(pages, site.links, site.url)
+    made = twin.for_programs(pages, site.links, site.url)
+    paths = {uri: path for path, uri in site.uris.items()}
+    news = feed.feed(pages, paths, feed.days(site.settings.root), site.url)
+    return {**made, feed.FEED: news} if news else made
 
 
 def documents(site: Site, chosen: Iterable[str] | None = None) -> Iterator[Page]:

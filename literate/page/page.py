@@ -99,6 +99,7 @@ class Takeaways:
     * `live` are the bytes of the weights with which the reader's browser can run the page, and
       `flow` is the [drawing](../../livepage/dataflow.py) of its data flow
     * `compare` is the folder of the page on which this one can be compared with others
+    * `cite` is the [entry of BibTeX](../takeaway/citation.py) for the page, if there is one
     * `edit` is what the [editor](../../livepage/edit/files.py) of the page needs, if it has one
     """
 
@@ -110,6 +111,7 @@ class Takeaways:
     live: int = 0
     flow: str = ""
     compare: str = ""
+    cite: str = ""
     edit: Offer | None = None
 
 
@@ -187,6 +189,7 @@ def page(
         row["kinds"] = _kinds(row["is_module"], band, row["heading"], matter.layout)
         row["kinds"] += " exhibit-row" if row["change"]["code"] else ""
     title = front_matter.title_of(source)
+    cite = posixpath.join(folder(uri), "cite.bib")
     markdown = TEMPLATES.get_template("page.md.jinja").render(
         title=stated(title),
         summary=stated(matter.summary),
@@ -201,6 +204,7 @@ def page(
         twin=links.beside(uri, posixpath.join(folder(uri), "index.md"))
         + ("?" if links.resolves_html else ""),
         source=html.escape(takeaways.source or ""),
+        cite=takeaways.cite and links.beside(uri, cite),
         compare=takeaways.compare and f"{links.beside(uri, takeaways.compare)}/?b={folder(uri)}",
         step=_step(source, links, steps),
         known=_known(source, links, references, _before(matter.know, source, notes), steps),
@@ -213,6 +217,7 @@ def page(
         edit=takeaways.edit and _editor(links, uri, takeaways.edit),
     )
     files = [*takeaways.snippets.values(), *takeaways.bare.values()]
+    files += [File(cite, takeaways.cite)] if takeaways.cite else []
     files += [takeaways.notebook] if takeaways.notebook else []
     texts: dict[str, str | bytes] = {file.uri: file.text for file in files}
     texts[posixpath.join(folder(uri), "about.json")] = about(source, title, measurement)

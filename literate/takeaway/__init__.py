@@ -9,6 +9,8 @@ summary: Snippets and notebooks that run by themselves.
 * [licence](licence.py): of the package, and what a file says of its rights.
 * [snippet](snippet.py): a definition and all that it needs, in one file that runs by itself.
 * [twin](twin.py): a page as Markdown, for programs that read, and the file that leads to all.
+* [citation](citation.py): how a page is cited.
+* [feed](feed.py): new pages, for readers of feeds.
 * [notebook_cells](notebook_cells.py): definitions, notes and the body of a function become the
   cells of a notebook.
 * [exercises](exercises.py): a hole for a line of the page, and a cell that judges what fills it.

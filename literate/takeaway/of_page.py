@@ -1,24 +1,27 @@
 r"""
 ---
 title: What goes with a page
-summary: The snippets and the notebook that a reader can take from a page.
+summary: The snippets, the notebook and the citation that a reader can take from a page.
 ---
 
-A page offers the file of each of its definitions, of itself, and its notebook. They are made when
-the page is.
+A page offers the file of each of its definitions, of itself, its notebook and how to cite it. They
+are made when the page is.
 """
 
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 from literate.page.links import folder
 from literate.page.page import File, Takeaways
 from literate.problems import LiterateError, Problem
 from literate.python.statements import by_module, module_name
+from literate.reading.front_matter import title_of
 from literate.reading.source import Source
 from literate.settings import Settings
 from literate.takeaway.addresses import Addresses
+from literate.takeaway.citation import of_page, project
 from literate.takeaway.licence import of_project
 from literate.takeaway.notebook import build, file_name
 from literate.takeaway.notebook_cells import has_notebook
@@ -38,6 +41,7 @@ class Taken:
         self, settings: Settings, sources: Iterable[Source], uris: Mapping[str, str], url: str
     ) -> None:
         self.uris = uris
+        self.url = url
         self.by_module = by_module(sources)
         self.settings = settings
         self.licence = of_project(settings.root)
@@ -54,6 +58,16 @@ class Taken:
 
         The notebook links to the site that it is taken from. The one in the repository doesn't: it
         is the same on every machine.
+        """
+        uri = self.uris[source.path]
+        address = posixpath.join(self.url, folder(uri), "") if self.url else ""
+        cite = of_page(title_of(source), address, project(self.settings.root))
+        takeaways, problems = self.copies(source)
+        return replace(takeaways, cite=cite), problems
+
+    def copies(self, source: Source) -> tuple[Takeaways, list[Problem]]:
+        r"""
+        ### The snippets and the notebook
         """
         snippets: dict[str, File] = {}
         bare: dict[str, File] = {}
