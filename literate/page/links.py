@@ -20,7 +20,7 @@ from urllib.parse import quote, unquote
 
 from markdown.extensions.toc import slugify
 
-from literate.reading.notes import anchors, spans
+from literate.reading.notes import HEADING, anchors, spans
 from literate.reading.plain import plain
 from literate.reading.rows import Note, rows
 from literate.reading.source import Source
@@ -203,9 +203,6 @@ class Links:
         raise UnknownTarget(f"the link to `{target}` leads to nothing: no `{anchor}` there{hint}")
 
 
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.*?)[ \t]*#*$", re.MULTILINE)
-
-
 def headings(source: Source) -> tuple[str, ...]:
     r"""
     ## The anchors of the headings in the notes
@@ -218,7 +215,7 @@ def headings(source: Source) -> tuple[str, ...]:
         pieces = spans(row.note) if row.note else []
         shown = "".join(piece.text for piece in pieces if piece.kind not in ("fence", "display"))
         named = row.documents is not None and shown.lstrip().startswith("#")
-        for words in _HEADING.findall(shown)[1 if named else 0 :]:
+        for _, words in HEADING.findall(shown)[1 if named else 0 :]:
             name = slugify(plain(Note("comment", 1, (words,))), "-")
             again = sum(name == re.sub(r"_\d+$", "", other) for other in anchors_so_far)
             anchors_so_far.append(f"{name}_{again}" if again else name)

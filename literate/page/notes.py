@@ -24,14 +24,13 @@ from literate.page.links import Links, UnknownTarget
 from literate.page.templates import CODE
 from literate.problems import Problem
 from literate.python.scopes import places
-from literate.reading.notes import ANCHOR, Span, anchors, literal, spans
+from literate.reading.notes import ANCHOR, HEADING, Span, anchors, literal, spans
 from literate.reading.rows import Note, Row, rows
 from literate.reading.source import Definition, Source
 
 # The contents of a page fit beside it.
 MOST_ENTRIES = 12
 
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*$")
 _OPENING = re.compile(r"(\s*(?:[-*+] +|\d+\. +)?)(`{3,}|~{3,})\s*([\w+-]*)")
 _DEFINITION = re.compile(r"(?P<footnote>^ {0,3}\[\^[^\]\n]+\]:)|\]:", re.MULTILINE)
 _IN_ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", '"': "%22", "`": "%60"})
@@ -93,7 +92,7 @@ class Notes:
             if ANCHOR.fullmatch(text.strip()):
                 anchor = f"{self._escape(text.strip())}\n\n"
                 continue
-            match = _HEADING.fullmatch(text)
+            match = HEADING.fullmatch(text)
             if match:
                 line = note.first + index
                 words = self.markdown(Note(note.kind, line, (match[2],)), row)
@@ -119,7 +118,7 @@ class Notes:
             for offset in range(len(span.text.rstrip("\n").split("\n")))
         }
         for index, text in enumerate(note.texts):
-            if index not in blocks and _HEADING.fullmatch(text):
+            if index not in blocks and HEADING.fullmatch(text):
                 above = Note(note.kind, note.first, note.texts[:index])
                 return above, Note(note.kind, note.first + index, note.texts[index:])
         return note, None

@@ -22,6 +22,7 @@ import markdown
 from literate.page.exhibit import caption_of
 from literate.page.links import folder
 from literate.reading import front_matter
+from literate.reading.notes import HEADING
 from literate.reading.plain import plain
 from literate.reading.rows import Note, Row, rows
 from literate.reading.source import Source
@@ -29,7 +30,6 @@ from literate.results.records import Result, leaves, machine
 
 INDEX = "assets/search-index.js"
 NO_RESULTS: Mapping[str, Result] = {}
-_HEADING = re.compile(r"\s*#{1,6}[ \t]+(.*?)[ \t]*#*")
 _SECTION = re.compile(r'<h\d id="([^"]*)">(.*?)</h\d>', re.DOTALL)
 
 
@@ -111,10 +111,10 @@ def _heading(note: Note) -> tuple[str, Note]:
     A heading at the very beginning, and what follows it.
     """
     first = next((at for at, text in enumerate(note.texts) if text.strip()), 0)
-    match = _HEADING.fullmatch(note.texts[first]) if note.texts else None
+    match = HEADING.fullmatch(note.texts[first].strip()) if note.texts else None
     if match is None:
         return "", note
-    words = plain(Note(note.kind, note.first + first, (match[1],)))
+    words = plain(Note(note.kind, note.first + first, (match[2],)))
     return words, Note(note.kind, note.first + first + 1, note.texts[first + 1 :])
 
 

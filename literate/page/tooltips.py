@@ -16,11 +16,11 @@ import re
 from literate.measuring.measure import Measurement, Tensor
 from literate.python.scopes import places
 from literate.reading.front_matter import of_source
+from literate.reading.notes import HEADING
 from literate.reading.plain import plain
 from literate.reading.rows import Note, rows
 from literate.reading.source import Definition, Source
 
-_HEADING = re.compile(r"#{1,6}\s")
 _SENTENCE = re.compile(r".*?[.:!?](?=\s+[A-Z`\[]|$)")
 
 
@@ -96,7 +96,7 @@ def _first_sentence(texts: tuple[str, ...]) -> str:
     The sentence as it is read, without the marks of Markdown. A text that begins with a formula, a
     list or a block of code has none.
     """
-    text = "\n".join("" if _HEADING.match(line) else line.strip() for line in texts).strip()
+    text = "\n".join("" if HEADING.match(line) else line.strip() for line in texts).strip()
     paragraph = " ".join(text.partition("\n\n")[0].split("\n"))
     if paragraph.startswith(("$$", "```", "* ", "- ")):
         return ""

@@ -38,6 +38,8 @@ class Span:
     line: int
 
 
+# A heading: the marks of its level, and its words.
+HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*?)[ \t]*#*$", re.MULTILINE)
 # An anchor of the author's own, the one piece of HTML that a note can hold.
 ANCHOR = re.compile(r'<a id="([A-Za-z][\w.-]*)"></a>')
 

@@ -27,11 +27,10 @@ from typing import NamedTuple
 
 from literate.problems import Problem
 from literate.reading.front_matter import of_source, opening
-from literate.reading.notes import spans
+from literate.reading.notes import HEADING, spans
 from literate.reading.rows import Note, rows
 from literate.reading.source import Source
 
-_HEADING = re.compile(r"(#{1,6})\s+\S")
 # An answer to a question, and what is said about it.
 _ANSWER = re.compile(r"    - \[([ x])\] (.*)")
 _REASON = re.compile(r"        - \S")
@@ -150,7 +149,7 @@ def _levels(note: Note | None) -> Iterator[tuple[int, int]]:
         if span.kind != "text":
             continue
         for offset, text in enumerate(span.text.split("\n")):
-            match = _HEADING.match(text)
+            match = HEADING.match(text)
             starts_line = offset > 0 or span.line != note.first or span.text == text
             if match and starts_line:
                 yield span.line + offset, len(match[1])
