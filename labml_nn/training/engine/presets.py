@@ -243,7 +243,6 @@ class Preset:
 # the classic network has two.
 MODERN = {"final": 0.0, "schedule": "linear", "d_ff": 336}
 
-
 # The first one is what is trained if none is named.
 PRESETS: dict[str, Preset] = {
     # What the lessons build.

@@ -35,9 +35,7 @@ from labml_nn.training.figures import draw_losses
 # Steps, each with its named numbers.
 History = list[tuple[int, dict[str, float]]]
 
-
 HISTORY_FILE = "history.jsonl"
-
 
 # Names, texts below them.
 Row = dict[str, str]

@@ -41,9 +41,7 @@ from labml_nn.training.loop import adamw, evaluate, train
 
 Optimizers = list[torch.optim.Optimizer]
 
-
 MakeOptimizers = Callable[[nn.Module, TrainConfig], Optimizers]
-
 
 # The names that the setting `schedule` may have.
 SCHEDULES = {"cosine": cosine, "linear": linear}
