@@ -125,11 +125,14 @@ class Changes:
         r"""
         ### All changes as tiles
 
-        In the order of the first number; last those without numbers, as their pages have them.
+        In the order of the first number; last those without numbers, as their pages have them. A
+        class without a heading, such as one inside an example, is none of them: its tile would have
+        no name.
         """
         numbered = [
             (self.numbers(difference, links), difference)
             for difference in self.differences.values()
+            if difference.title
         ]
         numbered.sort(key=lambda each: each[0].places[0] if each[0] else math.inf)
         tiles = [self._tile(difference, numbers, path, links) for numbers, difference in numbered]

@@ -210,11 +210,11 @@ def test_two_numbers_stand_on_one_scale(tmp_path: Path) -> None:
     assert marks["reference"] == "50.00%"
 
 
-def test_all_changes_in_a_gallery_the_lowest_first(tmp_path: Path) -> None:
+def test_all_changes_with_a_heading_in_a_gallery_the_lowest_first(tmp_path: Path) -> None:
     note = '[All](../results/trials.json#tables.ways "gallery")'
-    shown = rendered(
-        written(tmp_path, WRONGS.replace('[Look](#Thrice "difference")', note)).markdown
-    )
+    text = WRONGS.replace('[Look](#Thrice "difference")', note)
+    text += '\n\nclass Nameless(Thrice):\n    r"""\n    No heading.\n    """\n'
+    shown = rendered(written(tmp_path, text).markdown)
     tiles = shown.all.findall(".//ul[@class='tiles']/li")
     assert [tile.find(".//a").get("href") for tile in tiles] == ["#Thrice", "#Elsewhere"]
     assert ["".join(tile.find("p").itertext()) for tile in tiles] == ["Three times", "Elsewhere"]
