@@ -133,6 +133,7 @@ lint: $(made)/test node_modules/.made ## Check the code's style, layout and type
 	$(run) -m ruff check
 	$(run) -m ruff format --check
 	$(node_programs) tsc
+	$(node_programs) prettier --log-level warn --check '**/*.{js,mjs,css}' '*.json'
 	$(run) -m literate check
 	$(run) -m literate notebooks --check
 
