@@ -50,9 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         def run(name: Path | str) -> list[str]:
             began = time.monotonic()
-            # An experiment draws a curve; the notebook of a lesson ends with a comparison, and a
-            # few steps will do.
-            few = {} if str(name).endswith("experiment") else {"steps": 3}
+            # As in the tests: twenty steps are a point of the comparison's curve.
+            few = {} if str(name).endswith("comparison_experiment") else {"steps": 3}
             form = {**FORM, "corpus": str(text), **few}
             path = folder / f"{name}.ipynb"
             notebook = fill_in(path.read_text(encoding="utf-8"), form)
