@@ -195,7 +195,8 @@ def notebook(
 
     # ### Filling gaps
     # The chosen letters are 40 %, with which this model learns faster than with BERT's 15 %. Then
-    # its loss in gaps of text that it hasn't seen, and some lines with gaps.
+    # its loss in gaps of text that it hasn't seen, the same for every model, and some lines with
+    # gaps.
     losses: list[float] = []
     train(
         model,
@@ -204,8 +205,6 @@ def notebook(
         steps,
         after_step=lambda step, loss: losses.append(loss.item()),
     )
-
-    # The same gaps for every model: their places don't depend on the training.
     _, inputs, targets = held_out_gaps(validation, tokenizer)
     print(f"validation loss {loss_in_gaps(model, inputs, targets):.3f}")
     for line in ("the k_ng of Engl_nd", "I pray you, _ell me", "what is your n_me, sir?"):

@@ -85,9 +85,8 @@ def notebook(
     seq_len = 64
     device = "cuda" if torch.cuda.is_available() else "cpu"
     texts = read_text(corpus), read_text(second_corpus)
-
-    # Without a network both would be PyTorch's source, and there would be nothing to forget.
     if texts[0] == texts[1]:
+        # Without a network both are PyTorch's source, and there is nothing to forget.
         raise SystemExit("Both texts are the same. Set `corpus` to the path of a file of yours.")
     tokenizer, parts = two_texts(texts[0], texts[1][:300_000])
     first, first_held, second, second_held = (part.to(device) for part in parts)

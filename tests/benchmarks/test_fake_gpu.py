@@ -1,20 +1,21 @@
 r"""The GPU that isn't there refuses what CUDA refuses, counts right, and runs each notebook."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
-from benchmarks.fake_gpu import GIB, T4, fake_gpu
+from benchmarks.fake_gpu import GIB, T4, Card, fake_gpu
 from benchmarks.notebook_counts import FOLDER, chooses_a_gpu, run
-from labml_nn.optimizers.muon import orthogonalize
 from labml_nn.training.data import tiny_shakespeare
-from labml_nn.training.device import choose_precision
-from labml_nn.transformers.modern import experiment
+from labml_nn.transformers.modern.experiment import muon_and_adamw
 from labml_nn.transformers.modern.model import ModernTransformer
 from tests.kernels import FORM
 
+# One that has bfloat16.
+A100 = replace(T4, name="A100", capability=(8, 0))
 ON_GPU = sorted(path for path in FOLDER.rglob("*.ipynb") if chooses_a_gpu(path))
 
 
@@ -67,19 +68,9 @@ def _types(value: nn.Module | torch.Tensor) -> set[torch.dtype]:
     return {one.dtype for one in value.state_dict().values()} if is_module else {value.dtype}
 
 
-def test_muon_computes_in_what_a_t4_computes_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: T4.capability)
-    rough = choose_precision("auto", torch.device("cuda"))
-    assert rough is torch.float16
-    monkeypatch.setattr(experiment, "choose_precision", lambda name, device: rough)
-    with fake_gpu():
+@pytest.mark.parametrize(("card", "dtype"), [(T4, torch.float32), (A100, torch.bfloat16)])
+def test_muon_computes_in_what_a_gpu_computes_with(card: Card, dtype: torch.dtype) -> None:
+    with fake_gpu(card):
         model = ModernTransformer(13, 20, 5, 2, 11, 7).to("cuda")
-        muon, _ = experiment.muon_and_adamw(model)
-    assert muon.dtype is torch.float16
-
-
-def test_muon_in_float16_makes_the_steps_of_float32() -> None:
-    torch.manual_seed(1)
-    matrices = torch.randn(3, 13, 7) * 1e-4
-    exact, rough = orthogonalize(matrices), orthogonalize(matrices.half())
-    assert (rough.float() - exact).abs().max() < 0.02 < exact.abs().max()
+        muon, _ = muon_and_adamw(model)
+        assert muon.dtype is dtype

@@ -15,8 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
-import torch
-
 from tests.kernels import FORM, ROOT, Kernels, fill_in
 
 # Ten that differ: no training, training, drawing, holes to fill, downloads, compiled code.
@@ -45,8 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"Python {platform.python_version()}, {found}", flush=True)
     with tempfile.TemporaryDirectory() as temporary:
         text = Path(temporary, "short.txt")
-        modules = sorted(Path(torch.nn.__file__).parent.glob("modules/*.py"))
-        text.write_text("".join(map(Path.read_text, modules))[:CHARACTERS], encoding="utf-8")
+        whole = (ROOT / "labml_nn/training/tiny_shakespeare.txt").read_text(encoding="utf-8")
+        text.write_text(whole[:CHARACTERS], encoding="utf-8")
 
         def run(name: Path | str) -> list[str]:
             began = time.monotonic()

@@ -37,7 +37,6 @@ from torch import Tensor
 from labml_nn.optimizers.muon import Muon
 from labml_nn.optimizers.schedules import linear
 from labml_nn.training.data import RandomWindows, prepare
-from labml_nn.training.device import choose_precision
 from labml_nn.training.loop import evaluate, train
 from labml_nn.training.sampling import write
 from labml_nn.transformers.basic.autoregressive_experiment import read_text
@@ -62,11 +61,10 @@ def muon_and_adamw(
     chosen = set(matrices)
     others = [p for p in model.parameters() if p not in chosen]
 
-    # Muon's matrix products may be rough, and a GPU is faster with 16 bits, in the format that [it
-    # computes with](../../training/device.py#choose_precision). Many CPUs aren't.
-    on_gpu = matrices[0].is_cuda
-    rough = choose_precision("auto", matrices[0].device) if on_gpu else torch.float32
-    muon = Muon(matrices, matrix_rate, dtype=rough)
+    # Muon's matrix products may be rough, and a GPU with `bfloat16` is faster with 16 bits. A GPU
+    # from before 2020 has `float16` alone, where small gradients vanish. Many CPUs aren't faster.
+    is_new = matrices[0].is_cuda and torch.cuda.get_device_capability() >= (8, 0)
+    muon = Muon(matrices, matrix_rate, dtype=torch.bfloat16 if is_new else torch.float32)
 
     # No weight decay: rare tokens have few gradients, and their rows would only shrink.
     adamw = torch.optim.AdamW(others, rate, betas=(0.9, 0.99), weight_decay=0.0, fused=True)
@@ -131,12 +129,12 @@ def notebook(
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}")
 
     # ### Training
-    # The loss of each step, and now and then what the model would write.
+    # The loss of each step, and ten times what the model would write and how long the other steps
+    # will take.
     from time import monotonic
 
     losses, began = [], monotonic()
 
-    # Ten samples in the course of training, and how long the other steps will take.
     def after_step(step: int, loss: Tensor) -> None:
         losses.append(loss.item())
         if step % max(1, steps // 10) == 0:
