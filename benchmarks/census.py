@@ -12,6 +12,7 @@ sizes and the versions are the same.
 
 import argparse
 import copy
+import inspect
 import json
 import re
 import signal
@@ -37,7 +38,8 @@ import torch.nn.functional as F  # noqa: E402
 import transformers  # noqa: E402
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES  # noqa: E402
 
-from benchmarks.census_sizes import INNER, MEANT, SPECIAL  # noqa: E402
+from benchmarks.census_meant import MEANT  # noqa: E402
+from benchmarks.census_sizes import INNER, SPECIAL  # noqa: E402
 from benchmarks.record import fingerprints, write  # noqa: E402
 from labml_nn.transformers.mistakes.comparison import NEAR, off  # noqa: E402
 from labml_nn.transformers.mistakes.language_model import find_in_language_model  # noqa: E402
@@ -45,8 +47,9 @@ from labml_nn.transformers.mistakes.tiny import tiny  # noqa: E402
 
 FOLDER = "labml_nn/transformers/mistakes"
 PAGES = ("comparison", "whole", "model_tests", "cache_tests", "language_model", "tiny")
-SOURCES = [f"{FOLDER}/{page}.py" for page in PAGES]
-SOURCES += ["benchmarks/census.py", "benchmarks/census_sizes.py"]
+# What is found depends on these, and on `examine` below. What is written of it depends on more.
+TESTED = [f"{FOLDER}/{page}.py" for page in PAGES] + ["benchmarks/census_sizes.py"]
+SOURCES = [*TESTED, "benchmarks/census.py", "benchmarks/census_meant.py"]
 
 # The columns of the table, and what a sentence of a test must have in it.
 FINDINGS = {
@@ -147,8 +150,9 @@ def with_limit(kind: str, limit: float) -> dict[str, Any]:
 def all_of_them(kept: Path | None, limit: float, only: list[str]) -> dict[str, dict[str, Any]]:
     r"""Every type; what is done is kept at once."""
     versions = f"{transformers.__version__} {torch.__version__}"
-    made_of = fingerprints(SOURCES)
     # The table of what is meant, and how it is written down, change nothing of what is found.
+    examining = [inspect.getsource(one) for one in (make, own_loss, examine)]
+    made_of = [fingerprints(TESTED), examining]
     key = sha256((json.dumps(made_of, sort_keys=True) + versions).encode()).hexdigest()[:16]
     found: dict[str, dict[str, Any]] = {}
     if kept and kept.exists():

@@ -117,5 +117,3 @@ INNER = {
     "musicgen": "decoder",
     "musicgen_melody": "decoder",
 }
-# What a finding is, where a model is meant to do it.
-MEANT: dict[str, str] = {}

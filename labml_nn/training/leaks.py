@@ -21,7 +21,8 @@ it writes is gibberish. In [our collection of mistakes](../transformers/mistakes
 **In:** a model and a validation text. **Out:** two losses of the same predictions. The *honest*
 loss is computed as the model is used: for each prediction the model gets the characters before it
 and nothing else. In a correct model both are equal, up to rounding. Any other difference is
-a mistake, also one that makes the model look worse than it is.
+a mistake, also one that makes the model look worse than it is. A score can be dishonest in other
+ways, which are [in the museum](../transformers/mistakes/measuring.py).
 """
 
 from dataclasses import asdict, dataclass

@@ -221,6 +221,10 @@ def example(seq_len: int = 7, batch_size: int = 3, n_vocab: int = 11) -> Tensor:
     that happens *between* two steps (evaluating, recording, saving, stopping) as `after_step`. So
     there is one loop, and [long runs](engine/__init__.py) use it too.
 
+    In a step of your own, gradients may be added up that should be averaged, or clipped too late,
+    and the loss falls all the same: see [these mistakes](../transformers/mistakes/step_mistakes.py)
+    and [the test](../transformers/mistakes/step_tests.py) that finds them.
+
     ### Exercises
 
     ??? question "Why are the gradients removed before each step?"

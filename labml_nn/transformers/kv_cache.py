@@ -210,6 +210,12 @@ def example(
 
     [What it wrote in a browser, and how fast](../../results/writing.json#tables.written)
 
+    ### What goes wrong
+
+    No training shows a mistake in a cache. A prompt without a mask and an offset that jumps are
+    [in print](mistakes/caches.py). To test yours, [read a text in three
+    ways](mistakes/cache_tests.py).
+
     ### Exercises
 
     ??? question "Why are keys and values kept, and queries not?"

@@ -245,6 +245,11 @@ def example(
     [2.072](../../results/mistakes.json#tables.mistakes.Unscaled.printed) beside
     [2.117](../../results/mistakes.json#tables.mistakes.RightAttention.printed).
 
+    ### Is yours right?
+
+    Wrong [scales](mistakes/projections.py), [masks](mistakes/masks.py) and
+    [views](mistakes/axes.py) train, too. [One call](mistakes/attention_tests.py) names them.
+
     ### Exercises
 
     ??? question "Why is the query divided by $\sqrt{d_k}$?"

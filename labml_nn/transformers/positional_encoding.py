@@ -203,7 +203,8 @@ def example(
     shows it.)
 
     The page leaves out [what came later](positions/__init__.py): encodings of the distance between
-    two positions, and rotations of queries and keys.
+    two positions, and rotations of queries and keys. Encodings that are added along the axis of the
+    batch are [a mistake](mistakes/model_mistakes.py#PositionsOfTheBatch) that trains.
 
     ### Exercises
 

@@ -168,6 +168,10 @@ def example(
     leaves out [longer texts than those of training](positions/rotary_scaling.py) and [the attention
     that uses it](positions/rotary_attention.py).
 
+    A table for one kind of pairs and a rotation of the other run, train and are [a
+    mistake](mistakes/position_mistakes.py#PairsMixed). To test yours, [shift the whole
+    text](mistakes/cache_tests.py#shift_changes_nothing): no score may change.
+
     ### Exercises
 
     ??? question "Why does each pair of features have an angle of its own?"

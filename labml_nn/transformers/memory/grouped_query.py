@@ -178,7 +178,9 @@ def example(
     r"""
     ## Example
 
-    Two heads of queries share a head of keys; and the conversion.
+    Two heads of queries share a head of keys; and the conversion. With `repeat` in place of
+    `repeat_interleave`, heads would share keys in turns: [a
+    mistake](../mistakes/caches.py#KeysInTurns) that only the weights of another model show.
 
     ### What it costs
 

@@ -22,8 +22,9 @@ model's by more than 0.1. (The right model's own two losses differ because the h
 measured at [24](../../../results/mistakes.json#values.sizes.n_places) places of the text, which
 happen to be a little easier.)
 
-**[Test your own attention](attention_tests.py#check_attention)** with one call, which needs PyTorch
-and nothing else and names the mistake. Or [paste it](pasted.py): it is tested in your browser.
+**[Test your own model](language_model.py#check_language_model)** with one call, or [your
+attention](attention_tests.py#check_attention) with another that names the mistake. Both need
+PyTorch and nothing else. Or [paste it](pasted.py): it is tested in your browser.
 
 ## The mistakes
 
@@ -31,6 +32,11 @@ Each is the right code with [one line replaced](one_line.py), and we trained it.
 the best loss come first; the last ones do no harm in training.
 
 [All mistakes](../../../results/mistakes.json#tables.mistakes "gallery")
+
+Later rooms were trained with a smaller model, from [3](../../../results/rooms.json#values.seeds)
+seeds. Each of their mistakes stands below what is right:
+
+[Positions, shared keys, steps and measurements](../../../results/rooms.json#tables.rooms)
 
 ## The rooms
 
@@ -47,13 +53,18 @@ The mistakes:
 6. [Axes and views](axes.py): the softmax along another axis, a view for a transpose, globals.
 7. [Positions, data and training](model_mistakes.py): the wrong axis, targets, dropout, the loss.
 8. [Numbers and decoding](decoding.py): rows with nothing in them, finite masks, a cache.
-9. [What they do to the loss](experiment.py): each of them trained.
+9. [Positions](position_mistakes.py): rotary pairs that don't fit their table.
+10. [Caches and shared keys](caches.py): a prompt without a mask, an offset that jumps.
+11. [The training step](step_mistakes.py): parts, clipping, weights that nobody moves.
+12. [Measuring](measuring.py): three scores that look like records and are none.
+13. [What they do to the loss](experiment.py): each of the first 22 trained.
 
 The tests:
 
-10. [One call](attention_tests.py) for an attention of your own.
-11. [Properties](properties.py) that every causal attention has.
-12. [A comparison](comparison.py) with the same weights, which [names the mistake](suspects.py).
-13. [Tests of a whole model](model_tests.py), and [of a training](training_tests.py): its batches
-    and its step.
+14. [One call](attention_tests.py) for an attention of your own, and [another](language_model.py)
+    for a whole model or a training step. There is [a command](command.py), too.
+15. [Properties](properties.py) that every causal attention has.
+16. [A comparison](comparison.py) with the same weights, which [names the mistake](suspects.py).
+17. Tests of [a whole model](model_tests.py), of [its cache and positions](cache_tests.py), of [a
+    training](training_tests.py) and of [its step](step_tests.py).
 """

@@ -8,6 +8,16 @@ A cache is used when a model writes, and never when it is trained. So all losses
 model writes nonsense: from the second token on, or after a long prompt, or in the middle of a chat.
 Other exhibits with a cache are on the page about [numbers and decoding](decoding.py).
 
+[How far each position is off with a cache, after a prompt of five
+tokens](../../../results/rooms.json#figures.caches)
+
+The fourth mistake, [keys in turns](caches.py#KeysInTurns), can be trained. It prints
+[2.298](../../../results/rooms.json#tables.rooms.KeysInTurns.printed), and the right one
+[2.292](../../../results/rooms.json#tables.rooms.RightGrouped.printed), means of
+[3](../../../results/rooms.json#values.seeds) seeds: no difference, since seeds differ by more.
+
+[Printed and honest loss; the line is the right model](../../../results/rooms.json#figures.grouped)
+
 To find these mistakes, [read one text in three ways](cache_tests.py): what a model says with the
 cache must be what it says without. In which of the three ways it fails tells the mistake.
 """

@@ -12,6 +12,16 @@ up](https://github.com/openai/parameter-golf/pull/886): they came to 277, not to
 A model that predicts must spread one unit of probability over all tokens that *could* come. So put
 each of them in the last place in turn, and add up what the score says of it. The
 [sum](measuring.py#sum_of_all) is one, or the score is none. It needs no look into the program.
+
+[Printed and honest loss, means of three seeds; the line is the right
+measurement](../../../results/rooms.json#figures.measuring)
+
+The honest loss is the right measurement of a text that nobody has seen:
+[2.459](../../../results/rooms.json#tables.rooms.RightScore.honest) for the last two mistakes as
+well, because the model is the same. What is printed is
+[1.937](../../../results/rooms.json#tables.rooms.LearnsFirst.printed) with a model that learns
+before it looks, and [0.539](../../../results/rooms.json#tables.rooms.MoreThanOne.printed) with
+probabilities that sum to more than one.
 """
 
 import copy
@@ -84,7 +94,10 @@ class SeenTwice(Mistake):
     ## A text that was in the training
 
     Texts of the web come in copies, and held-out text is often in the training text as well. A
-    model that has seen it needs no understanding. Here all of it was seen.
+    model that has seen it needs no understanding. Here all of it was seen, among much other text:
+    the loss is [2.425](../../../results/rooms.json#tables.rooms.SeenTwice.printed) and the right
+    one [2.432](../../../results/rooms.json#tables.rooms.RightScore.printed), no difference for a
+    model so small that it remembers nothing.
 
     No sum finds it, because the model predicts as it should. [Look for long pieces that are in
     both](measuring.py#shared).
