@@ -37,16 +37,6 @@ def negative(log_probabilities: Tensor, targets: Tensor) -> Tensor:
     return F.nll_loss(log_probabilities.flatten(0, 1), targets.flatten())
 
 
-def axis_by_reshape(z: Tensor, y: Tensor) -> Tensor:
-    r"""
-    ## Classes on axis 1, by a reshape
-
-    The shape is what `cross_entropy` wants, and the numbers are in the old order.
-    """
-    # A transpose would move the axis. This reads the same numbers in another order.
-    return F.cross_entropy(z.reshape(len(z), z.shape[2], z.shape[1]), y)
-
-
 # Of logits `z` and targets `y`, the batch first. Each is in somebody's code.
 LOSSES: dict[str, Loss] = {
     "it is the sum over all tokens, not the mean": lambda z, y: cross_entropy(z, y) * y.numel(),
@@ -59,7 +49,11 @@ LOSSES: dict[str, Loss] = {
     # Another axis.
     "its softmax is over the positions": lambda z, y: negative(z.log_softmax(1), y),
     "its softmax is over the batch": lambda z, y: negative(z.log_softmax(0), y),
-    "the classes are put on axis 1 by a reshape, not by a transpose": axis_by_reshape,
+    # Classes belong on axis 1. A transpose moves them there. A reshape gives the same shape, and
+    # reads the numbers in their old order.
+    "the classes are put on axis 1 by a reshape, not by a transpose": lambda z, y: F.cross_entropy(
+        z.reshape(len(z), z.shape[2], -1), y
+    ),
     "logits are flattened in another order than targets": lambda z, y: cross_entropy(
         z.transpose(0, 1), y.reshape(y.shape[1], -1)
     ),

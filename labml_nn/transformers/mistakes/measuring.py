@@ -96,8 +96,8 @@ class SeenTwice(Mistake):
     Texts of the web come in copies, and held-out text is often in the training text as well. A
     model that has seen it needs no understanding. Here all of it was seen, among much other text:
     the loss is [2.425](../../../results/rooms.json#tables.rooms.SeenTwice.printed) and the right
-    one [2.432](../../../results/rooms.json#tables.rooms.RightScore.printed), no difference for a
-    model so small that it remembers nothing.
+    one [2.432](../../../results/rooms.json#tables.rooms.RightScore.printed), no difference. (Our
+    model is small, and remembers little.)
 
     No sum finds it, because the model predicts as it should. [Look for long pieces that are in
     both](measuring.py#shared).

@@ -5,11 +5,12 @@ summary: One step beside the plain one, on the same batch, with the mistake name
 ---
 
 ```python
-check_training_step(make_step, model, inputs, targets)
+check_training_step(model, inputs, targets, make_step=make_step)
 ```
 
-**In:** a function that makes your step for a model, a model, and a batch. **Out:** nothing, if all
-is right; else an `AssertionError` that names the mistake.
+**In:** a model, a batch, and a function that gets a model and gives your step: a function that is
+called with inputs and targets. **Out:** nothing, if all is right; else an `AssertionError` that
+names the mistake. The [call](language_model.py#check_training_step) is on the page of all calls.
 
 A step can be wrong, and its loss falls all the same: gradients of parts that are added up and not
 averaged, a clipping that comes after the optimizer, weights that no optimizer knows. These three
@@ -19,16 +20,13 @@ Which optimizer it is, and with which learning rate, doesn't matter.
 """
 
 import copy
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from labml_nn.transformers.mistakes.loss_names import Loss
 from labml_nn.transformers.mistakes.whole import Whole, adam_step, cross_entropy
-
-Gradients = dict[str, Tensor]
 
 
 def quiet(model: nn.Module) -> nn.Module:
@@ -47,11 +45,7 @@ def quiet(model: nn.Module) -> nn.Module:
     return model
 
 
-def plain(
-    whole: Whole,
-    model: nn.Module,
-    loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy,
-) -> Gradients:
+def plain(whole: Whole, model: nn.Module, loss: Loss = cross_entropy) -> dict[str, Tensor]:
     r"""
     ## The gradients of one plain backward pass
     """
@@ -64,7 +58,7 @@ def plain(
     return {name: w.grad for name, w in model.named_parameters() if w.grad is not None}
 
 
-def watch(whole: Whole, model: nn.Module) -> tuple[Gradients, Gradients]:
+def watch(whole: Whole, model: nn.Module) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     r"""
     ## The gradients that your optimizer uses
 
@@ -73,7 +67,7 @@ def watch(whole: Whole, model: nn.Module) -> tuple[Gradients, Gradients]:
     # An optimizer knows weights, not their names. Nothing is left of other gradients.
     model.zero_grad()
     names = {id(weight): name for name, weight in model.named_parameters()}
-    used: Gradients = {}
+    used: dict[str, Tensor] = {}
 
     # PyTorch calls this before the step of any optimizer.
     def look(optimizer: torch.optim.Optimizer, *_: Any) -> None:
@@ -86,7 +80,7 @@ def watch(whole: Whole, model: nn.Module) -> tuple[Gradients, Gradients]:
     # Your function may need several calls until the optimizer makes a step.
     step = whole.make_step(model)
     # From here on, every optimizer is watched.
-    handle = register_optimizer_step_pre_hook(look)
+    handle = torch.optim.optimizer.register_optimizer_step_pre_hook(look)
     try:
         for _ in range(8):
             step(whole.inputs, whole.targets)
@@ -101,7 +95,7 @@ def watch(whole: Whole, model: nn.Module) -> tuple[Gradients, Gradients]:
     return used, after
 
 
-def together(gradients: Gradients, names: list[str]) -> Tensor:
+def together(gradients: dict[str, Tensor], names: list[str]) -> Tensor:
     r"""
     ## One long vector
     """

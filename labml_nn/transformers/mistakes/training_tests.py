@@ -16,7 +16,6 @@ wrong, or nothing.
 import copy
 
 import torch
-import torch.nn.functional as F
 
 from labml_nn.transformers.mistakes.comparison import NEAR, off
 from labml_nn.transformers.mistakes.loss_names import name_loss
@@ -58,15 +57,13 @@ def honest(whole: Whole) -> str:
     # The inputs and the one token after them.
     text = torch.cat([inputs, whole.targets[:, -1:]], dim=1)
     # The longest prefix is all of the input.
-    length = inputs.shape[1]
+    ends = range(1, inputs.shape[1] + 1)
 
-    # Prefix by prefix: the model gets $n$ tokens, and the loss is that of token $n + 1$.
-    losses = [
-        F.cross_entropy(whole.predict(model, inputs[:, :n])[:, -1], text[:, n])
-        for n in range(1, length + 1)
-    ]
-    # The mean over positions, as that of the training is.
-    expected = torch.stack(losses).mean()
+    # Prefix by prefix: the model gets $n$ tokens, and says what it expects of the next.
+    alone = torch.stack([whole.predict(model, inputs[:, :n])[:, -1] for n in ends], dim=1)
+
+    # The mean over sequences and positions, as that of the training is.
+    expected = cross_entropy(alone, text[:, 1:])
 
     # The loss of the training, in one call for all positions.
     logits = whole.predict(model, inputs)

@@ -161,8 +161,8 @@ def weigh(rule: Rule) -> Step:
     return step
 
 
-# As steps, by the same names.
-# As steps, by the same names: what is wrong, and what is right in another way.
+# As steps, by the same names: first what is wrong (the first of them is right, and has no name).
+# Then what is right in another way.
 WEIGHTS: Switch = [(name, weigh(rule)) for name, rule in RULES]
 OTHER_WEIGHTS: Switch = [(name, weigh(rule)) for name, rule in OTHER_RULES]
 
