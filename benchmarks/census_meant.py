@@ -1,7 +1,24 @@
 r"""
-Which findings of the census are meant to be so, and why.
+What a finding of the census comes from, as the code of the model says.
 
-The keys are model types of `AutoModelForCausalLM`.
+The keys are model types of `AutoModelForCausalLM`. A type that isn't here has a finding of which we
+don't know whether it is meant.
 """
 
-MEANT: dict[str, str] = {}
+# With more than one new token, these compute without the recurrent state.
+STATE = "no: the recurrent state of the cache is used for a single new token only"
+# Which keys are looked at is decided by their scores, and many of them are exactly zero.
+TIES = "no harm: of keys with equal scores (a ReLU makes them zero) it takes any"
+
+MEANT: dict[str, str] = {
+    "cpmant": "yes: the text is a prompt, whose positions all see each other",
+    "xlm": "yes: `causal` is false unless asked for, since it fills gaps",
+    "xlnet": "yes: `attn_type` is “bi”, and the order of its predictions is an argument",
+    "mamba": STATE,
+    "falcon_mamba": STATE,
+    "jamba": STATE,
+    "zamba": STATE,
+    "deepseek_v32": TIES,
+    "glm_moe_dsa": TIES,
+    "rwkv": "no: with one token in each of several sequences, they are mixed",
+}

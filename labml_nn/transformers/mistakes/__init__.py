@@ -65,6 +65,7 @@ The tests:
     for a whole model or a training step. There is [a command](command.py), too.
 15. [Properties](properties.py) that every causal attention has.
 16. [A comparison](comparison.py) with the same weights, which [names the mistake](suspects.py).
-17. Tests of [a whole model](model_tests.py), of [its cache and positions](cache_tests.py), of [a
+17. [A census](../../../docs/census.md): what the tests say about models that people run.
+18. Tests of [a whole model](model_tests.py), of [its cache and positions](cache_tests.py), of [a
     training](training_tests.py) and of [its step](step_tests.py).
 """

@@ -24,6 +24,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from labml_nn.transformers.mistakes.loss_names import Loss
 from labml_nn.transformers.mistakes.whole import Whole, adam_step, cross_entropy
@@ -80,7 +81,7 @@ def watch(whole: Whole, model: nn.Module) -> tuple[dict[str, Tensor], dict[str, 
     # Your function may need several calls until the optimizer makes a step.
     step = whole.make_step(model)
     # From here on, every optimizer is watched.
-    handle = torch.optim.optimizer.register_optimizer_step_pre_hook(look)
+    handle = register_optimizer_step_pre_hook(look)
     try:
         for _ in range(8):
             step(whole.inputs, whole.targets)
