@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -40,6 +42,29 @@ def test_the_right_score_is_that_of_a_loop_and_learns_afterwards() -> None:
     assert model.weight.equal(table().weight)
 
 
+@pytest.mark.parametrize("rate", [0.1, 0.5])
+def test_each_window_is_told_by_what_was_learned_before_it(rate: float) -> None:
+    windows = torch.tensor([[0, 1, 2, 3], [4, 3, 2, 1], [0, 1, 4, 2]])
+    weight = table().weight.detach().clone()
+    scored = RightScore(table(), rate).score(windows)
+    for window, found in zip(windows.tolist(), scored, strict=True):
+        pairs = list(pairwise(window))
+        likely = weight.softmax(dim=-1)
+        assert torch.allclose(found, torch.stack([-likely[a, b].log() for a, b in pairs]))
+        # Gradient descent by hand: what was said, less what came.
+        for a, b in pairs:
+            weight[a] -= rate * likely[a] / len(pairs)
+            weight[a, b] += rate / len(pairs)
+    # The rate need not be said.
+    default, said = RightScore(table()).score(windows), RightScore(table(), 0.1).score(windows)
+    assert default.equal(said)
+
+
+def test_a_model_is_measured_in_evaluation() -> None:
+    dropping = nn.Sequential(table(), nn.Dropout(0.5))
+    assert RightScore(dropping).score(WINDOWS).equal(RightScore(table()).score(WINDOWS))
+
+
 def test_a_sum_tells_what_is_no_distribution() -> None:
     assert total(RightScore) == pytest.approx(1.0, abs=1e-5)
     assert total(SeenTwice.make()) == pytest.approx(1.0, abs=1e-5)
@@ -53,3 +78,12 @@ def test_shared_pieces_tell_what_was_seen_twice() -> None:
     seen = SeenTwice.make()(table()).training_text(train, held_out)
     assert shared(seen, held_out, 8) == 1.0
     assert RightScore(table()).training_text(train, held_out) is train
+
+
+def test_a_piece_is_found_wherever_it_begins() -> None:
+    train = torch.arange(100)
+    held_out = torch.cat([torch.arange(3, 11), torch.arange(200, 208)])
+    assert shared(train, held_out, 8) == 0.5
+    # A piece has 32 tokens if nobody says otherwise, and all of them count.
+    long = torch.cat([torch.arange(5, 37), torch.arange(40, 71), torch.tensor([200])])
+    assert shared(train, long) == 0.5
