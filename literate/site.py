@@ -33,7 +33,7 @@ from literate.results import files
 from literate.results.fingerprints import fingerprint
 from literate.results.records import Result
 from literate.settings import Settings
-from literate.takeaway import feed, twin
+from literate.takeaway import exercises, feed, twin
 from literate.takeaway.of_page import Taken
 from livepage.build import Live, LiveError
 from livepage.edit.files import PLACE as EDITOR
@@ -216,7 +216,9 @@ def pages(
                 size, flow = shown.get(source.path, (0, ""))
                 there = compared.get(source.path, "")
                 takeaways = replace(takeaways, live=size, flow=flow, compare=there)
-                takeaways = replace(takeaways, edit=editor and editor.offer(source.path))
+                offer = editor and editor.offer(source.path)
+                asked = exercises.for_page(site.settings, source) if offer else ""
+                takeaways = replace(takeaways, edit=offer and replace(offer, exercises=asked))
                 written = page(
                     source, links, formulas, measured, takeaways, references, changes, all_steps
                 )

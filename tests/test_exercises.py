@@ -1,8 +1,11 @@
 r"""Every exercise can be solved, does no harm unsolved, and its wrong lines are told by name."""
 
+import json
 import linecache
 import re
+import sys
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -12,12 +15,18 @@ import nbformat
 import pytest
 
 from labml_nn.transformers import mistakes
+from literate.reading.source import read
+from literate.settings import load
+from literate.takeaway.exercises import Exercise, exercises, for_page, found
+from livepage.edit.running import Program
 
 ROOT = Path(__file__).resolve().parents[1]
+SETTINGS = load(ROOT)
 EXERCISES = tomllib.loads((ROOT / "labml_nn/exercises.toml").read_text(encoding="utf-8"))
 HOLES = [(path, number) for path, holes in EXERCISES.items() for number in range(len(holes))]
 RIGHT = "Right: the same numbers as the lesson's, wherever one can look.\n"
 UNSOLVED = "Nothing to judge yet: write your line in the cell above, and run both cells.\n"
+STILL = "Not yet. The bug is still there.\n"
 CORE = """
     training/data training/counting training/sampling training/loop
     transformers/ways/one_head_at_a_time transformers/mha transformers/feed_forward
@@ -40,20 +49,27 @@ def cells(path: str) -> tuple[list[str], dict[str, object]]:
     r"""The cells of a page's exercises, and the names that those before them have left behind."""
     file = ROOT / "notebooks" / Path(path).relative_to("labml_nn").with_suffix(".ipynb")
     code = [one.source for one in nbformat.read(file, as_version=4).cells if "outputs" in one]
-    first = next(at for at, one in enumerate(code) if "YOUR_LINE" in one and "def my_" in one)
+    first = next(at for at, one in enumerate(code) if re.search(r"^# `.*`, with a (hole|bug)", one))
     names: dict[str, object] = {}
     for one in code[:first]:
         execute(one, names)
     return code[first:], names
 
 
+@cache
+def exercise(path: str, number: int) -> Exercise:
+    r"""An exercise with its lines, as the build finds them on the page."""
+    return found((ROOT / path).read_text("utf-8"), EXERCISES[path][number], path)
+
+
 def judged(path: str, number: int, line: str, capsys: pytest.CaptureFixture[str]) -> str:
-    r"""What the notebook of a page says about a line."""
+    r"""What the notebook of a page says about a line in the place of the one that is asked for."""
     code, names = cells(path)
     hole, judge = code[2 * number : 2 * number + 2]
-    (place,) = (one.strip() for one in hole.splitlines() if "YOUR_LINE" in one)
+    asked = exercise(path, number).asked
+    assert hole.count(asked) == 1
     here = dict(names)
-    execute(hole.replace(place, line or place), here)
+    execute(hole.replace(asked, line or asked), here)
     capsys.readouterr()
     execute(judge, here)
     return capsys.readouterr().out
@@ -63,17 +79,64 @@ def judged(path: str, number: int, line: str, capsys: pytest.CaptureFixture[str]
 def test_the_page_s_own_line_is_right_and_each_wrong_line_is_named(
     path: str, number: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    exercise = EXERCISES[path][number]
-    assert judged(path, number, "", capsys) == UNSOLVED
-    assert judged(path, number, exercise["right"], capsys) == RIGHT
-    said = {name: judged(path, number, line, capsys) for name, line in exercise["wrong"].items()}
+    one = exercise(path, number)
+    names = [*one.wrong]
+    bug = [names.pop(0)] if one.is_bug else []
+    assert judged(path, number, "", capsys) == (STILL if bug else UNSOLVED)
+    assert judged(path, number, one.right, capsys) == RIGHT
+    said = {name: judged(path, number, one.wrong[name], capsys) for name in names}
     assert said == {name: f"Not yet. This is a known mistake: {name}.\n" for name in said}
     # Nothing is left of them.
-    assert judged(path, number, exercise["right"], capsys) == RIGHT
+    assert judged(path, number, one.right, capsys) == RIGHT
 
 
-def test_each_lesson_of_the_core_path_has_an_exercise() -> None:
-    assert {f"labml_nn/{page}.py" for page in CORE.split()} <= set(EXERCISES)
+@pytest.fixture
+def program() -> Iterator[Program]:
+    r"""What judges in the reader's browser, here with PyTorch."""
+    before = {name: one for name, one in sys.modules.items() if name.startswith("labml_nn")}
+    program = Program(str(ROOT), "labml_nn", print, print)
+    yield program
+    sys.meta_path.remove(program.sources)
+    for name in [one for one in sys.modules if one.startswith("labml_nn")]:
+        del sys.modules[name]
+    sys.modules.update(before)
+
+
+SAMPLE = ["transformers/mha", "transformers/rms_norm"]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(one, marks=[] if one in SAMPLE else [pytest.mark.whole]) for one in CORE.split()],
+)
+def test_the_page_judges_as_its_notebook_does(page: str, program: Program) -> None:
+    path = f"labml_nn/{page}.py"
+    source = read(ROOT / path, path)
+    for asked in json.loads(for_page(SETTINGS, source)):
+
+        def said(text: str, one: dict[str, object] = asked) -> str:
+            answer = program.judge(path, json.dumps({path: text}), json.dumps(one))
+            return json.loads(answer)["said"] + "\n"
+
+        assert said(source.text) == RIGHT
+        names = [*asked["wrong"]]
+        if asked["kind"] == "mend":
+            assert asked["text"] == asked["wrong"][names[0]]
+            assert said(asked["wrong"][names.pop(0)]) == STILL
+        assert [said(asked["wrong"][name]) for name in names] == [
+            f"Not yet. This is a known mistake: {name}.\n" for name in names
+        ]
+
+
+def test_each_lesson_of_the_core_path_has_a_line_to_write_and_a_bug_to_mend() -> None:
+    for page in CORE.split():
+        asked = exercises(SETTINGS, f"labml_nn/{page}.py")
+        assert {"bug" in one for one in asked} == {True, False}, page
+
+
+def test_no_line_of_a_page_stands_in_the_list_of_exercises() -> None:
+    text = (ROOT / "labml_nn/exercises.toml").read_text("utf-8")
+    assert [one for one in HOLES if exercise(*one).right in text] == []
 
 
 def test_each_lesson_of_the_core_path_asks_why_and_answers_each_wrong_answer() -> None:

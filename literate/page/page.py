@@ -221,6 +221,8 @@ def page(
     files += [takeaways.notebook] if takeaways.notebook else []
     texts: dict[str, str | bytes] = {file.uri: file.text for file in files}
     texts[posixpath.join(folder(uri), "about.json")] = about(source, title, measurement)
+    if takeaways.edit and takeaways.edit.exercises:
+        texts[posixpath.join(folder(uri), "exercises.json")] = takeaways.edit.exercises
     if record:
         written_record = trace.written(record)
         texts[posixpath.join(folder(uri), "trace.json")] = written_record
@@ -259,8 +261,16 @@ def _editor(links: Links, uri: str, offer: Offer) -> dict[str, Any]:
         "sources": links.beside(uri, offer.sources),
         "size": f"{offer.bytes / 1e6:.1f}",
         "form": offer.form,
+        "exercises": _named(offer.exercises),
         "record": links.beside(uri, offer.form["record"]) if "record" in offer.form else "",
     }
+
+
+def _named(exercises: str) -> str:
+    r"""
+    The kind of each exercise and its function, for its button. All else is in a file of its own.
+    """
+    return ", ".join(f"{one['kind']} {one['of']}" for one in json.loads(exercises or "[]"))
 
 
 def _add(

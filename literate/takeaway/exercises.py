@@ -1,22 +1,34 @@
 r"""
 ---
 title: Exercises
-summary: A line of the page is left out in its notebook, and the notebook judges what is written.
+summary: A line of the page is left out, or has a bug; page and notebook judge what is written.
 ---
 
-The file that `exercises` in the [settings](../settings.py) names has a list of holes for each page:
+The file that `exercises` in the [settings](../settings.py) names has a list for each page:
 
 ```toml
 [["my_package/layers.py"]]
 of = "Layer.forward"
-right = "x = self.norm(x)"
+line = "x = self.norm("
 ["my_package/layers.py".wrong]
-"nothing is normalised" = "pass"
+"the stream isn't scaled" = { "self.norm(x)" = "x" }
+
+[["my_package/layers.py"]]
+of = "Layer.forward"
+line = "return x +"
+bug = "the branch is subtracted"
+["my_package/layers.py".wrong]
+"the branch is subtracted" = { "x +" = "x -" }
 ```
 
-Two cells come of each. The first has the function without the value of the line `right`, under
-another name, so that the notebook runs on without an answer. The second runs the example with it,
-compares all results with those of the page, and tells a mistake among `wrong` by its results.
+`line` is how a statement of the page begins: the statement itself stands in the page alone. Each
+mistake is a change of it, from what it says to what it would say; or a text that takes its place.
+Without a `bug` the reader writes the line. With one, the function has that mistake, and the reader
+finds and mends it.
+
+Two cells of the notebook come of each. The first has the function, under another name, so that the
+notebook runs on without an answer. The second runs the example with it, [compares all
+results](../../livepage/edit/judging.py) with those of the page, and tells a mistake by its results.
 """
 
 import ast
@@ -24,67 +36,197 @@ import json
 import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from literate.problems import LiterateError, Problem
 from literate.python.scopes import bindings
 from literate.python.statements import Piece, first_line
-from literate.reading.source import parse
+from literate.reading.source import Source, parse
 from literate.settings import Settings
 from literate.takeaway.notebook_cells import EXAMPLE, HIDDEN, Cell, code_cell, text_cell
 from literate.takeaway.snippet import without
+from livepage.edit import judging
 
-TEXT = """## Write a line yourself
+WRITE = """## Write a line yourself
 
 Below, a line is missing. Put yours in the place of `YOUR_LINE`, run the cell, and then the next
 one: it runs the example with your line and with the lesson's, and compares all results."""
+MEND = """## Mend a bug
+
+The function below has a bug: one line of it is wrong. Mend it, run the cell, and then the next
+one."""
+HOLE = "YOUR_LINE"
 
 # The same text is read once for all pages.
 _read = cache(tomllib.loads)
 
 
+@dataclass(frozen=True)
+class Exercise:
+    r"""
+    ## An exercise, with the line of the page that it is about
+
+    * `of` is the function, and `first` and `last` are the lines of the statement in the text
+    * `right` is the statement, and `asked` what stands there for the reader: a hole, or the bug
+    * `wrong` are statements in its place, by what is wrong with them; the bug is the first
+    * `bound` are the names that the statement binds
+    """
+
+    of: str
+    first: int
+    last: int
+    right: str
+    asked: str
+    wrong: Mapping[str, str]
+    bound: tuple[str, ...]
+    is_bug: bool
+
+    def lines(self, text: str, statement: str) -> list[str]:
+        r"""
+        ### The lines of the text with another statement
+        """
+        lines = text.splitlines()
+        old = lines[self.first - 1]
+        indent = old[: len(old) - len(old.lstrip())]
+        lines[self.first - 1 : self.last] = (indent + statement).splitlines()
+        return lines
+
+
 def exercises(settings: Settings, path: str) -> Sequence[Mapping[str, Any]]:
     r"""
-    ## The exercises of a page
+    ## What the file has about a page
     """
     name = settings.exercises
     return _read((settings.root / name).read_text("utf-8")).get(path, ()) if name else ()
 
 
-def cells(pieces: Iterable[Piece], holes: Sequence[Mapping[str, Any]], path: str) -> Iterator[Cell]:
+def found(text: str, asked: Mapping[str, Any], path: str) -> Exercise:
+    r"""
+    ## Find the line of an exercise
+
+    In the text of a page, or in a part of one.
+    """
+    of, begins = asked["of"], asked["line"]
+    places = [
+        node
+        for one in parse(text).definitions
+        if one.name == of
+        for node in ast.walk(one.node)
+        if isinstance(node, ast.stmt) and _said(text, node).startswith(begins)
+    ]
+    if len(places) != 1:
+        raise _problem(path, f"`{of}` has an exercise, and not once a line that begins `{begins}`.")
+    (node,) = places
+    right = _said(text, node)
+    wrong = {name: _changed(right, change, name, path) for name, change in asked["wrong"].items()}
+    bug = asked.get("bug", "")
+    if bug:
+        if bug not in wrong:
+            raise _problem(path, f"the bug “{bug}” of `{of}` is none of its wrong lines.")
+        wrong = {bug: wrong.pop(bug), **wrong}
+    bound = tuple(bindings([node]))
+    last = node.end_lineno or node.lineno
+    shown = wrong[bug] if bug else _hole(text, node)
+    return Exercise(of, node.lineno, last, right, shown, wrong, bound, bool(bug))
+
+
+def _problem(path: str, sentence: str) -> LiterateError:
+    return LiterateError([Problem(path, 1, sentence)])
+
+
+def _said(text: str, node: ast.stmt) -> str:
+    return ast.get_source_segment(text, node) or ""
+
+
+def _hole(text: str, node: Any) -> str:
+    r"""
+    The statement without its value.
+    """
+    value = getattr(node, "value", None)
+    if value is None:
+        return HOLE
+    said, whole = ast.get_source_segment(text, value) or "", _said(text, node)
+    before = whole[: whole.rindex(said)]
+    # What stands in parentheses leaves them.
+    return before.rstrip("( \n") + " " * bool(before.strip("( \n")) + HOLE
+
+
+def _changed(right: str, change: Any, name: str, path: str) -> str:
+    if isinstance(change, str):
+        return change
+    for old, new in change.items():
+        if right.count(old) != 1:
+            raise _problem(path, f"the mistake “{name}” changes `{old}`: not once in `{right}`.")
+        right = right.replace(old, new)
+    return right
+
+
+def for_page(settings: Settings, source: Source) -> str:
+    r"""
+    ## What the editor of a page gets, as JSON
+
+    Empty, if the page has no exercises.
+    """
+    asked = exercises(settings, source.path)
+    told = [
+        {
+            "kind": "mend" if one.is_bug else "write",
+            "of": one.of,
+            "first": one.first,
+            "text": "\n".join(one.lines(source.text, one.asked)) + "\n",
+            "bound": one.bound,
+            "wrong": {
+                name: "\n".join(one.lines(source.text, line)) + "\n"
+                for name, line in one.wrong.items()
+            },
+        }
+        for one in (found(source.text, each, source.path) for each in asked)
+    ]
+    return json.dumps(told, ensure_ascii=False) if told else ""
+
+
+@cache
+def judge_runs() -> str:
+    r"""
+    ## The function that judges, for notebooks
+    """
+    text = Path(judging.__file__).read_text("utf-8")
+    (judge,) = (one.node for one in parse(text).definitions if one.name == "judge_runs")
+    return without(ast.get_source_segment(text, judge) or "", "docstring").rstrip()
+
+
+def cells(pieces: Iterable[Piece], asked: Sequence[Mapping[str, Any]], path: str) -> Iterator[Cell]:
     r"""
     ## The cells of a page's exercises
     """
-    if holes:
-        yield text_cell(TEXT)
-    known = {name: without(piece.text, "docstring") for piece in pieces for name in piece.names}
-    for number, hole in enumerate(holes, 1):
-        text = known.get(hole["of"].partition(".")[0], "")
-        right = ast.dump(ast.parse(hole["right"]).body[0])
-        places = [
-            (each.node, line)
-            for each in parse(text).definitions
-            if each.name == hole["of"]
-            for line in ast.walk(each.node)
-            if isinstance(line, ast.stmt) and ast.dump(line) == right
-        ]
-        if len(places) != 1:
-            sentence = f"`{hole['of']}` has an exercise, and not once the line `{hole['right']}`."
-            raise LiterateError([Problem(path, 1, sentence)])
-        yield from _hole(text, *places[0], hole, number)
+    known = {name: without(one.text, "docstring") for one in pieces for name in one.names}
+    before = None
+    for number, one in enumerate(asked, 1):
+        text = known.get(one["of"].partition(".")[0], "")
+        exercise = found(text, one, path)
+        # What to do is said once for each kind of exercise.
+        if exercise.is_bug is not before:
+            yield text_cell(MEND if exercise.is_bug else WRITE)
+        before = exercise.is_bug
+        yield from _cells_of(text, exercise, number)
 
 
-def _hole(
-    text: str, function: ast.stmt, line: Any, exercise: Mapping[str, Any], number: int
-) -> Iterator[Cell]:
-    name, above = exercise["of"].rpartition(".")[2], first_line(function) - 1
-    mine, lines = f"my_{name}_{number}", text.splitlines()[above : function.end_lineno]
-    bound, place = [*bindings([line])], (line.lineno - above, line.end_lineno - above)
-    line.value = ast.Name("YOUR_LINE")
-    lines[place[0] - 1 : place[1]] = [" " * line.col_offset + ast.unparse(line)]
-    code = textwrap.dedent("\n".join(lines)).replace(f"def {name}(", f"def {mine}(", 1)
-    yield code_cell(f"# `{exercise['of']}`, with a hole.\n{code}")
-    wrong = json.dumps(exercise["wrong"], ensure_ascii=False, indent=4)
-    call = f"judge_line({exercise['of']}, {mine}, {EXAMPLE}, {place}, {bound}, {wrong})"
-    yield code_cell(f"#@title Is the line right?\n{call}", HIDDEN)
+def _cells_of(text: str, exercise: Exercise, number: int) -> Iterator[Cell]:
+    (function,) = (one.node for one in parse(text).definitions if one.name == exercise.of)
+    name, above = exercise.of.rpartition(".")[2], first_line(function) - 1
+    lines = exercise.lines(text, exercise.asked)
+    # The other statement may have more lines, or fewer.
+    end = (function.end_lineno or 0) + len(lines) - len(text.splitlines())
+    mine = f"my_{name}_{number}"
+    code = textwrap.dedent("\n".join(lines[above:end])).replace(f"def {name}(", f"def {mine}(", 1)
+    about = "with a bug" if exercise.is_bug else "with a hole"
+    yield code_cell(f"# `{exercise.of}`, {about}.\n{code}")
+    place = exercise.first - above, exercise.last - above
+    wrong = json.dumps(exercise.wrong, ensure_ascii=False, indent=4)
+    given = f"{exercise.of}, {mine}, {EXAMPLE}, {place}, {[*exercise.bound]}, {wrong}"
+    bug = ", bug=True" if exercise.is_bug else ""
+    title = "Is the bug gone?" if exercise.is_bug else "Is the line right?"
+    yield code_cell(f"#@title {title}\njudge_line({given}{bug})", HIDDEN)

@@ -37,7 +37,7 @@ from literate.takeaway.notebook_cells import ENTRY, EXAMPLE, Body, Cell, code_ce
 from literate.takeaway.snippet import DISTRIBUTIONS, import_lines, path_of, without
 
 # What a notebook defines that no page does.
-BROUGHT = ("set_up_notebook", "show_shapes", "judge_line")
+BROUGHT = ("set_up_notebook", "show_shapes", "judge_runs", "judge_line")
 # The ids of headings that fold what comes from other pages.
 FOLDED = "from-other-pages"
 FOLDED_TOO = "for-what-follows"
@@ -337,5 +337,7 @@ def _set_up(packages: Mapping[str, str], shows_shapes: bool, judges: bool) -> Ce
     """
     needed = json.dumps(packages)
     template = TEMPLATES.get_template("set_up.py.jinja")
-    text = template.render(needed=needed, shows_shapes=shows_shapes, judges=judges)
+    text = template.render(
+        needed=needed, shows_shapes=shows_shapes, judges=judges, judge_runs=exercises.judge_runs()
+    )
     return code_cell(text, notebook_cells.HIDDEN)

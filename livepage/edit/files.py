@@ -42,6 +42,7 @@ RUNS = (
     "edit/__init__.py",
     "edit/drawing.py",
     "edit/failure.py",
+    "edit/judging.py",
     "edit/printed.py",
     "edit/running.py",
     "edit/seen.py",
@@ -67,7 +68,8 @@ class Offer:
 
     The `path` of its module, where the program and the sources are on the site, and how many
     `bytes` come over the wire, packed as hosts pack them. Some pages have a `form` as well, such as
-    a field for the reader's own code.
+    a field for the reader's own code. `exercises` are those of the page, as they are
+    told to its editor.
     """
 
     path: str
@@ -75,6 +77,7 @@ class Offer:
     sources: str
     bytes: int
     form: Mapping[str, str] = field(default_factory=dict)
+    exercises: str = ""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,10 @@ Nothing here knows that it's in a browser. The tests run the same module with Py
 
 import gc
 import importlib
+import inspect
 import json
 import linecache
+import operator
 import random
 import sys
 import time
@@ -33,6 +35,7 @@ import torch
 
 from livepage.edit.drawing import offer_figures, show_what_is_left
 from livepage.edit.failure import told
+from livepage.edit.judging import Run, judge_runs
 from livepage.edit.printed import Printed
 from livepage.edit.seen import Seen
 from livepage.instrument import HOOK, instrument
@@ -183,6 +186,38 @@ class Program:
         result["lines"] = self.sources.seen.told()
         result["seconds"] = time.perf_counter() - began
         return json.dumps(result)
+
+    def judge(self, path: str, edited: str, exercise: str) -> str:
+        r"""
+        ### Judge an exercise
+
+        `exercise` has the function that it is `of`, the names that its line has `bound`, whether
+        the reader should `mend` a bug, and the texts of the page with known mistakes, which are
+        `wrong`. The result has what is `said`, and the `error` with which the example ended.
+        """
+        asked = json.loads(exercise)
+        runs = self._ready(path, {}, asked), self._ready(path, json.loads(edited), asked)
+        wrong = {
+            name: self._ready(path, {path: text}, asked) for name, text in asked["wrong"].items()
+        }
+        result: dict[str, Any] = {"said": "", "error": None}
+        printed = Printed(lambda text: None)
+        with redirect_stdout(printed), redirect_stderr(printed):
+            try:
+                result["said"] = judge_runs(*runs, wrong, asked["bound"], asked["kind"] == "mend")
+            except BaseException as error:
+                result["error"] = told(error, self.sources.root, self.sources.package)
+        return json.dumps(result)
+
+    def _ready(self, path: str, edited: Mapping[str, str], asked: Mapping[str, Any]) -> Run:
+        def make() -> tuple[CodeType, Callable[[], Any]]:
+            self.sources.begin("", edited)
+            reset()
+            module = importlib.import_module(module_name(path))
+            function = inspect.unwrap(operator.attrgetter(asked["of"])(module))
+            return function.__code__, module.example
+
+        return make
 
     def call(self, target: str, arguments: str) -> Iterator[str]:
         r"""

@@ -219,6 +219,48 @@ def test_a_module_that_the_page_imports_can_be_edited(page: Page, address: str) 
     expect(page.locator(".editor .cm-line.differs").first).to_be_visible()
 
 
+def test_a_line_that_the_reader_writes_is_judged_and_its_mistake_is_named(
+    page: Page, address: str
+) -> None:
+    page.goto(address + MHA)
+    page.get_by_role("button", name="Write a line of MultiHeadAttention.forward").first.click()
+    ready(page)
+    press(page, "Check")
+    says(page, "Nothing to judge yet")
+    retype(page, "YOUR_LINE", "scores = self.get_scores(query, key)")
+    press(page, "Check")
+    says(page, "This is a known mistake: the scores are not scaled (in the museum: Unscaled)")
+    retype(page, "scores = self.get_scores", "scores = self.get_scores(query / self.d_k**0.5, key)")
+    press(page, "Check")
+    says(page, "Right: the same numbers")
+    retype(page, "scores = self.get_scores", "scores = self.get_score(query, key)")
+    press(page, "Check")
+    says(page, "With your code the example stops. AttributeError")
+    assert "failed" in line_of(page, "self.get_score(").get_attribute("class").split()
+
+
+def test_a_bug_is_not_lit_and_it_is_mended(page: Page, address: str) -> None:
+    page.goto(address + MHA)
+    page.get_by_role("button", name="Mend a bug in causal_mask").click()
+    ready(page)
+    press(page, "Run")
+    says(page, "Press Check to have it judged")
+    expect(page.locator(".editor :is(.cm-line.differs, .cm-line.changed)")).to_have_count(0)
+    press(page, "Check")
+    says(page, "the code is as you found it")
+    mask = "torch.ones(seq_len, seq_len, dtype=torch.bool)"
+    retype(page, ".tril(1)", f"return {mask}.tril(-1).unsqueeze(-1)")
+    press(page, "Check")
+    says(page, "a position doesn't see itself (in the museum: StrictMask)")
+    retype(page, ".tril(-1)", f"return {mask}.tril().unsqueeze(-1)")
+    press(page, "Check")
+    says(page, "Right: the same numbers")
+    # Another exercise takes its place in the editor.
+    page.get_by_role("button", name="Write a line of MultiHeadAttention.forward").first.click()
+    expect(page.locator(".editor .status")).to_contain_text("YOUR_LINE", timeout=PATIENCE)
+    expect(page.locator(".editor")).to_have_count(1)
+
+
 def test_the_next_page_finds_python_in_the_cache(
     page: Page, guarded_site: tuple[str, list[str]]
 ) -> None:

@@ -4,7 +4,7 @@
 // waits for the click as well.
 
 import { make } from "../../../livepage/assets/elements.js";
-import { first } from "./dom.js";
+import { every, first } from "./dom.js";
 import { isFile } from "./plain.js";
 import { starter } from "./starter.js";
 
@@ -13,6 +13,7 @@ import { starter } from "./starter.js";
  *
  * * `edit` is the path of the source, and `size` what the editor weighs, in MB
  * * `program` is the folder of the editor's scripts, and `sources` that of the sources
+ * * `exercises` are the kind of each exercise and its function, if the page has some
  * * `script` is the form of its own that some pages have, with the `label` of its button; that gets
  *   `target`, and the `record` of a run
  *
@@ -21,6 +22,7 @@ import { starter } from "./starter.js";
  * @property {string} program
  * @property {string} sources
  * @property {string} size
+ * @property {string} [exercises]
  * @property {string} [script]
  * @property {string} [target]
  * @property {string} [label]
@@ -31,6 +33,13 @@ import { starter } from "./starter.js";
 const beside = (address) => new URL(address, location.href.split("#")[0]).href;
 
 /**
+ * What is open in the editor: one text at a time.
+ *
+ * @type {{ close: () => void } | null}
+ */
+let session = null;
+
+/**
  * Fetch a script of the editor and begin with it.
  *
  * @param {Offer} offer
@@ -39,8 +48,10 @@ const beside = (address) => new URL(address, location.href.split("#")[0]).href;
  * @param {object} given
  */
 async function open({ edit: path, program, sources }, button, name, given = {}) {
+  session?.close();
   const text = button.textContent;
   const closed = () => {
+    session = null;
     button.disabled = false;
     button.focus();
   };
@@ -48,7 +59,8 @@ async function open({ edit: path, program, sources }, button, name, given = {}) 
   button.textContent = "Loading …";
   try {
     const script = await import(beside(`${program}/${name}.js`));
-    await script.open({ path, sources: beside(`${sources}/`), closed, ...given });
+    const begun = await script.open({ path, sources: beside(`${sources}/`), closed, ...given });
+    if (name === "edit") session = begun;
   } catch (error) {
     closed();
     throw error;
@@ -103,6 +115,24 @@ function offerEditor(place, offer) {
 }
 
 /**
+ * A button for each exercise. They are done in the editor, and judged there.
+ *
+ * @param {Offer} offer
+ * @param {string} exercises
+ */
+function offerExercises(offer, exercises) {
+  const section = make("section", { className: "exercises" });
+  for (const [number, one] of exercises.split(", ").entries()) {
+    const [kind, of] = one.split(" ");
+    const text = kind === "write" ? `Write a line of ${of}` : `Mend a bug in ${of}`;
+    const opens = opener(offer, "live", text, "edit", { exercise: number });
+    opens.title = `Your code is judged here. Python is loaded for it, ${offer.size} MB.`;
+    section.append(opens);
+  }
+  every(".row").at(-1)?.after(section);
+}
+
+/**
  * The change that the address carries.
  *
  * @param {HTMLElement} place
@@ -136,5 +166,6 @@ if (place) {
   // The page's template writes all of it.
   const offer = /** @type {Offer} */ (/** @type {unknown} */ (place.dataset));
   offerEditor(place, offer);
+  if (offer.exercises) offerExercises(offer, offer.exercises);
   if (location.hash.startsWith("#edit=") && !isFile) showShared(place, offer);
 }

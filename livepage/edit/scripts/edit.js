@@ -17,22 +17,28 @@ import { compared, ending, missed, names, told } from "./results.js";
 const here = (name) => new URL(name, import.meta.url).href;
 const several = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 const isMac = /Mac|iP(hone|ad)/.test(navigator.platform);
+// It stands where a line is missing.
+const HOLE = "YOUR_LINE";
 const KEY = isMac ? "⌘ ↵" : "Ctrl ↵";
 
 // ## Open the editor
 //
 // * `path` is the module of the page, and `sources` the address of all modules
 // * `shared` are the changes of a link, by module
+// * `exercise` is the number of an exercise, which is then in the editor
 // * `closed` is called when the reader goes back to the page
-export async function open({ path, sources, shared = null, closed = () => {} }) {
+export async function open({ path, sources, shared = null, exercise = null, closed = () => {} }) {
   const python = fetched(`${sources}index.json`).then(async (answer) => new Python({ place: here("."), sources, path, index: await answer.json() }));
-  const [own, about] = await Promise.all([
+  const beside = (name) => new URL(name, location.href.split("#")[0]);
+  const [own, about, exercises] = await Promise.all([
     fetched(`${sources}${path}`).then((answer) => answer.text()),
-    fetched(new URL("about.json", location.href.split("#")[0])).then((answer) => answer.json()),
+    fetched(beside("about.json")).then((answer) => answer.json()),
+    exercise === null ? [] : fetched(beside("exercises.json")).then((answer) => answer.json()),
     styled(here("edit.css")),
   ]);
   const session = new Session({ path, sources, own, about, python: await python, closed });
   if (shared) await session.change(shared);
+  if (exercises.length) session.ask(exercises[exercise]);
   return session;
 }
 
@@ -77,10 +83,13 @@ class Session {
       this.module.append(make("option", { value: one, textContent: one === this.path ? `${one.split("/").at(-1)} (this page)` : one }));
     }
     this.comments = make("input", { type: "checkbox", checked: !Notes.beside, onchange: () => this.#fold() });
+    this.checks = button("Check", () => this.check(), "Run the example with your code and with the lesson’s, and compare");
+    this.checks.className = "runs";
+    this.checks.hidden = true;
     this.bar = make(
       "div",
       { className: "bar" },
-      ...[this.runs, this.stops, button("Undo", () => this.editor.undo()), button("Redo", () => this.editor.redo()), this.resets, this.module],
+      ...[this.checks, this.runs, this.stops, button("Undo", () => this.editor.undo()), button("Redo", () => this.editor.redo()), this.resets, this.module],
       ...[button("Link", () => this.link(), "Copy a link to this page with your changes"), button("Download", () => this.download(), "Download the edited module")],
       ...[make("label", { title: "Show comments and docstrings in the code" }, this.comments, " Notes in the code"), button("Close", () => this.close(), "Close the editor")],
     );
@@ -145,7 +154,7 @@ class Session {
     if (this.waiting) return;
     const error = this.ownError;
     if (error) this.#say(`The page’s own code doesn’t run here: ${error.type}: ${error.message}`);
-    else this.#say(`Ready after ${seconds} s. Change a line and run it.`);
+    else this.#say(`Ready after ${seconds} s. ${this.task ?? "Change a line and run it."}`);
   }
 
   #ownRun() {
@@ -229,7 +238,7 @@ class Session {
   // ## The text has changed
   #changed() {
     this.places = null;
-    const [old, now] = [this.texts.get(this.current), this.editor.text];
+    const [old, now] = [this.#begun(), this.editor.text];
     const parts = difference(old.split("\n"), now.split("\n"));
     // Where lines are gone, the one that follows tells.
     const last = now.split("\n").length;
@@ -240,9 +249,48 @@ class Session {
     this.#placeNotes();
   }
 
+  // What the reader began with: the page's own, or an exercise.
+  #begun() {
+    return this.exercise && this.current === this.path ? this.exercise.text : this.texts.get(this.current);
+  }
+
   reset() {
-    this.editor.replace(this.texts.get(this.current));
+    this.editor.replace(this.#begun());
     this.editor.focus();
+  }
+
+  // ## An exercise
+  //
+  // One line is missing, or wrong. What differs from the page is not lit: that would be the answer.
+  ask(exercise) {
+    this.exercise = exercise;
+    this.checks.hidden = false;
+    this.resets.textContent = "Begin anew";
+    this.resets.title = "Back to the exercise as it was";
+    this.editor.show(this.editor.fresh(exercise.text));
+    this.#fold();
+    this.#changed();
+    const writes = exercise.kind === "write";
+    const { text, of, first } = exercise;
+    const head = new RegExp(`def ${of.split(".").at(-1)}\\b`);
+    const begins = text.split("\n").slice(0, first).findLastIndex((line) => head.test(line)) + 1;
+    this.editor.go(writes ? first : begins);
+    this.task = writes ? `Write the line of ${of} that is missing, in the place of ${HOLE}.` : `One line of ${of} is wrong. Find it, and mend it.`;
+    this.#say(this.task);
+    this.editor.focus();
+  }
+
+  async check() {
+    if (this.waiting) return;
+    const text = this.textOf(this.path);
+    if (text.includes(HOLE)) return this.#say(`Nothing to judge yet: write your line in the place of ${HOLE}.`);
+    if (text === this.exercise.text) return this.#say("Nothing to judge yet: the code is as you found it.");
+    await this.#while("Judging …", async () => {
+      const { said, error } = await this.python.judge(this.path, this.edited(), this.exercise);
+      this.editor.say({ lines: [], error: this.#errorHere(error) });
+      this.#say(error ? `With your code the example stops. ${error.type}: ${error.message}` : said);
+    });
+    return null;
   }
 
   // The changes that a link brings. Nothing runs by itself.
@@ -264,28 +312,35 @@ class Session {
   // ## Run
   async run() {
     if (this.waiting) return;
-    this.waiting = true;
-    this.runs.disabled = true;
-    this.stops.disabled = false;
     this.output.clear();
-    const slow = setTimeout(() => this.#say(this.python.times ? "Running …" : "Python is starting …"), 200);
-    const began = performance.now();
-    try {
-      await this.python.ready;
+    await this.#while("Running …", async () => {
       await this.#ownRun();
+      const began = performance.now();
       this.result = await this.python.run(this.path, this.edited());
       this.took = performance.now() - began;
       this.element.classList.remove("stale");
-      clearTimeout(slow);
       this.#results();
       this.#summary();
+    });
+  }
+
+  // While Python works, nothing else can be asked of it, and it can be stopped.
+  async #while(says, act) {
+    this.waiting = true;
+    this.runs.disabled = this.checks.disabled = true;
+    this.stops.disabled = false;
+    const slow = setTimeout(() => this.#say(this.python.times ? says : "Python is starting …"), 200);
+    try {
+      await this.python.ready;
+      await act();
     } catch (error) {
-      clearTimeout(slow);
       if (error.message !== "stopped") this.#say(error.message);
+    } finally {
+      clearTimeout(slow);
+      this.waiting = false;
+      this.runs.disabled = this.checks.disabled = false;
+      this.stops.disabled = true;
     }
-    this.waiting = false;
-    this.runs.disabled = false;
-    this.stops.disabled = true;
   }
 
   stop() {
@@ -302,8 +357,9 @@ class Session {
     }
     const { lines, error } = this.result;
     const map = this.#map();
-    this.found = compared(lines, this.own, map, Boolean(error));
-    this.missed = missed(lines, this.own, map);
+    const own = this.exercise ? null : this.own;
+    this.found = compared(lines, own, map, Boolean(error));
+    this.missed = missed(lines, own, map);
     const below = !Notes.beside;
     const { columns } = this.editor;
     const { doc } = this.editor.state;
@@ -337,7 +393,8 @@ class Session {
     }
     const differ = this.found.filter(({ differs }) => differs).length;
     const parts = [differ ? `${several(differ, "line")} differ${differ === 1 ? "s" : ""} from the page’s own run` : "", this.missed ? `${several(this.missed, "line")} of the page gave nothing` : ""];
-    const compared = parts.filter(Boolean).join(", ") || "Shapes and values are those of the page’s own run";
+    const same = this.exercise ? "Press Check to have it judged" : "Shapes and values are those of the page’s own run";
+    const compared = parts.filter(Boolean).join(", ") || same;
     const nothing = example ? "" : " The page has no example(), so it was only imported.";
     this.#say(`Ran in ${time}. ${compared}.${nothing}`);
     this.element.dataset.ran = time;

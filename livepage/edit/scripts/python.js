@@ -82,6 +82,11 @@ export class Python extends EventTarget {
     return this.#ask({ kind: "run", path, edited });
   }
 
+  // ### Judge an exercise
+  judge(path, edited, exercise) {
+    return this.#ask({ kind: "judge", path, edited, exercise });
+  }
+
   // ### Call a function; `told` gets each thing that it tells
   call(target, given, told) {
     return this.#ask({ kind: "call", target, given }, told);

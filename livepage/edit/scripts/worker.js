@@ -7,6 +7,7 @@
 //
 // * `{ kind: "start", … }` starts Python; `{ kind: "ready" }` or `{ kind: "failed" }` is the answer
 // * `{ id, kind: "run", path, edited }` runs a page; `{ id, kind: "done", result }`
+// * `{ id, kind: "judge", path, edited, exercise }` judges an exercise of a page; the answer is as for a run
 // * `{ id, kind: "call", target, given }` calls a function that tells one thing after another, each as
 //   `{ id, kind: "told", value }`, and at last `{ id, kind: "done" }`. Between two of them it can be
 //   paused, or ended, by `{ kind: "pause", paused }` and `{ kind: "end" }`
@@ -77,6 +78,12 @@ function run({ id, path, edited }) {
   program.rest();
 }
 
+function judge({ id, path, edited, exercise }) {
+  const result = program.judge(path, JSON.stringify(edited), JSON.stringify(exercise));
+  postMessage({ id, kind: "done", result: JSON.parse(result), heap: heap() });
+  program.rest();
+}
+
 // A turn of the loop, in which messages come in. A timer would wait for four milliseconds.
 const channel = new MessageChannel();
 const turn = () =>
@@ -109,7 +116,7 @@ function told(error) {
   return lines.findLast((line) => /^\w+Error/.test(line)) ?? lines.at(-1);
 }
 
-const answers = { start, run, call, pause, end: () => (ended = true) };
+const answers = { start, run, judge, call, pause, end: () => (ended = true) };
 
 onmessage = async ({ data }) => {
   try {

@@ -48,18 +48,25 @@ def example(n: int = 3) -> tuple[Tensor, dict[str, object]]:
 HOLES = """
 [["pkg/page.py"]]
 of = "Layer.forward"
-right = "y, z = y * self.factor, y.sum(0)"
+line = "y, z ="
 ["pkg/page.py".wrong]
-"it stops" = "y, z = y * self.nothing, y"
-"it is halved" = "y, z = y / self.factor, y.sum(0)"
+"it stops" = { "self.factor, y.sum(0)" = "self.nothing, y" }
+"it is halved" = { "* self" = "/ self" }
 [["pkg/page.py"]]
 of = "tell"
-right = 'return f"{word}!"'
+line = "return "
 wrong = {}
 [["pkg/page.py"]]
 of = "Layer.forward"
-right = "y = x**power"
+line = "y = ("
 wrong = {}
+[["pkg/page.py"]]
+of = "tell"
+line = "return "
+bug = "it asks"
+["pkg/page.py".wrong]
+"it is silent" = "return word"
+"it asks" = { "!" = "?" }
 """
 
 
@@ -99,15 +106,18 @@ def notebook(folder: Path, holes: str = HOLES) -> list[str]:
         (1, "word + '!'", RIGHT),
         (1, "word", f"{NO} is 'a', and the lesson's 'a!'.\n"),
         (2, "x.pow(power)", RIGHT),
+        (3, "?", "Not yet. The bug is still there.\n"),
+        (3, "!", RIGHT),
+        (3, "", "Not yet. This is a known mistake: it is silent.\n"),
     ],
 )
 def test_a_line_is_judged_by_all_that_the_example_gives(
     tmp_path: Path, number: int, line: str, expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = notebook(tmp_path)
-    hole, judge = code[-6 + 2 * number : len(code) - 4 + 2 * number]
+    hole, judge = code[-8 + 2 * number : len(code) - 6 + 2 * number]
     names: dict[str, object] = {}
-    for one in [*code[:-6], hole.replace("YOUR_LINE", line)]:
+    for one in [*code[:-8], hole.replace("?" if number == 3 else "YOUR_LINE", line)]:
         execute(one, names)
     for _ in range(2):
         capsys.readouterr()
@@ -117,7 +127,7 @@ def test_a_line_is_judged_by_all_that_the_example_gives(
 
 def test_a_hole_keeps_the_function_with_its_notes(tmp_path: Path) -> None:
     code = notebook(tmp_path)
-    assert code[-2] == (
+    assert code[-4] == (
         "# `Layer.forward`, with a hole.\n@torch.no_grad()\n"
         "def my_forward_3(self, x: Tensor, power: int = 1) -> Tensor:\n"
         "    # To a power,\n    y = YOUR_LINE\n    # and larger.\n"
@@ -129,10 +139,25 @@ def test_a_hole_keeps_the_function_with_its_notes(tmp_path: Path) -> None:
     ("old", "new"),
     [
         ('of = "tell"', 'of = "Layer.tell"'),
-        ('"y = x**power"', '"y = x**2"'),
+        ('"y = ("', '"y = x"'),
     ],
 )
 def test_a_line_that_is_not_there_stops_the_build(tmp_path: Path, old: str, new: str) -> None:
     assert old in HOLES
     with pytest.raises(LiterateError, match="^pkg/page.py:1: `.* an exercise, and not once the l"):
+        notebook(tmp_path, HOLES.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"* self"', '"y"', "changes `y`: not once in `y, z = "),
+        ('bug = "it asks"', 'bug = "it sings"', "the bug “it sings” of `tell` is none of its"),
+    ],
+)
+def test_a_mistake_that_changes_nothing_stops_the_build(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    assert old in HOLES
+    with pytest.raises(LiterateError, match=f"^pkg/page.py:1: .*{said}"):
         notebook(tmp_path, HOLES.replace(old, new))
