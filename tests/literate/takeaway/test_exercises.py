@@ -144,7 +144,9 @@ def test_a_hole_keeps_the_function_with_its_notes(tmp_path: Path) -> None:
 )
 def test_a_line_that_is_not_there_stops_the_build(tmp_path: Path, old: str, new: str) -> None:
     assert old in HOLES
-    with pytest.raises(LiterateError, match="^pkg/page.py:1: `.* an exercise, and not once the l"):
+    with pytest.raises(
+        LiterateError, match="^pkg/page.py:1: `.* an exercise, and not once a line that b"
+    ):
         notebook(tmp_path, HOLES.replace(old, new))
 
 
