@@ -46,8 +46,8 @@ def _times(counted: Mapping[str, float]) -> str:
     text = f"Takes about {_minutes(counted['cores'])} on two cores"
     if "gpu" in counted:
         memory = f"{counted['memory']:.1f} GiB of its memory"
-        text += f", or {_minutes(counted['gpu'])} and {memory} on a Tesla T4"
-    return f"{text}, by a count of its operations."
+        text += f", or {_minutes(counted['gpu'])} on a Tesla T4 with {memory}"
+    return f"{text}, by a count of the operations."
 
 
 def _minutes(number: float) -> str:
