@@ -107,7 +107,7 @@ oldest: $(made)/test node_modules/.made ## Execute the notebooks with the oldest
 colab: .colab/made ## Execute the notebooks with the Python, torch and kernel of Colab's newest runtime
 	OMP_NUM_THREADS=1 PYDEVD_DISABLE_FILE_VALIDATION=1 .colab/bin/python -W ignore -m tests.colab $(ARGS)
 
-update: ## Try the newest versions that setup.py admits, beside the pins; what breaks
+update: node_modules/.made ## Try the newest versions that setup.py admits, beside the pins; what breaks
 	$(PYTHON) -m venv --clear .newest
 	.newest/bin/python -m pip install --disable-pip-version-check $(torch_from) torch
 	.newest/bin/python -m pip install --disable-pip-version-check setuptools
