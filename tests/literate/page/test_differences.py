@@ -210,10 +210,22 @@ def test_two_numbers_stand_on_one_scale(tmp_path: Path) -> None:
     assert marks["reference"] == "50.00%"
 
 
+NAMELESS = '''
+
+class Nameless(Wrong):
+    r"""
+    It has no heading.
+    """
+
+    right = "2 * x"
+    wrong = "4 * x"
+'''
+
+
 def test_all_changes_with_a_heading_in_a_gallery_the_lowest_first(tmp_path: Path) -> None:
     note = '[All](../results/trials.json#tables.ways "gallery")'
     text = WRONGS.replace('[Look](#Thrice "difference")', note)
-    text += '\n\nclass Nameless(Thrice):\n    r"""\n    No heading.\n    """\n'
+    text += NAMELESS
     shown = rendered(written(tmp_path, text).markdown)
     tiles = shown.all.findall(".//ul[@class='tiles']/li")
     assert [tile.find(".//a").get("href") for tile in tiles] == ["#Thrice", "#Elsewhere"]
