@@ -45,7 +45,7 @@ def has_main(tree: ast.Module) -> bool:
 def question(tree: ast.Module) -> str:
     r"""The first sentence of the module's docstring, on one line."""
     text = " ".join(str(ast.get_docstring(tree)).split("\n\n")[0].split())
-    for end in ("? ", ". ", ": "):
+    for end in ("? ", ". "):
         if end in text:
             text = text[: text.index(end) + 1]
     return text
@@ -76,6 +76,13 @@ def show() -> None:
         print(f"{minutes(name):>9}  {name:18}{question(found[name])}")
 
 
+def shorten_the_text(length: int = 66_000) -> None:
+    r"""Let experiments that are imported from now on see the beginning of the text alone."""
+    data = importlib.import_module("labml_nn.training.data")
+    beginning = data.tiny_shakespeare()[:length]
+    data.tiny_shakespeare = lambda: beginning
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     r"""Run what is named, or list what there is."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -90,6 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name not in found:
         print(f"there is no benchmark {name!r}; `python -m benchmarks` lists them", file=sys.stderr)
         return 2
+    if "--small" in rest and is_experiment(found[name]):
+        shorten_the_text()
     module = importlib.import_module(f"benchmarks.{name}")
     if not is_experiment(found[name]):
         sys.argv = [f"python -m benchmarks {name}", *rest]
