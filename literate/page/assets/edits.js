@@ -124,7 +124,9 @@ function offerExercises(offer, exercises) {
   const section = make("section", { className: "exercises" });
   for (const [number, one] of exercises.split(", ").entries()) {
     const [kind, of] = one.split(" ");
-    const text = kind === "write" ? `Write a line of ${of}` : `Mend a bug in ${of}`;
+    const before = exercises.split(", ").indexOf(one) < number;
+    const line = before ? "another line" : "a line";
+    const text = kind === "write" ? `Write ${line} of ${of}` : `Mend a bug in ${of}`;
     const opens = opener(offer, "live", text, "edit", { exercise: number });
     opens.title = `Your code is judged here. Python is loaded for it, ${offer.size} MB.`;
     section.append(opens);
