@@ -10,27 +10,42 @@ You build a model that writes like Shakespeare, letter by letter, in twelve step
 minutes. Each step is a page or a part of one, and the answer to a failure of the step before. You
 need Python and a little PyTorch. The text is *Tiny Shakespeare*, a million letters of his plays.
 The numbers are losses: the lower, the better the model predicts each next letter of a part of the
-text that it was not trained on. Tick off what you have read; your browser remembers it, and nobody
-else does. If you want to know first how a network learns at all, begin [at the
-bottom](../basics/__init__.py).
+text that it was not trained on. The line beside the steps goes to the left where the loss falls.
+Tick off what you have read; your browser remembers it, and nobody else does. If you want to know
+first how a network learns at all, begin [at the bottom](../basics/__init__.py).
+
+Each step also has a *program*: one file, the whole model and its training, with the same text. It
+shows what changes from one step to the next, and needs nothing but PyTorch:
+`python step_05.py tiny_shakespeare.txt 400` trains for 400 steps.
 
 **A loss, and how far counting gets**
 
 * [ ] **1. [A text and a loss](../training/data.py).** Before you can improve a model you have to
   measure it. *Guessing:* [4.190](../../results/course.json#tables.steps.Guessing.loss)
+
+  [step_01.py](../../docs/course/step_01.py "program")
+
 * [ ] **2. [Letters and pairs](../training/counting.py).** Guessing knows nothing of the text.
   Counting letters gives [3.347](../../results/course.json#tables.steps.Counted%20letters.loss), and
   counting pairs [2.482](../../results/course.json#tables.steps.Counted%20pairs.loss).
+
+  [step_02.py](../../docs/course/step_02.py "program")
+
 * [ ] **3. [Longer contexts](../training/counting.py#BackOff).** A pair knows one letter. Counting
   four letters back gives
   [1.688](../../results/course.json#tables.steps.Counting%20four%20letters%20back.loss). With more
   the loss goes up again, because more and more contexts were never seen. Remember 1.688: after the
   short runs of this page, none of the models below reaches it.
+
+  [step_03.py](../../docs/course/step_03.py "program")
+
 * [ ] **4. [A table that learns](../training/loop.py).** A counted table can't be a part of anything
   larger, and a learned one can. It reaches
   [2.519](../../results/course.json#tables.steps.A%20learned%20table%20of%20pairs.loss) after 400
   steps at one rate, and [2.492](../../results/counting.json#values.learned) after 2,000 at a rate
   that rises and falls, which is nearly what counting gives. So the loop works.
+
+  [step_04.py](../../docs/course/step_04.py "program")
 
 **Looking back**
 
@@ -38,11 +53,20 @@ bottom](../basics/__init__.py).
   only. The mean of all letters so far sees them all, and forgets which was the last:
   [3.170](../../results/course.json#tables.steps.The%20mean%20of%20the%20past.loss), *worse* than
   the table.
+
+  [step_05.py](../../docs/course/step_05.py "program")
+
 * [ ] **6. [One head](../transformers/ways/one_head_at_a_time.py).** A mean treats all letters
   alike. A head chooses: [2.555](../../results/course.json#tables.steps.One%20head.loss). That is no
   better than the table: without positions it can't tell which letter was the last but one.
+
+  [step_06.py](../../docs/course/step_06.py "program")
+
 * [ ] **7. [Positions](../transformers/positional_encoding.py)** tell it:
   [2.492](../../results/course.json#tables.steps.One%20head,%20with%20positions.loss).
+
+  [step_07.py](../../docs/course/step_07.py "program")
+
 * [ ] **8. [Many heads](../transformers/mha.py).** One head takes one average. With four heads, each
   a quarter as wide, there are as many weights, and the loss is
   [2.316](../../results/course.json#tables.steps.Many%20heads.loss). In a whole transformer of four
@@ -50,6 +74,8 @@ bottom](../basics/__init__.py).
   [1.852](../../results/without.json#tables.without.One%20wide%20head.loss) with one wide head and
   [1.846](../../results/without.json#tables.without.The%20whole%20model.loss) with four, after 1,000
   steps.
+
+  [step_08.py](../../docs/course/step_08.py "program")
 
 **A transformer**
 
@@ -60,19 +86,31 @@ bottom](../basics/__init__.py).
   Without residual connections four layers stay at
   [3.348](../../results/without.json#tables.without.No%20residual%20connections.loss) even after
   1,000 steps.
+
+  [step_09.py](../../docs/course/step_09.py "program")
+
 * [ ] **10. [The recipe](../transformers/basic/autoregressive_experiment.py).** The same model, and
   the same highest learning rate, but the rate rises and falls, and long gradients are clipped:
   [2.125](../../results/course.json#tables.steps.The%20classic%20recipe.loss). In a short run that
   is no gain that three seeds could tell from noise. With 2,000 steps it reaches
   [1.684](../../results/recipes.json#tables.losses.classic.loss).
+
+  [step_10.py](../../docs/course/step_10.py "program")
+
 * [ ] **11. [The cache](../transformers/kv_cache.py).** The loss stays, but writing is slow: each
   new letter computes all the others again. With a cache, one more letter after 1,024 takes
   [4.1](../../results/kv_cache.json#tables.tokens.1024.cached) ms in place of
   [211.4](../../results/kv_cache.json#tables.tokens.1024.without) ms.
+
+  [step_11.py](../../docs/course/step_11.py "program")
+
 * [ ] **12. [The modern parts](../transformers/modern/__init__.py).** What has changed since 2017:
   [1.747](../../results/course.json#tables.steps.The%20modern%20parts.loss) after as many steps, and
   with 2,000 steps [1.538](../../results/recipes.json#tables.losses.modern.loss). What each part is
-  worth is the [ablation](../transformers/modern/ablation.py).
+  worth is the [ablation](../transformers/modern/ablation.py). The program has three of them: rotary
+  positions, a gated network and Muon.
+
+  [step_12.py](../../docs/course/step_12.py "program")
 
 ## The losses
 

@@ -114,4 +114,11 @@ def made_from(
             for path, result in links.results.items()
             if path in linked
         ],
+        # The programs of a path.
+        [
+            (path, (links.root / path).read_text(encoding="utf-8"))
+            for path in sorted(linked)
+            if path.startswith(f"{links.docs}/")
+            if path.endswith(".py") and (links.root / path).is_file()
+        ],
     )

@@ -11,7 +11,7 @@ began above. Its tokens are then cut at the line ends.
 import html
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 
 from pygments.lexers import get_lexer_by_name
@@ -42,9 +42,27 @@ def lines(source: Source, links: Mapping[tuple[int, int], str]) -> list[str]:
     One entry per line, without its line ending. The text of the HTML is exactly the text of the
     line. `links` gives, for line and column, the address that the name which begins there leads to.
     """
+    return _cut(source.once(_tokens), links)
+
+
+def whole(text: str) -> list[str]:
+    r"""
+    ## The lines of a program as HTML
+
+    With its notes, which a page shows beside the code and a program doesn't.
+    """
+    return _cut(PythonLexer(stripnl=False, ensurenl=False).get_tokens(text), {})
+
+
+def _cut(
+    tokens: Iterable[tuple[_TokenType, str]], links: Mapping[tuple[int, int], str]
+) -> list[str]:
+    r"""
+    A piece of HTML for each line.
+    """
     marked: list[list[tuple[str, str, str]]] = [[]]
     column = 0
-    for kind, value in source.once(_tokens):
+    for kind, value in tokens:
         name = STANDARD_TYPES.get(kind, "")
         # Plain names, signs and white space need no colour, so they need no element either.
         name = "" if name in PLAIN else name

@@ -18,6 +18,7 @@ import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from literate.measuring.measure import Measurement
@@ -29,7 +30,8 @@ from literate.page.formulas import Formulas
 from literate.page.links import Links, folder
 from literate.page.listing import Listing
 from literate.page.notes import Notes
-from literate.page.steps import Step, on_page
+from literate.page.path import markdown as with_steps
+from literate.page.steps import PATH, Step, on_page
 from literate.page.templates import TEMPLATES
 from literate.page.tooltips import about
 from literate.problems import Problem
@@ -156,7 +158,9 @@ def page(
         if note and row.documents and row.documents.name == EXAMPLE:
             note, rest = notes.below_heading(note)
             after += [notes.markdown(rest, row)] if rest else []
-        text = notes.markdown(note, row) if note else ""
+        is_path = is_module and matter.layout == PATH
+        write = partial(with_steps, notes=notes) if is_path else notes.markdown
+        text = write(note, row) if note else ""
         wide = bool(note) and is_wide(note, text, _DISPLAYED.findall(text))
         anchored = row.documents.name if heading and row.documents else ""
         lines = [line.number for line in row.code if line.kind == "code"]
@@ -300,12 +304,33 @@ def _step(source: Source, links: Links, steps: tuple[Step, ...]) -> dict[str, An
         return html.escape(links.address(source.path, path, anchor))
 
     following = (later.title, address(later.path, later.anchor)) if later else ()
+    numbers = " and ".join(str(one.number) for one in here)
     return {
-        "numbers": " and ".join(str(step.number) for step in here),
+        "numbers": numbers,
+        "footer": _footer(numbers, here[0], later, links) if later else {},
         "total": here[0].total,
         "course": address(here[0].course),
+        "programs": [
+            (step.number, address(step.course, f"step-{step.number}"))
+            for step in here
+            if step.program
+        ],
         "boxes": [(step.number, f"#{step.anchor}" if step.anchor else "") for step in here],
         "next": following,
+    }
+
+
+def _footer(numbers: str, here: Step, later: Step, links: Links) -> dict[str, str]:
+    r"""
+    What the foot of the page says, for its front matter: the engine's template writes it. The
+    addresses are seen from the root of the site.
+    """
+    anchor = f"#{later.anchor}" if later.anchor else ""
+    return {
+        "step": stated(f"Step {numbers} of {here.total}"),
+        "course": stated(f"{folder(links.uris[here.course])}/#step-{here.number}"),
+        "next_step": stated(f"{folder(links.uris[later.path])}/{anchor}"),
+        "next_title": stated(later.title),
     }
 
 
