@@ -5,20 +5,20 @@ summary: Learn how transformers work from code that runs, with a note beside eve
 layout: front
 ---
 
-Learn how transformers work from code that runs. Each page is a short Python module with one idea.
+Learn how transformers work from code that runs. Each page is a Python module with one idea.
 Notes on the left say what each step means, and what fails without it.
 
 [A small transformer writes letter by letter, after training on Tiny Shakespeare, a million letters
 of his plays.](../results/recipes.json#tables.written "typed")
 
-[It can go on from your own beginning, here in your browser](../results/writing.json#tables.written
+[It goes on from your own beginning, in your browser](../results/writing.json#tables.written
 "write")
 
 * **[The course](course/__init__.py)**
   [4.190](../results/course.json#tables.steps.Guessing.loss) →
   [1.538](../results/recipes.json#tables.losses.modern.loss)
 
-    Twelve steps of about ten minutes, from guessing letters to a modern transformer. The numbers
+    Twelve steps of ten minutes, from guessing letters to a modern transformer. The numbers
     are losses: lower is better.
 
 * **[The lessons](transformers/__init__.py)** `attn = scores.softmax(dim=1)`
@@ -36,6 +36,5 @@ of his plays.](../results/recipes.json#tables.written "typed")
 
 [Multi-head attention](transformers/mha.py#MultiHeadAttention.forward "at work")
 
-Shapes are measured, numbers name their run. How to read a page, and what to take with you, is in
-the [guide](../docs/guide.md).
+Shapes are measured, numbers name their run. The [guide](../docs/guide.md) says how to read a page.
 """

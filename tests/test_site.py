@@ -24,8 +24,10 @@ class Document:
         self.ids = page.values("id")
         self.links = page.values("href", ".//a")
         self.headings = len(page.texts(".//h1"))
-        following = [one for one in page.all.iter("a") if "--next" in one.get("class", "")]
-        self.next = following[0].attrib["href"] if following else ""
+        self.next = "".join(page.values("href", ".//link[@rel='next']"))
+        # At the foot of the page; that of a step of the course leads to the next step.
+        onward = [one for one in page.all.iter("a") if "--next" in one.get("class", "")]
+        self.onward = onward[0].attrib["href"] if onward else ""
         self.canonical = page.values("href", ".//link[@rel='canonical']")
         # What a browser loads by itself.
         self.loaded = [
@@ -111,6 +113,29 @@ def test_every_source_has_a_page_and_they_follow_each_other_in_reading_order(
     first += ["course/one_attention/", "course/steps/", "course/experiment/"]
     first += ["course/train_here/", "transformers/"]
     assert order[: len(first)] == [f"{one}index.html" for one in first]
+
+
+def test_the_foot_of_a_step_leads_to_the_next_step_and_of_another_page_to_the_next_page(
+    documents: dict[str, Document],
+) -> None:
+    steps = {
+        "training/data": "training/counting",
+        "training/counting": "training/loop",
+        "training/loop": "course/one_attention",
+        "course/one_attention": "transformers/ways/one_head_at_a_time",
+        "transformers/ways/one_head_at_a_time": "transformers/positional_encoding",
+        "transformers/positional_encoding": "transformers/mha",
+        "transformers/mha": "transformers/models",
+        "transformers/models": "transformers/basic/autoregressive_experiment",
+        "transformers/basic/autoregressive_experiment": "transformers/kv_cache",
+        "transformers/kv_cache": "transformers/modern",
+    }
+    for page, document in documents.items():
+        if page.removesuffix("/index.html") in steps:
+            onward = f"{steps[page.removesuffix('/index.html')]}/index.html"
+            assert target(page, urlsplit(document.onward).path) == onward
+        else:
+            assert document.onward == document.next
 
 
 def test_the_site_map_names_each_page_once_and_nothing_else(

@@ -13,7 +13,7 @@ change nothing.
 Then change something. With ten times the learning rate the loss jumps about. And leave out the
 mask: the printed loss falls to nearly nothing, because each position can read the letter that it
 should predict. The text that the model writes is gibberish, since in writing there is no next
-letter to read. No other run shows so well why a loss alone proves nothing.
+letter to read.
 
 [The loss of each step, recorded with PyTorch](../../results/train_here.json#figures.losses)
 

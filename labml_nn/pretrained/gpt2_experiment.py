@@ -143,6 +143,7 @@ def exchanged(one: str, other: str) -> dict[str, Rule]:
 TABLES: dict[str, Mapping[str, Rule]] = {
     "all right": LAYER,
     "output of attention not transposed": LAYER | {"self_attn.output": ("attn.c_proj", as_it_is)},
+    # Two names change places.
     "queries and keys exchanged": exchanged("self_attn.query.linear", "self_attn.key.linear"),
     "normalisations exchanged": exchanged("norm_self_attn", "norm_ff"),
 }

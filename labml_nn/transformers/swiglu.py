@@ -75,6 +75,8 @@ class SwiGLU(nn.Module):
         # thirds of the usual: 8/3 of `d_model`, not 4 times `d_model`.
         self.gate = nn.Linear(d_model, d_ff, bias=False)
         self.value = nn.Linear(d_model, d_ff, bias=False)
+
+        # Back to the features of the model.
         self.output = nn.Linear(d_ff, d_model, bias=False)
         self.dropout = nn.Dropout(dropout_prob)
 

@@ -326,8 +326,9 @@ def _footer(numbers: str, here: Step, later: Step, links: Links) -> dict[str, st
     addresses are seen from the root of the site.
     """
     anchor = f"#{later.anchor}" if later.anchor else ""
+    counted = "Step" if numbers == str(here.number) else "Steps"
     return {
-        "step": stated(f"Step {numbers} of {here.total}"),
+        "step": stated(f"{counted} {numbers} of {here.total}"),
         "course": stated(f"{folder(links.uris[here.course])}/#step-{here.number}"),
         "next_step": stated(f"{folder(links.uris[later.path])}/{anchor}"),
         "next_title": stated(later.title),

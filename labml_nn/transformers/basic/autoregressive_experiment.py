@@ -85,8 +85,10 @@ def read_text(corpus: str) -> str:
     if corpus == "shakespeare":
         try:
             text = urlopen(ADDRESS, timeout=30).read()
+        # Without a network there is another text on every computer with PyTorch.
         except OSError as error:
             print(f"Tiny Shakespeare can't be fetched ({error}): this is PyTorch's source instead.")
+        # The checksum is that of the text of all recorded runs.
         else:
             if sha256(text).hexdigest() != CHECKSUM:
                 raise ValueError(f"the text from {ADDRESS} is not the one that was expected")

@@ -20,11 +20,9 @@ Which optimizer it is, and with which learning rate, doesn't matter.
 """
 
 import copy
-from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
@@ -210,38 +208,24 @@ def example(
     r"""
     ## Example
 
-    A step that reads its sequences one after the other. It adds up their gradients, and forgets to
-    divide by their number.
+    A right step: the gradients that it should use, those that it uses, and what is said of it.
 
     ### Exercises
 
-    ??? question "What does `name_step` say of it?"
-        “the gradient is 3 times that of the mean loss: parts are added up”, for three sequences.
+    ??? question "A step calls `backward` for each of three sequences. What is said of it?"
+        “the gradient is 3 times that of the mean loss: parts are added up”.
 
-    ??? question "Divide each loss by the number of sequences. What does it say now?"
+    ??? question "It divides each of the three losses by three. What is said now?"
         Nothing. The sum of the parts is then the gradient of the mean.
 
-    ??? question "Leave out `zero_grad`. Which of the two notices, this test or the next step?"
+    ??? question "It forgets `zero_grad`. Which of the two notices, this test or the next step?"
         The next step. Before the first one there are no gradients that could be left over, and this
         test makes one step only.
     """
-    # A table of what follows what is a model, too.
     text = torch.randint(n_vocab, (batch_size, seq_len + 1))
+
+    # A table of what follows what is a model, too. Its step changes a copy.
     table = nn.Embedding(n_vocab, n_vocab)
-
-    def one_by_one(model: nn.Module) -> Callable[[Tensor, Tensor], None]:
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-        def step(inputs: Tensor, targets: Tensor) -> None:
-            optimizer.zero_grad()
-            for sequence, following in zip(inputs, targets, strict=True):
-                # The mean of this sequence. Three of them are three times the mean of the batch.
-                F.cross_entropy(model(sequence), following).backward()
-            optimizer.step()
-
-        return step
-
-    # The gradients that should be used, those that are, and what is said of them.
-    whole = Whole(table, text[:, :-1], text[:, 1:], make_step=one_by_one)
+    whole = Whole(table, text[:, :-1], text[:, 1:])
     used, _ = watch(whole, copy.deepcopy(table))
     return plain(whole, table), used, name_step(whole, table)[0]

@@ -209,7 +209,8 @@ def example(
 
     # With the mask, then without it.
     with torch.no_grad():
-        causal, plain = theirs(x, x, x, attn_mask=hidden)[0], theirs(x, x, x)[0]
+        causal = theirs(x, x, x, attn_mask=hidden)[0]
+        plain = theirs(x, x, x)[0]
     return {
         "output": causal,
         # An empty list.
